@@ -1,0 +1,80 @@
+/** The chat completions format, towards the backend (what we may send) and from it (nothing of which is trusted). */
+
+/** One `chat.completion.chunk`, or a whole completion seen as one. Every field is unknown until it has been looked at. */
+export type ChatChunk = Readonly<Record<string, unknown>>;
+
+/** What one read of the backend's answer brought, in order. `done` is set when `[DONE]` was in it. */
+export interface ChatBatch {
+  readonly chunks: readonly ChatChunk[];
+  readonly done: boolean;
+}
+
+export type ChatPart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image_url'; readonly image_url: { readonly url: string; readonly detail?: string } }
+  | { readonly type: 'file'; readonly file: { readonly filename?: string; readonly file_data: string } };
+
+export interface ChatToolCall {
+  readonly id: string;
+  readonly type: 'function';
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+export type ChatMessage =
+  | { readonly role: 'system' | 'developer'; readonly content: string }
+  | { readonly role: 'user'; readonly content: string | readonly ChatPart[] }
+  | ChatAssistantMessage
+  | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: string };
+
+export interface ChatAssistantMessage {
+  readonly role: 'assistant';
+  readonly content: string | null;
+  readonly tool_calls?: readonly ChatToolCall[];
+  readonly refusal?: string;
+  /** The reasoning of this turn, under the name which the dialect has for it. */
+  readonly reasoning_content?: string;
+  readonly reasoning?: string;
+}
+
+export interface ChatTool {
+  readonly type: 'function';
+  readonly function: {
+    readonly name: string;
+    readonly description?: string;
+    readonly parameters?: Readonly<Record<string, unknown>>;
+    readonly strict?: boolean;
+  };
+}
+
+export type ChatToolChoice =
+  | 'none'
+  | 'auto'
+  | 'required'
+  | { readonly type: 'function'; readonly function: { readonly name: string } };
+
+/** The outbound allow-list: a field which is not named here cannot reach a backend. */
+export interface ChatRequest {
+  readonly model: string;
+  readonly messages: readonly ChatMessage[];
+  readonly stream?: boolean;
+  readonly stream_options?: { readonly include_usage: boolean };
+  readonly tools?: readonly ChatTool[];
+  readonly tool_choice?: ChatToolChoice;
+  readonly parallel_tool_calls?: boolean;
+  readonly response_format?: Readonly<Record<string, unknown>>;
+  readonly temperature?: number;
+  readonly top_p?: number;
+  readonly presence_penalty?: number;
+  readonly frequency_penalty?: number;
+  readonly logprobs?: boolean;
+  readonly top_logprobs?: number;
+  readonly max_tokens?: number;
+  readonly max_completion_tokens?: number;
+  readonly reasoning_effort?: string;
+  readonly verbosity?: string;
+  readonly service_tier?: string;
+  readonly prompt_cache_key?: string;
+  readonly safety_identifier?: string;
+  readonly user?: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+}

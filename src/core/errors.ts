@@ -1,0 +1,101 @@
+/** The one table of failures (contract, section 5): code → HTTP status, `type`, and a message that is safe to store. */
+
+type ErrorType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'insufficient_quota'
+  | 'rate_limit_error'
+  | 'server_error';
+
+interface ErrorRow {
+  readonly status: number;
+  readonly type: ErrorType;
+  /** Says nothing of the request, so it may stand in records and logs. */
+  readonly message: string;
+}
+
+const invalid = (status: number, message: string) => ({ status, type: 'invalid_request_error', message }) as const;
+const server = (status: number, message: string) => ({ status, type: 'server_error', message }) as const;
+
+export const ERRORS = {
+  invalid_json: invalid(400, 'The body is not valid JSON.'),
+  invalid_request: invalid(400, 'The request is not valid.'),
+  missing_required_parameter: invalid(400, 'A required parameter is missing.'),
+  unsupported_parameter: invalid(400, 'A parameter is not supported.'),
+  unsupported_tool: invalid(400, 'A tool is not supported.'),
+  previous_response_not_found: invalid(400, 'The previous response was not found.'),
+  invalid_idempotency_key: invalid(400, 'The Idempotency-Key is not valid.'),
+  context_length_exceeded: invalid(400, 'The input exceeds the context window of the model.'),
+  missing_api_key: { status: 401, type: 'authentication_error', message: 'No API key was given.' },
+  invalid_api_key: { status: 401, type: 'authentication_error', message: 'The API key is not valid.' },
+  insufficient_credits: { status: 402, type: 'insufficient_quota', message: 'The credits do not cover the request.' },
+  spend_limit_exceeded: { status: 402, type: 'insufficient_quota', message: 'The spend limit is reached.' },
+  forbidden: { status: 403, type: 'authentication_error', message: 'The API key may not do this.' },
+  model_not_found: invalid(404, 'The model was not found.'),
+  request_not_found: invalid(404, 'The request was not found.'),
+  not_found: invalid(404, 'The path was not found.'),
+  method_not_allowed: invalid(405, 'The method is not allowed on this path.'),
+  duplicate_request: invalid(409, 'A request with this Idempotency-Key and body exists already.'),
+  request_cancelled: invalid(409, 'The request was cancelled.'),
+  payload_too_large: invalid(413, 'The body is too large.'),
+  unsupported_media_type: invalid(415, 'The Content-Type is not supported.'),
+  unsupported_content_encoding: invalid(415, 'The Content-Encoding is not supported.'),
+  rate_limit_exceeded: { status: 429, type: 'rate_limit_error', message: 'The rate limit is reached.' },
+  upstream_error: server(502, 'The backend failed.'),
+  upstream_unreachable: server(502, 'The backend could not be reached.'),
+  upstream_invalid_response: server(502, 'The backend sent an answer that could not be understood.'),
+  internal_error: server(502, 'The gateway failed.'),
+  gateway_draining: server(503, 'The gateway is shutting down.'),
+  store_unavailable: server(503, 'The request store is not available.'),
+  upstream_timeout: server(504, 'The backend did not answer in time.'),
+  client_disconnected: invalid(499, 'The client closed the connection.'),
+  gateway_interrupted: server(503, 'The gateway stopped before the request was finished.'),
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** The body of every error reply: all four fields present and strings, since a strict client loses the message otherwise. */
+export interface ErrorBody {
+  readonly error: { readonly message: string; readonly type: string; readonly param: string; readonly code: string };
+}
+
+export interface ApiErrorOptions {
+  /** What the caller reads; the table's sentence when absent. Never holds a secret or a stack. */
+  readonly message?: string;
+  /** The path of the field at fault, such as `input[2].call_id`. */
+  readonly param?: string;
+  /** The HTTP status, where a backend's own is kept instead of the table's. */
+  readonly status?: number;
+  /** Reply headers that belong to the failure, such as `retry-after`. Names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cause?: unknown;
+}
+
+/** A failure that the caller or the backend caused. What the gateway did wrong itself is any other throw. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly code: ErrorCode;
+  readonly type: ErrorType;
+  readonly status: number;
+  readonly param: string;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
+    const row: ErrorRow = ERRORS[code];
+    super(options.message ?? row.message, { cause: options.cause });
+    this.code = code;
+    this.type = row.type;
+    this.status = options.status ?? row.status;
+    this.param = options.param ?? '';
+    this.headers = options.headers ?? {};
+  }
+
+  toBody(): ErrorBody {
+    return { error: { message: this.message, type: this.type, param: this.param, code: this.code } };
+  }
+}
+
+/** Any throw as an ApiError: our own mistakes become `internal_error`, which says nothing of the inside. */
+export function toApiError(thrown: unknown): ApiError {
+  return thrown instanceof ApiError ? thrown : new ApiError('internal_error', { cause: thrown });
+}

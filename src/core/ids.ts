@@ -1,0 +1,54 @@
+/** Ids are branded strings, so that the compiler finds an `item_id` used where a `call_id` belongs. */
+
+declare const brand: unique symbol;
+type Branded<Name extends string> = string & { readonly [brand]: Name };
+
+/** `resp_<unique>`: the response as the caller sees it. */
+export type ResponseId = Branded<'ResponseId'>;
+/** `req_<unique>`: the record of the request; shares its unique part with the response id. */
+export type RequestId = Branded<'RequestId'>;
+/** `msg_…`, `fc_…`, `rs_…`: one output item. */
+export type ItemId = Branded<'ItemId'>;
+/** The backend's name for a tool call, which its output refers to. */
+export type CallId = Branded<'CallId'>;
+/** The part that a response, its record and its items share: 32 lower-case hexadecimal digits, unique for ever. */
+export type UniquePart = Branded<'UniquePart'>;
+
+/** Where unique parts come from. Handed in, so that the core is free of randomness and a test gets the same ids every time. */
+export type NewUniquePart = () => UniquePart;
+
+const UNIQUE_PART = /^[0-9a-f]{32}$/;
+
+/** Reads 32 lower-case hexadecimal digits as a unique part. Throws a RangeError on anything else. */
+export function toUniquePart(text: string): UniquePart {
+  if (!UNIQUE_PART.test(text)) throw new RangeError('a unique part is 32 lower-case hexadecimal digits');
+  return text as UniquePart;
+}
+
+export function toResponseId(unique: UniquePart): ResponseId {
+  return `resp_${unique}` as ResponseId;
+}
+
+export function toRequestId(unique: UniquePart): RequestId {
+  return `req_${unique}` as RequestId;
+}
+
+/** Takes `req_…` or `resp_…` of one request and returns its `req_…`; undefined when the text is neither. */
+export function parseRequestId(text: string): RequestId | undefined {
+  const unique = /^(?:req|resp)_([0-9a-f]{32})$/.exec(text)?.[1];
+  return unique === undefined ? undefined : toRequestId(unique as UniquePart);
+}
+
+export function toResponseIdOf(requestId: RequestId): ResponseId {
+  return toResponseId(requestId.slice('req_'.length) as UniquePart);
+}
+
+/** The id of the item at `outputIndex`. Unique because the unique part is, so no further randomness is spent on items. */
+export function toItemId(prefix: 'msg' | 'fc' | 'rs', unique: UniquePart, outputIndex: number): ItemId {
+  return `${prefix}_${unique}${outputIndex.toString(16).padStart(4, '0')}` as ItemId;
+}
+
+/** A call id for a backend that sent none, or one that is taken. */
+export function mintCallId(unique: UniquePart, outputIndex: number): CallId {
+  return `call_${unique}${outputIndex.toString(16).padStart(4, '0')}` as CallId;
+}

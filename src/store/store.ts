@@ -1,0 +1,103 @@
+import type { ErrorCode } from '../core/errors.ts';
+import type { RequestId } from '../core/ids.ts';
+import type { Usage } from '../types/contract.ts';
+
+/** The promises of the record store (contract, section 6). Every engine keeps the same ones; every call is asynchronous. */
+export interface Store {
+  /**
+   * Looks for a duplicate and inserts the record, in one transaction that is committed when the promise resolves.
+   * Of any number of equal drafts at once exactly one is accepted. Throws ApiError `store_unavailable`.
+   */
+  accept(draft: RecordDraft): Promise<Acceptance>;
+  /**
+   * Writes the final state once and returns the record as it is from then on. A record that is final already is not
+   * changed, and one with a cancel asked for ends `cancelled` whatever the outcome says. Undefined when there is no such record.
+   */
+  finish(requestId: RequestId, outcome: Outcome): Promise<StoredRecord | undefined>;
+  /** Takes back a record which a stranger's key caused (the backend said 401 or 403 before any output). */
+  discard(requestId: RequestId): Promise<void>;
+  /** Notes that a cancel was asked for, when the record is still unfinished. Undefined when the caller has no such record. */
+  requestCancel(caller: Identity, requestId: RequestId): Promise<CancelRequest | undefined>;
+  find(caller: Identity, requestId: RequestId): Promise<StoredRecord | undefined>;
+  /** The newest record which this caller made under this idempotency key. */
+  findByIdempotencyKey(caller: Identity, key: Identity): Promise<StoredRecord | undefined>;
+  /** The caller's own records, newest first. */
+  list(caller: Identity, query: RecordQuery): Promise<RecordPage>;
+  /** Closes what dead processes left unfinished as `gateway_interrupted`. Returns how many. */
+  recover(): Promise<number>;
+  /** Deletes records that ended before this time, in small steps. Returns how many. */
+  prune(beforeMs: number): Promise<number>;
+  /** Resolves when a write could be committed now; throws ApiError `store_unavailable` otherwise. */
+  checkWritable(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Something known only by its HMAC: a caller's key, a body, an idempotency key. The first is made with `GATEWAY_SECRET`
+ * and is what gets stored; the others, with `GATEWAY_SECRET_PREVIOUS`, are looked for as well.
+ */
+export type Identity = readonly [current: string, ...previous: string[]];
+
+export type RecordStatus = 'processing' | 'succeeded' | 'failed' | 'cancelled';
+export type IncompleteReason = 'max_output_tokens' | 'content_filter';
+
+export interface RecordDraft {
+  readonly requestId: RequestId;
+  readonly caller: Identity;
+  readonly endpoint: 'responses' | 'chat.completions';
+  readonly model: string;
+  readonly stream: boolean;
+  readonly createdAtMs: number;
+  /** Absent when the caller sent no Idempotency-Key: such a request is never a duplicate. */
+  readonly idempotency?: { readonly key: Identity; readonly body: Identity };
+  /** Input tokens by arithmetic, for the usage of a request whose process dies. */
+  readonly estimatedInputTokens: number;
+}
+
+export type Acceptance = { readonly kind: 'accepted' } | { readonly kind: 'duplicate'; readonly record: StoredRecord };
+
+export type CancelRequest =
+  | { readonly kind: 'asked'; readonly record: StoredRecord }
+  | { readonly kind: 'final'; readonly record: StoredRecord };
+
+export interface Outcome {
+  readonly status: Exclude<RecordStatus, 'processing'>;
+  readonly completedAtMs: number;
+  readonly usage: Usage | null;
+  readonly usageEstimated: boolean;
+  readonly incompleteReason: IncompleteReason | null;
+  readonly errorCode: ErrorCode | null;
+  /** Nothing ran at the backend, so the caller may use the same idempotency key again. */
+  readonly freesIdempotencyKey: boolean;
+}
+
+/** One row, in our own names. `http` turns it into the record of the contract. */
+export interface StoredRecord {
+  readonly requestId: RequestId;
+  readonly endpoint: 'responses' | 'chat.completions';
+  readonly model: string;
+  readonly stream: boolean;
+  readonly status: RecordStatus;
+  readonly createdAtMs: number;
+  readonly completedAtMs: number | null;
+  readonly cancelRequestedAtMs: number | null;
+  readonly usage: Usage | null;
+  readonly usageEstimated: boolean;
+  readonly costMicro: number | null;
+  readonly incompleteReason: IncompleteReason | null;
+  readonly errorCode: ErrorCode | null;
+}
+
+export interface RecordQuery {
+  /** 1 to 100. */
+  readonly limit: number;
+  /** Continue after this record. */
+  readonly after?: RequestId;
+  readonly status?: RecordStatus;
+  readonly model?: string;
+}
+
+export interface RecordPage {
+  readonly records: readonly StoredRecord[];
+  readonly hasMore: boolean;
+}

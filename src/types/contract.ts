@@ -1,0 +1,660 @@
+// Made from schemas/*.json by `npm run types`. Not to be edited.
+
+import type {CallId, ItemId, RequestId, ResponseId} from '../core/ids.ts';
+
+/**
+ * All that the schemas define.
+ */
+export type Contract =
+  | CreateResponse
+  | ErrorReply
+  | ResponseEvent
+  | RequestRecord
+  | ResponseResource
+  | FunctionTool
+  | HostedTool
+  | FunctionChoice
+  | AllowedTools;
+export type InputItem = InputMessage | InputFunctionCall | InputFunctionCallOutput | InputReasoning | ItemReference;
+export type InputPart = InputText | InputRefusal | InputImage | InputFile;
+export type ToolParam = FunctionTool | HostedTool;
+export type RequestedFormat = PlainTextFormat | JsonObjectFormat | JsonSchemaFormat;
+/**
+ * Every event of a stream.
+ */
+export type ResponseEvent =
+  | ResponseCreatedEvent
+  | ResponseInProgressEvent
+  | ResponseCompletedEvent
+  | ResponseIncompleteEvent
+  | ResponseFailedEvent
+  | OutputItemAddedEvent
+  | OutputItemDoneEvent
+  | ContentPartAddedEvent
+  | ContentPartDoneEvent
+  | OutputTextDeltaEvent
+  | OutputTextDoneEvent
+  | AnnotationAddedEvent
+  | RefusalDeltaEvent
+  | RefusalDoneEvent
+  | ReasoningTextDeltaEvent
+  | ReasoningTextDoneEvent
+  | SummaryPartAddedEvent
+  | SummaryPartDoneEvent
+  | SummaryTextDeltaEvent
+  | SummaryTextDoneEvent
+  | FunctionCallArgumentsDeltaEvent
+  | FunctionCallArgumentsDoneEvent
+  | ErrorEvent;
+export type OutputItem = MessageItem | FunctionCallItem | ReasoningItem;
+export type MessagePart = OutputText | Refusal;
+export type ToolEcho = FunctionToolEcho;
+export type TextFormat = PlainTextFormat | JsonObjectFormat | JsonSchemaFormatEcho;
+export type ContentPart = OutputText | Refusal | ReasoningText;
+
+/**
+ * What POST /api/v1/responses takes. A null anywhere in it means absent; unknown fields are ignored.
+ */
+export interface CreateResponse {
+  model: string;
+  /**
+   * @minItems 1
+   * @maxItems 10000
+   */
+  input: string | InputItem[];
+  instructions?: string;
+  /**
+   * @maxItems 512
+   */
+  tools?: ToolParam[];
+  tool_choice?: 'none' | 'auto' | 'required' | FunctionChoice | AllowedTools | HostedTool;
+  parallel_tool_calls?: boolean;
+  max_tool_calls?: number;
+  text?: {
+    format?: RequestedFormat;
+    verbosity?: 'low' | 'medium' | 'high';
+  };
+  reasoning?: ReasoningParam;
+  temperature?: number;
+  top_p?: number;
+  presence_penalty?: number;
+  frequency_penalty?: number;
+  top_logprobs?: number;
+  max_output_tokens?: number;
+  /**
+   * @maxItems 16
+   */
+  include?: (
+    | 'reasoning.encrypted_content'
+    | 'message.output_text.logprobs'
+    | 'file_search_call.results'
+    | 'web_search_call.results'
+    | 'web_search_call.action.sources'
+    | 'message.input_image.image_url'
+    | 'computer_call_output.output.image_url'
+    | 'code_interpreter_call.outputs'
+  )[];
+  stream?: boolean;
+  stream_options?: {
+    include_obfuscation?: boolean;
+  };
+  store?: boolean;
+  background?: boolean;
+  truncation?: 'auto' | 'disabled';
+  service_tier?: string;
+  metadata?: Readonly<Record<string, string>>;
+  user?: string;
+  safety_identifier?: string;
+  prompt_cache_key?: string;
+  previous_response_id?: string;
+  /**
+   * Refused: nothing is stored.
+   */
+  conversation?: {
+    [k: string]: unknown;
+  };
+  /**
+   * Refused: nothing is stored.
+   */
+  prompt?: {
+    [k: string]: unknown;
+  };
+}
+export interface InputMessage {
+  type: 'message';
+  role: 'user' | 'assistant' | 'system' | 'developer';
+  /**
+   * @maxItems 10000
+   */
+  content: string | InputPart[];
+  id?: string;
+  status?: string;
+}
+/**
+ * Text in a message or a tool output. Clients replay assistant text as output_text.
+ */
+export interface InputText {
+  type: 'input_text' | 'output_text' | 'text';
+  text: string;
+}
+export interface InputRefusal {
+  type: 'refusal';
+  refusal: string;
+}
+export interface InputImage {
+  type: 'input_image';
+  image_url?: string;
+  detail?: 'low' | 'high' | 'auto' | 'original';
+  file_id?: string;
+}
+export interface InputFile {
+  type: 'input_file';
+  filename?: string;
+  file_data?: string;
+  file_url?: string;
+  file_id?: string;
+}
+export interface InputFunctionCall {
+  type: 'function_call';
+  call_id: string;
+  name: string;
+  arguments: string;
+  id?: string;
+  status?: string;
+}
+export interface InputFunctionCallOutput {
+  type: 'function_call_output';
+  call_id: string;
+  /**
+   * @maxItems 10000
+   */
+  output: string | InputPart[];
+  id?: string;
+  status?: string;
+}
+export interface InputReasoning {
+  type: 'reasoning';
+  summary?: InputReasoningText[];
+  content?: InputReasoningText[];
+  encrypted_content?: string;
+  id?: string;
+  status?: string;
+}
+export interface InputReasoningText {
+  type: 'summary_text' | 'reasoning_text' | 'text';
+  text: string;
+}
+/**
+ * A pointer to a stored item. Nothing is stored, so it is refused with a sentence that says what to send instead.
+ */
+export interface ItemReference {
+  type: 'item_reference';
+  id: string;
+}
+export interface PlainTextFormat {
+  type: 'text';
+}
+export interface JsonObjectFormat {
+  type: 'json_object';
+}
+export interface JsonSchemaFormat {
+  type: 'json_schema';
+  name?: string;
+  description?: string;
+  schema: Readonly<Record<string, unknown>>;
+  strict?: boolean;
+}
+export interface ReasoningParam {
+  effort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+  summary?: 'auto' | 'concise' | 'detailed';
+  generate_summary?: 'auto' | 'concise' | 'detailed';
+}
+/**
+ * The body of every error reply.
+ */
+export interface ErrorReply {
+  error: ErrorFields;
+}
+export interface ErrorFields {
+  message: string;
+  type: string;
+  /**
+   * Path of the field at fault, empty when there is none.
+   */
+  param: string;
+  code: string;
+}
+export interface ResponseCreatedEvent {
+  type: 'response.created';
+  sequence_number: number;
+  response: ResponseResource;
+}
+/**
+ * The response object: all 31 fields of Open Responses, in every snapshot, and output_text.
+ */
+export interface ResponseResource {
+  id: ResponseId;
+  object: 'response';
+  /**
+   * Unix time, seconds.
+   */
+  created_at: number;
+  completed_at: number | null;
+  status: 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
+  incomplete_details: {
+    reason: 'max_output_tokens' | 'content_filter';
+  } | null;
+  /**
+   * The model the client asked for.
+   */
+  model: string;
+  previous_response_id: null;
+  instructions: string | null;
+  output: OutputItem[];
+  /**
+   * The concatenated text of the reply.
+   */
+  output_text: string;
+  error: ResponseError | null;
+  tools: ToolEcho[];
+  tool_choice: ('none' | 'auto' | 'required') | FunctionToolChoice | AllowedToolsEcho;
+  truncation: 'auto' | 'disabled';
+  parallel_tool_calls: boolean;
+  text: {
+    format: TextFormat;
+    verbosity?: 'low' | 'medium' | 'high';
+  };
+  top_p: number;
+  temperature: number;
+  presence_penalty: number;
+  frequency_penalty: number;
+  top_logprobs: number;
+  reasoning: {
+    effort: string | null;
+    summary: string | null;
+  } | null;
+  usage: Usage | null;
+  max_output_tokens: number | null;
+  max_tool_calls: number | null;
+  store: false;
+  background: false;
+  service_tier: string;
+  metadata: Readonly<Record<string, string>>;
+  safety_identifier: string | null;
+  prompt_cache_key: string | null;
+}
+export interface MessageItem {
+  type: 'message';
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  id: ItemId;
+  status: 'in_progress' | 'completed' | 'incomplete';
+  role: 'assistant';
+  content: MessagePart[];
+}
+export interface OutputText {
+  type: 'output_text';
+  text: string;
+  annotations: UrlCitation[];
+  logprobs: LogProb[];
+}
+export interface UrlCitation {
+  type: 'url_citation';
+  url: string;
+  title: string;
+  start_index: number;
+  end_index: number;
+}
+export interface LogProb {
+  token: string;
+  logprob: number;
+  bytes: number[];
+  top_logprobs: TopLogProb[];
+}
+export interface TopLogProb {
+  token: string;
+  logprob: number;
+  bytes: number[];
+}
+export interface Refusal {
+  type: 'refusal';
+  refusal: string;
+}
+export interface FunctionCallItem {
+  type: 'function_call';
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  id: ItemId;
+  /**
+   * The backend's id of the call, which its output refers to.
+   */
+  call_id: CallId;
+  name: string;
+  arguments: string;
+  status: 'in_progress' | 'completed' | 'incomplete';
+}
+export interface ReasoningItem {
+  type: 'reasoning';
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  id: ItemId;
+  status: 'in_progress' | 'completed' | 'incomplete';
+  summary: SummaryText[];
+  content?: ReasoningText[];
+  encrypted_content?: string;
+}
+export interface SummaryText {
+  type: 'summary_text';
+  text: string;
+}
+export interface ReasoningText {
+  type: 'reasoning_text';
+  text: string;
+}
+export interface ResponseError {
+  code: string;
+  message: string;
+}
+export interface FunctionToolEcho {
+  type: 'function';
+  name: string;
+  description: string | null;
+  parameters: Readonly<Record<string, unknown>> | null;
+  strict: boolean | null;
+}
+export interface FunctionToolChoice {
+  type: 'function';
+  name: string;
+}
+export interface AllowedToolsEcho {
+  type: 'allowed_tools';
+  mode: 'none' | 'auto' | 'required';
+  tools: FunctionToolChoice[];
+}
+export interface JsonSchemaFormatEcho {
+  type: 'json_schema';
+  name: string;
+  description: string | null;
+  schema: Readonly<Record<string, unknown>>;
+  strict: boolean;
+}
+/**
+ * Token counts as the backend reported them.
+ */
+export interface Usage {
+  input_tokens: number;
+  input_tokens_details: {
+    cached_tokens: number;
+  };
+  output_tokens: number;
+  output_tokens_details: {
+    reasoning_tokens: number;
+  };
+  total_tokens: number;
+}
+export interface ResponseInProgressEvent {
+  type: 'response.in_progress';
+  sequence_number: number;
+  response: ResponseResource;
+}
+export interface ResponseCompletedEvent {
+  type: 'response.completed';
+  sequence_number: number;
+  response: ResponseResource;
+}
+export interface ResponseIncompleteEvent {
+  type: 'response.incomplete';
+  sequence_number: number;
+  response: ResponseResource;
+}
+export interface ResponseFailedEvent {
+  type: 'response.failed';
+  sequence_number: number;
+  response: ResponseResource;
+}
+export interface OutputItemAddedEvent {
+  type: 'response.output_item.added';
+  sequence_number: number;
+  output_index: number;
+  item: OutputItem;
+}
+export interface OutputItemDoneEvent {
+  type: 'response.output_item.done';
+  sequence_number: number;
+  output_index: number;
+  item: OutputItem;
+}
+export interface ContentPartAddedEvent {
+  type: 'response.content_part.added';
+  sequence_number: number;
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  item_id: ItemId;
+  output_index: number;
+  content_index: number;
+  part: ContentPart;
+}
+export interface ContentPartDoneEvent {
+  type: 'response.content_part.done';
+  sequence_number: number;
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  item_id: ItemId;
+  output_index: number;
+  content_index: number;
+  part: ContentPart;
+}
+export interface OutputTextDeltaEvent {
+  type: 'response.output_text.delta';
+  sequence_number: number;
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  item_id: ItemId;
+  output_index: number;
+  content_index: number;
+  delta: string;
+  logprobs: LogProb[];
+}
+export interface OutputTextDoneEvent {
+  type: 'response.output_text.done';
+  sequence_number: number;
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  item_id: ItemId;
+  output_index: number;
+  content_index: number;
+  text: string;
+  logprobs: LogProb[];
+}
+export interface AnnotationAddedEvent {
+  type: 'response.output_text.annotation.added';
+  sequence_number: number;
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  item_id: ItemId;
+  output_index: number;
+  content_index: number;
+  annotation_index: number;
+  annotation: UrlCitation;
+}
+export interface RefusalDeltaEvent {
+  type: 'response.refusal.delta';
+  sequence_number: number;
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  item_id: ItemId;
+  output_index: number;
+  content_index: number;
+  delta: string;
+}
+export interface RefusalDoneEvent {
+  type: 'response.refusal.done';
+  sequence_number: number;
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  item_id: ItemId;
+  output_index: number;
+  content_index: number;
+  refusal: string;
+}
+export interface ReasoningTextDeltaEvent {
+  type: 'response.reasoning_text.delta';
+  sequence_number: number;
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  item_id: ItemId;
+  output_index: number;
+  content_index: number;
+  delta: string;
+}
+export interface ReasoningTextDoneEvent {
+  type: 'response.reasoning_text.done';
+  sequence_number: number;
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  item_id: ItemId;
+  output_index: number;
+  content_index: number;
+  text: string;
+}
+export interface SummaryPartAddedEvent {
+  type: 'response.reasoning_summary_part.added';
+  sequence_number: number;
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  item_id: ItemId;
+  output_index: number;
+  summary_index: number;
+  part: SummaryText;
+}
+export interface SummaryPartDoneEvent {
+  type: 'response.reasoning_summary_part.done';
+  sequence_number: number;
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  item_id: ItemId;
+  output_index: number;
+  summary_index: number;
+  part: SummaryText;
+}
+export interface SummaryTextDeltaEvent {
+  type: 'response.reasoning_summary_text.delta';
+  sequence_number: number;
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  item_id: ItemId;
+  output_index: number;
+  summary_index: number;
+  delta: string;
+}
+export interface SummaryTextDoneEvent {
+  type: 'response.reasoning_summary_text.done';
+  sequence_number: number;
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  item_id: ItemId;
+  output_index: number;
+  summary_index: number;
+  text: string;
+}
+export interface FunctionCallArgumentsDeltaEvent {
+  type: 'response.function_call_arguments.delta';
+  sequence_number: number;
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  item_id: ItemId;
+  output_index: number;
+  delta: string;
+}
+export interface FunctionCallArgumentsDoneEvent {
+  type: 'response.function_call_arguments.done';
+  sequence_number: number;
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  item_id: ItemId;
+  output_index: number;
+  name: string;
+  arguments: string;
+}
+export interface ErrorEvent {
+  type: 'error';
+  sequence_number: number;
+  code: string;
+  message: string;
+  param: string;
+  error: ErrorFields;
+}
+/**
+ * The durable record of one request, as GET /api/v1/requests/{id} shows it. Holds no prompt and no completion.
+ */
+export interface RequestRecord {
+  object: 'request';
+  request_id: RequestId;
+  response_id: ResponseId;
+  status: 'processing' | 'succeeded' | 'failed' | 'cancelled';
+  status_url: string;
+  endpoint: string;
+  model: string;
+  stream: boolean;
+  created_at: number;
+  completed_at: number | null;
+  cancel_requested_at: number | null;
+  usage: Usage | null;
+  usage_estimated: boolean;
+  cost: number | null;
+  incomplete_details: {
+    reason: 'max_output_tokens' | 'content_filter';
+  } | null;
+  error: {
+    code: string;
+    message: string;
+  } | null;
+}
+export interface FunctionTool {
+  type: 'function';
+  name: string;
+  description?: string;
+  parameters?: Readonly<Record<string, unknown>>;
+  strict?: boolean;
+}
+/**
+ * A tool that a server would execute, or of a type not known here.
+ */
+export interface HostedTool {
+  type: string;
+}
+export interface FunctionChoice {
+  type: 'function';
+  name: string;
+}
+export interface AllowedTools {
+  type: 'allowed_tools';
+  mode?: 'auto' | 'required';
+  /**
+   * @minItems 1
+   * @maxItems 512
+   */
+  tools: NamedTool[];
+}
+export interface NamedTool {
+  type: string;
+  name?: string;
+}

@@ -1,0 +1,34 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { compile, type JSONSchema } from 'json-schema-to-typescript';
+
+const SCHEMAS = join(import.meta.dirname, '../../schemas');
+const TARGET = join(import.meta.dirname, '../../src/types/contract.ts');
+const BANNER = `// Made from schemas/*.json by \`npm run types\`. Not to be edited.
+
+import type { CallId, ItemId, RequestId, ResponseId } from '../core/ids.ts';`;
+
+/** The TypeScript types of all schemas, as the text of one file, so that a definition shared by two schemas is one type. */
+export function generateTypes(): Promise<string> {
+  const files = readdirSync(SCHEMAS).filter((name) => name.endsWith('.json'));
+  const named = ['FunctionTool', 'HostedTool', 'FunctionChoice', 'AllowedTools'];
+  const root: JSONSchema = {
+    title: 'Contract',
+    description: 'All that the schemas define.',
+    anyOf: [
+      ...files.map((name) => ({ $ref: name })),
+      ...named.map((name) => ({ $ref: `create-response.json#/$defs/${name}` })),
+    ],
+  };
+  return compile(root, 'Contract', {
+    cwd: SCHEMAS,
+    additionalProperties: false,
+    bannerComment: BANNER,
+    ignoreMinAndMaxItems: true,
+    style: { singleQuote: true, printWidth: 120 },
+  });
+}
+
+export { TARGET as GENERATED_TYPES_PATH };
+
+if (process.argv[1] === import.meta.filename) writeFileSync(TARGET, await generateTypes());
