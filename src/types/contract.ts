@@ -11,6 +11,7 @@ export type Contract =
   | ResponseEvent
   | RequestRecord
   | ResponseResource
+  | Settings
   | FunctionTool
   | HostedTool
   | FunctionChoice
@@ -51,6 +52,38 @@ export type MessagePart = OutputText | Refusal;
 export type ToolEcho = FunctionToolEcho;
 export type TextFormat = PlainTextFormat | JsonObjectFormat | JsonSchemaFormatEcho;
 export type ContentPart = OutputText | Refusal | ReasoningText;
+/**
+ * The kind of backend, for what differs between them: the name of the token limit, the reasoning field, the order of messages.
+ */
+export type Dialect =
+  | 'generic'
+  | 'openai'
+  | 'azure'
+  | 'vllm'
+  | 'sglang'
+  | 'llamacpp'
+  | 'ollama'
+  | 'deepseek'
+  | 'mistral'
+  | 'groq'
+  | 'openrouter'
+  | 'together';
+/**
+ * Who checks the caller's key: the backend (passthrough), or the gateway against API_KEYS (static).
+ */
+export type AuthMode = 'passthrough' | 'static';
+/**
+ * What becomes of tools which only a server could execute, such as web_search: left out and named in the x-dropped-tools header (drop), or refused (reject).
+ */
+export type HostedToolsPolicy = 'drop' | 'reject';
+/**
+ * How the backend's reasoning is shown: as summary, as content, or hidden.
+ */
+export type ReasoningOutput = 'summary' | 'content' | 'hidden';
+/**
+ * The least severe log lines that are written.
+ */
+export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
 /**
  * What POST /api/v1/responses takes. A null anywhere in it means absent; unknown fields are ignored.
@@ -627,6 +660,116 @@ export interface RequestRecord {
     code: string;
     message: string;
   } | null;
+}
+/**
+ * The environment after each text is read as the type stated here and the defaults are filled in. What is required has a default.
+ */
+export interface Settings {
+  /**
+   * The address to listen on. Only a loopback address keeps other machines out.
+   */
+  HOST: string;
+  /**
+   * The TCP port to listen on; 0 takes any free one.
+   */
+  PORT: number;
+  /**
+   * The address under which clients reach the gateway, for the links it hands out. Without it they are made from the request.
+   */
+  PUBLIC_BASE_URL?: string;
+  /**
+   * Which proxies in front are believed about the address and the host of the caller: how many of them there are, or their addresses and subnets (loopback, linklocal and uniquelocal are understood), separated by commas. 0 believes nobody.
+   */
+  TRUST_PROXY: string;
+  /**
+   * Where the chat completions backend answers, with its /v1. Without it an embedded demo backend answers on loopback.
+   */
+  UPSTREAM_BASE_URL?: string;
+  /**
+   * The key which the gateway shows to the backend. Not together with AUTH_MODE=passthrough, where it would let every stranger in.
+   */
+  UPSTREAM_API_KEY?: string;
+  UPSTREAM_DIALECT: Dialect;
+  /**
+   * Other names for the models of the backend, as a JSON object. They hold on both endpoints and are listed in /models.
+   */
+  MODEL_ALIASES: Readonly<Record<string, string>>;
+  /**
+   * The model which the documentation and the landing page recommend. It never fills in a missing `model`.
+   */
+  DEFAULT_MODEL_ID?: string;
+  /**
+   * Further paths which are passed on to the backend unchanged, with all that is below them, separated by commas.
+   *
+   * @maxItems 64
+   */
+  PASSTHROUGH_PATHS: string[];
+  AUTH_MODE: AuthMode;
+  /**
+   * The keys that are let in with AUTH_MODE=static, separated by commas or white space.
+   *
+   * @maxItems 10000
+   */
+  API_KEYS: string[];
+  /**
+   * A file with more such keys; a line that begins with # is a comment.
+   */
+  API_KEYS_FILE?: string;
+  /**
+   * Where the records are kept: file: and a path, or :memory: for as long as the process lives.
+   */
+  DATABASE_URL: string;
+  /**
+   * What keys, bodies and reasoning are hashed and sealed with; at least 16 characters. Without it one is made and kept beside the database.
+   */
+  GATEWAY_SECRET?: string;
+  /**
+   * The secret before the present one, so that older records and seals still open while it is being changed.
+   */
+  GATEWAY_SECRET_PREVIOUS?: string;
+  /**
+   * How long a record is kept after its request ended, in days.
+   */
+  RECORD_RETENTION_DAYS: number;
+  HOSTED_TOOLS: HostedToolsPolicy;
+  REASONING_OUTPUT: ReasoningOutput;
+  /**
+   * The largest request body after decompression, in bytes.
+   */
+  MAX_BODY_BYTES: number;
+  /**
+   * How long a connection to the backend may take, in milliseconds.
+   */
+  CONNECT_TIMEOUT_MS: number;
+  /**
+   * How long the backend may take to begin its answer, in milliseconds.
+   */
+  FIRST_BYTE_TIMEOUT_MS: number;
+  /**
+   * How long the backend may be silent within its answer, in milliseconds.
+   */
+  IDLE_TIMEOUT_MS: number;
+  /**
+   * How long the headers of a stream wait for its first event, so that a failure until then is an ordinary HTTP error, in milliseconds.
+   */
+  HEADER_HOLD_MS: number;
+  /**
+   * After how much silence a stream gets a comment line, in milliseconds.
+   */
+  KEEPALIVE_COMMENT_MS: number;
+  /**
+   * After how much silence a stream gets response.in_progress again, in milliseconds.
+   */
+  KEEPALIVE_EVENT_MS: number;
+  /**
+   * How long running requests may go on after SIGTERM, in milliseconds.
+   */
+  DRAIN_TIMEOUT_MS: number;
+  LOG_LEVEL: LogLevel;
+  /**
+   * What kind of surroundings this is. With production the demo backend is refused.
+   */
+  NODE_ENV?: string;
 }
 export interface FunctionTool {
   type: 'function';

@@ -1,0 +1,206 @@
+import { isIP } from 'node:net';
+import { findMisspelt, readSettings, showValue, type Environment } from './settings.ts';
+import type { AuthMode, Dialect, HostedToolsPolicy, LogLevel, ReasoningOutput, Settings } from './types/contract.ts';
+
+/** What the gateway is told at its start, checked and frozen. `.env.example` describes each setting. */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  /** Without a slash at its end. */
+  readonly publicBaseUrl: string | null;
+  /** What Express takes as `trust proxy`: a number of hops, or addresses and subnets. */
+  readonly trustProxy: number | readonly string[];
+  /** Without a slash at its end; null asks for the embedded demo backend. */
+  readonly upstreamBaseUrl: string | null;
+  readonly upstreamApiKey: string | null;
+  readonly upstreamDialect: Dialect;
+  /** The name which a client uses → the name which the backend knows. */
+  readonly modelAliases: ReadonlyMap<string, string>;
+  readonly defaultModelId: string | null;
+  /** As the caller writes them, such as `/v1/embeddings`. */
+  readonly passthroughPaths: readonly string[];
+  readonly authMode: AuthMode;
+  readonly apiKeys: readonly string[];
+  /** `:memory:`, or `file:` and a path. */
+  readonly databaseUrl: string;
+  readonly gatewaySecret: string | null;
+  readonly gatewaySecretPrevious: string | null;
+  readonly recordRetentionDays: number;
+  readonly hostedTools: HostedToolsPolicy;
+  readonly reasoningOutput: ReasoningOutput;
+  readonly maxBodyBytes: number;
+  readonly connectTimeoutMs: number;
+  readonly firstByteTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  readonly headerHoldMs: number;
+  readonly keepaliveCommentMs: number;
+  readonly keepaliveEventMs: number;
+  readonly drainTimeoutMs: number;
+  readonly logLevel: LogLevel;
+  /** What is allowed but probably not meant, one line each, for the log. */
+  readonly warnings: readonly string[];
+}
+
+/** All mistakes in the settings at once, one line each. Values of secrets are never in it. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`the settings are not valid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    this.problems = problems;
+  }
+}
+
+/** Reads the settings out of an environment: `process.env`, or an object with the same names. Throws ConfigError. */
+export function readConfig(env: Environment): Config {
+  const { settings, problems } = readSettings(env);
+  const wrong = new Set(problems.flatMap((problem) => problem.names));
+  const broken = RULES.filter(({ about }) => !about.some((name) => wrong.has(name))).flatMap(({ find }) =>
+    find(settings),
+  );
+  const lines = [...problems.map((problem) => problem.line), ...broken];
+  const misspelt = findMisspelt(env);
+  // A misspelt name alone stops nothing, but it is often why another setting is missing.
+  if (lines.length > 0) throw new ConfigError([...lines, ...misspelt]);
+  return toConfig(settings, [...misspelt, ...findDoubtful(settings)]);
+}
+
+interface Rule {
+  /** Where one of these is wrong already, the rule is not asked: its answer would only confuse. */
+  readonly about: readonly (keyof Settings)[];
+  readonly find: (settings: Settings) => readonly string[];
+}
+
+const RULES: readonly Rule[] = [
+  { about: ['UPSTREAM_BASE_URL'], find: (s) => findUrlProblems('UPSTREAM_BASE_URL', s.UPSTREAM_BASE_URL) },
+  { about: ['PUBLIC_BASE_URL'], find: (s) => findUrlProblems('PUBLIC_BASE_URL', s.PUBLIC_BASE_URL) },
+  { about: ['TRUST_PROXY'], find: (s) => findProxyProblems(s.TRUST_PROXY) },
+  { about: ['MODEL_ALIASES'], find: (s) => findAliasProblems(s.MODEL_ALIASES) },
+  { about: ['PASSTHROUGH_PATHS'], find: (s) => findPathProblems(s.PASSTHROUGH_PATHS) },
+  { about: ['AUTH_MODE', 'UPSTREAM_API_KEY', 'API_KEYS'], find: findAuthProblems },
+  { about: ['UPSTREAM_BASE_URL', 'HOST', 'NODE_ENV'], find: findDemoProblems },
+];
+
+function findUrlProblems(name: string, text: string | undefined): readonly string[] {
+  if (text === undefined) return [];
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    return [`${name}: must be a URL that begins with http:// or https://${showValue(name, text)}`];
+  }
+  // Credentials would end up in logs and links; a query would be lost behind the paths that are put after the URL.
+  const extra = url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '';
+  if (extra) return [`${name}: must hold no user name, password, query or fragment`];
+  const endpoint = /\/(?:chat\/completions|responses|models)\/*$/.exec(url.pathname)?.[0];
+  return endpoint === undefined ? [] : [`${name}: must be the URL before the paths; leave ${endpoint} out`];
+}
+
+function findProxyProblems(text: string): readonly string[] {
+  const trusted = toTrustProxy(text);
+  if (typeof trusted === 'number' || trusted.every(isProxyAddress)) return [];
+  // `true` would believe whatever address and host any caller writes into the headers himself.
+  const shown = showValue('TRUST_PROXY', text);
+  return [`TRUST_PROXY: must be the number of proxies in front, or their addresses and subnets${shown}`];
+}
+
+function isProxyAddress(text: string): boolean {
+  if (['loopback', 'linklocal', 'uniquelocal'].includes(text)) return true;
+  const [address = '', prefix, ...more] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || more.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128));
+}
+
+function findAliasProblems(aliases: Settings['MODEL_ALIASES']): readonly string[] {
+  return Object.entries(aliases)
+    .filter(([, model]) => Object.hasOwn(aliases, model))
+    .map(([alias, model]) => `MODEL_ALIASES: ${alias} must stand for a model, but ${model} is an alias itself`);
+}
+
+function findPathProblems(paths: readonly string[]): readonly string[] {
+  return paths
+    .filter((path) => /^\/v1\/(?:responses|requests)(?:\/|$)/.test(path))
+    .map((path) => `PASSTHROUGH_PATHS: must not name ${path}, where the gateway answers itself`);
+}
+
+function findAuthProblems({ AUTH_MODE, API_KEYS, UPSTREAM_API_KEY }: Settings): readonly string[] {
+  if (AUTH_MODE === 'static') {
+    return API_KEYS.length > 0 ? [] : ['API_KEYS: must name at least one key with AUTH_MODE=static'];
+  }
+  const problems: string[] = [];
+  if (UPSTREAM_API_KEY !== undefined) {
+    problems.push(
+      "UPSTREAM_API_KEY: must not be set with AUTH_MODE=passthrough, where the backend gets the caller's own key; " +
+        'use AUTH_MODE=static with API_KEYS, or every stranger would spend on this key',
+    );
+  }
+  if (API_KEYS.length > 0) problems.push('API_KEYS: hold with AUTH_MODE=static only; set it, or leave them out');
+  return problems;
+}
+
+function findDemoProblems({ UPSTREAM_BASE_URL, HOST, NODE_ENV }: Settings): readonly string[] {
+  if (UPSTREAM_BASE_URL !== undefined) return [];
+  const refused = 'must be set, since the demo backend that stands in for it';
+  const problems: string[] = [];
+  if (!isLoopback(HOST)) problems.push(`UPSTREAM_BASE_URL: ${refused} is for a loopback HOST only (HOST is ${HOST})`);
+  if (NODE_ENV === 'production') problems.push(`UPSTREAM_BASE_URL: ${refused} is refused with NODE_ENV=production`);
+  return problems;
+}
+
+function findDoubtful({ UPSTREAM_BASE_URL, HOST, API_KEYS }: Settings): readonly string[] {
+  const warnings: string[] = [];
+  if (UPSTREAM_BASE_URL !== undefined && new URL(UPSTREAM_BASE_URL).pathname === '/') {
+    warnings.push('UPSTREAM_BASE_URL: has no path; most backends need their /v1 at its end');
+  }
+  if (!isLoopback(HOST) && API_KEYS.some((key) => key.length < 16)) {
+    warnings.push('API_KEYS: has a key of less than 16 characters, which can be guessed from outside');
+  }
+  return warnings;
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+function toConfig(settings: Settings, warnings: readonly string[]): Config {
+  return Object.freeze({
+    host: settings.HOST,
+    port: settings.PORT,
+    publicBaseUrl: toBaseUrl(settings.PUBLIC_BASE_URL),
+    trustProxy: toTrustProxy(settings.TRUST_PROXY),
+    upstreamBaseUrl: toBaseUrl(settings.UPSTREAM_BASE_URL),
+    upstreamApiKey: settings.UPSTREAM_API_KEY ?? null,
+    upstreamDialect: settings.UPSTREAM_DIALECT,
+    modelAliases: new Map(Object.entries(settings.MODEL_ALIASES)),
+    defaultModelId: settings.DEFAULT_MODEL_ID ?? null,
+    passthroughPaths: Object.freeze(settings.PASSTHROUGH_PATHS),
+    authMode: settings.AUTH_MODE,
+    apiKeys: Object.freeze([...new Set(settings.API_KEYS)]),
+    databaseUrl: settings.DATABASE_URL,
+    gatewaySecret: settings.GATEWAY_SECRET ?? null,
+    gatewaySecretPrevious: settings.GATEWAY_SECRET_PREVIOUS ?? null,
+    recordRetentionDays: settings.RECORD_RETENTION_DAYS,
+    hostedTools: settings.HOSTED_TOOLS,
+    reasoningOutput: settings.REASONING_OUTPUT,
+    maxBodyBytes: settings.MAX_BODY_BYTES,
+    connectTimeoutMs: settings.CONNECT_TIMEOUT_MS,
+    firstByteTimeoutMs: settings.FIRST_BYTE_TIMEOUT_MS,
+    idleTimeoutMs: settings.IDLE_TIMEOUT_MS,
+    headerHoldMs: settings.HEADER_HOLD_MS,
+    keepaliveCommentMs: settings.KEEPALIVE_COMMENT_MS,
+    keepaliveEventMs: settings.KEEPALIVE_EVENT_MS,
+    drainTimeoutMs: settings.DRAIN_TIMEOUT_MS,
+    logLevel: settings.LOG_LEVEL,
+    warnings: Object.freeze(warnings),
+  });
+}
+
+function toBaseUrl(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  const { origin, pathname } = new URL(text);
+  return origin + pathname.replace(/\/+$/, '');
+}
+
+function toTrustProxy(text: string): number | readonly string[] {
+  return /^\d{1,2}$/.test(text) ? Number(text) : Object.freeze(text.split(/[\s,]+/).filter((part) => part !== ''));
+}
