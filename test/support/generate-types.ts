@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { compile, type JSONSchema } from 'json-schema-to-typescript';
 
 const SCHEMAS = join(import.meta.dirname, '../../schemas');
-const TARGET = join(import.meta.dirname, '../../src/types/contract.ts');
+export const GENERATED_TYPES_PATH = join(import.meta.dirname, '../../src/types/contract.ts');
 const BANNER = `// Made from schemas/*.json by \`npm run types\`. Not to be edited.
 
 import type { CallId, ItemId, RequestId, ResponseId } from '../core/ids.ts';`;
@@ -29,6 +29,4 @@ export function generateTypes(): Promise<string> {
   });
 }
 
-export { TARGET as GENERATED_TYPES_PATH };
-
-if (process.argv[1] === import.meta.filename) writeFileSync(TARGET, await generateTypes());
+if (process.argv[1] === import.meta.filename) writeFileSync(GENERATED_TYPES_PATH, await generateTypes());
