@@ -76,5 +76,4 @@ export interface ChatRequest {
   readonly prompt_cache_key?: string;
   readonly safety_identifier?: string;
   readonly user?: string;
-  readonly metadata?: Readonly<Record<string, string>>;
 }

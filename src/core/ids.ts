@@ -52,3 +52,8 @@ export function toItemId(prefix: 'msg' | 'fc' | 'rs', unique: UniquePart, output
 export function mintCallId(unique: UniquePart, outputIndex: number): CallId {
   return `call_${unique}${outputIndex.toString(16).padStart(4, '0')}` as CallId;
 }
+
+/** The backend's own id of a call; any text but the empty one will do. */
+export function toCallId(backendId: string): CallId {
+  return backendId as CallId;
+}

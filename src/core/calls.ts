@@ -1,0 +1,68 @@
+import type { CallPiece } from './chunk.ts';
+import type { CallId, ItemId } from './ids.ts';
+
+/** A tool call of the backend, put together from its pieces. */
+export interface BackendCall {
+  readonly index: number | undefined;
+  readonly backendId: string;
+  name: string;
+  arguments: string;
+  /** The read of the backend's chunks that brought its last piece. */
+  lastChunk: number;
+  /** Where it stands in the output, as soon as its name is known. `withheld`: the caller is not to see it. */
+  place: { readonly outputIndex: number; readonly itemId: ItemId; readonly callId: CallId } | 'withheld' | undefined;
+  /** Its item is done. */
+  closed: boolean;
+}
+
+/**
+ * Finds the call which a piece belongs to, or undefined when it begins another one. Backends leave out the index or the id,
+ * repeat the id or the name in every piece, give each piece an id of its own, or put two calls under one index.
+ */
+export function findCall(
+  calls: readonly BackendCall[],
+  piece: CallPiece,
+  chunkNumber: number,
+): BackendCall | undefined {
+  const sameIndex = (call: BackendCall) => piece.index === undefined || call.index === piece.index;
+  const candidate =
+    (piece.id === '' ? undefined : calls.findLast((call) => sameIndex(call) && call.backendId === piece.id)) ??
+    calls.findLast(sameIndex);
+  return candidate === undefined || beginsAnother(candidate, piece, chunkNumber) ? undefined : candidate;
+}
+
+/** Only a piece with a name can begin a call; the rest is judged by what the call at hand can still take. */
+function beginsAnother(call: BackendCall, piece: CallPiece, chunkNumber: number): boolean {
+  if (piece.name === '' || call.name === '') return false;
+  const otherId = piece.id !== '' && piece.id !== call.backendId;
+  // Without an index the id is all that tells calls apart.
+  if (piece.index === undefined && otherId) return true;
+  // One chunk with two named pieces holds two calls, unless both carry the same id.
+  if (call.lastChunk === chunkNumber && (otherId || piece.id === '')) return true;
+  // After complete arguments nothing valid can follow: a repeated name is the same call, said again or with nothing new.
+  if (isCompleteObject(call.arguments)) return otherId || (piece.arguments !== '' && !isRepetition(call, piece));
+  // A call without arguments so far is followed by another when the name differs.
+  return piece.name !== call.name && (call.arguments === '' || otherId);
+}
+
+/** Some backends send the whole call once more at its end. */
+export function isRepetition(call: BackendCall, piece: CallPiece): boolean {
+  return (
+    piece.id !== '' &&
+    piece.id === call.backendId &&
+    piece.arguments === call.arguments &&
+    isCompleteObject(call.arguments)
+  );
+}
+
+/** Whether the arguments are a whole JSON object, so that no piece of theirs is missing. */
+export function isCompleteObject(text: string): boolean {
+  const trimmed = text.trimEnd();
+  if (!trimmed.endsWith('}')) return false;
+  try {
+    JSON.parse(trimmed);
+    return true;
+  } catch {
+    return false;
+  }
+}

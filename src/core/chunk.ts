@@ -1,0 +1,177 @@
+/**
+ * What a chat chunk says. Backends are trusted with nothing: a field of the wrong type is a field that is not there, and
+ * what its absence means is stated here once.
+ */
+
+import type { LogProb, UrlCitation } from '../types/contract.ts';
+import type { ChatChunk } from './chat.ts';
+
+export function isObject(value: unknown): value is ChatChunk {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Choice 0, by its index where it has one. With `n > 1` the others are not ours. */
+export function choiceOf(chunk: ChatChunk): ChatChunk | undefined {
+  const choices = chunk['choices'];
+  if (!Array.isArray(choices)) return undefined;
+  return choices.find((choice, position) => isObject(choice) && (choice['index'] ?? position) === 0);
+}
+
+/** The delta; some backends send a `message` in its place. */
+export function deltaOf(choice: ChatChunk): ChatChunk {
+  const delta = isObject(choice['delta']) ? choice['delta'] : choice['message'];
+  return isObject(delta) ? delta : {};
+}
+
+/** Lower case; undefined where it is missing, null or empty (some backends send "" in every chunk but the last). */
+export function finishReasonOf(choice: ChatChunk): string | undefined {
+  const reason = choice['finish_reason'];
+  return typeof reason === 'string' && reason !== '' ? reason.toLowerCase() : undefined;
+}
+
+export type TextPiece = { readonly kind: 'text' | 'reasoning' | 'refusal'; readonly text: string };
+
+/**
+ * The text of a delta in the order of the answer: reasoning, text, refusal. Where several reasoning fields carry the same
+ * thought (OpenRouter sends both `reasoning` and `reasoning_details`) the first one that says something is taken.
+ */
+export function textPiecesOf(delta: ChatChunk): TextPiece[] {
+  const pieces: TextPiece[] = [];
+  const reasoning =
+    text(delta['reasoning_content']) || text(delta['reasoning']) || reasoningDetailsText(delta['reasoning_details']);
+  if (reasoning !== '') pieces.push({ kind: 'reasoning', text: reasoning });
+  const content = delta['content'];
+  if (typeof content === 'string') {
+    if (content !== '') pieces.push({ kind: 'text', text: content });
+  } else if (Array.isArray(content)) {
+    for (const part of content) pushContentPart(part, pieces);
+  }
+  const refusal = text(delta['refusal']);
+  if (refusal !== '') pieces.push({ kind: 'refusal', text: refusal });
+  return pieces;
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** OpenRouter: a list of `reasoning.text` and `reasoning.summary`; the encrypted ones say nothing in clear. */
+function reasoningDetailsText(details: unknown): string {
+  if (!Array.isArray(details)) return '';
+  return details.map((detail) => (isObject(detail) ? text(detail['text']) || text(detail['summary']) : '')).join('');
+}
+
+/** Mistral: content as a list of parts, `thinking` among them, which holds a list of text parts in turn. */
+function pushContentPart(part: unknown, pieces: TextPiece[]): void {
+  if (!isObject(part)) return;
+  const thinking = part['thinking'];
+  if (Array.isArray(thinking)) {
+    const thought = thinking.map((inner) => (isObject(inner) ? text(inner['text']) : '')).join('');
+    if (thought !== '') pieces.push({ kind: 'reasoning', text: thought });
+  } else if (text(thinking) !== '') {
+    pieces.push({ kind: 'reasoning', text: text(thinking) });
+  } else if (text(part['refusal']) !== '') {
+    pieces.push({ kind: 'refusal', text: text(part['refusal']) });
+  } else if (text(part['text']) !== '') {
+    pieces.push({ kind: 'text', text: text(part['text']) });
+  }
+}
+
+/** One piece of a tool call. Empty strings stand for what the backend left out. */
+export interface CallPiece {
+  readonly index: number | undefined;
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+/** The old `function_call` has no index; this one keeps it apart from every call under `tool_calls`. */
+const LEGACY_INDEX = -1;
+
+export function callPiecesOf(delta: ChatChunk): CallPiece[] {
+  const pieces: CallPiece[] = [];
+  const calls = delta['tool_calls'];
+  if (Array.isArray(calls)) {
+    for (const call of calls) if (isObject(call)) pieces.push(toCallPiece(call, call['function'], call['index']));
+  }
+  if (isObject(delta['function_call'])) pieces.push(toCallPiece({}, delta['function_call'], LEGACY_INDEX));
+  return pieces.filter((piece) => piece.id !== '' || piece.name !== '' || piece.arguments !== '');
+}
+
+function toCallPiece(call: ChatChunk, called: unknown, index: unknown): CallPiece {
+  const fields = isObject(called) ? called : {};
+  const given = fields['arguments'];
+  return {
+    index: typeof index === 'number' ? index : undefined,
+    id: text(call['id']),
+    name: text(fields['name']),
+    // Some backends send the arguments as the object itself.
+    arguments: isObject(given) ? JSON.stringify(given) : text(given),
+  };
+}
+
+export function logprobsOf(choice: ChatChunk): LogProb[] {
+  const logprobs = choice['logprobs'];
+  const content = isObject(logprobs) ? logprobs['content'] : undefined;
+  if (!Array.isArray(content)) return [];
+  return content.filter(isObject).map((entry) => ({
+    ...toTopLogprob(entry),
+    top_logprobs: Array.isArray(entry['top_logprobs']) ? entry['top_logprobs'].filter(isObject).map(toTopLogprob) : [],
+  }));
+}
+
+function toTopLogprob(entry: ChatChunk): Omit<LogProb, 'top_logprobs'> {
+  const bytes = entry['bytes'];
+  return {
+    token: text(entry['token']),
+    logprob: typeof entry['logprob'] === 'number' ? entry['logprob'] : 0,
+    bytes: Array.isArray(bytes) ? bytes.filter((byte) => Number.isInteger(byte)) : [],
+  };
+}
+
+/** The `url_citation` annotations of a delta, flat as the Responses format has them. Other kinds have no counterpart. */
+export function citationsOf(delta: ChatChunk): UrlCitation[] {
+  const annotations = delta['annotations'];
+  if (!Array.isArray(annotations)) return [];
+  return annotations.flatMap((annotation) => {
+    const fields =
+      isObject(annotation) && isObject(annotation['url_citation']) ? annotation['url_citation'] : annotation;
+    if (!isObject(fields) || text(fields['url']) === '') return [];
+    const start = position(fields['start_index']);
+    return [
+      {
+        type: 'url_citation',
+        url: text(fields['url']),
+        title: text(fields['title']),
+        start_index: start,
+        end_index: Math.max(start, position(fields['end_index'])),
+      },
+    ];
+  });
+}
+
+function position(value: unknown): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0;
+}
+
+/** A page which the text refers to as `[1]`, `[2]`, … (Perplexity). */
+export interface Source {
+  readonly url: string;
+  readonly title: string;
+}
+
+/** The numbered sources of the answer; undefined when the chunk names none. */
+export function sourcesOf(chunk: ChatChunk): Source[] | undefined {
+  const results = Array.isArray(chunk['search_results']) ? chunk['search_results'] : [];
+  const citations = Array.isArray(chunk['citations']) ? chunk['citations'] : results;
+  if (citations.length === 0) return undefined;
+  return citations.map((citation, index) => {
+    const result: unknown = results[index];
+    const { url, title } = isObject(citation) ? citation : isObject(result) ? result : {};
+    return { url: text(citation) || text(url), title: text(title) };
+  });
+}
+
+export function serviceTierOf(chunk: ChatChunk): string | undefined {
+  return text(chunk['service_tier']) || undefined;
+}

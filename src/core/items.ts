@@ -1,0 +1,125 @@
+import type { InputItem, InputPart } from '../types/contract.ts';
+import type { ChatPart } from './chat.ts';
+import { ApiError } from './errors.ts';
+import { unreachable } from './unreachable.ts';
+
+/** What one input item says, before `turns.ts` puts all of them into the order which strict backends want. */
+export type Piece =
+  | { readonly kind: 'system'; readonly role: 'system' | 'developer'; readonly text: string }
+  | { readonly kind: 'user'; readonly content: string | readonly ChatPart[] }
+  | { readonly kind: 'assistant'; readonly text: string; readonly refusal: string }
+  | { readonly kind: 'reasoning'; readonly text: string }
+  | { readonly kind: 'call'; readonly callId: string; readonly name: string; readonly arguments: string }
+  | { readonly kind: 'output'; readonly callId: string; readonly text: string; readonly media: readonly ChatPart[] };
+
+type ItemOf<Type extends InputItem['type']> = Extract<InputItem, { type: Type }>;
+type ToPiece<Type extends InputItem['type']> = (item: ItemOf<Type>, path: string) => Piece;
+
+/** One entry per item type; a new type fails to compile here until it has one. `path` is the item's place, for errors. */
+const ITEMS: { readonly [Type in InputItem['type']]: ToPiece<Type> } = {
+  message(item, path) {
+    switch (item.role) {
+      case 'user':
+        return { kind: 'user', content: toUserContent(item.content, `${path}.content`) };
+      case 'assistant':
+        return { kind: 'assistant', text: textOf(item.content, ''), refusal: refusalOf(item.content) };
+      case 'system':
+      case 'developer':
+        return { kind: 'system', role: item.role, text: textOf(item.content, '\n') };
+      default:
+        return unreachable(item.role);
+    }
+  },
+  function_call(item) {
+    // Clients replay a call without arguments as they got it; backends parse the field as JSON.
+    return { kind: 'call', callId: item.call_id, name: item.name, arguments: item.arguments || '{}' };
+  },
+  function_call_output(item, path) {
+    return { kind: 'output', callId: item.call_id, text: textOf(item.output, '\n'), media: mediaOf(item.output, path) };
+  },
+  reasoning(item) {
+    const parts = item.content !== undefined && item.content.length > 0 ? item.content : (item.summary ?? []);
+    return { kind: 'reasoning', text: parts.map((part) => part.text).join('\n') };
+  },
+  item_reference(_item, path) {
+    throw new ApiError('unsupported_parameter', {
+      param: path,
+      message:
+        `${path} is an item_reference, but this gateway stores no items. Send the full items instead: set "store": false ` +
+        '(in the AI SDK: providerOptions: { openai: { store: false } }).',
+    });
+  },
+};
+
+/** What an input item says. `path` is its place in the request. Throws ApiError for what no chat backend can be told. */
+export function toPiece(item: InputItem, path: string): Piece {
+  return convert(item.type, item, path);
+}
+
+/** Generic, so that the compiler sees that the entry and the item are of one type. */
+function convert<Type extends InputItem['type']>(type: Type, item: ItemOf<Type>, path: string): Piece {
+  return ITEMS[type](item, path);
+}
+
+function toUserContent(content: string | readonly InputPart[], path: string): string | readonly ChatPart[] {
+  if (typeof content === 'string') return content;
+  // Plain text goes as a string, which also backends without vision take.
+  if (content.every((part) => 'text' in part)) return textOf(content, '\n');
+  return content.map((part, index) => toChatPart(part, `${path}[${index}]`)).filter((part) => part !== undefined);
+}
+
+function toChatPart(part: InputPart, path: string): ChatPart | undefined {
+  switch (part.type) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      // Backends refuse empty text parts.
+      return part.text === '' ? undefined : { type: 'text', text: part.text };
+    case 'refusal':
+      return { type: 'text', text: part.refusal };
+    case 'input_image':
+      if (part.image_url === undefined) throw unsupportedPart(`${path}.file_id`, 'image_url');
+      return { type: 'image_url', image_url: { url: part.image_url, ...imageDetail(part.detail) } };
+    case 'input_file':
+      if (part.file_data === undefined) {
+        throw unsupportedPart(`${path}.${part.file_url === undefined ? 'file_id' : 'file_url'}`, 'file_data');
+      }
+      return {
+        type: 'file',
+        file: { ...(part.filename !== undefined && { filename: part.filename }), file_data: part.file_data },
+      };
+    default:
+      return unreachable(part);
+  }
+}
+
+function unsupportedPart(param: string, instead: string): ApiError {
+  return new ApiError('unsupported_parameter', {
+    param,
+    message: `${param} is not supported: this gateway stores and fetches no files. Send ${instead} instead.`,
+  });
+}
+
+/** The chat format does not know `original`; `high` comes nearest. */
+function imageDetail(detail: 'low' | 'high' | 'auto' | 'original' | undefined): { readonly detail?: string } {
+  if (detail === undefined) return {};
+  return { detail: detail === 'original' ? 'high' : detail };
+}
+
+function textOf(content: string | readonly InputPart[], separator: string): string {
+  if (typeof content === 'string') return content;
+  return content.flatMap((part) => ('text' in part ? [part.text] : [])).join(separator);
+}
+
+function refusalOf(content: string | readonly InputPart[]): string {
+  if (typeof content === 'string') return '';
+  return content.flatMap((part) => (part.type === 'refusal' ? [part.refusal] : [])).join('');
+}
+
+function mediaOf(content: string | readonly InputPart[], path: string): readonly ChatPart[] {
+  if (typeof content === 'string') return [];
+  return content.flatMap((part, index) => {
+    const chatPart = 'text' in part ? undefined : toChatPart(part, `${path}.output[${index}]`);
+    return chatPart === undefined ? [] : [chatPart];
+  });
+}

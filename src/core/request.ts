@@ -1,0 +1,130 @@
+import type { CreateResponse, RequestedFormat } from '../types/contract.ts';
+import type { ChatRequest } from './chat.ts';
+import type { Dialect } from './dialects.ts';
+import { toPiece, type Piece } from './items.ts';
+import { planTools, type ToolPlan } from './tools.ts';
+import { toMessages } from './turns.ts';
+
+/** A Responses request as the backend is asked it, and what is needed to understand the answer. */
+export interface Translation {
+  readonly chat: ChatRequest;
+  readonly tools: ToolPlan;
+  /** Call ids which the input uses; the reply's calls get others. */
+  readonly usedCallIds: ReadonlySet<string>;
+}
+
+export interface TranslationOptions {
+  readonly dialect: Dialect;
+  readonly modelAliases: ReadonlyMap<string, string>;
+  readonly hostedTools: 'drop' | 'reject';
+}
+
+/**
+ * Translates a Responses request (contract, section 2). The result is an allow-list: fields which the chat format does not
+ * know never reach a backend, and defaults are not invented. Throws ApiError for what cannot be said in the chat format.
+ */
+export function toChatRequest(request: CreateResponse, options: TranslationOptions): Translation {
+  const { dialect } = options;
+  const tools = planTools(request, options.hostedTools);
+  const pieces = toPieces(request, tools);
+  const stream = request.stream === true;
+  return {
+    tools,
+    usedCallIds: new Set(pieces.flatMap((piece) => (piece.kind === 'call' ? [piece.callId] : []))),
+    chat: {
+      model: options.modelAliases.get(request.model) ?? request.model,
+      messages: toMessages(pieces, dialect),
+      stream,
+      // Usage is always asked for: clients count on it, and records need it.
+      ...(stream && dialect.streamOptions && { stream_options: { include_usage: true } }),
+      ...toToolFields(request, tools),
+      ...toSamplingFields(request),
+      ...toLogprobFields(request),
+      ...(request.max_output_tokens !== undefined && { [dialect.tokenLimitField]: request.max_output_tokens }),
+      ...(request.text?.format !== undefined && toResponseFormat(request.text.format)),
+      ...toOptionalFields(request, dialect),
+    },
+  };
+}
+
+/** Whether the caller wants log probabilities, by either of the two ways to ask for them. */
+export function wantsLogprobs(request: Pick<CreateResponse, 'include' | 'top_logprobs'>): boolean {
+  return (request.top_logprobs ?? 0) > 0 || (request.include ?? []).includes('message.output_text.logprobs');
+}
+
+function toPieces(request: CreateResponse, tools: ToolPlan): Piece[] {
+  const instructions: Piece[] =
+    request.instructions === undefined || request.instructions === ''
+      ? []
+      : [{ kind: 'system', role: 'system', text: request.instructions }];
+  const input: Piece[] =
+    typeof request.input === 'string'
+      ? [{ kind: 'user', content: request.input }]
+      : request.input.map((item, index) => toPiece(item, `input[${index}]`));
+  return [...instructions, ...input.map((piece) => renameCall(piece, tools))];
+}
+
+function renameCall(piece: Piece, tools: ToolPlan): Piece {
+  return piece.kind === 'call' ? { ...piece, name: tools.nameTowardsBackend(piece.name) } : piece;
+}
+
+/** Backends refuse `tools: []`, and `tool_choice` or `parallel_tool_calls` without tools: all three go together. */
+function toToolFields(request: CreateResponse, tools: ToolPlan): Partial<ChatRequest> {
+  if (tools.offered.length === 0) return {};
+  const parallel = request.max_tool_calls === 1 ? false : request.parallel_tool_calls;
+  return {
+    tools: tools.offered,
+    ...(tools.choice !== undefined && { tool_choice: tools.choice }),
+    ...(parallel !== undefined && { parallel_tool_calls: parallel }),
+  };
+}
+
+const SAMPLING_FIELDS = ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty'] as const;
+
+function toSamplingFields(request: CreateResponse): Partial<ChatRequest> {
+  return Object.fromEntries(
+    SAMPLING_FIELDS.flatMap((name) => (request[name] === undefined ? [] : [[name, request[name]]])),
+  );
+}
+
+function toLogprobFields(request: CreateResponse): Partial<ChatRequest> {
+  if (!wantsLogprobs(request)) return {};
+  return { logprobs: true, ...(request.top_logprobs !== undefined && { top_logprobs: request.top_logprobs }) };
+}
+
+function toResponseFormat(format: RequestedFormat): Partial<ChatRequest> {
+  if (format.type === 'text') return {};
+  if (format.type === 'json_object') return { response_format: { type: 'json_object' } };
+  const { name, description, schema, strict } = format;
+  return {
+    response_format: {
+      type: 'json_schema',
+      json_schema: {
+        name: name ?? DEFAULT_SCHEMA_NAME,
+        ...(description !== undefined && { description }),
+        schema,
+        ...(strict !== undefined && { strict }),
+      },
+    },
+  };
+}
+
+/** The chat format demands a name for a schema, Open Responses does not. */
+export const DEFAULT_SCHEMA_NAME = 'response';
+
+function toOptionalFields(request: CreateResponse, dialect: Dialect): Partial<ChatRequest> {
+  const values = {
+    reasoning_effort: request.reasoning?.effort,
+    verbosity: request.text?.verbosity,
+    service_tier: request.service_tier,
+    prompt_cache_key: request.prompt_cache_key,
+    safety_identifier: request.safety_identifier,
+    user: request.user,
+  };
+  const fields: Record<string, string> = {};
+  for (const name of dialect.optionalFields) {
+    const value = values[name];
+    if (value !== undefined) fields[name] = value;
+  }
+  return fields;
+}

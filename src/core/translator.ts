@@ -1,0 +1,610 @@
+import type {
+  ContentPart,
+  FunctionCallItem,
+  LogProb,
+  MessagePart,
+  OutputItem,
+  ResponseError,
+  ResponseEvent,
+  ResponseResource,
+  UrlCitation,
+  Usage,
+} from '../types/contract.ts';
+import { findCall, isCompleteObject, isRepetition, type BackendCall } from './calls.ts';
+import type { ChatChunk } from './chat.ts';
+import {
+  callPiecesOf,
+  choiceOf,
+  citationsOf,
+  deltaOf,
+  finishReasonOf,
+  logprobsOf,
+  serviceTierOf,
+  sourcesOf,
+  textPiecesOf,
+  type CallPiece,
+  type Source,
+  type TextPiece,
+} from './chunk.ts';
+import { citationsInText } from './citations.ts';
+import { ApiError } from './errors.ts';
+import { foldEvent } from './fold.ts';
+import { mintCallId, toCallId, toItemId, type CallId, type ItemId, type UniquePart } from './ids.ts';
+import { createThinkTagSplitter } from './think-tags.ts';
+import type { ToolPlan } from './tools.ts';
+import { unreachable } from './unreachable.ts';
+import { readUsage } from './usage.ts';
+
+export interface TranslatorOptions {
+  /** The response before the first chunk, from `initialResponse`. It becomes the snapshot and is changed. */
+  readonly response: ResponseResource;
+  readonly unique: UniquePart;
+  readonly tools: Pick<ToolPlan, 'functionOfCall'>;
+  /** Call ids of the request's own input, which no call of the reply may have. */
+  readonly usedCallIds: ReadonlySet<string>;
+  readonly reasoningOutput: 'summary' | 'content' | 'hidden';
+  /** The answer may begin with a `<think>` block. */
+  readonly thinkTags: boolean;
+  /** Whether the caller asked for log probabilities; what a backend sends unasked is left out. */
+  readonly logprobs: boolean;
+  /** Calls beyond this number are not passed on. */
+  readonly maxToolCalls: number | null;
+  /** Unix time in seconds. */
+  readonly nowS: () => number;
+}
+
+/** Chat chunks in, `response.*` events out (contract, section 4). Each function returns the events that it causes. */
+export interface Translator {
+  /** `response.created` and `response.in_progress`; called once and first. */
+  start(): readonly ResponseEvent[];
+  feed(chunk: ChatChunk): readonly ResponseEvent[];
+  /** The backend's answer is over; `done` says whether `[DONE]` was in it. */
+  end(done: boolean): readonly ResponseEvent[];
+  /** The backend, or the gateway, failed. After the backend's finish reason a failure of its connection loses nothing, and the answer ends as it should. */
+  fail(error: ApiError): readonly ResponseEvent[];
+  /** The caller asked for a cancel. */
+  cancel(): readonly ResponseEvent[];
+  /** `response.in_progress` once more, with the response as it stands, for clients that time silence by data events. */
+  keepAlive(): readonly ResponseEvent[];
+  /** The snapshot: the fold of all events so far. Not to be changed. */
+  readonly response: ResponseResource;
+  /** The latest usage the backend reported, also while the response is not at its end. */
+  readonly usage: Usage | null;
+  /** Why it failed, when it did. */
+  readonly failure: ApiError | null;
+  readonly ended: boolean;
+  /** The backend has said why it stopped; only usage can follow. */
+  readonly finishing: boolean;
+}
+
+/** What is open besides calls. Calls stay open beside each other, since backends interleave their pieces. */
+type Open =
+  | { readonly kind: 'idle' }
+  | {
+      readonly kind: 'message';
+      readonly outputIndex: number;
+      readonly itemId: ItemId;
+      readonly contentIndex: number;
+      readonly part: MessagePart['type'];
+    }
+  | { readonly kind: 'reasoning'; readonly outputIndex: number; readonly itemId: ItemId }
+  | { readonly kind: 'calls' };
+
+const IDLE: Open = { kind: 'idle' };
+
+const MAX_CALLS = 1024;
+/** UTF-16 code units of text, reasoning and arguments together. */
+const MAX_OUTPUT_LENGTH = 32 * 1024 * 1024;
+
+type Unnumbered = ResponseEvent extends infer Event
+  ? Event extends unknown
+    ? Omit<Event, 'sequence_number'>
+    : never
+  : never;
+
+/** The one state machine. A stream and a JSON reply differ only in what is done with its events. */
+export function createTranslator(options: TranslatorOptions): Translator {
+  const { unique, tools, usedCallIds, reasoningOutput, nowS } = options;
+  const splitter = options.thinkTags ? createThinkTagSplitter() : undefined;
+
+  let snapshot = options.response;
+  let events: ResponseEvent[] = [];
+  let sequenceNumber = 0;
+  let chunkNumber = 0;
+  let outputLength = 0;
+
+  let open: Open = IDLE;
+  const calls: BackendCall[] = [];
+  const callIds = new Set<string>(usedCallIds);
+
+  let sawChoice = false;
+  let finishReason: string | undefined;
+  let usage: Usage | null = null;
+  let serviceTier: string | undefined;
+  let citations: UrlCitation[] = [];
+  let sources: readonly Source[] = [];
+  let failure: ApiError | null = null;
+  let ended = false;
+
+  return {
+    start() {
+      emit({ type: 'response.created', response: { ...snapshot, output: [] } });
+      emit({ type: 'response.in_progress', response: { ...snapshot, output: [] } });
+      return take();
+    },
+    feed(chunk) {
+      if (!ended) readChunk(chunk);
+      return take();
+    },
+    end(done) {
+      if (!ended) finish(done);
+      return take();
+    },
+    fail(error) {
+      if (!ended) {
+        const lostNothing = error.code === 'upstream_error' || error.code === 'upstream_timeout';
+        if (finishReason !== undefined && lostNothing) finish(true);
+        else endFailed('failed', error);
+      }
+      return take();
+    },
+    cancel() {
+      if (!ended) endFailed('cancelled', new ApiError('request_cancelled'));
+      return take();
+    },
+    keepAlive() {
+      if (!ended) emit({ type: 'response.in_progress', response: structuredClone(snapshot) });
+      return take();
+    },
+    get response() {
+      return snapshot;
+    },
+    get usage() {
+      return usage;
+    },
+    get failure() {
+      return failure;
+    },
+    get ended() {
+      return ended;
+    },
+    get finishing() {
+      return finishReason !== undefined;
+    },
+  };
+
+  /** Numbers an event and folds it into the snapshot. Nothing else does either. */
+  function emit(unnumbered: Unnumbered): void {
+    const event: ResponseEvent = { ...unnumbered, sequence_number: sequenceNumber };
+    sequenceNumber += 1;
+    snapshot = foldEvent(snapshot, event);
+    events.push(event);
+  }
+
+  function take(): readonly ResponseEvent[] {
+    const taken = events;
+    events = [];
+    return taken;
+  }
+
+  // --- what a chunk says -------------------------------------------------------------------------------------------
+
+  function readChunk(chunk: ChatChunk): void {
+    chunkNumber += 1;
+    const choice = choiceOf(chunk);
+    usage = readUsage(chunk, choice) ?? usage;
+    serviceTier = serviceTierOf(chunk) ?? serviceTier;
+    sources = sourcesOf(chunk) ?? sources;
+    if (choice === undefined) return;
+    sawChoice = true;
+    const delta = deltaOf(choice);
+    citations.push(...citationsOf(delta));
+    const logprobs = options.logprobs ? logprobsOf(choice) : [];
+    for (const piece of textPiecesOf(delta)) addText(piece, logprobs);
+    for (const piece of callPiecesOf(delta)) addCallPiece(piece);
+    finishReason = finishReasonOf(choice) ?? finishReason;
+    if (outputLength > MAX_OUTPUT_LENGTH || calls.length > MAX_CALLS) {
+      endFailed(
+        'failed',
+        new ApiError('upstream_invalid_response', { message: 'The backend sent more than this gateway takes.' }),
+      );
+    }
+  }
+
+  function addText(piece: TextPiece, logprobs: LogProb[]): void {
+    if (piece.kind !== 'text' || splitter === undefined) {
+      addPiece(piece, logprobs);
+      return;
+    }
+    for (const part of splitter.split(piece.text)) addPiece(part, logprobs);
+  }
+
+  /** The log probabilities of a chunk go with its first text and are taken out of the list. */
+  function addPiece({ kind, text }: TextPiece, logprobs: LogProb[]): void {
+    outputLength += text.length;
+    switch (kind) {
+      case 'text': {
+        const { itemId, outputIndex, contentIndex } = openPart('output_text');
+        emit({
+          type: 'response.output_text.delta',
+          item_id: itemId,
+          output_index: outputIndex,
+          content_index: contentIndex,
+          delta: text,
+          logprobs: logprobs.splice(0),
+        });
+        return;
+      }
+      case 'refusal': {
+        const { itemId, outputIndex, contentIndex } = openPart('refusal');
+        emit({
+          type: 'response.refusal.delta',
+          item_id: itemId,
+          output_index: outputIndex,
+          content_index: contentIndex,
+          delta: text,
+        });
+        return;
+      }
+      case 'reasoning':
+        addReasoning(text);
+        return;
+      default:
+        unreachable(kind);
+    }
+  }
+
+  // --- messages ----------------------------------------------------------------------------------------------------
+
+  /** The open part of this type; opens the message and the part, and closes what stands in the way, where needed. */
+  function openPart(type: MessagePart['type']): Extract<Open, { kind: 'message' }> {
+    if (open.kind === 'message' && open.part === type) return open;
+    let contentIndex = 0;
+    let place: { readonly outputIndex: number; readonly itemId: ItemId };
+    if (open.kind === 'message') {
+      closePart(open);
+      place = open;
+      contentIndex = open.contentIndex + 1;
+    } else {
+      leave();
+      place = { outputIndex: snapshot.output.length, itemId: toItemId('msg', unique, snapshot.output.length) };
+      addItem({ type: 'message', id: place.itemId, status: 'in_progress', role: 'assistant', content: [] });
+    }
+    const { outputIndex, itemId } = place;
+    emit({
+      type: 'response.content_part.added',
+      item_id: itemId,
+      output_index: outputIndex,
+      content_index: contentIndex,
+      part: type === 'output_text' ? { type, text: '', annotations: [], logprobs: [] } : { type, refusal: '' },
+    });
+    const message = { kind: 'message', outputIndex, itemId, contentIndex, part: type } as const;
+    open = message;
+    return message;
+  }
+
+  function closePart({ itemId, outputIndex, contentIndex }: Extract<Open, { kind: 'message' }>): void {
+    const place = { item_id: itemId, output_index: outputIndex, content_index: contentIndex };
+    const item = snapshot.output[outputIndex];
+    const part: ContentPart | undefined = item?.type === 'message' ? item.content[contentIndex] : undefined;
+    if (part === undefined) throw new RangeError('the open part is not in the snapshot');
+    if (part.type === 'output_text') {
+      annotate(part.text, place);
+      emit({ type: 'response.output_text.done', ...place, text: part.text, logprobs: part.logprobs });
+    } else if (part.type === 'refusal') {
+      emit({ type: 'response.refusal.done', ...place, refusal: part.refusal });
+    }
+    emit({ type: 'response.content_part.done', ...place, part });
+  }
+
+  /** Citations may come before, with or after the text they belong to, so they are told when the text is complete. */
+  function annotate(text: string, place: { item_id: ItemId; output_index: number; content_index: number }): void {
+    const annotations = [...citations, ...citationsInText(text, sources)];
+    citations = [];
+    for (const [index, annotation] of annotations.entries()) {
+      emit({ type: 'response.output_text.annotation.added', ...place, annotation_index: index, annotation });
+    }
+  }
+
+  // --- reasoning ---------------------------------------------------------------------------------------------------
+
+  function addReasoning(delta: string): void {
+    if (reasoningOutput === 'hidden') return;
+    const { itemId, outputIndex } = open.kind === 'reasoning' ? open : openReasoning();
+    const place = { item_id: itemId, output_index: outputIndex };
+    if (reasoningOutput === 'summary') {
+      emit({ type: 'response.reasoning_summary_text.delta', ...place, summary_index: 0, delta });
+    } else {
+      emit({ type: 'response.reasoning_text.delta', ...place, content_index: 0, delta });
+    }
+  }
+
+  function openReasoning(): Extract<Open, { kind: 'reasoning' }> {
+    leave();
+    const outputIndex = snapshot.output.length;
+    const itemId = toItemId('rs', unique, outputIndex);
+    addItem({ type: 'reasoning', id: itemId, status: 'in_progress', summary: [] });
+    const place = { item_id: itemId, output_index: outputIndex };
+    if (reasoningOutput === 'summary') {
+      const part = { type: 'summary_text', text: '' } as const;
+      emit({ type: 'response.reasoning_summary_part.added', ...place, summary_index: 0, part });
+    } else {
+      emit({
+        type: 'response.content_part.added',
+        ...place,
+        content_index: 0,
+        part: { type: 'reasoning_text', text: '' },
+      });
+    }
+    const reasoning = { kind: 'reasoning', outputIndex, itemId } as const;
+    open = reasoning;
+    return reasoning;
+  }
+
+  function closeReasoning({ itemId, outputIndex }: Extract<Open, { kind: 'reasoning' }>): void {
+    const place = { item_id: itemId, output_index: outputIndex };
+    const item = snapshot.output[outputIndex];
+    if (item?.type !== 'reasoning') throw new RangeError('the open reasoning is not in the snapshot');
+    for (const [index, part] of item.summary.entries()) {
+      emit({ type: 'response.reasoning_summary_text.done', ...place, summary_index: index, text: part.text });
+      emit({ type: 'response.reasoning_summary_part.done', ...place, summary_index: index, part });
+    }
+    for (const [index, part] of (item.content ?? []).entries()) {
+      emit({ type: 'response.reasoning_text.done', ...place, content_index: index, text: part.text });
+      emit({ type: 'response.content_part.done', ...place, content_index: index, part });
+    }
+  }
+
+  // --- calls -------------------------------------------------------------------------------------------------------
+
+  function addCallPiece(piece: CallPiece): void {
+    const call = findCall(calls, piece, chunkNumber) ?? openCall(piece);
+    call.lastChunk = chunkNumber;
+    // Its arguments were complete: this is the whole call once more, or an empty piece.
+    if (call.closed) return;
+    if (call.name === '') call.name = piece.name;
+    const delta = isRepetition(call, piece) ? '' : piece.arguments;
+    call.arguments += delta;
+    outputLength += delta.length;
+    if (call.place === undefined) {
+      if (call.name !== '') announce(call);
+    } else if (delta !== '') {
+      emitArguments(call, delta);
+    }
+  }
+
+  function openCall(piece: CallPiece): BackendCall {
+    if (open.kind !== 'calls') leave();
+    open = { kind: 'calls' };
+    // Whoever runs the calls can begin with those that are complete.
+    closeCompleteCalls();
+    const call: BackendCall = {
+      index: piece.index,
+      backendId: piece.id,
+      name: piece.name,
+      arguments: '',
+      lastChunk: chunkNumber,
+      place: undefined,
+      closed: false,
+    };
+    calls.push(call);
+    return call;
+  }
+
+  /** Adds the item as soon as the name is known, with what has come of the arguments. */
+  function announce(call: BackendCall): void {
+    const called = tools.functionOfCall(call.name);
+    const announced = snapshot.output.filter((item) => item.type === 'function_call').length;
+    if (called === undefined || announced >= (options.maxToolCalls ?? Infinity)) {
+      call.place = 'withheld';
+      return;
+    }
+    const outputIndex = snapshot.output.length;
+    const itemId = toItemId('fc', unique, outputIndex);
+    const callId = claimCallId(call.backendId, outputIndex);
+    call.place = { outputIndex, itemId, callId };
+    addItem({
+      type: 'function_call',
+      id: itemId,
+      call_id: callId,
+      name: called.name,
+      arguments: '',
+      status: 'in_progress',
+    });
+    if (call.arguments !== '') emitArguments(call, call.arguments);
+  }
+
+  function claimCallId(backendId: string, outputIndex: number): CallId {
+    const callId = backendId === '' || callIds.has(backendId) ? mintCallId(unique, outputIndex) : toCallId(backendId);
+    callIds.add(callId);
+    return callId;
+  }
+
+  function emitArguments(call: BackendCall, delta: string): void {
+    if (typeof call.place !== 'object') return;
+    const { itemId, outputIndex } = call.place;
+    emit({ type: 'response.function_call_arguments.delta', item_id: itemId, output_index: outputIndex, delta });
+  }
+
+  function closeCompleteCalls(): void {
+    for (const call of openCalls()) if (isCompleteObject(call.arguments)) closeCall(call, 'completed');
+  }
+
+  function openCalls(): BackendCall[] {
+    return calls.filter((call) => !call.closed);
+  }
+
+  function closeCall(call: BackendCall, status: FunctionCallItem['status']): void {
+    call.closed = true;
+    if (typeof call.place !== 'object') return;
+    // A call without arguments is sent as "" by some backends; clients parse the field as JSON.
+    if (call.arguments === '' && status === 'completed') emitArguments(call, '{}');
+    const { itemId, outputIndex } = call.place;
+    const item = snapshot.output[outputIndex];
+    if (item?.type !== 'function_call') throw new RangeError('the open call is not in the snapshot');
+    emit({
+      type: 'response.function_call_arguments.done',
+      item_id: itemId,
+      output_index: outputIndex,
+      name: item.name,
+      arguments: item.arguments,
+    });
+    closeItem(outputIndex, status);
+  }
+
+  // --- items -------------------------------------------------------------------------------------------------------
+
+  function addItem(item: OutputItem): void {
+    emit({ type: 'response.output_item.added', output_index: snapshot.output.length, item });
+  }
+
+  function closeItem(outputIndex: number, status: OutputItem['status']): void {
+    const item = snapshot.output[outputIndex];
+    if (item === undefined) throw new RangeError('the open item is not in the snapshot');
+    emit({ type: 'response.output_item.done', output_index: outputIndex, item: { ...item, status } });
+  }
+
+  /** Something else begins: a message or a thought is complete then, and so is a call whose arguments are. */
+  function leave(status: OutputItem['status'] = 'completed'): void {
+    const leaving = open;
+    open = IDLE;
+    switch (leaving.kind) {
+      case 'idle':
+        return;
+      case 'message':
+        closePart(leaving);
+        closeItem(leaving.outputIndex, status);
+        return;
+      case 'reasoning':
+        closeReasoning(leaving);
+        closeItem(leaving.outputIndex, status);
+        return;
+      case 'calls':
+        closeCompleteCalls();
+        return;
+      default:
+        unreachable(leaving);
+    }
+  }
+
+  // --- the ways out ------------------------------------------------------------------------------------------------
+
+  function finish(done: boolean): void {
+    for (const piece of splitter?.end() ?? []) addPiece(piece, []);
+    const verdict = verdictOn(finishReason, done && sawChoice);
+    switch (verdict.kind) {
+      case 'completed':
+        endCompleted();
+        return;
+      case 'incomplete':
+        endIncomplete(verdict.reason);
+        return;
+      case 'failed':
+        endFailed(
+          'failed',
+          sawChoice
+            ? verdict.error
+            : new ApiError('upstream_invalid_response', { message: 'The backend sent no answer.' }),
+        );
+        return;
+      default:
+        unreachable(verdict);
+    }
+  }
+
+  function endCompleted(): void {
+    if (calls.some((call) => call.name === '' && call.arguments !== '')) {
+      endFailed(
+        'failed',
+        new ApiError('upstream_invalid_response', { message: 'The backend sent a tool call without a name.' }),
+      );
+      return;
+    }
+    leave();
+    for (const call of openCalls()) closeCall(call, 'completed');
+    ended = true;
+    emit({
+      type: 'response.completed',
+      response: { ...snapshot, ...lastFields(), status: 'completed', completed_at: nowS() },
+    });
+  }
+
+  /** The item which was being written when the model stopped is incomplete, as is a call whose arguments are cut. */
+  function endIncomplete(reason: 'max_output_tokens' | 'content_filter'): void {
+    const cutCall = open.kind === 'calls' ? calls.at(-1) : undefined;
+    leave('incomplete');
+    for (const call of openCalls()) {
+      closeCall(call, call === cutCall || call.arguments !== '' ? 'incomplete' : 'completed');
+    }
+    ended = true;
+    emit({
+      type: 'response.incomplete',
+      response: { ...snapshot, ...lastFields(), status: 'incomplete', incomplete_details: { reason } },
+    });
+  }
+
+  /** No single event is understood by all clients: `error` in both its shapes, then `response.failed`. */
+  function endFailed(status: 'failed' | 'cancelled', error: ApiError): void {
+    ended = true;
+    failure = error;
+    const { code, message, param, type } = error;
+    emit({ type: 'error', code, message, param, error: { message, type, param, code } });
+    const responseError: ResponseError = { code, message };
+    const output = snapshot.output.filter((item) => item.status !== 'in_progress');
+    emit({
+      type: 'response.failed',
+      response: {
+        ...snapshot,
+        ...lastFields(),
+        status,
+        error: responseError,
+        output,
+        output_text: outputTextOf(output),
+      },
+    });
+  }
+
+  function lastFields(): Pick<ResponseResource, 'usage' | 'service_tier'> {
+    return { usage, service_tier: serviceTier ?? snapshot.service_tier };
+  }
+}
+
+type Verdict =
+  | { readonly kind: 'completed' }
+  | { readonly kind: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
+  | { readonly kind: 'failed'; readonly error: ApiError };
+
+/** What the backend's finish reason means (contract, section 3). `complete`: `[DONE]` came, which stands in for a missing reason. */
+function verdictOn(finishReason: string | undefined, complete: boolean): Verdict {
+  switch (finishReason) {
+    case undefined:
+      return complete
+        ? { kind: 'completed' }
+        : {
+            kind: 'failed',
+            error: new ApiError('upstream_error', { message: 'The backend ended its answer before it was complete.' }),
+          };
+    case 'length':
+    case 'model_length':
+    case 'max_tokens':
+      return { kind: 'incomplete', reason: 'max_output_tokens' };
+    case 'content_filter':
+      return { kind: 'incomplete', reason: 'content_filter' };
+    case 'error':
+    case 'abort':
+    case 'insufficient_system_resource':
+      return {
+        kind: 'failed',
+        error: new ApiError('upstream_error', { message: 'The backend gave up on its answer.' }),
+      };
+    default:
+      return { kind: 'completed' };
+  }
+}
+
+function outputTextOf(output: readonly OutputItem[]): string {
+  return output
+    .flatMap((item) => (item.type === 'message' ? item.content : []))
+    .flatMap((part) => (part.type === 'output_text' ? [part.text] : []))
+    .join('');
+}

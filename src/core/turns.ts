@@ -1,0 +1,169 @@
+import type { ChatAssistantMessage, ChatMessage, ChatPart, ChatToolCall } from './chat.ts';
+import type { Dialect } from './dialects.ts';
+import type { Piece } from './items.ts';
+import { unreachable } from './unreachable.ts';
+
+interface Call {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+  output: { readonly text: string; readonly media: readonly ChatPart[] } | undefined;
+}
+
+interface AssistantTurn {
+  readonly kind: 'assistant';
+  readonly texts: string[];
+  readonly refusals: string[];
+  readonly reasoning: string[];
+  readonly calls: Call[];
+  /** An output of this turn was seen, so what the assistant says next is another turn. */
+  answered: boolean;
+}
+
+type Turn = AssistantTurn | { readonly kind: 'message'; readonly message: ChatMessage };
+
+export const NO_OUTPUT = 'No output was recorded for this call.';
+
+/**
+ * Messages in the order that strict backends want (contract, section 2): what the assistant says and calls in one go is
+ * ONE message, the outputs of its calls follow directly and in call order, whatever order the client replayed.
+ */
+export function toMessages(
+  pieces: readonly Piece[],
+  dialect: Pick<Dialect, 'systemRole' | 'systemPlace' | 'reasoningField' | 'refusalField'>,
+): ChatMessage[] {
+  const turns: Turn[] = [];
+  const systemTexts: string[] = [];
+  const unanswered = new Map<string, { readonly call: Call; readonly turn: AssistantTurn }[]>();
+
+  for (const piece of pieces) {
+    switch (piece.kind) {
+      case 'system':
+        if (dialect.systemPlace === 'merged-first') systemTexts.push(piece.text);
+        else turns.push({ kind: 'message', message: { role: systemRole(piece.role), content: piece.text } });
+        break;
+      case 'user':
+        turns.push({ kind: 'message', message: { role: 'user', content: piece.content } });
+        break;
+      case 'assistant':
+        if (piece.text !== '') currentTurn().texts.push(piece.text);
+        if (piece.refusal !== '') currentTurn().refusals.push(piece.refusal);
+        break;
+      case 'reasoning':
+        if (piece.text !== '') currentTurn().reasoning.push(piece.text);
+        break;
+      case 'call':
+        addCall(piece);
+        break;
+      case 'output':
+        addOutput(piece);
+        break;
+      default:
+        unreachable(piece);
+    }
+  }
+  const system: ChatMessage[] =
+    systemTexts.length > 0 ? [{ role: systemRole('system'), content: systemTexts.join('\n\n') }] : [];
+  return [
+    ...system,
+    ...turns.flatMap((turn) => (turn.kind === 'message' ? [turn.message] : toTurnMessages(turn, dialect))),
+  ];
+
+  function systemRole(given: 'system' | 'developer'): 'system' | 'developer' {
+    return dialect.systemRole === 'as-given' ? given : dialect.systemRole;
+  }
+
+  function currentTurn(): AssistantTurn {
+    const last = turns.at(-1);
+    if (last?.kind === 'assistant' && !last.answered) return last;
+    const turn: AssistantTurn = {
+      kind: 'assistant',
+      texts: [],
+      refusals: [],
+      reasoning: [],
+      calls: [],
+      answered: false,
+    };
+    turns.push(turn);
+    return turn;
+  }
+
+  function addCall(piece: Extract<Piece, { kind: 'call' }>): void {
+    const turn = currentTurn();
+    const call: Call = { id: piece.callId, name: piece.name, arguments: piece.arguments, output: undefined };
+    turn.calls.push(call);
+    const waiting = unanswered.get(piece.callId);
+    if (waiting === undefined) unanswered.set(piece.callId, [{ call, turn }]);
+    else waiting.push({ call, turn });
+  }
+
+  /** Backends repeat call ids in later turns, so an output belongs to the nearest earlier call that has none yet. */
+  function addOutput(piece: Extract<Piece, { kind: 'output' }>): void {
+    const asked = unanswered.get(piece.callId)?.pop();
+    if (asked === undefined) {
+      turns.push({ kind: 'message', message: toOrphanMessage(piece) });
+      return;
+    }
+    asked.call.output = { text: piece.text, media: piece.media };
+    asked.turn.answered = true;
+  }
+}
+
+/** An output whose call is not in the input: no backend takes a tool message for it, and dropping it would lose what it says. */
+function toOrphanMessage(piece: Extract<Piece, { kind: 'output' }>): ChatMessage {
+  const text = `Output of an earlier tool call (${piece.callId}):\n${piece.text}`;
+  return {
+    role: 'user',
+    content: piece.media.length === 0 ? text : [{ type: 'text', text }, ...piece.media],
+  };
+}
+
+function toTurnMessages(turn: AssistantTurn, dialect: Pick<Dialect, 'reasoningField' | 'refusalField'>): ChatMessage[] {
+  const assistant = toAssistantMessage(turn, dialect);
+  if (assistant === undefined) return [];
+  const media = turn.calls.flatMap((call) => toMediaParts(call));
+  return [
+    assistant,
+    ...turn.calls.map(toToolMessage),
+    // Tool messages take text only; images follow when all of them have been sent.
+    ...(media.length > 0 ? [{ role: 'user', content: media } as const] : []),
+  ];
+}
+
+function toAssistantMessage(
+  turn: AssistantTurn,
+  dialect: Pick<Dialect, 'reasoningField' | 'refusalField'>,
+): ChatAssistantMessage | undefined {
+  const refusal = turn.refusals.join('\n');
+  const texts = dialect.refusalField ? turn.texts : [...turn.texts, ...turn.refusals];
+  const content = texts.join('\n');
+  const reasoning = dialect.reasoningField === null ? '' : turn.reasoning.join('\n');
+  if (content === '' && refusal === '' && reasoning === '' && turn.calls.length === 0) return undefined;
+  return {
+    role: 'assistant',
+    // null is allowed beside calls or a refusal only.
+    content: content === '' && (turn.calls.length > 0 || refusal !== '') ? null : content,
+    ...(dialect.refusalField && refusal !== '' && { refusal }),
+    ...(dialect.reasoningField !== null && reasoning !== '' && { [dialect.reasoningField]: reasoning }),
+    ...(turn.calls.length > 0 && { tool_calls: turn.calls.map(toToolCall) }),
+  };
+}
+
+function toToolCall(call: Call): ChatToolCall {
+  return { id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments } };
+}
+
+function toToolMessage(call: Call): ChatMessage {
+  return { role: 'tool', tool_call_id: call.id, content: toolText(call.output) };
+}
+
+function toolText(output: Call['output']): string {
+  if (output === undefined) return NO_OUTPUT;
+  if (output.text === '' && output.media.length > 0) return 'The output follows in the next user message.';
+  return output.text;
+}
+
+function toMediaParts(call: Call): readonly ChatPart[] {
+  const media = call.output?.media ?? [];
+  return media.length === 0 ? [] : [{ type: 'text', text: `From the output of ${call.name} (${call.id}):` }, ...media];
+}
