@@ -1,0 +1,126 @@
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect } from 'chai';
+
+const ROOT = join(import.meta.dirname, '..');
+const IMPORTS = 'eslint(no-restricted-imports)';
+const GLOBALS = 'eslint(no-restricted-globals)';
+const PROPERTIES = 'eslint(no-restricted-properties)';
+
+/** One small file each, named by where it lies, and the layer rules that must speak up in it. */
+const probes: readonly { file: string; source: string; rules: readonly string[] }[] = [
+  ...forbidden('src/core', [
+    'node:fs',
+    'node:http',
+    'node:crypto',
+    'undici',
+    '../store/store.ts',
+    '../backend/chat.ts',
+    '../http/app.ts',
+    '../config.ts',
+    '../gateway.ts',
+  ]),
+  ...forbidden('src/backend', ['../store/store.ts', '../http/app.ts', '../config.ts', 'express', 'better-sqlite3']),
+  ...forbidden('src/store', ['../backend/chat.ts', '../http/app.ts', '../config.ts', 'express', 'undici']),
+  ...forbidden('src/store/sqlite', ['../../backend/chat.ts', '../../http/app.ts', '../../gateway.ts']),
+  ...forbidden('src/http', ['../store/sqlite/open.ts', '../store/postgres/open.ts', '../gateway.ts', 'better-sqlite3']),
+  {
+    file: 'src/core/reads-types-of-http.ts',
+    source: `import type { App } from '../http/app.ts';\nexport type Mine = App;`,
+    rules: [IMPORTS],
+  },
+  { file: 'src/core/passes-on.ts', source: `export { app } from '../http/app.ts';`, rules: [IMPORTS] },
+  { file: 'src/core/loads-later.ts', source: `export const app = await import('../http/app.ts');`, rules: [IMPORTS] },
+  ...inCore(GLOBALS, {
+    'reads-clock': 'Date.now()',
+    'makes-date': 'new Date()',
+    'reads-performance': 'performance.now()',
+    'reads-environment': 'process',
+    'sets-timer': 'setTimeout(() => 1, 1)',
+    'draws-uuid': 'crypto.randomUUID()',
+    'goes-around': 'globalThis.process',
+  }),
+  ...inCore(PROPERTIES, { 'draws-random': 'Math.random()', 'sets-deadline': 'AbortSignal.timeout(1)' }),
+  { file: 'src/http/reads-environment.ts', source: 'export const x = process.env;', rules: ['node(no-process-env)'] },
+  { file: 'src/http/prints.ts', source: `console.log('x');`, rules: ['eslint(no-console)'] },
+  { file: 'src/main.ts', source: 'console.log(process.env);', rules: [] },
+  {
+    file: 'src/http/chicken.ts',
+    source: `import { egg } from './egg.ts';\nexport const chicken = (): unknown => egg;`,
+    rules: ['import(no-cycle)'],
+  },
+  {
+    file: 'src/http/egg.ts',
+    source: `import { chicken } from './chicken.ts';\nexport const egg = (): unknown => chicken;`,
+    rules: ['import(no-cycle)'],
+  },
+  allowed('src/core', ['./errors.ts', '../types/contract.ts']),
+  allowed('src/backend', ['../core/errors.ts', './sse.ts', 'node:net', 'undici', 'eventsource-parser']),
+  allowed('src/store', ['../core/ids.ts', './sqlite/open.ts', 'node:fs', 'better-sqlite3']),
+  allowed('src/store/sqlite', ['../store.ts', '../../core/ids.ts', '../../types/contract.ts', 'better-sqlite3']),
+  allowed('src/http', ['../core/errors.ts', '../backend/chat.ts', '../store/store.ts', '../config.ts', 'express']),
+  allowed('src', ['./http/app.ts', './store/sqlite/open.ts', './backend/chat.ts', './config.ts']),
+];
+
+describe('the layers', () => {
+  let folder: string;
+  let found: ReadonlyMap<string, readonly string[]>;
+
+  // One run of the linter for all probes, since its start takes longer than the rest.
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'layers-'));
+    copyFileSync(join(ROOT, '.oxlintrc.json'), join(folder, '.oxlintrc.json'));
+    for (const { file, source } of probes) {
+      mkdirSync(join(folder, dirname(file)), { recursive: true });
+      writeFileSync(join(folder, file), source);
+    }
+    found = lint(folder);
+  });
+
+  after(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  for (const { file, source, rules } of probes) {
+    it(`${rules.length === 0 ? 'allow' : 'forbid'} in ${dirname(file)}: ${source.split('\n').join(' ')}`, () => {
+      expect(found.get(file) ?? []).to.deep.equal(rules);
+    });
+  }
+});
+
+function forbidden(layer: string, modules: readonly string[]) {
+  return modules.map((module, index) => ({
+    file: `${layer}/forbidden${index}.ts`,
+    source: `import * as it from '${module}';\nexport const mine = [it];`,
+    rules: [IMPORTS],
+  }));
+}
+
+function allowed(layer: string, modules: readonly string[]) {
+  const imports = modules.map((module, index) => `import * as m${index} from '${module}';`);
+  const names = modules.map((_, index) => `m${index}`).join(', ');
+  return { file: `${layer}/allowed.ts`, source: [...imports, `export const mine = [${names}];`].join('\n'), rules: [] };
+}
+
+function inCore(rule: string, expressions: Readonly<Record<string, string>>) {
+  return Object.entries(expressions).map(([name, expression]) => ({
+    file: `src/core/${name}.ts`,
+    source: `export const x = ${expression};`,
+    rules: [rule],
+  }));
+}
+
+/** The rules which speak up, without repetition, by file. */
+function lint(folder: string): ReadonlyMap<string, readonly string[]> {
+  const oxlint = join(ROOT, 'node_modules/oxlint/bin/oxlint');
+  const { stdout } = spawnSync(process.execPath, [oxlint, '--format=json'], { cwd: folder, encoding: 'utf8' });
+  const { diagnostics } = JSON.parse(stdout) as { diagnostics: { filename: string; code: string }[] };
+  const found = new Map<string, string[]>();
+  for (const { filename, code } of diagnostics) {
+    const rules = found.get(filename) ?? [];
+    if (!rules.includes(code)) found.set(filename, [...rules, code]);
+  }
+  return found;
+}
