@@ -97,7 +97,7 @@ function findUrlProblems(name: string, text: string | undefined): readonly strin
 
 function findProxyProblems(text: string): readonly string[] {
   const trusted = toTrustProxy(text);
-  if (typeof trusted === 'number' || trusted.every(isProxyAddress)) return [];
+  if (typeof trusted === 'number' || (trusted.length > 0 && trusted.every(isProxyAddress))) return [];
   // `true` would believe whatever address and host any caller writes into the headers himself.
   const shown = showValue('TRUST_PROXY', text);
   return [`TRUST_PROXY: must be the number of proxies in front, or their addresses and subnets${shown}`];

@@ -1,0 +1,10 @@
+/** Node 20 ends by segmentation fault inside better-sqlite3; what lies between is not tested. */
+const LEAST_MAJOR = 22;
+const LEAST_MINOR = 20;
+
+/** Why this version of Node cannot run the gateway, in one line; undefined when it can. */
+export function findNodeProblem(version: string): string | undefined {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > LEAST_MAJOR || (major === LEAST_MAJOR && minor >= LEAST_MINOR)) return undefined;
+  return `The gateway needs Node ${LEAST_MAJOR}.${LEAST_MINOR} or newer, and this is ${version}. After npm ci, npm start brings its own.`;
+}
