@@ -1,0 +1,43 @@
+import { ApiError } from '../core/errors.ts';
+
+/** How far the exchange had come: nothing of ours sent, sent and no answer yet, or in the middle of the answer. */
+export type ExchangePhase = 'connecting' | 'waiting' | 'answering';
+
+const UNREACHABLE: readonly (readonly [RegExp, string])[] = [
+  [/^ECONNREFUSED$/, 'The backend refused the connection.'],
+  [/^(?:ENOTFOUND|EAI_)/, 'The host name of the backend could not be resolved.'],
+  [/^(?:EHOST|ENET|EADDRNOTAVAIL)/, 'There is no network route to the backend.'],
+  [/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'The backend closed the connection while it was being opened.'],
+  [/CERT|^UNABLE_TO|^DEPTH_ZERO|^SELF_SIGNED|ALTNAME/, 'The TLS certificate of the backend was not accepted.'],
+  [/^(?:EPROTO$|ERR_SSL|ERR_TLS)/, 'No TLS connection to the backend could be made.'],
+];
+
+/**
+ * A connection that failed, as undici reports it, in words that name neither address nor key. Only what happened before
+ * anything was sent is `upstream_unreachable`, so that this code says for certain that nothing ran. After that the
+ * backend may have worked, and the request is not repeated here: a generation that runs twice is paid for twice.
+ * What is no failure of the connection (a header that cannot be sent) comes back as it is.
+ */
+export function connectionFailure(cause: Error, phase: ExchangePhase): Error {
+  const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+  if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED') return cause;
+  if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return new ApiError('gateway_draining', { cause });
+  if (phase === 'connecting') return connectFailure(code, cause);
+  // A body without its end is a broken connection, although the parser is the one to notice.
+  if ((code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE') || code === 'UND_ERR_HEADERS_OVERFLOW') {
+    return new ApiError('upstream_invalid_response', { message: 'The backend sent what is not valid HTTP.', cause });
+  }
+  const message =
+    phase === 'waiting'
+      ? 'The backend closed the connection before it answered.'
+      : 'The connection to the backend broke in the middle of the answer.';
+  return new ApiError('upstream_error', { message, cause });
+}
+
+function connectFailure(code: string, cause: Error): ApiError {
+  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') {
+    return new ApiError('upstream_timeout', { message: 'The backend did not accept a connection in time.', cause });
+  }
+  const words = UNREACHABLE.find(([pattern]) => pattern.test(code))?.[1];
+  return new ApiError('upstream_unreachable', { ...(words !== undefined && { message: words }), cause });
+}

@@ -1,0 +1,148 @@
+/** What a backend says when it fails, read out of any of the forms which backends have for that. */
+
+import type { ChatChunk } from '../core/chat.ts';
+import { isObject } from '../core/chunk.ts';
+
+export interface ErrorWords {
+  /** The sentence for people, as the backend wrote it; empty when there is none. Not yet safe to pass on. */
+  readonly message: string;
+  /** Every `code`, `type` and `status` in words, from the outside in. */
+  readonly codes: readonly string[];
+  readonly param: string;
+  /** A `status` or `code` that is an HTTP status of failure. */
+  readonly status: number | undefined;
+}
+
+export interface ErrorBody extends ErrorWords {
+  readonly form: 'openai' | 'other' | 'html' | 'empty';
+}
+
+/** Deep enough for an error in an error in a string of JSON, and a limit for what is made to be deep. */
+const MAX_DEPTH = 6;
+const MAX_PARTS = 5;
+const NOTHING: ErrorWords = { message: '', codes: [], param: '', status: undefined };
+
+/** Where the sentence is, in the order of trust: `title` is the last because problem+json has a better `detail`. */
+const MESSAGE_FIELDS = [
+  'error',
+  'errors',
+  'message',
+  'detail',
+  'msg',
+  'Message',
+  'error_message',
+  'errorMessage',
+  'error_description',
+  'fault',
+  'faultstring',
+  'title',
+] as const;
+
+/** Reads the body of a failed request: JSON of any form, an event, HTML, plain text or nothing. Never throws. */
+export function readErrorBody(body: string): ErrorBody {
+  const text = body.replace(/^\uFEFF/, '').trim();
+  if (text === '') return { ...NOTHING, form: 'empty' };
+  if (text.startsWith('<')) return { ...NOTHING, form: 'html' };
+  // A failed stream may be told as an event, under a status of failure all the same.
+  const value = parse(text) ?? parse(/^data:(.*)$/m.exec(text)?.[1] ?? '');
+  if (value === undefined) return { ...wordsOfText(text, 0), form: 'other' };
+  return { ...wordsOf(value, 0), form: isOpenAiError(value) ? 'openai' : 'other' };
+}
+
+/**
+ * The error that a chunk or a completion carries, or undefined when it carries none: `error` may be null, false or empty
+ * in a good one. OpenRouter puts it into the choice, old versions of vLLM and SGLang make the whole object the error.
+ */
+export function errorIn(answer: ChatChunk): unknown {
+  const { error, object, choices } = answer;
+  if (saysSomething(error)) return error;
+  if (object === 'error' || error === true) return answer;
+  const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
+  return isObject(choice) && saysSomething(choice['error']) ? choice['error'] : undefined;
+}
+
+function saysSomething(error: unknown): boolean {
+  if (typeof error === 'string') return error !== '';
+  // A code of 0 is how some say that all is well.
+  return isObject(error) && [error['message'], error['code'], error['type'], error['status']].some(Boolean);
+}
+
+function isOpenAiError(value: unknown): boolean {
+  const first: unknown = Array.isArray(value) ? value[0] : value;
+  if (!isObject(first)) return false;
+  const error = first['object'] === 'error' ? first : first['error'];
+  return isObject(error) && typeof error['message'] === 'string';
+}
+
+function wordsOf(value: unknown, depth: number): ErrorWords {
+  if (depth > MAX_DEPTH) return NOTHING;
+  if (typeof value === 'string') return wordsOfText(value, depth);
+  if (Array.isArray(value)) return wordsOfList(value, depth);
+  return isObject(value) ? wordsOfObject(value, depth) : NOTHING;
+}
+
+/** A string may hold the JSON of another error, alone or after some words of a proxy. */
+function wordsOfText(text: string, depth: number): ErrorWords {
+  if (text.trimStart().startsWith('<')) return NOTHING;
+  const start = text.indexOf('{');
+  if (start !== -1) {
+    const inner = wordsOf(parse(text.slice(start, text.lastIndexOf('}') + 1)), depth + 1);
+    if (inner.message !== '') return inner;
+  }
+  return { ...NOTHING, message: text.trim() };
+}
+
+function wordsOfList(list: readonly unknown[], depth: number): ErrorWords {
+  const parts = list.slice(0, MAX_PARTS).map((item) => wordsOf(item, depth + 1));
+  return {
+    message: [...new Set(parts.map((part) => part.message).filter(Boolean))].join('; '),
+    codes: parts.flatMap((part) => part.codes),
+    param: parts.find((part) => part.param !== '')?.param ?? '',
+    status: parts.find((part) => part.status !== undefined)?.status,
+  };
+}
+
+function wordsOfObject(object: ChatChunk, depth: number): ErrorWords {
+  const inner = firstWords(object, depth);
+  const own = [object['code'], object['type'], object['status']];
+  return {
+    message: withPlace(object, withCause(object, inner.message, depth)),
+    codes: [...own.filter((code) => typeof code === 'string' && code !== ''), ...inner.codes].map(String),
+    param: typeof object['param'] === 'string' ? object['param'] : inner.param,
+    status: toStatus(object['status']) ?? toStatus(object['code']) ?? inner.status,
+  };
+}
+
+function firstWords(object: ChatChunk, depth: number): ErrorWords {
+  for (const field of MESSAGE_FIELDS) {
+    const words = wordsOf(object[field], depth + 1);
+    if (words.message !== '') return words;
+  }
+  return NOTHING;
+}
+
+/** OpenRouter says no more than "Provider returned error", and puts what the provider said beside it. */
+function withCause(object: ChatChunk, message: string, depth: number): string {
+  const metadata = object['metadata'];
+  const cause = isObject(metadata) ? wordsOf(metadata['raw'], depth + 1).message : '';
+  return cause === '' ? message : `${message}: ${cause}`;
+}
+
+/** FastAPI names the field at fault as a path beside the sentence. */
+function withPlace(object: ChatChunk, message: string): string {
+  const place = object['loc'];
+  return message !== '' && Array.isArray(place) ? `${place.slice(0, 10).join('.')}: ${message}` : message;
+}
+
+function toStatus(value: unknown): number | undefined {
+  const status = typeof value === 'string' && /^\d{3}$/.test(value) ? Number(value) : value;
+  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599 ? status : undefined;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

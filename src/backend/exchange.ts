@@ -1,0 +1,243 @@
+/** One POST to the backend through undici: its bytes at the reader's pace, its timers, and its end in every way it can end. */
+
+import type { Dispatcher } from 'undici';
+import { ApiError } from '../core/errors.ts';
+import { connectionFailure, type ExchangePhase } from './connection-failures.ts';
+import type { ReplyHeaders } from './reply-headers.ts';
+
+export interface ExchangeOptions {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Its abort closes the socket at once, and everything that waits here throws its reason. */
+  readonly signal: AbortSignal;
+  /** Until the reader says what it waits for next. */
+  readonly firstByteTimeoutMs: number;
+}
+
+export interface Exchange {
+  readonly status: number;
+  readonly headers: ReplyHeaders;
+  /** All the bytes that came since the last read; undefined at the clean end. Throws ApiError, or the signal's reason. */
+  read(): Promise<Uint8Array | undefined>;
+  /** From now on so much time may pass between two reads from the network, while the reader keeps up. */
+  limitSilence(timeoutMs: number): void;
+  /** From now on so much time may pass altogether. */
+  limitTotal(timeoutMs: number): void;
+  /** Nothing more is wanted. The connection can be used again when the backend ends its reply soon. */
+  release(): void;
+  /** Closes the socket at once. */
+  abort(): void;
+}
+
+/** What may wait in this process for a slow reader; past that the socket is not read, and the backend has to wait. */
+const MAX_WAITING_BYTES = 256 * 1024;
+/** What a reply may still bring after its `[DONE]`, for the connection to be worth keeping. */
+const LINGER_MS = 1000;
+const MAX_LINGERING_BYTES = 64 * 1024;
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** Sends the request and resolves with the status and headers of its answer. Throws ApiError, or the signal's reason. */
+export function openExchange(dispatcher: Dispatcher, options: ExchangeOptions): Promise<Exchange> {
+  options.signal.throwIfAborted();
+  const exchange = new UndiciExchange(options);
+  const { path, headers, body } = options;
+  dispatcher.dispatch({ method: 'POST', path, headers, body }, exchange);
+  return exchange.opened;
+}
+
+type Ending = { readonly kind: 'clean' } | { readonly kind: 'failed'; readonly reason: unknown };
+
+/** undici asks for a handler object, so this is one of the few classes. Its `on…` methods are undici's, the others the reader's. */
+class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
+  readonly opened: Promise<Exchange>;
+  status = 0;
+  headers: ReplyHeaders = {};
+
+  readonly #signal: AbortSignal;
+  readonly #onAbort = (): void => this.#giveUp(this.#signal.reason);
+  readonly #resolveOpened: (exchange: Exchange) => void;
+  readonly #rejectOpened: (reason: unknown) => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #ending: Ending | undefined;
+  #released = false;
+  #lingeringBytes = 0;
+
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #paused = false;
+  #wakeReader: (() => void) | undefined;
+
+  #timer: NodeJS.Timeout | undefined;
+  #timeoutMs: number;
+  #refreshing = false;
+
+  constructor({ signal, firstByteTimeoutMs }: ExchangeOptions) {
+    const { promise, resolve, reject } = Promise.withResolvers<Exchange>();
+    this.opened = promise;
+    this.#resolveOpened = resolve;
+    this.#rejectOpened = reject;
+    this.#signal = signal;
+    signal.addEventListener('abort', this.#onAbort, { once: true });
+    this.#timeoutMs = firstByteTimeoutMs;
+    this.#startTimer();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // Given up while the connection was being made: nothing has been written yet, and nothing will be.
+    if (this.#ending === undefined) this.#timer?.refresh();
+    else this.#closeSocket();
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: ReplyHeaders): void {
+    if (status < 200) return;
+    this.status = status;
+    this.headers = headers;
+    this.#resolveOpened(this);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    if (this.#released) {
+      this.#lingeringBytes += bytes.length;
+      if (this.#lingeringBytes > MAX_LINGERING_BYTES) this.#closeSocket();
+      return;
+    }
+    this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.length;
+    if (this.#waitingBytes >= MAX_WAITING_BYTES) {
+      this.#paused = true;
+      controller.pause();
+      // The silence is ours now.
+      if (this.#refreshing) this.#stopTimer();
+    } else if (this.#refreshing) {
+      this.#timer?.refresh();
+    }
+    this.#wake();
+  }
+
+  onResponseEnd(): void {
+    this.#end({ kind: 'clean' });
+  }
+
+  onResponseError(_: Dispatcher.DispatchController | null, error: Error): void {
+    this.#end({ kind: 'failed', reason: connectionFailure(error, this.#phase()) });
+  }
+
+  async read(): Promise<Uint8Array | undefined> {
+    if (this.#waitingBytes === 0 && this.#ending === undefined) await this.#nextEvent();
+    if (this.#waitingBytes > 0) return this.#take();
+    if (this.#ending?.kind === 'failed') throw this.#ending.reason;
+    return undefined;
+  }
+
+  limitSilence(timeoutMs: number): void {
+    if (!this.#released) this.#limit(timeoutMs, true);
+  }
+
+  limitTotal(timeoutMs: number): void {
+    if (!this.#released) this.#limit(timeoutMs, false);
+  }
+
+  release(): void {
+    if (this.#ending !== undefined || this.#released) return;
+    this.#released = true;
+    this.#drop();
+    this.#signal.removeEventListener('abort', this.#onAbort);
+    this.#limit(LINGER_MS, false);
+    this.#resume();
+  }
+
+  abort(): void {
+    if (!this.#released) this.#giveUp(new ApiError('upstream_error', { message: 'The exchange was given up.' }));
+  }
+
+  #nextEvent(): Promise<void> {
+    if (this.#wakeReader !== undefined) throw new Error('the exchange is being read already');
+    return new Promise((resolve) => {
+      this.#wakeReader = resolve;
+    });
+  }
+
+  #wake(): void {
+    this.#wakeReader?.();
+    this.#wakeReader = undefined;
+  }
+
+  #take(): Uint8Array {
+    const [first, ...others] = this.#waiting;
+    const bytes = first !== undefined && others.length === 0 ? first : Buffer.concat(this.#waiting);
+    this.#drop();
+    this.#resume();
+    return bytes;
+  }
+
+  #drop(): void {
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+  }
+
+  /** Never after the end: the connection may belong to another exchange by then. */
+  #resume(): void {
+    if (!this.#paused || this.#ending !== undefined) return;
+    this.#paused = false;
+    if (this.#refreshing) this.#startTimer();
+    this.#controller?.resume();
+  }
+
+  #limit(timeoutMs: number, refreshing: boolean): void {
+    if (this.#ending !== undefined) return;
+    this.#timeoutMs = timeoutMs;
+    this.#refreshing = refreshing;
+    this.#stopTimer();
+    if (!(this.#paused && refreshing)) this.#startTimer();
+  }
+
+  #startTimer(): void {
+    this.#stopTimer();
+    this.#timer = setTimeout(() => this.#expire(), Math.min(this.#timeoutMs, MAX_TIMEOUT_MS));
+  }
+
+  #stopTimer(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #expire(): void {
+    if (this.#released) return this.#closeSocket();
+    const message = this.#refreshing
+      ? 'The backend went silent in the middle of its answer.'
+      : 'The backend did not begin to answer in time.';
+    this.#fail(new ApiError('upstream_timeout', { message }));
+  }
+
+  /** What is still waiting is not wanted any more. */
+  #giveUp(reason: unknown): void {
+    this.#drop();
+    this.#fail(reason);
+  }
+
+  /** The end that starts here, and not at the backend. */
+  #fail(reason: unknown): void {
+    if (this.#ending !== undefined) return;
+    this.#end({ kind: 'failed', reason });
+    this.#closeSocket();
+  }
+
+  #end(ending: Ending): void {
+    if (this.#ending !== undefined) return;
+    this.#ending = ending;
+    this.#stopTimer();
+    this.#signal.removeEventListener('abort', this.#onAbort);
+    if (ending.kind === 'failed') this.#rejectOpened(ending.reason);
+    this.#wake();
+  }
+
+  #closeSocket(): void {
+    this.#controller?.abort(new Error('the exchange is over'));
+  }
+
+  #phase(): ExchangePhase {
+    if (this.#controller === undefined) return 'connecting';
+    return this.status === 0 ? 'waiting' : 'answering';
+  }
+}

@@ -1,0 +1,31 @@
+/** The headers of a reply as undici hands them over: names in lower case. */
+export type ReplyHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+const MAX_HEADERS = 40;
+const MAX_VALUE_CHARACTERS = 256;
+/** Without a hyphen at the end, since Mistral has `ratelimitbysize-…` and `x-ratelimitbysize-…`. */
+const PASSED_ON = /^(?:retry-after(?:-ms)?$|(?:x-)?ratelimit)/;
+
+/**
+ * The headers of the backend's reply that its caller gets: when to ask again, what is left of the limits, and the
+ * backend's own request id, as `x-upstream-request-id`. Every other one stays here.
+ */
+export function passedOnHeaders(headers: ReplyHeaders): Record<string, string> {
+  const passedOn: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (PASSED_ON.test(name) && Object.keys(passedOn).length < MAX_HEADERS) setHeader(passedOn, name, value);
+  }
+  setHeader(passedOn, 'x-upstream-request-id', headers['x-request-id']);
+  return passedOn;
+}
+
+function setHeader(target: Record<string, string>, name: string, value: string | readonly string[] | undefined): void {
+  if (value === undefined) return;
+  const text = typeof value === 'string' ? value : value.join(', ');
+  // Printable ASCII alone: nothing in it can end a header, or a line of a log.
+  const safe = text
+    .replaceAll(/[^\x20-\x7e]/g, '')
+    .trim()
+    .slice(0, MAX_VALUE_CHARACTERS);
+  if (safe !== '') target[name] = safe;
+}

@@ -1,0 +1,31 @@
+const MAX_CHARACTERS = 1000;
+/** Enough for what follows to see, and a limit for its regular expressions. */
+const MAX_LOOKED_AT = 20_000;
+const REDACTED = '[redacted]';
+
+/** Where a message stops being one: a stack, or a page. */
+const UNFIT_REST =
+  /<!doctype|<(?:html|head|body|script|style)\b|Traceback \(most recent call last\)|\sat .{1,200}:\d+:\d+/i;
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu;
+/** Keys by the prefixes of those who issue them, and whatever follows a `Bearer`. */
+const KEYS = [
+  /\bbearer\s+[^\s"',;]+/gi,
+  /\b(?:sk|gsk|csk|xai|hf|r8|tgp|nvapi|pplx)[-_][\w*.-]{6,}/gi,
+  /\bAIza[\w-]{20,}/g,
+  /\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*/g,
+];
+
+/**
+ * A backend's sentence, fit for a caller: one line of at most 1,000 characters with no control characters, no stack, no
+ * HTML, and with everything that looks like a key, or is one of `secrets`, taken out. Empty when nothing is left.
+ */
+export function toSafeText(text: string, secrets: readonly string[]): string {
+  let safe = text.slice(0, MAX_LOOKED_AT);
+  const end = safe.search(UNFIT_REST);
+  if (end !== -1) safe = safe.slice(0, end);
+  // A short key would take half of the words with it.
+  for (const secret of secrets) if (secret.length >= 6) safe = safe.replaceAll(secret, REDACTED);
+  for (const key of KEYS) safe = safe.replaceAll(key, REDACTED);
+  safe = safe.replaceAll(UNPRINTABLE, ' ').toWellFormed().trim();
+  return safe.length <= MAX_CHARACTERS ? safe : `${safe.slice(0, MAX_CHARACTERS - 1).toWellFormed()}…`;
+}
