@@ -1,0 +1,284 @@
+import type { IncomingMessage } from 'node:http';
+import { constants, brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
+import { promisify } from 'node:util';
+import { ApiError } from '../core/errors.ts';
+import { findSyntaxError } from './json-syntax.ts';
+
+const MAX_DEPTH = 128;
+/** Arrays and objects in one body. 32 MiB of `[],[],…` would otherwise become gigabytes, and stop the process for seconds. */
+const MAX_CONTAINERS = 1_000_000;
+/** What is smaller may be parsed first and judged afterwards: it cannot become much. */
+const LARGE_BYTES = 256 * 1024;
+const DISCARD_MS = 2000;
+/** RFC 9659 allows no larger window than 8 MiB in HTTP; a frame that asks for more is after our memory. */
+const ZSTD_WINDOW_LOG_MAX = 23;
+
+export interface JsonBody {
+  /** The exact bytes after decompression, which is what identifies a repeated request. */
+  readonly bytes: Buffer;
+  readonly value: unknown;
+}
+
+/** Reads a JSON request body. Throws ApiError: what `readBody` and `parseJson` throw, and `unsupported_media_type`. */
+export async function readJsonBody(req: IncomingMessage, limits: { readonly maxBytes: number }): Promise<JsonBody> {
+  checkMediaType(req.headers['content-type']);
+  const bytes = await readBody(req, limits);
+  return { bytes, value: parseJson(bytes) };
+}
+
+/**
+ * Reads and decompresses a request body of at most `maxBytes`, before and after decompression. Throws ApiError
+ * `payload_too_large`, `unsupported_content_encoding`, `invalid_request` for damaged data, `client_disconnected`.
+ */
+export async function readBody(req: IncomingMessage, { maxBytes }: { readonly maxBytes: number }): Promise<Buffer> {
+  const decompress = decompressorFor(req.headers['content-encoding']);
+  if (Number(req.headers['content-length']) > maxBytes) throw tooLarge(maxBytes);
+  const received = await collect(req, maxBytes);
+  return decompress === undefined || received.length === 0 ? received : decompress(received, maxBytes);
+}
+
+/** Parses bytes as JSON. Own `__proto__` keys are dropped. Throws ApiError `invalid_json`, or `invalid_request` when nested too deep. */
+export function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0)
+    throw new ApiError('invalid_json', { message: 'The body is empty; a JSON object is needed.' });
+  if (bytes.length > LARGE_BYTES) checkNesting(bytes);
+  const value = parseText(decodeUtf8(bytes));
+  checkDepth(value);
+  return value;
+}
+
+/**
+ * Reads away a body which nobody wants, so that a client that is still sending comes to read the reply. The
+ * connection is cut when that takes too long.
+ */
+export function discardBody(req: IncomingMessage): void {
+  if (req.complete || req.destroyed) return;
+  const timer = setTimeout(() => req.destroy(), DISCARD_MS);
+  req.once('close', () => clearTimeout(timer));
+  req.once('end', () => clearTimeout(timer));
+  req.resume();
+}
+
+function checkMediaType(contentType: string | undefined): void {
+  if (contentType === undefined) return;
+  const essence = contentType.split(';', 1)[0]?.trim() ?? '';
+  if (/^application\/(?:[^\s/]+\+)?json$/i.test(essence)) return;
+  throw new ApiError('unsupported_media_type', {
+    message:
+      'The body must be JSON, sent with "Content-Type: application/json". ' +
+      '(curl -d sends another type unless it is told: add -H "Content-Type: application/json".)',
+  });
+}
+
+type Decompressor = (bytes: Buffer, maxBytes: number) => Promise<Buffer>;
+
+const inflateZlib = promisify(inflate);
+const inflateBare = promisify(inflateRaw);
+
+const DECOMPRESSORS = new Map<string, Decompressor>([
+  ['gzip', bounded('gzip', promisify(gunzip))],
+  ['x-gzip', bounded('gzip', promisify(gunzip))],
+  [
+    'deflate',
+    bounded('deflate', (bytes, options) => (hasZlibHeader(bytes) ? inflateZlib : inflateBare)(bytes, options)),
+  ],
+  ['br', bounded('br', promisify(brotliDecompress))],
+  [
+    'zstd',
+    bounded('zstd', (bytes, options) =>
+      promisify(zstdDecompress)(bytes, {
+        ...options,
+        params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX },
+      }),
+    ),
+  ],
+]);
+
+/** The function for this Content-Encoding; undefined when there is nothing to undo. */
+function decompressorFor(contentEncoding: string | undefined): Decompressor | undefined {
+  if (contentEncoding === undefined) return undefined;
+  const layers = contentEncoding
+    .toLowerCase()
+    .split(',')
+    .map((layer) => layer.trim())
+    .filter((layer) => layer !== '' && layer !== 'identity');
+  const [layer] = layers;
+  if (layer === undefined) return undefined;
+  const decompressor = DECOMPRESSORS.get(layer);
+  if (decompressor !== undefined && layers.length === 1) return decompressor;
+  throw new ApiError('unsupported_content_encoding', {
+    message: 'The Content-Encoding must be one of gzip, deflate, br or zstd, applied once.',
+    headers: { 'accept-encoding': 'gzip, deflate, br, zstd' },
+  });
+}
+
+type ZlibCall = (bytes: Buffer, options: { maxOutputLength: number; chunkSize: number }) => Promise<Buffer>;
+
+/** Runs in zlib's threads, and stops as soon as the output exceeds the limit, however much more there would be. */
+function bounded(encoding: string, call: ZlibCall): Decompressor {
+  return async (bytes, maxBytes) => {
+    try {
+      return await call(bytes, { maxOutputLength: maxBytes, chunkSize: 64 * 1024 });
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes);
+      if (/mem|alloc/i.test(code)) throw error;
+      throw new ApiError('invalid_request', {
+        message: `The body could not be decompressed as ${encoding}: it is damaged or cut short.`,
+        cause: error,
+      });
+    }
+  };
+}
+
+/** "deflate" means zlib's wrapping (RFC 9110), but some clients send the bare stream. */
+function hasZlibHeader(bytes: Buffer): boolean {
+  const first = bytes[0] ?? 0;
+  return (first & 0x0f) === 8 && (first * 256 + (bytes[1] ?? 0)) % 31 === 0;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+function tooLarge(maxBytes: number): ApiError {
+  return new ApiError('payload_too_large', { message: `The body may have at most ${maxBytes} bytes, decompressed.` });
+}
+
+function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  if (req.readableEnded) throw new Error('the body has been read before');
+  if (req.destroyed) throw new ApiError('client_disconnected');
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+
+    const onData = (chunk: Buffer): void => {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > maxBytes) settle(() => reject(tooLarge(maxBytes)));
+    };
+    const onEnd = (): void =>
+      settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    const onGone = (): void => settle(() => reject(new ApiError('client_disconnected')));
+    const settle = (act: () => void): void => {
+      // Paused, since without a listener a flowing stream goes on into nothing.
+      req.pause();
+      req.off('data', onData).off('end', onEnd).off('close', onGone);
+      act();
+    };
+
+    // An upload that breaks off emits an error too, which must have a listener for as long as the request exists.
+    req.on('error', onGone);
+    req.on('data', onData).on('end', onEnd).on('close', onGone);
+  });
+}
+
+/** Looks at the bytes before anything is built from them. */
+function checkNesting(bytes: Buffer): void {
+  let depth = 0;
+  let containers = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    switch (bytes[at]) {
+      case 0x22: // "
+        at = endOfString(bytes, at + 1);
+        break;
+      case 0x5b: // [
+      case 0x7b: // {
+        depth++;
+        containers++;
+        if (depth > MAX_DEPTH) throw tooDeep();
+        break;
+      case 0x5d: // ]
+      case 0x7d: // }
+        depth--;
+        break;
+      default:
+    }
+  }
+  if (containers > MAX_CONTAINERS) {
+    throw new ApiError('invalid_request', { message: `The body has more than ${MAX_CONTAINERS} arrays and objects.` });
+  }
+}
+
+/** Byte by byte, with a search in native code every so often, which jumps over the long strings: images and files. */
+function endOfString(bytes: Buffer, start: number): number {
+  let at = start;
+  while (at < bytes.length) {
+    const near = at + 48;
+    while (at < near) {
+      const byte = bytes[at];
+      if (byte === 0x22 || byte === undefined) return at;
+      at += byte === 0x5c ? 2 : 1;
+    }
+    const stop = bytes.indexOf(0x22, at);
+    if (stop < 0) return bytes.length;
+    if (backslashesBefore(bytes, at, stop) % 2 === 0) return stop;
+    at = stop + 1;
+  }
+  return at;
+}
+
+/** An odd number of backslashes makes what follows a character of the string. */
+function backslashesBefore(bytes: Buffer, from: number, end: number): number {
+  let at = end;
+  while (at > from && bytes[at - 1] === 0x5c) at--;
+  return end - at;
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function decodeUtf8(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes);
+  } catch (error) {
+    throw new ApiError('invalid_json', { message: 'The body is not valid UTF-8.', cause: error });
+  }
+}
+
+function parseText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the body, so it is not even kept as the cause.
+    throw new ApiError('invalid_json', {
+      message: `The body is not valid JSON: ${describe(text, findSyntaxError(text))}.`,
+    });
+  }
+}
+
+function describe(text: string, position: number): string {
+  if (position >= text.length) return 'it ends too early';
+  const lines = text.slice(0, position).split('\n');
+  return `unexpected character at line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1} (position ${position})`;
+}
+
+/** Level by level, so that no depth of nesting can exhaust the stack. Drops own `__proto__` keys on its way. */
+function checkDepth(root: unknown): void {
+  let level = isContainer(root) ? [root] : [];
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) throw tooDeep();
+    const below: Container[] = [];
+    for (const container of level) {
+      if (Array.isArray(container)) {
+        for (const inner of container) if (isContainer(inner)) below.push(inner);
+        continue;
+      }
+      for (const key in container) {
+        const inner = container[key];
+        if (key === '__proto__') Reflect.deleteProperty(container, key);
+        else if (isContainer(inner)) below.push(inner);
+      }
+    }
+    level = below;
+  }
+}
+
+type Container = unknown[] | Record<string, unknown>;
+
+function isContainer(value: unknown): value is Container {
+  return typeof value === 'object' && value !== null;
+}
+
+function tooDeep(): ApiError {
+  return new ApiError('invalid_request', { message: `The body is nested deeper than ${MAX_DEPTH} levels.` });
+}

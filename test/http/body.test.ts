@@ -1,0 +1,306 @@
+import { once } from 'node:events';
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { connect } from 'node:net';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync, type InputType } from 'node:zlib';
+import { expect } from 'chai';
+import { discardBody, parseJson, readBody, readJsonBody } from '../../src/http/body.ts';
+import { ApiError, type ErrorCode } from '../../src/core/errors.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+
+const MAX_BYTES = 64 * 1024;
+const TEXT = Buffer.from(JSON.stringify({ input: 'Grüße, 世界 '.repeat(50) }));
+
+describe('readBody', () => {
+  useRealSockets();
+
+  let server: Server;
+  let port: number;
+  let outcome: Promise<Buffer | ApiError>;
+  let serve: (req: IncomingMessage) => Promise<Buffer>;
+
+  beforeEach(async () => {
+    serve = (req) => readBody(req, { maxBytes: MAX_BYTES });
+    server = createServer();
+    outcome = new Promise((resolve) => {
+      server.on('request', (req, res) => void answer(req, res).then(resolve));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    port = (server.address() as { port: number }).port;
+  });
+
+  afterEach(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+
+  async function answer(req: IncomingMessage, res: ServerResponse): Promise<Buffer | ApiError> {
+    try {
+      const bytes = await serve(req);
+      res.end('ok');
+      return bytes;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      res.statusCode = error.status;
+      res.end(error.code);
+      discardBody(req);
+      return error;
+    }
+  }
+
+  async function post(body: Uint8Array, encoding?: string): Promise<{ status: number; text: string }> {
+    const response = await fetch(`http://127.0.0.1:${port}/`, {
+      method: 'POST',
+      body: body as Uint8Array<ArrayBuffer>,
+      headers: encoding === undefined ? {} : { 'content-encoding': encoding },
+    });
+    return { status: response.status, text: await response.text() };
+  }
+
+  const encodings: { name: string; header: string; encode: (bytes: InputType) => Buffer }[] = [
+    { name: 'gzip', header: 'gzip', encode: gzipSync },
+    { name: 'gzip by its old name and in capitals', header: 'X-GZIP', encode: gzipSync },
+    { name: 'deflate with the zlib header', header: 'deflate', encode: deflateSync },
+    { name: 'deflate without the zlib header', header: 'deflate', encode: deflateRawSync },
+    { name: 'brotli', header: 'br', encode: brotliCompressSync },
+    { name: 'zstd', header: 'zstd', encode: zstdCompressSync },
+    { name: 'identity', header: 'identity', encode: (bytes) => Buffer.from(bytes as Buffer) },
+    { name: 'identity beside gzip', header: 'gzip, identity', encode: gzipSync },
+  ];
+
+  for (const { name, header, encode } of encodings) {
+    it(`reads ${name}`, async () => {
+      await post(encode(TEXT), header);
+      expect(await outcome).to.deep.equal(TEXT);
+    });
+  }
+
+  it('reads a body without an encoding in several pieces', async () => {
+    const req = httpRequest({ port, host: '127.0.0.1', method: 'POST' });
+    req.write(TEXT.subarray(0, 17));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    req.end(TEXT.subarray(17));
+    expect(await outcome).to.deep.equal(TEXT);
+  });
+
+  it('reads a body of exactly the limit', async () => {
+    await post(Buffer.alloc(MAX_BYTES, 'a'));
+    expect(await outcome).to.have.length(MAX_BYTES);
+  });
+
+  it('reads a compressed body of exactly the limit', async () => {
+    await post(gzipSync(Buffer.alloc(MAX_BYTES, 'a')), 'gzip');
+    expect(await outcome).to.have.length(MAX_BYTES);
+  });
+
+  const refused: { name: string; body: Buffer; header?: string; code: ErrorCode }[] = [
+    { name: 'one byte more than the limit', body: Buffer.alloc(MAX_BYTES + 1), code: 'payload_too_large' },
+    ...encodings
+      .filter(({ header }) => header !== 'identity')
+      .flatMap(({ name, header, encode }) => [
+        {
+          name: `a bomb, ${name}`,
+          body: encode(Buffer.alloc(20 * MAX_BYTES, 'a')),
+          header,
+          code: 'payload_too_large' as const,
+        },
+        { name: `${name}, cut short`, body: encode(TEXT).subarray(0, -9), header, code: 'invalid_request' as const },
+        { name: `text that is not ${name}`, body: Buffer.from('not at all'), header, code: 'invalid_request' as const },
+      ]),
+    { name: 'two layers', body: gzipSync(gzipSync(TEXT)), header: 'gzip, gzip', code: 'unsupported_content_encoding' },
+    { name: 'an unknown encoding', body: TEXT, header: 'compress', code: 'unsupported_content_encoding' },
+    {
+      name: 'a zstd frame that wants a window of 128 MiB',
+      body: Buffer.from('28b52ffd00882900006162636465', 'hex'),
+      header: 'zstd',
+      code: 'invalid_request',
+    },
+  ];
+
+  for (const { name, body, header, code } of refused) {
+    it(`refuses ${name}`, async () => {
+      const { text } = await post(body, header);
+      expect(text).to.equal(code);
+      expect(await outcome).to.be.instanceOf(ApiError);
+    });
+  }
+
+  it('refuses an announced length before anything of the body has come', async () => {
+    const req = httpRequest({ port, host: '127.0.0.1', method: 'POST', headers: { 'content-length': MAX_BYTES + 1 } });
+    req.flushHeaders();
+    const [response] = (await once(req, 'response')) as [IncomingMessage];
+    expect(response.statusCode).to.equal(413);
+    req.on('error', () => {});
+    req.destroy();
+  });
+
+  it('stops at the limit when the length is not announced', async () => {
+    const req = httpRequest({ port, host: '127.0.0.1', method: 'POST' });
+    req.write(Buffer.alloc(MAX_BYTES + 1));
+    const [response] = (await once(req, 'response')) as [IncomingMessage];
+    expect(response.statusCode).to.equal(413);
+    req.on('error', () => {});
+    req.destroy();
+  });
+
+  it('lets a client that sends its whole body first come to read the refusal', async () => {
+    const { status, text } = await post(Buffer.alloc(8 * 1024 * 1024));
+    expect({ status, text }).to.deep.equal({ status: 413, text: 'payload_too_large' });
+  });
+
+  it('cuts the connection of a client that never stops sending', async function () {
+    this.timeout(6000);
+    const socket = connect(port, '127.0.0.1');
+    const closed = new Promise((resolve) => socket.on('error', () => {}).on('close', resolve));
+    socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 99999999999\r\n\r\n`);
+    const feeding = setInterval(() => socket.write('x'.repeat(1000)), 20);
+    await closed;
+    clearInterval(feeding);
+    expect(await outcome).to.have.property('code', 'payload_too_large');
+  });
+
+  it('rejects when the client goes away in the middle of its upload', async () => {
+    const req = httpRequest({ port, host: '127.0.0.1', method: 'POST', headers: { 'content-length': 1000 } });
+    req.on('error', () => {});
+    req.write('half');
+    setTimeout(() => req.destroy(), 20);
+    expect(await outcome).to.have.property('code', 'client_disconnected');
+  });
+
+  it('rejects when the client has gone away before the reading begins', async () => {
+    serve = async (req) => {
+      req.on('error', () => {});
+      req.socket.destroy();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return readBody(req, { maxBytes: MAX_BYTES });
+    };
+    const req = httpRequest({ port, host: '127.0.0.1', method: 'POST', headers: { 'content-length': 1000 } });
+    req.on('error', () => {});
+    req.write('half');
+    expect(await outcome).to.have.property('code', 'client_disconnected');
+  });
+
+  it('keeps the exact bytes beside the value', async () => {
+    const bytes = Buffer.from(' {"a" : 1}\n');
+    let value: unknown;
+    serve = async (req) => {
+      const body = await readJsonBody(req, { maxBytes: MAX_BYTES });
+      value = body.value;
+      return body.bytes;
+    };
+    await post(gzipSync(bytes), 'gzip');
+    expect(await outcome).to.deep.equal(bytes);
+    expect(value).to.deep.equal({ a: 1 });
+  });
+
+  const mediaTypes: { type: string; accepted: boolean }[] = [
+    { type: 'application/json', accepted: true },
+    { type: 'Application/JSON; charset=utf-8', accepted: true },
+    { type: 'application/problem+json', accepted: true },
+    { type: 'application/x-www-form-urlencoded', accepted: false },
+    { type: 'text/plain', accepted: false },
+    { type: 'application/jsonp', accepted: false },
+    { type: '', accepted: false },
+  ];
+
+  for (const { type, accepted } of mediaTypes) {
+    it(`${accepted ? 'takes' : 'refuses'} the Content-Type "${type}"`, async () => {
+      serve = async (req) => (await readJsonBody(req, { maxBytes: MAX_BYTES })).bytes;
+      const response = await fetch(`http://127.0.0.1:${port}/`, {
+        method: 'POST',
+        body: '{}',
+        headers: { 'content-type': type },
+      });
+      expect(response.status).to.equal(accepted ? 200 : 415);
+    });
+  }
+
+  it('takes a body without a Content-Type', async () => {
+    serve = async (req) => (await readJsonBody(req, { maxBytes: MAX_BYTES })).bytes;
+    expect(await post(Buffer.from('{}'))).to.have.property('status', 200);
+  });
+});
+
+describe('parseJson', () => {
+  function errorOf(body: string | Buffer): ApiError {
+    try {
+      parseJson(Buffer.from(body));
+    } catch (error) {
+      if (error instanceof ApiError) return error;
+      throw error;
+    }
+    throw new Error('nothing was thrown');
+  }
+
+  it('takes a byte order mark', () => {
+    expect(parseJson(Buffer.from('\u{feff}{"a":1}'))).to.deep.equal({ a: 1 });
+  });
+
+  it('refuses bytes that are not UTF-8', () => {
+    expect(errorOf(Buffer.from([0x22, 0xc3, 0x28, 0x22]))).to.include({
+      code: 'invalid_json',
+      message: 'The body is not valid UTF-8.',
+    });
+  });
+
+  it('refuses an empty body with a sentence that says so', () => {
+    expect(errorOf('')).to.include({ code: 'invalid_json', message: 'The body is empty; a JSON object is needed.' });
+  });
+
+  it('says where the mistake is', () => {
+    expect(errorOf('{\n  "a": secret\n}').message).to.equal(
+      'The body is not valid JSON: unexpected character at line 2, column 8 (position 9).',
+    );
+  });
+
+  it('says that the body ends too early', () => {
+    expect(errorOf('{"a": [1, 2').message).to.equal('The body is not valid JSON: it ends too early.');
+  });
+
+  it('never quotes the body, not even in the cause', () => {
+    const error = errorOf('{"a": "canary" canary}');
+    expect(`${error.message} ${String(error.cause)} ${error.stack}`).not.to.include('canary');
+  });
+
+  for (const open of ['[', '{"a":']) {
+    const close = open === '[' ? ']' : '}';
+
+    it(`takes 128 levels of ${open}`, () => {
+      expect(() => parseJson(Buffer.from(`${open.repeat(127)}${open}0${close}${close.repeat(127)}`))).not.to.throw();
+    });
+
+    it(`refuses 129 levels of ${open}`, () => {
+      expect(errorOf(`${open.repeat(129)}0${close.repeat(129)}`)).to.include({ code: 'invalid_request' });
+    });
+
+    it(`refuses a large body of nothing but ${open} before it is parsed`, () => {
+      expect(errorOf(open.repeat(4_000_000)).message).to.equal('The body is nested deeper than 128 levels.');
+    });
+  }
+
+  it('does not take brackets inside strings for nesting', () => {
+    const value = { a: `${'['.repeat(400_000)}\\"{`, b: ['\\', `"${'{'.repeat(300)}`] };
+    expect(parseJson(Buffer.from(JSON.stringify(value)))).to.deep.equal(value);
+  });
+
+  it('refuses a large body that is all small arrays', () => {
+    expect(errorOf(`[${'[],'.repeat(1_000_001)}0]`).message).to.equal(
+      'The body has more than 1000000 arrays and objects.',
+    );
+  });
+
+  for (const key of ['__proto__', String.raw`\u005f_proto__`]) {
+    it(`drops the key ${key} at any level`, () => {
+      const value = parseJson(Buffer.from(`{"a":[{"${key}":{"polluted":1},"b":2}],"${key}":{"polluted":1}}`));
+      expect(JSON.stringify(value)).to.equal('{"a":[{"b":2}]}');
+      expect(value).not.to.have.property('polluted');
+    });
+  }
+});
