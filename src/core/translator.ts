@@ -70,6 +70,8 @@ export interface Translator {
   readonly response: ResponseResource;
   /** The latest usage the backend reported, also while the response is not at its end. */
   readonly usage: Usage | null;
+  /** UTF-16 code units of text, reasoning and arguments so far; 0 as long as the backend has said nothing. */
+  readonly outputLength: number;
   /** Why it failed, when it did. */
   readonly failure: ApiError | null;
   readonly ended: boolean;
@@ -161,6 +163,9 @@ export function createTranslator(options: TranslatorOptions): Translator {
     },
     get usage() {
       return usage;
+    },
+    get outputLength() {
+      return outputLength;
     },
     get failure() {
       return failure;

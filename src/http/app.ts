@@ -1,0 +1,59 @@
+import express, { type Express, type RequestHandler } from 'express';
+import { toRequestId, type NewUniquePart } from '../core/ids.ts';
+import { errorHandler, methodNotAllowed, notFound } from './error-handler.ts';
+import { showLanding } from './operate.ts';
+import type { RequestRoutes } from './requests.ts';
+
+export interface AppParts {
+  readonly trustProxy: number | readonly string[];
+  /** Set while the embedded demo backend answers. */
+  readonly demo: boolean;
+  readonly newUniquePart: NewUniquePart;
+  readonly logging: RequestHandler;
+  readonly authenticate: RequestHandler;
+  readonly createResponse: RequestHandler;
+  readonly requests: RequestRoutes;
+  readonly passthrough: RequestHandler;
+  readonly showHealth: RequestHandler;
+  readonly showReadiness: RequestHandler;
+}
+
+/** The map of the program: middleware in its order, then the routes. */
+export function createApp(parts: AppParts): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('trust proxy', parts.trustProxy);
+
+  app.use(nameReply(parts));
+  app.use(parts.logging);
+
+  app.route('/').get(showLanding).all(methodNotAllowed('GET'));
+  app.route('/healthz').get(parts.showHealth).all(methodNotAllowed('GET'));
+  app.route('/readyz').get(parts.showReadiness).all(methodNotAllowed('GET'));
+
+  app.use(['/api/v1', '/v1'], parts.authenticate, createApi(parts));
+  app.use(notFound);
+  app.use(errorHandler);
+  return app;
+}
+
+function createApi({ createResponse, requests, passthrough }: AppParts): express.Router {
+  const api = express.Router();
+  api.route('/responses').post(createResponse).all(methodNotAllowed('POST'));
+  api.route('/requests').get(requests.list).all(methodNotAllowed('GET'));
+  api.route('/requests/:id').get(requests.show).all(methodNotAllowed('GET'));
+  api.route('/requests/:id/cancel').post(requests.cancel).all(methodNotAllowed('POST'));
+  // No body has been read by here: what is passed on goes through as it comes.
+  api.use(passthrough);
+  return api;
+}
+
+/** Every reply has an id of its own, until a route gives it that of a record. */
+function nameReply({ newUniquePart, demo }: AppParts): RequestHandler {
+  return (_req, res, next) => {
+    res.setHeader('x-request-id', toRequestId(newUniquePart()));
+    if (demo) res.setHeader('x-demo-backend', 'true');
+    next();
+  };
+}

@@ -1,0 +1,96 @@
+import type { ServerResponse } from 'node:http';
+import type { ResponseEvent } from '../types/contract.ts';
+
+export interface EventStream {
+  /** Writes whole events in one write. The promise, when there is one, resolves as soon as the client can take more. */
+  write(events: readonly ResponseEvent[]): Promise<void> | undefined;
+  /** Sends `[DONE]` and ends the reply at once. */
+  end(): void;
+}
+
+export interface EventStreamOptions {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Aborts when the request ends early; a write does not wait for the client any longer then. */
+  readonly signal: AbortSignal;
+  /** After so much silence a comment is sent, which keeps proxies from cutting the connection. */
+  readonly commentMs: number;
+  /** After so much silence these events are sent: some clients time silence by events and do not see comments. */
+  readonly eventMs: number;
+  readonly keepAliveEvents: () => readonly ResponseEvent[];
+  /** A client that takes nothing for so long is gone. */
+  readonly stallMs: number;
+}
+
+const HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+} as const;
+
+/** How long a client may take to read what is left after the end. */
+const FLUSH_MS = 30_000;
+
+/** Sends the headers of an event stream and returns what writes to it (contract, section 4). */
+export function openEventStream(res: ServerResponse, options: EventStreamOptions): EventStream {
+  res.writeHead(200, { ...options.headers, ...HEADERS });
+  res.flushHeaders();
+  const comment = setTimeout(sendComment, options.commentMs);
+  const events = setTimeout(sendKeepAlive, options.eventMs);
+  const stall = setTimeout(() => {
+    if (res.writableNeedDrain) res.destroy();
+  }, options.stallMs);
+  res.once('close', stopTimers);
+
+  return {
+    write(batch) {
+      if (batch.length === 0 || res.destroyed) return undefined;
+      comment.refresh();
+      events.refresh();
+      stall.refresh();
+      return res.write(batch.map(serialize).join('')) ? undefined : writable(res, options.signal);
+    },
+    end() {
+      stopTimers();
+      if (res.destroyed) return;
+      const flush = setTimeout(() => res.destroy(), FLUSH_MS);
+      flush.unref();
+      res.once('close', () => clearTimeout(flush));
+      res.end('data: [DONE]\n\n');
+    },
+  };
+
+  function sendComment(): void {
+    // A client that does not read needs no sign of life, and must not cost memory.
+    if (!res.writableNeedDrain && !res.destroyed) res.write(': keep-alive\n\n');
+    comment.refresh();
+  }
+
+  function sendKeepAlive(): void {
+    if (!res.writableNeedDrain && !res.destroyed) res.write(options.keepAliveEvents().map(serialize).join(''));
+    events.refresh();
+  }
+
+  function stopTimers(): void {
+    clearTimeout(comment);
+    clearTimeout(events);
+    clearTimeout(stall);
+  }
+}
+
+function serialize(event: ResponseEvent): string {
+  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+/** Resolves when the client has read enough, is gone, or is not worth waiting for any longer. */
+function writable(res: ServerResponse, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = (): void => {
+      res.off('drain', settle).off('close', settle);
+      signal.removeEventListener('abort', settle);
+      resolve();
+    };
+    res.on('drain', settle).on('close', settle);
+    signal.addEventListener('abort', settle);
+    if (res.destroyed || signal.aborted) settle();
+  });
+}

@@ -1,0 +1,87 @@
+import type { ChatBackend } from '../backend/chat.ts';
+import type { ChatBatch, ChatRequest } from '../core/chat.ts';
+import { ApiError, toApiError } from '../core/errors.ts';
+import type { Translator } from '../core/translator.ts';
+import type { ResponseEvent } from '../types/contract.ts';
+import type { Reply } from './reply.ts';
+
+export interface Exchange {
+  readonly backend: ChatBackend;
+  readonly chat: ChatRequest;
+  readonly backendHeaders: Readonly<Record<string, string>>;
+  readonly translator: Translator;
+  readonly reply: Reply;
+  /** Aborts with an ApiError that says why the request ends early. */
+  readonly signal: AbortSignal;
+  /** Called once, when it is known how the response ends and before the client is told. */
+  readonly onEnd: () => void;
+  /** A mistake of our own; the client learns no more than that there was one. */
+  readonly onInternalError: (thrown: unknown) => void;
+}
+
+/** How long the usage may take to arrive after the backend's finish reason. Some backends never end their stream. */
+const USAGE_WAIT_MS = 5000;
+
+/**
+ * Asks the backend and hands its answer, translated, to the reply: one path for streams and JSON. Throws the ApiError of a
+ * failure that the client has not been told of by then.
+ */
+export async function runExchange(exchange: Exchange): Promise<void> {
+  const { translator, reply, signal } = exchange;
+  let endKnown = false;
+
+  try {
+    await deliver(translator.start());
+    const answer = await exchange.backend.ask(exchange.chat, { signal, headers: exchange.backendHeaders });
+    reply.answered(answer.headers);
+    await pump(answer.batches);
+  } catch (thrown) {
+    const error = toApiError(signal.aborted ? signal.reason : thrown);
+    if (error.code === 'internal_error') exchange.onInternalError(thrown);
+    await deliver(error.code === 'request_cancelled' ? translator.cancel() : translator.fail(error));
+  }
+  reply.end();
+
+  async function pump(batches: AsyncIterable<ChatBatch>): Promise<void> {
+    const iterator = batches[Symbol.asyncIterator]();
+    try {
+      while (!translator.ended) {
+        const next = translator.finishing ? await withinUsageWait(iterator.next()) : await iterator.next();
+        await deliver(next.done === true ? translator.end(false) : translate(next.value));
+      }
+    } finally {
+      await iterator.return?.();
+    }
+  }
+
+  function translate(batch: ChatBatch): readonly ResponseEvent[] {
+    const events = batch.chunks.flatMap((chunk) => translator.feed(chunk));
+    return batch.done ? [...events, ...translator.end(true)] : events;
+  }
+
+  /** Waits for a client that reads slowly, which in turn slows the backend down. */
+  async function deliver(events: readonly ResponseEvent[]): Promise<void> {
+    if (translator.ended && !endKnown) {
+      endKnown = true;
+      exchange.onEnd();
+    }
+    const written = reply.write(events);
+    if (written !== undefined) await written;
+  }
+}
+
+async function withinUsageWait(
+  next: Promise<IteratorResult<ChatBatch, unknown>>,
+): Promise<IteratorResult<ChatBatch, unknown>> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new ApiError('upstream_timeout')), USAGE_WAIT_MS);
+  });
+  // The loser of the race may be rejected later, when the iteration is given up.
+  next.catch(() => undefined);
+  try {
+    return await Promise.race([next, tooLong]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,42 @@
+import type { RequestHandler } from 'express';
+import type { Store } from '../store/store.ts';
+import type { RunningRequests } from './running.ts';
+
+/** `/healthz`: the process answers. Says nothing of the backend, whose fault a restart would not mend. */
+export const showHealth: RequestHandler = (_req, res) => {
+  res.json({ status: 'ok' });
+};
+
+/** `/readyz`: 503 while draining, or when no record could be written; then no request should be sent here. */
+export function showReadiness({
+  store,
+  running,
+}: {
+  readonly store: Store;
+  readonly running: RunningRequests;
+}): RequestHandler {
+  return async (_req, res) => {
+    const checks = { accepting: !running.draining, store: await isWritable(store) };
+    const ready = checks.accepting && checks.store;
+    res.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not ready', checks });
+  };
+}
+
+/** `/`: where to go from here. */
+export const showLanding: RequestHandler = (_req, res) => {
+  res.json({
+    name: 'responses-gateway',
+    description: 'The Responses API in front of a chat completions backend.',
+    endpoints: ['POST /api/v1/responses', 'GET /api/v1/requests', 'POST /v1/chat/completions', 'GET /v1/models'],
+    health: ['/healthz', '/readyz'],
+  });
+};
+
+async function isWritable(store: Store): Promise<boolean> {
+  try {
+    await store.checkWritable();
+    return true;
+  } catch {
+    return false;
+  }
+}

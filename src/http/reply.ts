@@ -1,0 +1,80 @@
+import type { ServerResponse } from 'node:http';
+import { ApiError } from '../core/errors.ts';
+import type { Translator } from '../core/translator.ts';
+import type { ResponseEvent } from '../types/contract.ts';
+import { openEventStream, type EventStream, type EventStreamOptions } from './event-stream.ts';
+
+/** The end of one exchange that the client sees. The two kinds take the same events and differ in nothing before this. */
+export interface Reply {
+  /** The backend has answered 2xx; these headers of its answer are for the client. */
+  answered(headers: Readonly<Record<string, string>>): void;
+  /** The promise, when there is one, resolves as soon as the client can take more. */
+  write(events: readonly ResponseEvent[]): Promise<void> | undefined;
+  /** Called last. Throws the ApiError of a failure which the client has not been told of. */
+  end(): void;
+}
+
+/** A client that wants JSON gets the snapshot which the events have made. */
+export function createJsonReply(res: ServerResponse, translator: Translator): Reply {
+  return {
+    answered(headers) {
+      for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+    },
+    write: () => undefined,
+    end() {
+      if (translator.failure !== null) throw translator.failure;
+      const body = JSON.stringify(translator.response);
+      res.writeHead(200, {
+        'content-type': 'application/json; charset=utf-8',
+        'content-length': Buffer.byteLength(body),
+      });
+      res.end(body);
+    },
+  };
+}
+
+export interface StreamReplyOptions extends Omit<EventStreamOptions, 'headers' | 'keepAliveEvents'> {
+  /** The longest time that the headers wait for the backend. */
+  readonly headerHoldMs: number;
+}
+
+/**
+ * A client that wants a stream gets every event. The headers wait for the first events of the backend's answer, so that a
+ * failure before them is an ordinary HTTP error (contract, section 4).
+ */
+export function createStreamReply(res: ServerResponse, translator: Translator, options: StreamReplyOptions): Reply {
+  let stream: EventStream | undefined;
+  let waiting: ResponseEvent[] = [];
+  let backendHeaders: Readonly<Record<string, string>> | undefined;
+  const hold = setTimeout(() => void open(), options.headerHoldMs);
+  res.once('close', () => clearTimeout(hold));
+
+  return {
+    answered(headers) {
+      backendHeaders = headers;
+    },
+    write(events) {
+      if (stream !== undefined) return stream.write(events);
+      waiting.push(...events);
+      return backendHeaders !== undefined && translator.failure === null ? open() : undefined;
+    },
+    end() {
+      clearTimeout(hold);
+      if (stream === undefined) throw translator.failure ?? new ApiError('internal_error');
+      stream.end();
+    },
+  };
+
+  function open(): Promise<void> | undefined {
+    clearTimeout(hold);
+    if (res.destroyed) return undefined;
+    stream = openEventStream(res, {
+      ...options,
+      headers: backendHeaders ?? {},
+      keepAliveEvents: () => translator.keepAlive(),
+    });
+    const events = waiting;
+    waiting = [];
+    return stream.write(events);
+  }
+}

@@ -1,0 +1,105 @@
+import type { RequestHandler } from 'express';
+import { ApiError } from '../core/errors.ts';
+import { parseRequestId, type RequestId } from '../core/ids.ts';
+import type { Identities } from '../identity.ts';
+import type { RecordQuery, RecordStatus, Store } from '../store/store.ts';
+import { callerOf } from './authenticate.ts';
+import { parseIdempotencyKey } from './idempotency-key.ts';
+import { baseUrlOf, toRecord } from './record.ts';
+import type { RunningRequests } from './running.ts';
+
+export interface RequestRoutesOptions {
+  readonly store: Store;
+  readonly running: RunningRequests;
+  readonly identities: Identities;
+  readonly publicBaseUrl: string | null;
+}
+
+export interface RequestRoutes {
+  /** `GET /api/v1/requests/{id}` */
+  readonly show: RequestHandler<{ id: string }>;
+  /** `GET /api/v1/requests`; with an Idempotency-Key header the one record of that key. */
+  readonly list: RequestHandler;
+  /** `POST /api/v1/requests/{id}/cancel` */
+  readonly cancel: RequestHandler<{ id: string }>;
+}
+
+/** The caller's own records (contract, section 6). Another caller's record is as unknown as one that does not exist. */
+export function createRequestRoutes({
+  store,
+  running,
+  identities,
+  publicBaseUrl,
+}: RequestRoutesOptions): RequestRoutes {
+  return {
+    async show(req, res) {
+      const record = await store.find(callerOf(res).identity, toId(req.params.id));
+      if (record === undefined) throw new ApiError('request_not_found');
+      res.json(toRecord(record, baseUrlOf(req, publicBaseUrl)));
+    },
+    async list(req, res) {
+      const { identity } = callerOf(res);
+      const baseUrl = baseUrlOf(req, publicBaseUrl);
+      const key = parseIdempotencyKey(req.headers['idempotency-key']);
+      if (key !== undefined) {
+        const record = await store.findByIdempotencyKey(identity, identities.idempotencyKey(identity, key));
+        if (record === undefined) throw new ApiError('request_not_found');
+        res.json(toRecord(record, baseUrl));
+        return;
+      }
+      const query = readQuery(req.query);
+      const page = await store.list(identity, query);
+      if (page === undefined) throw invalidQuery('after', 'after is not the id of a request of yours.');
+      const data = page.records.map((record) => toRecord(record, baseUrl));
+      res.json({
+        object: 'list',
+        data,
+        first_id: data.at(0)?.request_id ?? null,
+        last_id: data.at(-1)?.request_id ?? null,
+        has_more: page.hasMore,
+      });
+    },
+    async cancel(req, res) {
+      const asked = await store.requestCancel(callerOf(res).identity, toId(req.params.id));
+      if (asked === undefined) throw new ApiError('request_not_found');
+      if (asked.kind === 'asked') running.cancel(asked.record.requestId);
+      res.status(asked.kind === 'asked' ? 202 : 200).json(toRecord(asked.record, baseUrlOf(req, publicBaseUrl)));
+    },
+  };
+}
+
+/** `req_…`, or the `resp_…` of the same request. */
+function toId(text: string): RequestId {
+  const id = parseRequestId(text);
+  if (id === undefined) throw new ApiError('request_not_found');
+  return id;
+}
+
+const STATUSES = new Set<unknown>(['processing', 'succeeded', 'failed', 'cancelled'] satisfies RecordStatus[]);
+
+function isStatus(value: unknown): value is RecordStatus {
+  return STATUSES.has(value);
+}
+
+function readQuery(query: Readonly<Record<string, unknown>>): RecordQuery {
+  const { limit = '20', after, status, model } = query;
+  if (typeof limit !== 'string' || !/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > 100) {
+    throw invalidQuery('limit', 'limit must be a whole number from 1 to 100.');
+  }
+  const afterId = typeof after === 'string' ? parseRequestId(after) : undefined;
+  if (after !== undefined && afterId === undefined) throw invalidQuery('after', 'after must be the id of a request.');
+  if (status !== undefined && !isStatus(status)) {
+    throw invalidQuery('status', 'status must be one of processing, succeeded, failed, cancelled.');
+  }
+  if (model !== undefined && typeof model !== 'string') throw invalidQuery('model', 'model must be given once.');
+  return {
+    limit: Number(limit),
+    ...(afterId !== undefined && { after: afterId }),
+    ...(status !== undefined && { status }),
+    ...(model !== undefined && { model }),
+  };
+}
+
+function invalidQuery(param: string, message: string): ApiError {
+  return new ApiError('invalid_request', { param, message });
+}
