@@ -2,39 +2,62 @@ import type { ErrorCode } from '../core/errors.ts';
 import type { RequestId } from '../core/ids.ts';
 import type { Usage } from '../types/contract.ts';
 
-/** The promises of the record store (contract, section 6). Every engine keeps the same ones; every call is asynchronous. */
+/**
+ * The promises of the record store (contract, section 6). Every engine keeps the same ones; every call is asynchronous,
+ * is answered within seconds whatever the database does, and throws ApiError `store_unavailable` when it cannot be served.
+ */
 export interface Store {
   /**
    * Looks for a duplicate and inserts the record, in one transaction that is committed when the promise resolves.
-   * Of any number of equal drafts at once exactly one is accepted. Throws ApiError `store_unavailable`.
+   * Of any number of equal drafts at once exactly one is accepted. A throw means that no record of it will stay.
    */
   accept(draft: RecordDraft): Promise<Acceptance>;
   /**
    * Writes the final state once and returns the record as it is from then on. A record that is final already is not
    * changed, and one with a cancel asked for ends `cancelled` whatever the outcome says. Undefined when there is no such record.
+   * A throw says only that it is not written yet: the store keeps the outcome and tries on until the database takes it.
    */
   finish(requestId: RequestId, outcome: Outcome): Promise<StoredRecord | undefined>;
-  /** Takes back a record which a stranger's key caused (the backend said 401 or 403 before any output). */
+  /**
+   * Takes back a record which a stranger's key caused (the backend said 401 or 403 before any output). One with a cancel
+   * asked for ends `cancelled` instead, since that was promised. After a throw the store tries on, as with `finish`.
+   */
   discard(requestId: RequestId): Promise<void>;
   /** Notes that a cancel was asked for, when the record is still unfinished. Undefined when the caller has no such record. */
   requestCancel(caller: Identity, requestId: RequestId): Promise<CancelRequest | undefined>;
+  /** The caller's record of this id. Undefined when it does not exist or is another caller's. */
   find(caller: Identity, requestId: RequestId): Promise<StoredRecord | undefined>;
-  /** The newest record which this caller made under this idempotency key. */
+  /** The record which `accept` would call a duplicate of such a draft; for the moments when nothing may be accepted. */
+  findDuplicate(caller: Identity, idempotency: Idempotency): Promise<StoredRecord | undefined>;
+  /** The newest record which this caller made under this idempotency key, unless the key was freed. */
   findByIdempotencyKey(caller: Identity, key: Identity): Promise<StoredRecord | undefined>;
-  /** The caller's own records, newest first. */
-  list(caller: Identity, query: RecordQuery): Promise<RecordPage>;
-  /** Closes what dead processes left unfinished as `gateway_interrupted`. Returns how many. */
+  /** The caller's own records, newest first. Undefined when `after` is not one of them. */
+  list(caller: Identity, query: RecordQuery): Promise<RecordPage | undefined>;
+  /** Closes what dead processes left unfinished: `gateway_interrupted`, or `cancelled` where that was asked for. Returns how many. */
   recover(): Promise<number>;
   /** Deletes records that ended before this time, in small steps. Returns how many. */
   prune(beforeMs: number): Promise<number>;
   /** Resolves when a write could be committed now; throws ApiError `store_unavailable` otherwise. */
   checkWritable(): Promise<void>;
+  /** Writes what waits, as far as the database lets it within seconds, and ends. Later calls throw. */
   close(): Promise<void>;
+}
+
+/** Where the store tells its operator what happens to it. A pino logger is one. Nothing of a request is ever said. */
+export interface StoreLog {
+  info(fields: Readonly<Record<string, unknown>>, message: string): void;
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+}
+
+/** The store cannot be opened, and trying again would not help: the message is one line for the operator. */
+export class StoreOpenError extends Error {
+  override readonly name = 'StoreOpenError';
 }
 
 /**
  * Something known only by its HMAC: a caller's key, a body, an idempotency key. The first is made with `GATEWAY_SECRET`
- * and is what gets stored; the others, with `GATEWAY_SECRET_PREVIOUS`, are looked for as well.
+ * and is what gets stored; the others, with `GATEWAY_SECRET_PREVIOUS`, are looked for as well. All identities of one
+ * request are made of the same secrets in the same order.
  */
 export type Identity = readonly [current: string, ...previous: string[]];
 
@@ -49,9 +72,14 @@ export interface RecordDraft {
   readonly stream: boolean;
   readonly createdAtMs: number;
   /** Absent when the caller sent no Idempotency-Key: such a request is never a duplicate. */
-  readonly idempotency?: { readonly key: Identity; readonly body: Identity };
+  readonly idempotency?: Idempotency;
   /** Input tokens by arithmetic, for the usage of a request whose process dies. */
   readonly estimatedInputTokens: number;
+}
+
+export interface Idempotency {
+  readonly key: Identity;
+  readonly body: Identity;
 }
 
 export type Acceptance = { readonly kind: 'accepted' } | { readonly kind: 'duplicate'; readonly record: StoredRecord };

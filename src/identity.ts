@@ -1,0 +1,93 @@
+/** Who asks, and what, known only by HMAC: nothing that is stored can be turned back into a key or a body. */
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { locateDatabase } from './store/database-url.ts';
+import { isNodeError, makePrivateFolder, writePrivateFile } from './store/private-files.ts';
+import { StoreOpenError, type Identity } from './store/store.ts';
+
+export interface Identities {
+  /** The caller whom an API key stands for. */
+  caller(apiKey: string): Identity;
+  /** An idempotency key. Each caller has its own. */
+  idempotencyKey(caller: Identity, key: string): Identity;
+  /** The exact bytes of a body. Equal bodies of two callers do not look alike. */
+  body(caller: Identity, bytes: Uint8Array): Identity;
+}
+
+/** Makes the identities that these secrets give; the previous one is only looked for, never stored. */
+export function createIdentities(secret: string, previousSecret: string | null): Identities {
+  const secrets: Identity = previousSecret === null ? [secret] : [secret, previousSecret];
+  return {
+    caller: (apiKey) => each(secrets, (secret) => sign(secret, 'caller', '', apiKey)),
+    idempotencyKey: (caller, key) =>
+      each(secrets, (secret, index) => sign(secret, 'idempotency-key', caller[index] ?? '', key)),
+    body(caller, bytes) {
+      // Bodies are large: they are read once, whatever the number of secrets.
+      const digest = createHash('sha256').update(bytes).digest();
+      return each(secrets, (secret, index) => sign(secret, 'body', caller[index] ?? '', digest));
+    },
+  };
+}
+
+function each([first, ...others]: Identity, make: (secret: string, index: number) => string): Identity {
+  return [make(first, 0), ...others.map((secret, index) => make(secret, index + 1))];
+}
+
+/** `purpose` keeps what one function makes from meaning anything to another. Callers are of one length, so nothing blends. */
+function sign(secret: string, purpose: string, caller: string, text: string | Uint8Array): string {
+  return createHmac('sha256', secret).update(`${purpose}\0${caller}\0`).update(text).digest('base64url');
+}
+
+export interface SecretSource {
+  readonly databaseUrl: string;
+  /** `GATEWAY_SECRET`, where it is set. */
+  readonly secret: string | null;
+}
+
+/**
+ * The secret which all identities are made with: the one that is set, else the one which lies beside the database, where the
+ * first start leaves it. A database in memory gets a new one, since none of its records outlives the process. Throws
+ * StoreOpenError when the file can be neither read nor made.
+ */
+export function loadSecret({ databaseUrl, secret }: SecretSource): string {
+  if (secret !== null) return secret;
+  const location = locateDatabase(databaseUrl);
+  if (location.kind === 'memory') return newSecret();
+  const file = join(dirname(location.path), 'gateway.secret');
+  try {
+    makePrivateFolder(dirname(file));
+    return readSecret(file) ?? makeSecret(file);
+  } catch (error) {
+    if (error instanceof StoreOpenError) throw error;
+    const why = error instanceof Error ? error.message : 'unknown reason';
+    throw new StoreOpenError(`The secret ${file} cannot be read or made: ${why}.`, { cause: error });
+  }
+}
+
+/** Undefined when there is no such file. */
+function readSecret(file: string): string | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    if (isNodeError(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+  // A damaged secret would silently be another one, under which no record and no seal is found again.
+  if (!/^[\w-]{43}$/.test(text)) {
+    throw new StoreOpenError(`The secret ${file} is damaged; restore it, or remove it to begin with a new one.`);
+  }
+  return text;
+}
+
+function makeSecret(file: string): string {
+  const made = newSecret();
+  if (writePrivateFile(file, `${made}\n`)) return made;
+  // Another process, which started at the same moment, was first.
+  return readSecret(file) ?? made;
+}
+
+function newSecret(): string {
+  return randomBytes(32).toString('base64url');
+}

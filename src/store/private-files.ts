@@ -1,0 +1,69 @@
+/** Files and folders which only their owner may read, whatever the umask is. */
+import { randomBytes } from 'node:crypto';
+import { closeSync, fchmodSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+const ONLY_OWNER = 0o600;
+
+/** Makes a folder and those above it that are missing. Folders which exist keep their mode. */
+export function makePrivateFolder(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+}
+
+/** Makes an empty file. Returns false, and touches nothing, when there is one of this name. */
+export function createPrivateFile(path: string): boolean {
+  try {
+    closeSync(openNew(path));
+  } catch (error) {
+    if (isNodeError(error, 'EEXIST')) return false;
+    throw error;
+  }
+  syncFolder(dirname(path));
+  return true;
+}
+
+/**
+ * Makes a file with this content, which is either there as a whole or not at all, also for others who look at the same
+ * moment or after a loss of power. Returns false, and touches nothing, when there is one of this name.
+ */
+export function writePrivateFile(path: string, content: string): boolean {
+  const draft = `${path}.${randomBytes(8).toString('hex')}.tmp`;
+  const descriptor = openNew(draft);
+  try {
+    writeSync(descriptor, content);
+    fsyncSync(descriptor);
+    // Unlike a rename, a link fails when the name is taken: of several processes that start together, one wins.
+    linkSync(draft, path);
+  } catch (error) {
+    if (isNodeError(error, 'EEXIST')) return false;
+    throw error;
+  } finally {
+    closeSync(descriptor);
+    rmSync(draft, { force: true });
+  }
+  syncFolder(dirname(path));
+  return true;
+}
+
+/** True for an error of the operating system with this code, such as `ENOENT`. */
+export function isNodeError(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
+
+function openNew(path: string): number {
+  const descriptor = openSync(path, 'wx', ONLY_OWNER);
+  // The mode given to open is only what the umask leaves of it.
+  fchmodSync(descriptor, ONLY_OWNER);
+  return descriptor;
+}
+
+/** A new name is durable when its folder is. Windows has no such call and needs none. */
+function syncFolder(path: string): void {
+  if (process.platform === 'win32') return;
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

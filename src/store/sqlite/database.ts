@@ -1,0 +1,92 @@
+import Sqlite, { type Database } from 'better-sqlite3';
+import { StoreOpenError } from '../store.ts';
+import { toFailureReason, type FailureReason } from './failures.ts';
+import { migrate, MIGRATIONS, type Migration } from './migrations.ts';
+
+export interface DatabaseOptions {
+  /** `:memory:`, or the path of a file that exists. It may be empty. */
+  readonly file: string;
+  /** How long another process is waited for while opening. */
+  readonly openWithinMs: number;
+  readonly migrations?: readonly Migration[];
+}
+
+/** Says whose database a file is; `file` shows it, and a database of another program is not touched. */
+const APPLICATION_ID = 0x52_65_71_73;
+
+/**
+ * How long SQLite itself waits for a lock of another process before the batch is given back. Short, because lookups
+ * behind it could be answered meanwhile: it is the lane that tries again.
+ */
+const BUSY_TIMEOUT_MS = 50;
+
+/** What the log of the write-ahead file may keep on disk after a burst. */
+const WAL_KEEPS_BYTES = 16 * 1024 * 1024;
+
+/** Opens and migrates the database, on the calling thread. Throws StoreOpenError with one line for the operator. */
+export function openDatabase({ file, openWithinMs, migrations = MIGRATIONS }: DatabaseOptions): Database {
+  const deadlineMs = performance.now() + openWithinMs;
+  for (;;) {
+    try {
+      return open(file, migrations);
+    } catch (error) {
+      const reason = toFailureReason(error);
+      if (reason === undefined) throw error;
+      // Some locks, such as those of a switch to WAL by another process that starts too, fail without waiting.
+      if (reason !== 'busy' || performance.now() > deadlineMs) {
+        throw new StoreOpenError(`The database ${file} ${REFUSALS[reason]}.`, { cause: error });
+      }
+      sleep(BUSY_TIMEOUT_MS);
+    }
+  }
+}
+
+const REFUSALS: Readonly<Record<FailureReason, string>> = {
+  busy: 'is locked by another process',
+  starting: 'is not open yet',
+  full: 'cannot be written: the disk is full',
+  read_only: 'cannot be written: it is read-only',
+  io_error: 'cannot be read or written',
+  corrupt: 'is corrupt or not a database; restore a backup or move the file away',
+  lost: 'is not open',
+};
+
+function open(file: string, migrations: readonly Migration[]): Database {
+  const database = new Sqlite(file, { timeout: BUSY_TIMEOUT_MS, fileMustExist: file !== ':memory:' });
+  try {
+    const isNew = checkWhose(database);
+    // Before the first page is written, or it has no effect: free pages can be given back in steps, without VACUUM.
+    database.pragma('auto_vacuum = INCREMENTAL');
+    database.pragma('journal_mode = WAL');
+    // A commit is on the disk when it returns. The default of this build would be NORMAL, which may lose the last ones.
+    database.pragma('synchronous = FULL');
+    // On macOS fsync leaves the data in the drive's cache; nothing changes elsewhere.
+    database.pragma('fullfsync = ON');
+    database.pragma('checkpoint_fullfsync = ON');
+    // The log is copied into the database after each 1,000 pages, by the thread which is committing, and begins anew.
+    // No lookup here holds a snapshot longer than a moment, so nothing keeps it from that and lets it grow.
+    database.pragma('wal_autocheckpoint = 1000');
+    database.pragma(`journal_size_limit = ${WAL_KEEPS_BYTES}`);
+    if (isNew) database.pragma(`application_id = ${APPLICATION_ID}`);
+    migrate(database, migrations);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Returns whether the database is empty. */
+function checkWhose(database: Database): boolean {
+  const tables = database.prepare<[], number>('SELECT count(*) FROM sqlite_schema').pluck().get();
+  const applicationId = database.pragma('application_id', { simple: true });
+  if (applicationId === APPLICATION_ID) return false;
+  if (tables !== 0 || applicationId !== 0) {
+    throw new StoreOpenError(`The database ${database.name} belongs to another program.`);
+  }
+  return true;
+}
+
+function sleep(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}

@@ -1,0 +1,114 @@
+import type { Database } from 'better-sqlite3';
+import { StoreOpenError } from '../store.ts';
+import { openDatabase } from './database.ts';
+import { toFailureReason, type Failure } from './failures.ts';
+import { prepareOperations, type Operation, type Operations } from './operations.ts';
+
+/** `write` runs a batch in one transaction, `read` each operation by itself. */
+export type LaneName = 'read' | 'write';
+
+/** One entry per operation, in order, an Error for one that is our own mistake; or why the batch as a whole had no effect. */
+export type Reply = { readonly results: readonly unknown[] } | { readonly failure: Failure };
+
+export interface EngineOptions {
+  /** Undefined keeps everything in memory. */
+  readonly file: string | undefined;
+  readonly owner: string;
+}
+
+/** The database and its statements, on the thread that calls. */
+export interface Engine {
+  run(lane: LaneName, batch: readonly Operation[]): Reply;
+  close(): void;
+}
+
+/** How long a start waits for a lock of another process; afterwards the lanes do the waiting. */
+const OPEN_WITHIN_MS = 5000;
+
+/** Throws StoreOpenError when the database cannot be opened now. */
+export function openEngine(options: EngineOptions): Engine {
+  let connection: Connection | undefined = connect(options, OPEN_WITHIN_MS);
+  return {
+    run(lane, batch) {
+      try {
+        connection ??= connect(options, 0);
+        return { results: connection[lane](batch) };
+      } catch (error) {
+        const failure = toFailure(error);
+        // The file, or the disk under it, may have been replaced by a sound one: the next batch opens it anew.
+        const isSuspect = failure.reason === 'io_error' || failure.reason === 'corrupt';
+        if (isSuspect && options.file !== undefined) {
+          connection?.close();
+          connection = undefined;
+        }
+        return { failure };
+      }
+    },
+    close: () => connection?.close(),
+  };
+}
+
+type Connection = Record<LaneName, (batch: readonly Operation[]) => readonly unknown[]> & { close(): void };
+
+function connect(options: EngineOptions, openWithinMs: number): Connection {
+  const database = openDatabase({ file: options.file ?? ':memory:', openWithinMs });
+  const operations = prepareOperations(database, options);
+  const transaction = prepareTransaction(database);
+  return {
+    read: (batch) => batch.map((operation) => attempt(operations, operation)),
+    // An operation that breaks a rule of the tables is a mistake of ours. It must neither leave half of itself behind nor
+    // take the others with it: the batch is run again without it.
+    write(batch) {
+      const mistakes = new Map<Operation, Error>();
+      for (;;) {
+        const known = mistakes.size;
+        const results = transaction(() => {
+          const results = batch.map((operation) => mistakes.get(operation) ?? attempt(operations, operation));
+          for (const [index, operation] of batch.entries()) {
+            const result = results[index];
+            if (result instanceof Error) mistakes.set(operation, result);
+          }
+          return mistakes.size === known ? results : undefined;
+        });
+        if (results !== undefined) return results;
+      }
+    },
+    close: () => database.close(),
+  };
+}
+
+/** Returns a function that runs another in a transaction of its own, and commits unless it throws or returns undefined. */
+function prepareTransaction(database: Database) {
+  const begin = database.prepare('BEGIN IMMEDIATE');
+  const commit = database.prepare('COMMIT');
+  const rollback = database.prepare('ROLLBACK');
+  return <Result>(run: () => Result | undefined): Result | undefined => {
+    begin.run();
+    try {
+      const result = run();
+      if (result !== undefined) commit.run();
+      return result;
+    } finally {
+      // After some failures, such as a full disk, SQLite has rolled back by itself.
+      if (database.inTransaction) rollback.run();
+    }
+  };
+}
+
+/** What the operation returns, or the mistake it threw. Throws what the database could not do. */
+function attempt(operations: Operations, [name, ...parameters]: Operation): unknown {
+  try {
+    // Each list was checked against its own operation where it was made; here they are all alike.
+    const result: unknown = Reflect.apply(operations[name], undefined, parameters);
+    return result;
+  } catch (error) {
+    if (toFailureReason(error) !== undefined || !(error instanceof Error)) throw error;
+    return error;
+  }
+}
+
+function toFailure(error: unknown): Failure {
+  const cause = error instanceof StoreOpenError && error.cause !== undefined ? error.cause : error;
+  const message = error instanceof Error ? error.message : 'unknown';
+  return { reason: toFailureReason(cause) ?? 'io_error', message };
+}

@@ -1,0 +1,36 @@
+import Sqlite from 'better-sqlite3';
+
+/**
+ * Why a batch could not be run. `busy` and `starting` pass by themselves within moments. After `lost` (the thread died)
+ * nobody knows whether the batch was committed; after all others it was not.
+ */
+export type FailureReason = 'busy' | 'starting' | 'full' | 'read_only' | 'io_error' | 'corrupt' | 'lost';
+
+export interface Failure {
+  readonly reason: FailureReason;
+  /** For the operator's log. */
+  readonly message: string;
+}
+
+/** What each error of SQLite means for the store; a row stands also for the extended codes that begin with it. */
+const REASONS: readonly (readonly [code: string, reason: FailureReason])[] = [
+  ['SQLITE_BUSY', 'busy'],
+  ['SQLITE_LOCKED', 'busy'],
+  ['SQLITE_FULL', 'full'],
+  // The file was taken away from under the connection: a new connection may find another one.
+  ['SQLITE_READONLY_DBMOVED', 'io_error'],
+  ['SQLITE_READONLY', 'read_only'],
+  ['SQLITE_CORRUPT', 'corrupt'],
+  ['SQLITE_NOTADB', 'corrupt'],
+  ['SQLITE_IOERR', 'io_error'],
+  ['SQLITE_CANTOPEN', 'io_error'],
+  ['SQLITE_PERM', 'io_error'],
+  ['SQLITE_NOMEM', 'io_error'],
+  ['SQLITE_PROTOCOL', 'io_error'],
+];
+
+/** Why the database did not do what it was asked for; undefined for a mistake of ours, such as a broken constraint. */
+export function toFailureReason(error: unknown): FailureReason | undefined {
+  if (!(error instanceof Sqlite.SqliteError)) return undefined;
+  return REASONS.find(([code]) => error.code.startsWith(code))?.[1];
+}

@@ -1,0 +1,75 @@
+import type { Database } from 'better-sqlite3';
+import type { RequestId } from '../../core/ids.ts';
+import type { RecordStatus } from '../store.ts';
+import { RECORD_COLUMNS, SEQ, type RecordRow } from './rows.ts';
+
+export type ListRow = readonly [
+  caller: string,
+  /** Only records which were accepted before this one. */
+  beforeSeq: number,
+  status: RecordStatus | null,
+  model: string | null,
+  limit: number,
+];
+
+/** What was found in one window, and where the next one begins; null when there is none. */
+export type ListStep = readonly [rows: readonly RecordRow[], nextBeforeSeq: number | null];
+
+/**
+ * How many records of the caller one step looks at. A filter that few records pass would otherwise search all of them at
+ * once, and everything else would wait.
+ */
+const WINDOW = 2000;
+
+/** Looking through the records of one caller, newest first. */
+export function prepareLists(database: Database) {
+  const selectSeq = database
+    .prepare<[RequestId, string], number>('SELECT seq FROM requests WHERE request_id = ? AND caller = ?')
+    .pluck();
+
+  /** The place of a record in the list of its caller, who is one of these; null when it is nobody's of them. */
+  function findPlace(callers: readonly string[], requestId: RequestId): number | null {
+    for (const caller of callers) {
+      const seq = selectSeq.get(requestId, caller);
+      if (seq !== undefined) return seq;
+    }
+    return null;
+  }
+
+  const selectFloor = database
+    .prepare<[string, number], number>(
+      `SELECT seq FROM requests WHERE caller = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ${WINDOW - 1}`,
+    )
+    .pluck();
+
+  const selectWindow = database
+    .prepare<[string, number, number, RecordStatus | null, string | null, number], RecordRow>(`
+    SELECT ${RECORD_COLUMNS} FROM requests
+    WHERE caller = ? AND seq < ? AND seq >= ? AND status = coalesce(?, status) AND model = coalesce(?, model)
+    ORDER BY seq DESC LIMIT ?`)
+    .raw();
+
+  function list([caller, beforeSeq, status, model, limit]: ListRow): ListStep {
+    const floor = selectFloor.get(caller, beforeSeq) ?? null;
+    const rows = selectWindow.all(caller, beforeSeq, floor ?? 0, status, model, limit);
+    return [rows, floor];
+  }
+
+  const selectByKey = database
+    .prepare<[string, string], RecordRow>(`
+    SELECT ${RECORD_COLUMNS} FROM requests WHERE seq = (
+      SELECT max(seq) FROM requests WHERE caller = ? AND idempotency_key = ?)`)
+    .raw();
+
+  /** The newest of what the caller made under this key, under whichever secret. */
+  function findByIdempotencyKey(candidates: readonly (readonly [caller: string, key: string])[]): RecordRow | null {
+    let newest: RecordRow | null = null;
+    for (const [caller, key] of candidates) {
+      const row = selectByKey.get(caller, key);
+      if (row !== undefined && (newest === null || newest[SEQ] < row[SEQ])) newest = row;
+    }
+    return newest;
+  }
+
+  return { findPlace, list, findByIdempotencyKey };
+}

@@ -1,0 +1,41 @@
+import type { Database } from 'better-sqlite3';
+import { isOwnerDead, listOwners } from './owner-lock.ts';
+
+/** How many records one step closes. */
+const STEP = 500;
+
+/** Closing what dead processes left behind. `file` is undefined for a database in memory, which dies with its only process. */
+export function prepareRecovery(database: Database, { file, owner }: { file: string | undefined; owner: string }) {
+  const selectOwners = database
+    .prepare<[string], string>('SELECT DISTINCT owner FROM requests WHERE owner IS NOT NULL AND owner <> ?')
+    .pluck();
+
+  const closeSome = database.prepare<[number, string, number]>(`
+    UPDATE requests SET
+      owner = NULL,
+      status = iif(cancel_requested_at_ms IS NULL, 'failed', 'cancelled'),
+      error_code = iif(cancel_requested_at_ms IS NULL, 'gateway_interrupted', 'request_cancelled'),
+      completed_at_ms = ?,
+      input_tokens = estimated_input_tokens,
+      cached_tokens = 0,
+      output_tokens = 0,
+      reasoning_tokens = 0,
+      total_tokens = estimated_input_tokens,
+      usage_estimated = 1
+    WHERE seq IN (SELECT seq FROM requests WHERE owner = ? LIMIT ?)`);
+
+  /** Closes some of the unfinished records whose process is dead; returns how many, and 0 when there are no more. */
+  function recoverSome(nowMs: number): number {
+    if (file === undefined) return 0;
+    // Those that have nothing but a lock file left are looked at for its sake: asking clears it away.
+    const owners = new Set([...selectOwners.all(owner), ...listOwners(file)]);
+    owners.delete(owner);
+    let left = STEP;
+    for (const other of owners) {
+      if (left > 0 && isOwnerDead(file, other)) left -= closeSome.run(nowMs, other, left).changes;
+    }
+    return STEP - left;
+  }
+
+  return { recoverSome };
+}

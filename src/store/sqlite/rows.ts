@@ -1,0 +1,142 @@
+import type { ErrorCode } from '../../core/errors.ts';
+import type { RequestId } from '../../core/ids.ts';
+import type { IncompleteReason, Outcome, RecordDraft, RecordStatus, StoredRecord } from '../store.ts';
+
+/**
+ * Records on their way between the threads, as flat lists in the order of the statements: copying them costs half of what
+ * objects cost, and SQLite takes and gives them as they are.
+ */
+export type DraftRow = readonly [
+  requestId: RequestId,
+  caller: string,
+  endpoint: StoredRecord['endpoint'],
+  model: string,
+  stream: 0 | 1,
+  createdAtMs: number,
+  estimatedInputTokens: number,
+  idempotencyKey: string | null,
+  body: string | null,
+];
+
+export type OutcomeRow = readonly [
+  status: RecordStatus,
+  completedAtMs: number,
+  inputTokens: number | null,
+  cachedTokens: number | null,
+  outputTokens: number | null,
+  reasoningTokens: number | null,
+  totalTokens: number | null,
+  usageEstimated: 0 | 1,
+  incompleteReason: IncompleteReason | null,
+  errorCode: ErrorCode | null,
+  freesIdempotencyKey: 0 | 1,
+  requestId: RequestId,
+];
+
+export type RecordRow = readonly [
+  requestId: RequestId,
+  endpoint: StoredRecord['endpoint'],
+  model: string,
+  stream: 0 | 1,
+  status: RecordStatus,
+  createdAtMs: number,
+  completedAtMs: number | null,
+  cancelRequestedAtMs: number | null,
+  inputTokens: number | null,
+  cachedTokens: number | null,
+  outputTokens: number | null,
+  reasoningTokens: number | null,
+  totalTokens: number | null,
+  usageEstimated: 0 | 1,
+  costMicro: number | null,
+  incompleteReason: IncompleteReason | null,
+  errorCode: ErrorCode | null,
+  seq: number,
+];
+
+/** Where a RecordRow holds its place in the order of acceptance. */
+export const SEQ = 17;
+
+/** The columns of a RecordRow, in its order. */
+export const RECORD_COLUMNS = `request_id, endpoint, model, stream, status, created_at_ms, completed_at_ms,
+  cancel_requested_at_ms, input_tokens, cached_tokens, output_tokens, reasoning_tokens, total_tokens, usage_estimated,
+  cost_micro, incomplete_reason, error_code, seq`;
+
+export function toDraftRow(draft: RecordDraft): DraftRow {
+  return [
+    draft.requestId,
+    draft.caller[0],
+    draft.endpoint,
+    draft.model,
+    draft.stream ? 1 : 0,
+    draft.createdAtMs,
+    draft.estimatedInputTokens,
+    draft.idempotency?.key[0] ?? null,
+    draft.idempotency?.body[0] ?? null,
+  ];
+}
+
+export function toOutcomeRow(requestId: RequestId, outcome: Outcome): OutcomeRow {
+  const { usage } = outcome;
+  return [
+    outcome.status,
+    outcome.completedAtMs,
+    usage?.input_tokens ?? null,
+    usage?.input_tokens_details.cached_tokens ?? null,
+    usage?.output_tokens ?? null,
+    usage?.output_tokens_details.reasoning_tokens ?? null,
+    usage?.total_tokens ?? null,
+    outcome.usageEstimated ? 1 : 0,
+    outcome.incompleteReason,
+    outcome.errorCode,
+    outcome.freesIdempotencyKey ? 1 : 0,
+    requestId,
+  ];
+}
+
+export function toRecord(row: RecordRow): StoredRecord {
+  const [
+    requestId,
+    endpoint,
+    model,
+    stream,
+    status,
+    createdAtMs,
+    completedAtMs,
+    cancelRequestedAtMs,
+    inputTokens,
+    cachedTokens,
+    outputTokens,
+    reasoningTokens,
+    totalTokens,
+    usageEstimated,
+    costMicro,
+    incompleteReason,
+    errorCode,
+  ] = row;
+  return {
+    requestId,
+    endpoint,
+    model,
+    stream: stream === 1,
+    status,
+    createdAtMs,
+    completedAtMs,
+    cancelRequestedAtMs,
+    // The five are written together or not at all.
+    usage:
+      inputTokens === null
+        ? null
+        : {
+            input_tokens: inputTokens,
+            input_tokens_details: { cached_tokens: cachedTokens ?? 0 },
+            output_tokens: outputTokens ?? 0,
+            output_tokens_details: { reasoning_tokens: reasoningTokens ?? 0 },
+            total_tokens: totalTokens ?? 0,
+          },
+    usageEstimated: usageEstimated === 1,
+    costMicro,
+    incompleteReason,
+    errorCode,
+  };
+}

@@ -1,0 +1,49 @@
+/** The thread which has the database to itself, so that waiting for the disk stalls no stream. Started by thread.ts. */
+import { parentPort } from 'node:worker_threads';
+import { unreachable } from '../../core/unreachable.ts';
+import { openEngine, type Engine, type EngineOptions, type LaneName, type Reply } from './engine.ts';
+import type { Operation } from './operations.ts';
+
+export type ToWorker =
+  | readonly ['open', options: EngineOptions]
+  | readonly ['run', id: number, lane: LaneName, batch: readonly Operation[]]
+  | readonly ['close'];
+
+export type FromWorker =
+  | readonly ['open']
+  | readonly ['refused', message: string]
+  | readonly ['reply', id: number, reply: Reply];
+
+let engine: Engine | undefined;
+
+parentPort?.on('message', (message: ToWorker) => {
+  switch (message[0]) {
+    case 'open':
+      return open(message[1]);
+    case 'run':
+      return run(message[1], message[2], message[3]);
+    case 'close':
+      engine?.close();
+      return parentPort?.close();
+    default:
+      return unreachable(message);
+  }
+});
+
+function open(options: EngineOptions): void {
+  try {
+    engine = openEngine(options);
+    answer(['open']);
+  } catch (error) {
+    answer(['refused', error instanceof Error ? error.message : 'unknown reason']);
+    parentPort?.close();
+  }
+}
+
+function run(id: number, lane: LaneName, batch: readonly Operation[]): void {
+  if (engine !== undefined) answer(['reply', id, engine.run(lane, batch)]);
+}
+
+function answer(message: FromWorker): void {
+  parentPort?.postMessage(message);
+}
