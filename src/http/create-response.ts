@@ -3,7 +3,7 @@ import type { ChatBackend } from '../backend/chat.ts';
 import type { Dialect } from '../core/dialects.ts';
 import { ApiError } from '../core/errors.ts';
 import { inputSizeOf, type InputSize, type TokenEstimator } from '../core/estimate.ts';
-import { toRequestId, type NewUniquePart, type RequestId } from '../core/ids.ts';
+import { toRequestId, type NewUniquePart } from '../core/ids.ts';
 import { toChatRequest, wantsLogprobs, type Translation } from '../core/request.ts';
 import { initialResponse } from '../core/response.ts';
 import { createTranslator, type Translator } from '../core/translator.ts';
