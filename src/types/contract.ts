@@ -19,6 +19,7 @@ export type Contract =
 export type InputItem = InputMessage | InputFunctionCall | InputFunctionCallOutput | InputReasoning | ItemReference;
 export type InputPart = InputText | InputRefusal | InputImage | InputFile;
 export type ToolParam = FunctionTool | HostedTool;
+export type ToolChoice = 'none' | 'auto' | 'required' | FunctionChoice | AllowedTools | HostedTool;
 export type RequestedFormat = PlainTextFormat | JsonObjectFormat | JsonSchemaFormat;
 /**
  * Every event of a stream.
@@ -89,6 +90,9 @@ export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' |
  * What POST /api/v1/responses takes. A null anywhere in it means absent; unknown fields are ignored.
  */
 export interface CreateResponse {
+  /**
+   * 1 to 256 printable characters.
+   */
   model: string;
   /**
    * @minItems 1
@@ -100,7 +104,7 @@ export interface CreateResponse {
    * @maxItems 512
    */
   tools?: ToolParam[];
-  tool_choice?: 'none' | 'auto' | 'required' | FunctionChoice | AllowedTools | HostedTool;
+  tool_choice?: ToolChoice;
   parallel_tool_calls?: boolean;
   max_tool_calls?: number;
   text?: {
@@ -189,6 +193,9 @@ export interface InputFile {
 }
 export interface InputFunctionCall {
   type: 'function_call';
+  /**
+   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   */
   call_id: string;
   name: string;
   arguments: string;
@@ -197,6 +204,9 @@ export interface InputFunctionCall {
 }
 export interface InputFunctionCallOutput {
   type: 'function_call_output';
+  /**
+   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   */
   call_id: string;
   /**
    * @maxItems 10000
@@ -232,6 +242,9 @@ export interface JsonObjectFormat {
 }
 export interface JsonSchemaFormat {
   type: 'json_schema';
+  /**
+   * 1 to 64 letters, digits, underscores and hyphens.
+   */
   name?: string;
   description?: string;
   schema: Readonly<Record<string, unknown>>;

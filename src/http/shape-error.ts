@@ -1,0 +1,134 @@
+import type { ErrorObject } from 'ajv';
+import createResponseSchema from '../../schemas/create-response.json' with { type: 'json' };
+import responseSchema from '../../schemas/response.json' with { type: 'json' };
+import { ApiError } from '../core/errors.ts';
+
+/**
+ * The ApiError for what ajv found: the deepest of its errors, since the outer ones only repeat it. The message is made of
+ * words out of the schema, never of what the caller sent.
+ */
+export function toShapeError(errors: readonly ErrorObject[]): ApiError {
+  const [error] = errors
+    .filter(({ keyword }) => keyword !== 'if' && keyword !== 'propertyNames')
+    .sort((a, b) => depthOf(b) - depthOf(a));
+  if (error === undefined) throw new Error('ajv gave no error');
+  const path = toPath(error.instancePath);
+  const missing = missingProperty(error);
+  if (missing !== undefined) return missingError(path === '' ? missing : `${path}.${missing}`, error.data);
+  if (error.keyword === 'discriminator') {
+    const param = `${path}.type`;
+    const message = `${param} must be one of ${typesOf(error.parentSchema).join(', ')}.`;
+    return new ApiError('invalid_request', { param, message });
+  }
+  return new ApiError('invalid_request', { param: path, message: describe(path, error) });
+}
+
+function depthOf({ instancePath }: ErrorObject): number {
+  return instancePath.split('/').length;
+}
+
+/** `/input/2/call_id` as `input[2].call_id`. Ends at metadata, whose keys are the caller's words. */
+function toPath(instancePath: string): string {
+  if (instancePath.startsWith('/metadata')) return 'metadata';
+  return instancePath
+    .slice(1)
+    .replaceAll(/\/(\d+)/g, '[$1]')
+    .replaceAll('/', '.');
+}
+
+function missingProperty({ keyword, params, data }: ErrorObject): string | undefined {
+  if (keyword === 'required') return text(params['missingProperty']);
+  return keyword === 'discriminator' && !has(data, 'type') ? 'type' : undefined;
+}
+
+function missingError(param: string, data: unknown): ApiError {
+  return new ApiError('missing_required_parameter', { param, message: `${param} is missing.${hintFor(param, data)}` });
+}
+
+/** The two mistakes of those who come from the chat format. */
+function hintFor(param: string, data: unknown): string {
+  if (param === 'input' && has(data, 'messages')) {
+    return ' The Responses format has input where chat completions has messages.';
+  }
+  if (/^tools\[\d+\]\.name$/.test(param) && has(data, 'function')) {
+    return ' The Responses format has name, description and parameters in the tool itself, not under function.';
+  }
+  return '';
+}
+
+function describe(path: string, { keyword, params, parentSchema, propertyName, instancePath }: ErrorObject): string {
+  const subject = nameSubject(path, instancePath, propertyName);
+  const limit = text(params['limit']);
+  switch (keyword) {
+    case 'type':
+      return `${subject} must be ${[params['type']].flat().map(nameOfType).join(' or ')}.`;
+    case 'enum':
+      return `${path} must be one of ${[params['allowedValues']].flat().join(', ')}.`;
+    case 'const':
+      return `${path} must be ${text(params['allowedValue'])}.`;
+    case 'minimum':
+      return `${path} must be at least ${limit}.`;
+    case 'maximum':
+      return `${path} must be at most ${limit}.`;
+    case 'minLength':
+    case 'minItems':
+      return `${path} must not be empty.`;
+    case 'maxLength':
+      return `${subject} may have at most ${limit} characters.`;
+    case 'maxItems':
+    case 'maxProperties':
+      return `${path} may have at most ${limit} entries.`;
+    default:
+      return `${path} is not valid. ${text(parentSchema?.['description'])}`.trim();
+  }
+}
+
+/** The keys of metadata stand for themselves alone, and are the caller's words. */
+function nameSubject(path: string, instancePath: string, propertyName: string | undefined): string {
+  if (propertyName !== undefined) return `Every key of ${path}`;
+  return path === 'metadata' && instancePath !== '/metadata' ? 'Every value of metadata' : path;
+}
+
+const TYPE_NAMES = new Map<unknown, string>([
+  ['string', 'a string'],
+  ['array', 'an array'],
+  ['object', 'an object'],
+  ['integer', 'a whole number'],
+  ['number', 'a number'],
+  ['boolean', 'true or false'],
+]);
+
+function nameOfType(type: unknown): string {
+  return TYPE_NAMES.get(type) ?? text(type);
+}
+
+/** The values of `type` which the members of a discriminated union have. */
+function typesOf(union: unknown): readonly string[] {
+  return list(member(union, 'oneOf')).flatMap((branch) => {
+    const type = member(member(resolve(text(member(branch, '$ref'))), 'properties'), 'type');
+    return list(member(type, 'enum') ?? [member(type, 'const')]).map(text);
+  });
+}
+
+/** Follows `#/$defs/Name` or `response.json#/$defs/Name`. */
+function resolve(reference: string): unknown {
+  const [file, pointer = ''] = reference.split('#');
+  const root: unknown = file === responseSchema.$id ? responseSchema : createResponseSchema;
+  return pointer.split('/').slice(1).reduce(member, root);
+}
+
+function has(value: unknown, key: string): boolean {
+  return member(value, key) !== undefined;
+}
+
+function member(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
