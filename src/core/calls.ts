@@ -39,10 +39,13 @@ function beginsAnother(call: BackendCall, piece: CallPiece, chunkNumber: number)
   if (piece.index === undefined && otherId) return true;
   // One chunk with two named pieces holds two calls, unless both carry the same id.
   if (call.lastChunk === chunkNumber && (otherId || piece.id === '')) return true;
+  const otherName = piece.name !== call.name;
   // After complete arguments nothing valid can follow: a repeated name is the same call, said again or with nothing new.
-  if (isCompleteObject(call.arguments)) return otherId || (piece.arguments !== '' && !isRepetition(call, piece));
+  if (isCompleteObject(call.arguments)) {
+    return otherId || otherName || (piece.arguments !== '' && !isRepetition(call, piece));
+  }
   // A call without arguments so far is followed by another when the name differs.
-  return piece.name !== call.name && (call.arguments === '' || otherId);
+  return otherName && (call.arguments === '' || otherId);
 }
 
 /** Some backends send the whole call once more at its end. */
