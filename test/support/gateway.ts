@@ -1,0 +1,45 @@
+/**
+ * The whole gateway as its users meet it, through its HTTP door, on a free port and with its records in memory.
+ *
+ *     const gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl });
+ *     const reply = await gateway.create({ model: 'm', input: 'Hello', stream: true });
+ *     const events = parseEvents(await reply.text());
+ *     await gateway.close();
+ */
+
+import { readConfig, createGateway, type GatewayOverrides } from '../../src/gateway.ts';
+import type { Environment } from '../../src/settings.ts';
+
+export const TEST_KEY = 'test-key';
+
+export interface TestGateway {
+  /** Without a slash at its end, and without a path. */
+  readonly url: string;
+  /** `POST /api/v1/responses` with the test key; `init.headers` are added. */
+  create(request: object, init?: RequestInit): Promise<Response>;
+  /** `GET` with the test key. */
+  get(path: string): Promise<Response>;
+  drain(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts it with these settings; `close` is for an `afterEach`. */
+export async function openGateway(settings: Environment, overrides?: GatewayOverrides): Promise<TestGateway> {
+  const config = readConfig({ PORT: '0', DATABASE_URL: ':memory:', LOG_LEVEL: 'silent', ...settings });
+  const gateway = await createGateway(config, overrides);
+  const { url } = await gateway.listen();
+  const headers = { authorization: `Bearer ${TEST_KEY}` };
+  return {
+    url,
+    create: (request, init) =>
+      fetch(`${url}/api/v1/responses`, {
+        ...init,
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json', ...init?.headers },
+        body: JSON.stringify(request),
+      }),
+    get: (path) => fetch(`${url}${path}`, { headers }),
+    drain: () => gateway.drain(),
+    close: () => gateway.close(),
+  };
+}
