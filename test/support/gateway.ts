@@ -15,12 +15,17 @@ export const TEST_KEY = 'test-key';
 export interface TestGateway {
   /** Without a slash at its end, and without a path. */
   readonly url: string;
-  /** `POST /api/v1/responses` with the test key; `init.headers` are added. */
-  create(request: object, init?: RequestInit): Promise<Response>;
+  /** `POST /api/v1/responses` with the test key. */
+  create(request: object, init?: CreateInit): Promise<Response>;
   /** `GET` with the test key. */
   get(path: string): Promise<Response>;
   drain(): Promise<void>;
   close(): Promise<void>;
+}
+
+interface CreateInit {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
 }
 
 /** Starts it with these settings; `close` is for an `afterEach`. */
