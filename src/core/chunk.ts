@@ -5,6 +5,7 @@
 
 import type { LogProb, UrlCitation } from '../types/contract.ts';
 import type { ChatChunk } from './chat.ts';
+import { ApiError } from './errors.ts';
 
 export function isObject(value: unknown): value is ChatChunk {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -88,6 +89,7 @@ export interface CallPiece {
 /** The old `function_call` has no index; this one keeps it apart from every call under `tool_calls`. */
 const LEGACY_INDEX = -1;
 
+/** Throws ApiError for arguments that cannot be passed on. */
 export function callPiecesOf(delta: ChatChunk): CallPiece[] {
   const pieces: CallPiece[] = [];
   const calls = delta['tool_calls'];
@@ -105,9 +107,20 @@ function toCallPiece(call: ChatChunk, called: unknown, index: unknown): CallPiec
     index: typeof index === 'number' ? index : undefined,
     id: text(call['id']),
     name: text(fields['name']),
-    // Some backends send the arguments as the object itself.
-    arguments: isObject(given) ? JSON.stringify(given) : text(given),
+    arguments: isObject(given) ? jsonOf(given) : text(given),
   };
+}
+
+/** Some backends send the arguments as the object itself. Throws ApiError when it is too deep to be written. */
+function jsonOf(given: ChatChunk): string {
+  try {
+    return JSON.stringify(given);
+  } catch (cause) {
+    throw new ApiError('upstream_invalid_response', {
+      message: 'The backend sent arguments that are nested too deeply.',
+      cause,
+    });
+  }
 }
 
 export function logprobsOf(choice: ChatChunk): LogProb[] {

@@ -30,7 +30,8 @@ export function foldEvent(response: ResponseResource, event: ResponseEvent): Res
     case 'response.output_text.delta': {
       const part = partAt(response, event, 'output_text');
       part.text += event.delta;
-      part.logprobs.push(...event.logprobs);
+      // Not spread: there may be more of them than a call takes arguments.
+      for (const logprob of event.logprobs) part.logprobs.push(logprob);
       response.output_text += event.delta;
       return response;
     }

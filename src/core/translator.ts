@@ -95,8 +95,12 @@ type Open =
 const IDLE: Open = { kind: 'idle' };
 
 const MAX_CALLS = 1024;
-/** UTF-16 code units of text, reasoning and arguments together. */
-const MAX_OUTPUT_LENGTH = 32 * 1024 * 1024;
+/** UTF-16 code units of text, reasoning and arguments, and what stands beside them, weighed in the same unit. */
+const MAX_WEIGHT = 32 * 1024 * 1024;
+/** An item or a part of one: what its objects and events take besides their text. */
+const PLACE_WEIGHT = 4096;
+/** One log probability or one citation. */
+const DETAIL_WEIGHT = 16;
 
 type Unnumbered = ResponseEvent extends infer Event
   ? Event extends unknown
@@ -114,6 +118,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   let sequenceNumber = 0;
   let chunkNumber = 0;
   let outputLength = 0;
+  let weight = 0;
 
   let open: Open = IDLE;
   const calls: BackendCall[] = [];
@@ -135,19 +140,19 @@ export function createTranslator(options: TranslatorOptions): Translator {
       return take();
     },
     feed(chunk) {
-      if (!ended) readChunk(chunk);
+      attempt(() => readChunk(chunk));
       return take();
     },
     end(done) {
-      if (!ended) finish(done);
+      attempt(() => finish(done));
       return take();
     },
     fail(error) {
-      if (!ended) {
-        const lostNothing = error.code === 'upstream_error' || error.code === 'upstream_timeout';
+      const lostNothing = error.code === 'upstream_error' || error.code === 'upstream_timeout';
+      attempt(() => {
         if (finishReason !== undefined && lostNothing) finish(true);
         else endFailed('failed', error);
-      }
+      });
       return take();
     },
     cancel() {
@@ -192,6 +197,23 @@ export function createTranslator(options: TranslatorOptions): Translator {
     return taken;
   }
 
+  /** What the backend sends may be more, or other, than can be taken; then the response fails. */
+  function attempt(step: () => void): void {
+    if (ended) return;
+    try {
+      step();
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      endFailed('failed', error);
+    }
+  }
+
+  /** To be called before anything is kept. Throws ApiError when it would be too much. */
+  function grow(by: number): void {
+    weight += by;
+    if (weight > MAX_WEIGHT) throw tooMuch();
+  }
+
   // --- what a chunk says -------------------------------------------------------------------------------------------
 
   function readChunk(chunk: ChatChunk): void {
@@ -203,17 +225,16 @@ export function createTranslator(options: TranslatorOptions): Translator {
     if (choice === undefined) return;
     sawChoice = true;
     const delta = deltaOf(choice);
-    citations.push(...citationsOf(delta));
+    for (const citation of citationsOf(delta)) addCitation(citation);
     const logprobs = options.logprobs ? logprobsOf(choice) : [];
     for (const piece of textPiecesOf(delta)) addText(piece, logprobs);
     for (const piece of callPiecesOf(delta)) addCallPiece(piece);
     finishReason = finishReasonOf(choice) ?? finishReason;
-    if (outputLength > MAX_OUTPUT_LENGTH || calls.length > MAX_CALLS) {
-      endFailed(
-        'failed',
-        new ApiError('upstream_invalid_response', { message: 'The backend sent more than this gateway takes.' }),
-      );
-    }
+  }
+
+  function addCitation(citation: UrlCitation): void {
+    grow(citation.url.length + citation.title.length + DETAIL_WEIGHT);
+    citations.push(citation);
   }
 
   function addText(piece: TextPiece, logprobs: LogProb[]): void {
@@ -226,9 +247,11 @@ export function createTranslator(options: TranslatorOptions): Translator {
 
   /** The log probabilities of a chunk go with its first text and are taken out of the list. */
   function addPiece({ kind, text }: TextPiece, logprobs: LogProb[]): void {
+    grow(text.length);
     outputLength += text.length;
     switch (kind) {
       case 'text': {
+        for (const logprob of logprobs) grow(weightOf(logprob));
         const { itemId, outputIndex, contentIndex } = openPart('output_text');
         emit({
           type: 'response.output_text.delta',
@@ -276,6 +299,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
       addItem({ type: 'message', id: place.itemId, status: 'in_progress', role: 'assistant', content: [] });
     }
     const { outputIndex, itemId } = place;
+    grow(PLACE_WEIGHT);
     emit({
       type: 'response.content_part.added',
       item_id: itemId,
@@ -304,11 +328,11 @@ export function createTranslator(options: TranslatorOptions): Translator {
 
   /** Citations may come before, with or after the text they belong to, so they are told when the text is complete. */
   function annotate(text: string, place: { item_id: ItemId; output_index: number; content_index: number }): void {
-    const annotations = [...citations, ...citationsInText(text, sources)];
-    citations = [];
-    for (const [index, annotation] of annotations.entries()) {
+    for (const citation of citationsInText(text, sources)) addCitation(citation);
+    for (const [index, annotation] of citations.entries()) {
       emit({ type: 'response.output_text.annotation.added', ...place, annotation_index: index, annotation });
     }
+    citations = [];
   }
 
   // --- reasoning ---------------------------------------------------------------------------------------------------
@@ -369,8 +393,9 @@ export function createTranslator(options: TranslatorOptions): Translator {
     if (call.closed) return;
     if (call.name === '') call.name = piece.name;
     const delta = isRepetition(call, piece) ? '' : piece.arguments;
-    call.arguments += delta;
+    grow(delta.length);
     outputLength += delta.length;
+    call.arguments += delta;
     if (call.place === undefined) {
       if (call.name !== '') announce(call);
     } else if (delta !== '') {
@@ -379,6 +404,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   }
 
   function openCall(piece: CallPiece): BackendCall {
+    if (calls.length >= MAX_CALLS) throw tooMuch();
     if (open.kind !== 'calls') leave();
     open = { kind: 'calls' };
     // Whoever runs the calls can begin with those that are complete.
@@ -460,6 +486,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   // --- items -------------------------------------------------------------------------------------------------------
 
   function addItem(item: OutputItem): void {
+    grow(PLACE_WEIGHT);
     emit({ type: 'response.output_item.added', output_index: snapshot.output.length, item });
   }
 
@@ -572,6 +599,15 @@ export function createTranslator(options: TranslatorOptions): Translator {
   function lastFields(): Pick<ResponseResource, 'usage' | 'service_tier'> {
     return { usage, service_tier: serviceTier ?? snapshot.service_tier };
   }
+}
+
+function tooMuch(): ApiError {
+  return new ApiError('upstream_invalid_response', { message: 'The backend sent more than this gateway takes.' });
+}
+
+function weightOf({ token, bytes, top_logprobs: top }: LogProb): number {
+  const own = token.length + bytes.length + DETAIL_WEIGHT;
+  return top.reduce((sum, other) => sum + other.token.length + other.bytes.length + DETAIL_WEIGHT, own);
 }
 
 type Verdict =

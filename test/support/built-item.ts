@@ -1,0 +1,221 @@
+/**
+ * The life of one output item as its events tell it. It is a fold of its own, so that the item at the end is checked against
+ * something other than `src/core/fold.ts`.
+ */
+
+import { AssertionError, expect } from 'chai';
+import type { LogProb, OutputItem, ResponseEvent, UrlCitation } from '../../src/types/contract.ts';
+
+/** The events that speak of an item which was added before. */
+export type ItemEvent =
+  | Extract<ResponseEvent, { item_id: unknown }>
+  | Extract<ResponseEvent, { type: 'response.output_item.done' }>;
+
+export interface BuiltItem {
+  readonly added: OutputItem;
+  /** The item as its `output_item.done` shows it; undefined while it is open. */
+  readonly done: OutputItem | undefined;
+  /** The item as its events so far make it, open or done. */
+  soFar(): OutputItem;
+  take(event: ItemEvent): void;
+}
+
+type PartType = 'output_text' | 'refusal' | 'reasoning_text' | 'summary_text';
+
+interface BuiltPart {
+  readonly type: PartType;
+  text: string;
+  readonly annotations: UrlCitation[];
+  readonly logprobs: LogProb[];
+  /** Its text was said to be complete. */
+  said: boolean;
+  done: boolean;
+}
+
+const ID_PREFIX = { message: 'msg_', function_call: 'fc_', reasoning: 'rs_' } as const;
+const PARTS_OF: Readonly<Record<OutputItem['type'], readonly PartType[]>> = {
+  message: ['output_text', 'refusal'],
+  function_call: [],
+  reasoning: ['reasoning_text'],
+};
+
+/** Throws an AssertionError saying which promise is broken. */
+export function must(condition: boolean, promise: string): asserts condition {
+  if (!condition) throw new AssertionError(promise);
+}
+
+/** Begins with the item of an `output_item.added`, which has to be empty. */
+export function buildItem(item: OutputItem): BuiltItem {
+  expectEmpty(item);
+  const added = structuredClone(item);
+  const content: BuiltPart[] = [];
+  const summary: BuiltPart[] = [];
+  let callArguments = '';
+  let argumentsSaid = false;
+  let done: OutputItem | undefined;
+
+  return {
+    added,
+    get done() {
+      return done;
+    },
+    soFar: () => done ?? built('in_progress'),
+    take(event) {
+      must(done === undefined, 'nothing is said of an item after its output_item.done');
+      if (event.type === 'response.output_item.done') {
+        finish(event.item);
+        return;
+      }
+      must(event.item_id === added.id, 'item_id is the id of the item at output_index');
+      takeContent(event);
+    },
+  };
+
+  function takeContent(event: Extract<ResponseEvent, { item_id: unknown }>): void {
+    switch (event.type) {
+      case 'response.content_part.added':
+        addPart(content, event.content_index, event.part.type);
+        must(PARTS_OF[added.type].includes(event.part.type), 'a part is of a type that its item has');
+        expect(event.part, 'a part begins empty').to.deep.equal(toPart(last(content)));
+        return;
+      case 'response.output_text.delta': {
+        const part = openPart(content, event.content_index, 'output_text');
+        part.text += event.delta;
+        part.logprobs.push(...event.logprobs);
+        return;
+      }
+      case 'response.refusal.delta':
+        openPart(content, event.content_index, 'refusal').text += event.delta;
+        return;
+      case 'response.reasoning_text.delta':
+        openPart(content, event.content_index, 'reasoning_text').text += event.delta;
+        return;
+      case 'response.output_text.annotation.added': {
+        const { annotations } = openPart(content, event.content_index, 'output_text');
+        must(event.annotation_index === annotations.length, 'annotation_index counts the annotations of a part');
+        annotations.push(event.annotation);
+        return;
+      }
+      case 'response.output_text.done': {
+        const part = openPart(content, event.content_index, 'output_text');
+        expect(event.logprobs, 'the logprobs of the deltas are those of output_text.done').to.deep.equal(part.logprobs);
+        sayWhole(part, event.text);
+        return;
+      }
+      case 'response.refusal.done':
+        sayWhole(openPart(content, event.content_index, 'refusal'), event.refusal);
+        return;
+      case 'response.reasoning_text.done':
+        sayWhole(openPart(content, event.content_index, 'reasoning_text'), event.text);
+        return;
+      case 'response.content_part.done':
+        closePart(content, event.content_index, event.part);
+        return;
+      case 'response.reasoning_summary_part.added':
+        must(added.type === 'reasoning', 'only a reasoning item has a summary');
+        addPart(summary, event.summary_index, event.part.type);
+        expect(event.part, 'a summary part begins empty').to.deep.equal(toPart(last(summary)));
+        return;
+      case 'response.reasoning_summary_text.delta':
+        openPart(summary, event.summary_index, 'summary_text').text += event.delta;
+        return;
+      case 'response.reasoning_summary_text.done':
+        sayWhole(openPart(summary, event.summary_index, 'summary_text'), event.text);
+        return;
+      case 'response.reasoning_summary_part.done':
+        closePart(summary, event.summary_index, event.part);
+        return;
+      case 'response.function_call_arguments.delta':
+        must(added.type === 'function_call' && !argumentsSaid, 'arguments come before function_call_arguments.done');
+        callArguments += event.delta;
+        return;
+      case 'response.function_call_arguments.done':
+        must(added.type === 'function_call' && !argumentsSaid, 'function_call_arguments.done comes once');
+        must(event.arguments === callArguments, 'the arguments at their end are the deltas put together');
+        must(event.name === added.name, 'function_call_arguments.done names the called function');
+        argumentsSaid = true;
+        return;
+      default:
+        throw new AssertionError(`${(event as ResponseEvent).type} is an event of the Responses format`);
+    }
+  }
+
+  function finish(item: OutputItem): void {
+    must(item.status === 'completed' || item.status === 'incomplete', 'an item ends completed or incomplete');
+    must(
+      [...content, ...summary].every((part) => part.done),
+      'all parts of an item are done before it is',
+    );
+    must(added.type !== 'function_call' || argumentsSaid, 'a call is done after function_call_arguments.done');
+    expect(item, 'an item at its end is what its events said').to.deep.equal(built(item.status));
+    done = structuredClone(item);
+  }
+
+  function built(status: OutputItem['status']): OutputItem {
+    switch (added.type) {
+      case 'message':
+        return { ...added, status, content: content.map(toPart) } as OutputItem;
+      case 'reasoning': {
+        const shown = content.length > 0 ? { content: content.map(toPart) } : {};
+        return { ...added, status, summary: summary.map(toPart), ...shown } as OutputItem;
+      }
+      case 'function_call':
+        return { ...added, status, arguments: callArguments };
+      default:
+        return added;
+    }
+  }
+}
+
+function expectEmpty(item: OutputItem): void {
+  must(item.status === 'in_progress', 'an item is in progress when it is added');
+  must(item.id.startsWith(ID_PREFIX[item.type]), 'the id of an item begins with the prefix of its type');
+  if (item.type === 'message') expect(item.content, 'a message begins without parts').to.deep.equal([]);
+  if (item.type === 'reasoning') {
+    expect(item.summary, 'reasoning begins without a summary').to.deep.equal([]);
+    must(item.content === undefined, 'reasoning begins without content');
+  }
+  if (item.type === 'function_call') {
+    must(item.arguments === '', 'a call begins without arguments');
+    must(item.name !== '' && item.call_id !== '', 'a call has its name and its call_id from the beginning');
+  }
+}
+
+function addPart(parts: BuiltPart[], index: number, type: PartType): void {
+  must(index === parts.length, 'parts are numbered from 0 without a gap');
+  must(
+    parts.every((part) => part.done),
+    'a part is done before the next begins',
+  );
+  parts.push({ type, text: '', annotations: [], logprobs: [], said: false, done: false });
+}
+
+function openPart(parts: readonly BuiltPart[], index: number, type: PartType): BuiltPart {
+  const part = parts[index];
+  must(part !== undefined && part.type === type, `a delta of ${type} belongs to an added part of that type`);
+  must(!part.said && !part.done, 'nothing is added to a part after its text is said to be complete');
+  return part;
+}
+
+function sayWhole(part: BuiltPart, text: string): void {
+  must(part.text === text, 'the text at its end is the deltas put together');
+  part.said = true;
+}
+
+function closePart(parts: readonly BuiltPart[], index: number, shown: unknown): void {
+  const part = parts[index];
+  must(part !== undefined && part.said && !part.done, 'a part is done once, and after its text is');
+  expect(shown, 'a part at its end is what its events said').to.deep.equal(toPart(part));
+  part.done = true;
+}
+
+function toPart({ type, text, annotations, logprobs }: BuiltPart): object {
+  if (type === 'output_text') return { type, text, annotations, logprobs };
+  return type === 'refusal' ? { type, refusal: text } : { type, text };
+}
+
+function last(parts: readonly BuiltPart[]): BuiltPart {
+  const part = parts.at(-1);
+  must(part !== undefined, 'a part was added');
+  return part;
+}

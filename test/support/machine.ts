@@ -1,0 +1,64 @@
+/** The translator as the gateway opens it for a request, with ids and times that are the same in every run. */
+
+import type { ChatChunk, ChatRequest } from '../../src/core/chat.ts';
+import { DIALECTS, type DialectName } from '../../src/core/dialects.ts';
+import type { ApiError } from '../../src/core/errors.ts';
+import { toUniquePart } from '../../src/core/ids.ts';
+import { toChatRequest, wantsLogprobs } from '../../src/core/request.ts';
+import { initialResponse } from '../../src/core/response.ts';
+import { createTranslator, type Translator } from '../../src/core/translator.ts';
+import type { CreateResponse, ReasoningOutput, ResponseEvent } from '../../src/types/contract.ts';
+
+export interface MachineSettings {
+  readonly dialect?: DialectName;
+  readonly reasoningOutput?: ReasoningOutput;
+}
+
+export const TEST_UNIQUE = toUniquePart('0123456789abcdef0123456789abcdef');
+export const PLAIN_REQUEST: CreateResponse = { model: 'test-model', input: 'Hello' };
+
+/** The machine, and what the backend would have been asked. */
+export function openMachine(
+  request: CreateResponse = PLAIN_REQUEST,
+  { dialect = 'generic', reasoningOutput = 'summary' }: MachineSettings = {},
+): Translator & { readonly chat: ChatRequest } {
+  const { chat, tools, usedCallIds } = toChatRequest(request, {
+    dialect: DIALECTS[dialect],
+    modelAliases: new Map(),
+    hostedTools: 'drop',
+  });
+  const translator = createTranslator({
+    response: initialResponse(request, tools, { unique: TEST_UNIQUE, createdAtS: 1_790_000_000 }),
+    unique: TEST_UNIQUE,
+    tools,
+    usedCallIds,
+    reasoningOutput,
+    thinkTags: DIALECTS[dialect].thinkTags,
+    logprobs: wantsLogprobs(request),
+    maxToolCalls: request.max_tool_calls ?? null,
+    nowS: () => 1_790_000_005,
+  });
+  // The getters of the translator have to stay getters.
+  return Object.defineProperty(translator, 'chat', { value: chat }) as Translator & { readonly chat: ChatRequest };
+}
+
+/** What a backend's answer comes to, once it has been read. */
+export interface Answer {
+  readonly chunks: readonly ChatChunk[];
+  /** `[DONE]` was in it. */
+  readonly done: boolean;
+  readonly failure?: ApiError | undefined;
+}
+
+/** All events of one answer. */
+export function translate(answer: Answer, request?: CreateResponse, settings?: MachineSettings): ResponseEvent[] {
+  const machine = openMachine(request, settings);
+  const batches = [machine.start(), ...answer.chunks.map((chunk) => machine.feed(chunk))];
+  batches.push(answer.failure === undefined ? machine.end(answer.done) : machine.fail(answer.failure));
+  return batches.flat();
+}
+
+/** A chunk whose only choice has this delta. */
+export function chunkOf(delta: unknown, finishReason: string | null = null): ChatChunk {
+  return { choices: [{ index: 0, delta, finish_reason: finishReason }] };
+}
