@@ -8,9 +8,12 @@ const UNREACHABLE: readonly (readonly [RegExp, string])[] = [
   [/^(?:ENOTFOUND|EAI_)/, 'The host name of the backend could not be resolved.'],
   [/^(?:EHOST|ENET|EADDRNOTAVAIL)/, 'There is no network route to the backend.'],
   [/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'The backend closed the connection while it was being opened.'],
-  [/CERT|^UNABLE_TO|^DEPTH_ZERO|^SELF_SIGNED|ALTNAME/, 'The TLS certificate of the backend was not accepted.'],
+  [/CERT|^UNABLE_TO|^DEPTH_ZERO|^SELF_SIGNED/, 'The TLS certificate of the backend was not accepted.'],
   [/^(?:EPROTO$|ERR_SSL|ERR_TLS)/, 'No TLS connection to the backend could be made.'],
 ];
+
+/** What only the making of a connection can fail with, whatever the phase: a tunnel may have called it open too early. */
+const NEVER_CONNECTED = /^(?:ECONNREFUSED|ENOTFOUND|EAI_)|CERT|^UNABLE_TO|^DEPTH_ZERO|^SELF_SIGNED/;
 
 /**
  * A connection that failed, as undici reports it, in words that name neither address nor key. Only what happened before
@@ -22,9 +25,8 @@ export function connectionFailure(cause: Error, phase: ExchangePhase): Error {
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
   if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED') return cause;
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return new ApiError('gateway_draining', { cause });
-  if (phase === 'connecting') return connectFailure(code, cause);
-  // A body without its end is a broken connection, although the parser is the one to notice.
-  if ((code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE') || code === 'UND_ERR_HEADERS_OVERFLOW') {
+  if (phase === 'connecting' || NEVER_CONNECTED.test(code)) return connectFailure(code, cause);
+  if (isNotHttp(cause, code)) {
     return new ApiError('upstream_invalid_response', { message: 'The backend sent what is not valid HTTP.', cause });
   }
   const message =
@@ -32,6 +34,11 @@ export function connectionFailure(cause: Error, phase: ExchangePhase): Error {
       ? 'The backend closed the connection before it answered.'
       : 'The connection to the backend broke in the middle of the answer.';
   return new ApiError('upstream_error', { message, cause });
+}
+
+/** A body without its end is a broken connection, although the parser is the one to notice. */
+function isNotHttp(cause: Error, code: string): boolean {
+  return code === 'UND_ERR_HEADERS_OVERFLOW' || (cause.name === 'HTTPParserError' && !cause.message.includes('EOF'));
 }
 
 function connectFailure(code: string, cause: Error): ApiError {

@@ -44,7 +44,7 @@ export function readErrorBody(body: string): ErrorBody {
   if (text === '') return { ...NOTHING, form: 'empty' };
   if (text.startsWith('<')) return { ...NOTHING, form: 'html' };
   // A failed stream may be told as an event, under a status of failure all the same.
-  const value = parse(text) ?? parse(/^data:(.*)$/m.exec(text)?.[1] ?? '');
+  const value = parse(/^data:(.*)$/m.exec(text)?.[1] ?? text);
   if (value === undefined) return { ...wordsOfText(text, 0), form: 'other' };
   return { ...wordsOf(value, 0), form: isOpenAiError(value) ? 'openai' : 'other' };
 }

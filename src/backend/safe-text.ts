@@ -6,7 +6,7 @@ const REDACTED = '[redacted]';
 /** Where a message stops being one: a stack, or a page. */
 const UNFIT_REST =
   /<!doctype|<(?:html|head|body|script|style)\b|Traceback \(most recent call last\)|\sat .{1,200}:\d+:\d+/i;
-const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu;
+const BETWEEN_WORDS = /[\s\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu;
 /** Keys by the prefixes of those who issue them, and whatever follows a `Bearer`. */
 const KEYS = [
   /\bbearer\s+[^\s"',;]+/gi,
@@ -26,6 +26,6 @@ export function toSafeText(text: string, secrets: readonly string[]): string {
   // A short key would take half of the words with it.
   for (const secret of secrets) if (secret.length >= 6) safe = safe.replaceAll(secret, REDACTED);
   for (const key of KEYS) safe = safe.replaceAll(key, REDACTED);
-  safe = safe.replaceAll(UNPRINTABLE, ' ').toWellFormed().trim();
+  safe = safe.replaceAll(BETWEEN_WORDS, ' ').toWellFormed().trim();
   return safe.length <= MAX_CHARACTERS ? safe : `${safe.slice(0, MAX_CHARACTERS - 1).toWellFormed()}…`;
 }

@@ -38,19 +38,19 @@ export interface Stage {
   readonly request: ReceivedRequest;
   readonly res: ServerResponse;
   /** Sends status and headers at once; the default is 200 with `text/event-stream`. */
-  start(status?: number, headers?: Readonly<Record<string, string>>): void;
-  write(bytes: Bytes): Promise<boolean>;
+  readonly start: (status?: number, headers?: Readonly<Record<string, string>>) => void;
+  readonly write: (bytes: Bytes) => Promise<boolean>;
   /** Each value as one event; a string goes as it is, so `sse('[DONE]')` ends a stream. */
-  sse(...data: readonly unknown[]): Promise<boolean>;
+  readonly sse: (...data: readonly unknown[]) => Promise<boolean>;
   /** In pieces of so many bytes, with a pause after each. */
-  drip(bytes: Bytes, options: { readonly pieceBytes: number; readonly everyMs: number }): Promise<boolean>;
+  readonly drip: (bytes: Bytes, options: { readonly pieceBytes: number; readonly everyMs: number }) => Promise<boolean>;
   /** Ends early when the client goes away. */
-  wait(ms: number): Promise<void>;
+  readonly wait: (ms: number) => Promise<void>;
   /** Until the client goes away. */
-  hang(): Promise<void>;
+  readonly hang: () => Promise<void>;
   /** The connection breaks here: by a plain end of the stream of bytes, or by a reset. */
-  cut(how?: 'close' | 'reset'): void;
-  end(bytes?: Bytes): void;
+  readonly cut: (how?: 'close' | 'reset') => void;
+  readonly end: (bytes?: Bytes) => void;
 }
 
 export type Script = (stage: Stage) => Promise<void> | void;

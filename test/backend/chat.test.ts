@@ -1,0 +1,563 @@
+import { getEventListeners } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import nock from 'nock';
+import type { ChatAnswer, ChatBackend, ChatBackendOptions } from '../../src/backend/chat.ts';
+import type { ChatRequest } from '../../src/core/chat.ts';
+import { ApiError } from '../../src/core/errors.ts';
+import { type Reply, type ScriptedBackend, startScriptedBackend } from '../support/backend.ts';
+import {
+  apiRejection,
+  collect,
+  completion,
+  connectTo,
+  JSON_REQUEST,
+  STREAM_REQUEST,
+  rejection,
+  textChunk,
+  textOf,
+} from './asking.ts';
+
+const NDJSON = `${JSON.stringify({ message: { content: 'a' } })}\n${JSON.stringify({ message: { content: 'b' } })}\n`;
+const HTML = '<!DOCTYPE html><html><body>Welcome</body></html>';
+
+describe('the chat backend', () => {
+  let scripted: ScriptedBackend;
+  let backends: ChatBackend[];
+  let signal: AbortSignal;
+
+  beforeEach(async () => {
+    scripted = await startScriptedBackend();
+    backends = [];
+    signal = new AbortController().signal;
+  });
+
+  afterEach(async () => {
+    await Promise.all(backends.map((backend) => backend.close()));
+    await scripted.close();
+    // Whatever became of the request, nobody listens to the signal any more.
+    expect(getEventListeners(signal, 'abort')).to.have.length(0);
+  });
+
+  function connect(overrides: Partial<ChatBackendOptions> = {}, baseUrl = scripted.baseUrl): ChatBackend {
+    const backend = connectTo(baseUrl, overrides);
+    backends.push(backend);
+    return backend;
+  }
+
+  function ask(backend: ChatBackend, request: ChatRequest = STREAM_REQUEST): Promise<ChatAnswer> {
+    return backend.ask(request, { signal, headers: { authorization: 'Bearer caller-key-1' } });
+  }
+
+  describe('sending', () => {
+    it('posts the request as it is, with the headers it was given', async () => {
+      scripted.reply({ json: completion('Hello') });
+
+      await collect(await ask(connect(), JSON_REQUEST));
+
+      const [request] = scripted.requests;
+      expect(request).to.include({ method: 'POST', path: '/v1/chat/completions' });
+      expect(request?.body).to.deep.equal(JSON_REQUEST);
+      expect(request?.headers).to.include({
+        authorization: 'Bearer caller-key-1',
+        'content-type': 'application/json',
+        accept: 'application/json',
+        'accept-encoding': 'identity',
+      });
+    });
+
+    it('asks for an event stream when the request is one', async () => {
+      scripted.reply({ sse: [textChunk('Hi')] });
+
+      await collect(await ask(connect()));
+
+      expect(scripted.requests[0]?.body).to.deep.equal(STREAM_REQUEST);
+      expect(scripted.requests[0]?.headers.accept).to.equal('text/event-stream');
+    });
+
+    for (const [suffix, path] of [
+      ['/', '/v1/chat/completions'],
+      ['?api-version=2026-01-01', '/v1/chat/completions?api-version=2026-01-01'],
+    ] as const) {
+      it(`takes a base URL that ends in ${suffix}`, async () => {
+        scripted.reply({ json: completion('Hello') });
+
+        await collect(await ask(connect({}, `${scripted.baseUrl}${suffix}`), JSON_REQUEST));
+
+        expect(scripted.requests[0]?.path).to.equal(path);
+      });
+    }
+
+    it('uses a connection again after a completion, after a stream and after a refusal', async () => {
+      scripted.reply(
+        { json: completion('one') },
+        { sse: [textChunk('two')] },
+        { json: { error: { message: 'no' } }, status: 400 },
+      );
+      scripted.reply({ json: completion('four') });
+      const backend = connect();
+
+      // undici offers a connection again one turn of the event loop after its reply.
+      await collect(await ask(backend, JSON_REQUEST));
+      await delay(20);
+      await collect(await ask(backend));
+      await delay(20);
+      await rejection(ask(backend, JSON_REQUEST));
+      await delay(20);
+      await collect(await ask(backend, JSON_REQUEST));
+
+      expect(scripted.requests.map((request) => request.connection)).to.deep.equal([0, 0, 0, 0]);
+    });
+
+    it('gives each of many requests at once its own connection', async () => {
+      scripted.always({ sse: [textChunk('a'), textChunk('b')] });
+      const backend = connect();
+
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, async () => textOf(await collect(await ask(backend)))),
+      );
+
+      expect(answers).to.deep.equal(Array.from({ length: 40 }, () => 'ab'));
+      expect(scripted.closed.some((closing) => closing.aborted)).to.equal(false);
+    });
+
+    it('is interceptable by nock', async () => {
+      nock('http://backend.test')
+        .post('/v1/chat/completions', { model: 'm', messages: [{ role: 'user', content: 'Hi' }] })
+        .matchHeader('authorization', 'Bearer caller-key-1')
+        .reply(
+          200,
+          { choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' } }] },
+          { 'x-request-id': 'up1' },
+        );
+
+      const answer = await ask(connect({}, 'http://backend.test/v1'), JSON_REQUEST);
+
+      expect(textOf(await collect(answer))).to.equal('Hello');
+      expect(answer.headers).to.deep.equal({ 'x-upstream-request-id': 'up1' });
+    });
+  });
+
+  describe('answers', () => {
+    it('delivers a stream chunk by chunk, with the headers that are passed on', async () => {
+      const headers = { 'x-request-id': 'up1', 'x-ratelimit-remaining': '9', server: 'uvicorn' };
+      scripted.reply({ sse: [textChunk('Hel'), textChunk('lo')], headers });
+
+      const answer = await ask(connect());
+      const batches = await collect(answer);
+
+      expect(answer.headers).to.deep.equal({ 'x-upstream-request-id': 'up1', 'x-ratelimit-remaining': '9' });
+      expect(batches.flatMap((batch) => batch.chunks)).to.deep.equal([textChunk('Hel'), textChunk('lo')]);
+      expect(batches.at(-1)?.done).to.equal(true);
+    });
+
+    it('resolves with the first chunk, long before the stream ends', async () => {
+      scripted.reply(async ({ sse, wait, end }) => {
+        await sse(textChunk('first'));
+        await wait(100);
+        await sse(textChunk('second'), '[DONE]');
+        end();
+      });
+
+      const answer = await ask(connect());
+
+      expect(scripted.closed).to.have.length(0);
+      expect(textOf(await collect(answer))).to.equal('firstsecond');
+    });
+
+    it('puts all that one read brings into one batch', async () => {
+      scripted.reply(async ({ res, start, sse, end }) => {
+        start();
+        res.cork();
+        const written = ['a', 'b', 'c'].map((text) => sse(textChunk(text)));
+        res.uncork();
+        await Promise.all(written);
+        end();
+      });
+
+      const [first] = await collect(await ask(connect()));
+
+      expect(first?.chunks).to.have.length(3);
+    });
+
+    it('ends the iteration at [DONE], although the backend goes on', async () => {
+      scripted.reply(async ({ sse, hang }) => {
+        await sse(textChunk('Hi'), '[DONE]', textChunk('too late'));
+        await hang();
+      });
+
+      const answer = await ask(connect());
+
+      expect(textOf(await collect(answer))).to.equal('Hi');
+      // The connection was worth a second's wait, and no more.
+      expect(await scripted.requests[0]?.closed).to.include({ aborted: true });
+    });
+
+    it('closes a connection that brings much more after [DONE]', async () => {
+      scripted.reply(async ({ sse, write }) => {
+        await sse(textChunk('Hi'), '[DONE]');
+        while (await write(`: ${'x'.repeat(1 << 16)}\n`));
+      });
+
+      await collect(await ask(connect()));
+
+      expect(await scripted.requests[0]?.closed).to.include({ aborted: true });
+    });
+
+    for (const [name, reply, expected] of [
+      ['a stream without [DONE]', { sse: [textChunk('Hi')], done: false }, { text: 'Hi', done: false }],
+      ['a stream of nothing but [DONE]', { sse: [] }, { text: '', done: true }],
+      ['a stream of nothing at all', { sse: [], done: false }, { text: '', done: undefined }],
+      [
+        'a last event without its blank line',
+        { text: `data: ${JSON.stringify(textChunk('Hi'))}`, headers: { 'content-type': 'text/event-stream' } },
+        { text: 'Hi', done: false },
+      ],
+      [
+        'comments before the first chunk',
+        { text: `: wait\n\n: wait\n\ndata: ${JSON.stringify(textChunk('Hi'))}\n\n` },
+        { text: 'Hi', done: false },
+      ],
+      [
+        'a stream without a content type',
+        { text: `data: ${JSON.stringify(textChunk('Hi'))}\n\ndata: [DONE]\n\n` },
+        { text: 'Hi', done: true },
+      ],
+      [
+        'a stream that claims to be JSON',
+        { sse: [textChunk('Hi')], headers: { 'content-type': 'application/json' } },
+        { text: 'Hi', done: true },
+      ],
+      [
+        'a stream that begins with an event name',
+        { text: `event: message\ndata: ${JSON.stringify(textChunk('Hi'))}\n\n` },
+        { text: 'Hi', done: false },
+      ],
+      [
+        'a stream after empty lines',
+        { text: `\n\ndata: ${JSON.stringify(textChunk('Hi'))}\n\n` },
+        { text: 'Hi', done: false },
+      ],
+      ['a completion', { json: completion('Hi') }, { text: 'Hi', done: true }],
+      [
+        'a completion that claims to be a stream',
+        { json: completion('Hi'), headers: { 'content-type': 'text/event-stream; charset=utf-8' } },
+        { text: 'Hi', done: true },
+      ],
+      ['a completion without a content type', { text: JSON.stringify(completion('Hi')) }, { text: 'Hi', done: true }],
+      [
+        'a completion after empty lines and a byte order mark',
+        { text: `\uFEFF\n\n \r\n${JSON.stringify(completion('Hi'))}` },
+        { text: 'Hi', done: true },
+      ],
+      ['a completion with error: null', { json: { ...completion('Hi'), error: null } }, { text: 'Hi', done: true }],
+    ] as const satisfies readonly (readonly [string, Reply, object])[]) {
+      for (const [kind, request] of [
+        ['stream', STREAM_REQUEST],
+        ['JSON', JSON_REQUEST],
+      ] as const) {
+        it(`reads ${name} as the answer to a ${kind} request`, async () => {
+          scripted.reply(reply);
+
+          const batches = await collect(await ask(connect(), request));
+
+          expect({ text: textOf(batches), done: batches.at(-1)?.done }).to.deep.equal(expected);
+        });
+      }
+    }
+
+    it('reads a stream whose first bytes come one at a time', async () => {
+      const text = `data: ${JSON.stringify(textChunk('grüße 漢字'))}\n\ndata: [DONE]\n\n`;
+      scripted.reply(async ({ start, drip, end }) => {
+        start(200, {});
+        await drip(text.slice(0, 12), { pieceBytes: 1, everyMs: 1 });
+        await drip(text.slice(12), { pieceBytes: 7, everyMs: 0 });
+        end();
+      });
+
+      expect(textOf(await collect(await ask(connect())))).to.equal('grüße 漢字');
+    });
+
+    it('waits through informational replies', async () => {
+      scripted.reply(async ({ res, wait, sse, end }) => {
+        res.writeProcessing();
+        await wait(10);
+        await sse(textChunk('Hi'), '[DONE]');
+        end();
+      });
+
+      expect(textOf(await collect(await ask(connect())))).to.equal('Hi');
+    });
+
+    for (const [name, reply] of [
+      ['a web page', { text: HTML, headers: { 'content-type': 'text/html' } }],
+      ['plain text', { text: 'OK' }],
+      ['text that begins like a field', { text: 'dat' }],
+      ['nothing', { text: '' }],
+      ['a 204', { text: '', status: 204, headers: { 'content-length': '0' } }],
+      ['JSON cut short', { text: '{"choices":[{"message":{"content":"Hi' }],
+      ['several lines of JSON', { text: NDJSON }],
+      ['an empty object', { json: {} }],
+      ['an empty list', { json: [] }],
+      ['null', { text: 'null', headers: { 'content-type': 'application/json' } }],
+      ['an object without choices', { json: { id: 'x', object: 'list', data: [] } }],
+      [
+        'a compressed answer',
+        { text: gzipSync(JSON.stringify(completion('Hi'))), headers: { 'content-encoding': 'gzip' } },
+      ],
+      ['an event that is not JSON', { text: 'data: oops\n\n' }],
+    ] as const satisfies readonly (readonly [string, Reply])[]) {
+      it(`refuses ${name} as upstream_invalid_response`, async () => {
+        scripted.reply(reply);
+
+        const error = await apiRejection(ask(connect()));
+
+        expect(error).to.include({ code: 'upstream_invalid_response', status: 502 });
+        expect(error.message).to.not.match(/Welcome|<html/);
+      });
+    }
+
+    it('tells the operator of a web page in place of an answer', async () => {
+      const problems: string[] = [];
+      scripted.reply({ text: HTML });
+
+      await apiRejection(ask(connect({ onOperatorProblem: (problem) => problems.push(problem) })));
+
+      expect(problems).to.have.length(1);
+      expect(problems[0]).to.match(/UPSTREAM_BASE_URL/);
+    });
+  });
+
+  describe('failures', () => {
+    for (const [name, reply, expected] of [
+      [
+        'a refusal',
+        { json: { error: { message: 'Bad', param: 'messages[0]' } }, status: 400 },
+        { code: 'invalid_request', status: 400, message: 'Bad', param: 'input' },
+      ],
+      [
+        'a failure',
+        { json: { error: { message: 'Oops' } }, status: 500 },
+        { code: 'upstream_error', status: 502, message: 'Oops' },
+      ],
+      [
+        'a redirect',
+        { text: '', status: 302, headers: { location: 'http://127.0.0.1:9/' } },
+        { code: 'upstream_invalid_response', status: 502 },
+      ],
+      [
+        'a failed event stream',
+        { sse: [{ error: { message: 'Bad' } }], status: 400 },
+        { code: 'invalid_request', message: 'Bad' },
+      ],
+      [
+        'a compressed refusal',
+        { text: gzipSync('{"error":{"message":"Bad"}}'), status: 400, headers: { 'content-encoding': 'gzip' } },
+        { code: 'invalid_request', status: 400 },
+      ],
+      [
+        'an error in a 200',
+        { json: { error: { message: 'Slow down', code: 429 } } },
+        { code: 'rate_limit_exceeded', status: 429, message: 'Slow down' },
+      ],
+      [
+        'a list with an error in a 200',
+        { json: [{ error: { message: 'Slow down', code: 429 } }] },
+        { code: 'rate_limit_exceeded', status: 429 },
+      ],
+      [
+        'a bare message in a 200',
+        { json: { code: 401, msg: 'Who are you?' } },
+        { code: 'invalid_api_key', status: 401, message: 'Who are you?' },
+      ],
+      [
+        'an error as the first event',
+        { sse: [{ error: { message: 'Busy', code: 503 } }] },
+        { code: 'upstream_error', status: 503, message: 'Busy' },
+      ],
+      [
+        'an error event after comments',
+        { text: ': wait\n\nevent: error\ndata: {"message":"Busy","code":529}\n\n' },
+        { code: 'upstream_error', status: 503 },
+      ],
+    ] as const satisfies readonly (readonly [string, Reply, object])[]) {
+      it(`rejects with what ${name} means`, async () => {
+        scripted.reply(reply);
+
+        expect(await apiRejection(ask(connect()))).to.include(expected);
+      });
+    }
+
+    it('gives the chunks before an error in the stream', async () => {
+      scripted.reply({ sse: [textChunk('Hel'), { error: { message: 'Lost the GPU' } }, textChunk('lo')] });
+      const texts: string[] = [];
+
+      const answer = await ask(connect());
+      const error = await apiRejection(
+        (async () => {
+          for await (const batch of answer.batches) texts.push(textOf([batch]));
+        })(),
+      );
+
+      expect(texts).to.deep.equal(['Hel']);
+      expect(error).to.include({ code: 'upstream_error', message: 'Lost the GPU' });
+    });
+
+    it('keeps the headers that say when to ask again', async () => {
+      scripted.reply({
+        json: { error: { message: 'Slow down' } },
+        status: 429,
+        headers: { 'retry-after': '3', 'x-request-id': 'up1' },
+      });
+
+      const error = await apiRejection(ask(connect()));
+
+      expect(error.headers).to.deep.equal({ 'retry-after': '3', 'x-upstream-request-id': 'up1' });
+    });
+
+    it('never repeats the key that was sent', async () => {
+      scripted.reply({
+        json: { error: { message: 'The key caller-key-1 (Bearer caller-key-1) is unknown' } },
+        status: 401,
+      });
+
+      const error = await apiRejection(ask(connect()));
+
+      expect(JSON.stringify(error.toBody())).to.not.include('caller-key-1');
+    });
+
+    it("hides that the gateway's own key is refused, and tells the operator", async () => {
+      const problems: string[] = [];
+      scripted.always({ json: { error: { message: 'Incorrect API key sk-123456789' } }, status: 401 });
+
+      const error = await apiRejection(
+        ask(connect({ keyOwner: 'gateway', onOperatorProblem: (problem) => problems.push(problem) })),
+      );
+
+      expect(error).to.include({ code: 'upstream_error', status: 502 });
+      expect(problems).to.have.length(1);
+    });
+
+    it('reads no more of a refusal than it needs', async () => {
+      scripted.reply(async ({ start, write }) => {
+        start(500, { 'content-type': 'text/plain' });
+        while (await write('x'.repeat(1 << 16)));
+      });
+
+      const error = await apiRejection(ask(connect()));
+
+      expect(error.code).to.equal('upstream_error');
+      expect(error.message).to.have.length(1000);
+      expect(await scripted.requests[0]?.closed).to.include({ aborted: true });
+    });
+
+    it('takes the status of a refusal whose body breaks off', async () => {
+      scripted.reply(async ({ start, write, cut }) => {
+        start(429, { 'retry-after': '3' });
+        await write('{"error":');
+        cut();
+      });
+
+      const error = await apiRejection(ask(connect()));
+
+      expect(error).to.include({ code: 'rate_limit_exceeded', status: 429 });
+      expect(error.headers).to.include({ 'retry-after': '3' });
+    });
+
+    it('throws what is no ApiError for a header that cannot be sent, since that is our mistake', async () => {
+      const error = await rejection(connect().ask(JSON_REQUEST, { signal, headers: { authorization: 'Bearer a\nb' } }));
+
+      expect(error).to.be.instanceOf(Error).and.not.instanceOf(ApiError);
+      expect(scripted.requests).to.have.length(0);
+    });
+
+    it('ends what runs as draining when it is closed', async () => {
+      scripted.reply(async ({ sse, hang }) => {
+        await sse(textChunk('Hi'));
+        await hang();
+      });
+      const backend = connect();
+      const answer = await ask(backend);
+
+      const collecting = apiRejection(collect(answer));
+      await backend.close();
+
+      expect((await collecting).code).to.equal('gateway_draining');
+      expect((await apiRejection(ask(backend))).code).to.equal('gateway_draining');
+    });
+  });
+
+  describe('a backend that refuses stream_options', () => {
+    const refusal = {
+      json: { detail: [{ loc: ['body', 'stream_options'], msg: 'Extra inputs are not permitted' }] },
+      status: 422,
+    };
+    const withOptions = (): boolean[] =>
+      scripted.requests.map((request) => Object.hasOwn(request.body as object, 'stream_options'));
+
+    it('is asked again without, and later requests leave it out at once', async () => {
+      scripted.reply(refusal);
+      scripted.always({ sse: [textChunk('Hi')] });
+      const backend = connect();
+
+      expect(textOf(await collect(await ask(backend)))).to.equal('Hi');
+      expect(textOf(await collect(await ask(backend)))).to.equal('Hi');
+
+      expect(withOptions()).to.deep.equal([true, false, false]);
+      expect(scripted.requests[1]?.body).to.deep.equal({ ...JSON_REQUEST, stream: true });
+    });
+
+    for (const [name, reply] of [
+      ['400 that names include_usage', { json: { error: { message: 'Unknown field include_usage' } }, status: 400 }],
+      ['400 in plain text', { text: 'json: unknown field "stream_options"', status: 400 }],
+    ] as const) {
+      it(`is recognised by a ${name}`, async () => {
+        scripted.reply(reply, { sse: [textChunk('Hi')] });
+
+        expect(textOf(await collect(await ask(connect())))).to.equal('Hi');
+      });
+    }
+
+    it('is not remembered when the second answer is a refusal as well', async () => {
+      const otherwise = { json: { error: { message: 'Your words "stream_options" are too long' } }, status: 400 };
+      scripted.reply(otherwise, otherwise, { sse: [textChunk('Hi')] });
+      const backend = connect();
+
+      expect((await apiRejection(ask(backend))).code).to.equal('invalid_request');
+      await collect(await ask(backend));
+
+      expect(withOptions()).to.deep.equal([true, false, true]);
+    });
+
+    for (const [name, reply, request] of [
+      [
+        'the refusal is about something else',
+        { json: { error: { message: 'Bad temperature' } }, status: 400 },
+        STREAM_REQUEST,
+      ],
+      [
+        'the status is another one',
+        { json: { error: { message: 'stream_options broke the server' } }, status: 500 },
+        STREAM_REQUEST,
+      ],
+      ['it was not sent', refusal, JSON_REQUEST],
+    ] as const) {
+      it(`is not asked again when ${name}`, async () => {
+        scripted.reply(reply);
+
+        await apiRejection(ask(connect(), request));
+
+        expect(scripted.requests).to.have.length(1);
+      });
+    }
+
+    it('is never sent the option when the setting says so', async () => {
+      scripted.reply({ sse: [textChunk('Hi')] });
+
+      await collect(await ask(connect({ streamOptions: false })));
+
+      expect(withOptions()).to.deep.equal([false]);
+    });
+  });
+});

@@ -1,0 +1,205 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { createSseReader, type SseRead } from '../../src/backend/sse.ts';
+import type { ChatChunk } from '../../src/core/chat.ts';
+import { ApiError } from '../../src/core/errors.ts';
+
+const RECORDINGS = new URL('../../../shared/recordings/', import.meta.url);
+
+/** Everything that came of the pieces, and the failure as the error value it was made of. */
+interface Outcome {
+  readonly chunks: readonly ChatChunk[];
+  readonly done: boolean;
+  readonly failure: unknown;
+}
+
+function readAll(pieces: readonly (string | Uint8Array)[]): Outcome {
+  const reader = createSseReader((error) => new ApiError('upstream_error', { cause: error }));
+  const reads: SseRead[] = pieces.map((piece) => reader.feed(Buffer.from(piece)));
+  reads.push(reader.end());
+  const failure = reads.find((read) => read.failure !== undefined)?.failure;
+  return {
+    chunks: reads.flatMap((read) => read.chunks),
+    done: reads.some((read) => read.done),
+    failure: failure?.code === 'upstream_error' ? failure.cause : failure?.code,
+  };
+}
+
+function outcome(chunks: readonly ChatChunk[], rest: Partial<Outcome> = {}): Outcome {
+  return { chunks, done: false, failure: undefined, ...rest };
+}
+
+describe('the SSE reader', () => {
+  const cases: readonly { name: string; text: string; expected: Outcome }[] = [
+    {
+      name: 'several events in one read',
+      text: 'data: {"a":1}\n\ndata: {"a":2}\n\n',
+      expected: outcome([{ a: 1 }, { a: 2 }]),
+    },
+    {
+      name: 'data without a space',
+      text: 'data:{"a":1}\n\ndata:[DONE]\n\n',
+      expected: outcome([{ a: 1 }], { done: true }),
+    },
+    { name: 'CRLF', text: 'data: {"a":1}\r\n\r\ndata: [DONE]\r\n\r\n', expected: outcome([{ a: 1 }], { done: true }) },
+    { name: 'CR alone', text: 'data: {"a":1}\r\rdata: [DONE]\r\r', expected: outcome([{ a: 1 }], { done: true }) },
+    {
+      name: 'comments, ids, retry lines and unknown fields',
+      text: ': OPENROUTER PROCESSING\n\nid: 7\nretry: 10\nretry: x\nfoo: bar\ndata: {"a":1}\n\n',
+      expected: outcome([{ a: 1 }]),
+    },
+    { name: 'data over several lines', text: 'data: {"a":\ndata: 1}\n\n', expected: outcome([{ a: 1 }]) },
+    { name: 'empty data', text: 'data:\n\ndata: \n\ndata: {"a":1}\n\n', expected: outcome([{ a: 1 }]) },
+    { name: 'a byte order mark', text: '\uFEFFdata: {"a":1}\n\n', expected: outcome([{ a: 1 }]) },
+    {
+      name: 'an event name which is not error',
+      text: 'event: message\ndata: {"a":1}\n\n',
+      expected: outcome([{ a: 1 }]),
+    },
+    {
+      name: 'a last event without its blank line',
+      text: 'data: {"a":1}\n\ndata: {"a":2}',
+      expected: outcome([{ a: 1 }, { a: 2 }]),
+    },
+    {
+      name: 'a last [DONE] without its blank line',
+      text: 'data: {"a":1}\n\ndata: [DONE]',
+      expected: outcome([{ a: 1 }], { done: true }),
+    },
+    { name: 'a last event that is cut', text: 'data: {"a":1}\n\ndata: {"a":', expected: outcome([{ a: 1 }]) },
+    {
+      name: 'a last event cut to what is JSON and no object',
+      text: 'data: {"a":1}\n\ndata: 12',
+      expected: outcome([{ a: 1 }]),
+    },
+    {
+      name: 'events after [DONE]',
+      text: 'data: [DONE]\n\ndata: {"a":1}\n\ndata: x\n\n',
+      expected: outcome([], { done: true }),
+    },
+    { name: 'nothing', text: '', expected: outcome([]) },
+    { name: 'comments alone', text: ': one\n\n: two\n\n', expected: outcome([]) },
+    {
+      name: 'text of several bytes a character',
+      text: 'data: {"a":"grüße 漢字 🙂"}\n\n',
+      expected: outcome([{ a: 'grüße 漢字 🙂' }]),
+    },
+    {
+      name: 'data that is not JSON',
+      text: 'data: {"a":1}\n\ndata: oops\n\ndata: {"a":2}\n\n',
+      expected: outcome([{ a: 1 }], { failure: 'upstream_invalid_response' }),
+    },
+    ...['[1]', '"text"', '12', 'null', 'true'].map((json) => ({
+      name: `data that is ${json} in place of an object`,
+      text: `data: ${json}\n\ndata: {"a":1}\n\n`,
+      expected: outcome([], { failure: 'upstream_invalid_response' }),
+    })),
+    {
+      name: 'an error after chunks',
+      text: 'data: {"a":1}\n\ndata: {"error":{"message":"boom"}}\n\ndata: {"a":2}\n\n',
+      expected: outcome([{ a: 1 }], { failure: { message: 'boom' } }),
+    },
+    {
+      name: 'an error inside the choice',
+      text: 'data: {"choices":[{"error":{"code":502,"message":"boom"},"finish_reason":"error"}]}\n\n',
+      expected: outcome([], { failure: { code: 502, message: 'boom' } }),
+    },
+    { name: 'an error as text', text: 'data: {"error":"boom"}\n\n', expected: outcome([], { failure: 'boom' }) },
+    {
+      name: 'an object that is the error',
+      text: 'data: {"object":"error","message":"boom","code":400}\n\n',
+      expected: outcome([], { failure: { object: 'error', message: 'boom', code: 400 } }),
+    },
+    {
+      name: 'an error event whose data is the error',
+      text: 'event: error\ndata: {"message":"boom","code":500}\n\n',
+      expected: outcome([], { failure: { message: 'boom', code: 500 } }),
+    },
+    {
+      name: 'an error event with an error in its data',
+      text: 'event: error\ndata: {"error":{"message":"boom"}}\n\n',
+      expected: outcome([], { failure: { message: 'boom' } }),
+    },
+    {
+      name: 'an error event with plain text',
+      text: 'event: error\ndata: boom\n\n',
+      expected: outcome([], { failure: 'boom' }),
+    },
+    ...['null', 'false', '{}', '""', '{"code":0}', '{"message":""}', '{"message":null,"code":null}'].map((error) => ({
+      name: `error: ${error}, which is none`,
+      text: `data: {"error":${error},"a":1}\n\n`,
+      expected: outcome([{ error: JSON.parse(error) as unknown, a: 1 }]),
+    })),
+  ];
+
+  for (const { name, text, expected } of cases) {
+    it(`reads ${name}`, () => {
+      expect(readAll([text])).to.deep.equal(expected);
+    });
+
+    it(`reads ${name} when cut at every position`, () => {
+      const bytes = Buffer.from(text);
+      for (let at = 0; at <= bytes.length; at++) {
+        expect(readAll([bytes.subarray(0, at), bytes.subarray(at)]), `cut at ${at}`).to.deep.equal(expected);
+      }
+      expect(readAll(Array.from(bytes, (byte) => Uint8Array.of(byte))), 'byte by byte').to.deep.equal(expected);
+    });
+  }
+
+  it('gives the chunks before an error in the read that holds both', () => {
+    const reader = createSseReader((error) => new ApiError('upstream_error', { cause: error }));
+
+    const read = reader.feed(Buffer.from('data: {"a":1}\n\ndata: {"error":"boom"}\n\n'));
+
+    expect(read.chunks).to.deep.equal([{ a: 1 }]);
+    expect(read.failure).to.be.instanceOf(ApiError);
+    expect(reader.feed(Buffer.from('data: {"a":2}\n\n'))).to.deep.equal({ chunks: [], done: false });
+  });
+
+  it('puts the replacement character for what is not UTF-8', () => {
+    expect(readAll([Buffer.from('data: {"a":"'), Uint8Array.of(0xff), '"}\n\n'])).to.deep.equal(
+      outcome([{ a: '\uFFFD' }]),
+    );
+  });
+
+  for (const [name, piece] of [
+    ['a line', 'x'.repeat(1 << 20)],
+    ['an event of many lines', `${'x'.repeat(1 << 20)}\ndata: `],
+  ] as const) {
+    it(`refuses ${name} of more than 16 MiB, after the chunks before it`, () => {
+      const pieces = ['data: {"a":1}\n\ndata: ', ...Array.from({ length: 17 }, () => piece)];
+
+      expect(readAll(pieces)).to.deep.equal(outcome([{ a: 1 }], { failure: 'upstream_invalid_response' }));
+    });
+  }
+
+  it('keeps nothing of an endless comment', () => {
+    const pieces = [': ', ...Array.from({ length: 20 }, () => 'x'.repeat(1 << 20)), '\n\ndata: {"a":1}\n\n'];
+
+    expect(readAll(pieces)).to.deep.equal(outcome([{ a: 1 }]));
+  });
+
+  it('reads the recorded streams byte by byte as it reads them whole', function () {
+    const names = readRecordings();
+    if (names.length === 0) this.skip();
+    for (const { name, body } of names) {
+      const bytes = Buffer.from(body);
+      const whole = readAll([bytes]);
+      expect(whole.chunks, name).to.not.be.empty;
+      expect(readAll(Array.from(bytes, (byte) => Uint8Array.of(byte))), name).to.deep.equal(whole);
+    }
+  });
+});
+
+function readRecordings(): { name: string; body: string }[] {
+  try {
+    return readdirSync(RECORDINGS)
+      .filter((name) => name.endsWith('-stream.json'))
+      .map((name) => ({
+        name,
+        body: (JSON.parse(readFileSync(new URL(name, RECORDINGS), 'utf8')) as { body: string }).body,
+      }));
+  } catch {
+    return [];
+  }
+}
