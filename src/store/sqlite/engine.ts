@@ -5,7 +5,7 @@ import { toFailureReason, type Failure } from './failures.ts';
 import { prepareOperations, type Operation, type Operations } from './operations.ts';
 
 /** `write` runs a batch in one transaction, `read` each operation by itself. */
-export type LaneName = 'read' | 'write';
+export type Mode = 'read' | 'write';
 
 /** One entry per operation, in order, an Error for one that is our own mistake; or why the batch as a whole had no effect. */
 export type Reply = { readonly results: readonly unknown[] } | { readonly failure: Failure };
@@ -18,7 +18,7 @@ export interface EngineOptions {
 
 /** The database and its statements, on the thread that calls. */
 export interface Engine {
-  run(lane: LaneName, batch: readonly Operation[]): Reply;
+  run(mode: Mode, batch: readonly Operation[]): Reply;
   close(): void;
 }
 
@@ -29,10 +29,10 @@ const OPEN_WITHIN_MS = 5000;
 export function openEngine(options: EngineOptions): Engine {
   let connection: Connection | undefined = connect(options, OPEN_WITHIN_MS);
   return {
-    run(lane, batch) {
+    run(mode, batch) {
       try {
         connection ??= connect(options, 0);
-        return { results: connection[lane](batch) };
+        return { results: connection[mode](batch) };
       } catch (error) {
         const failure = toFailure(error);
         // The file, or the disk under it, may have been replaced by a sound one: the next batch opens it anew.
@@ -48,7 +48,7 @@ export function openEngine(options: EngineOptions): Engine {
   };
 }
 
-type Connection = Record<LaneName, (batch: readonly Operation[]) => readonly unknown[]> & { close(): void };
+type Connection = Record<Mode, (batch: readonly Operation[]) => readonly unknown[]> & { close(): void };
 
 function connect(options: EngineOptions, openWithinMs: number): Connection {
   const database = openDatabase({ file: options.file ?? ':memory:', openWithinMs });

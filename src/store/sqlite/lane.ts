@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../core/errors.ts';
-import type { LaneName } from './engine.ts';
 import type { Failure } from './failures.ts';
 import type { Operation, OperationName, OperationOf, ResultOf } from './operations.ts';
 import type { RemoteEngine } from './thread.ts';
 
 /**
- * The calls on their way to the engine, one batch at a time: what arrives while a batch is being committed is the next
- * batch, so there is no timer, and the busier the store, the cheaper each call.
+ * The calls on their way to the engine, in the order in which they were made, one batch at a time. What arrives while a
+ * batch is being committed is the next batch: there is no timer, and the busier the store, the cheaper each call. A lookup
+ * sees every change that was called for before it, also when nobody waited for that.
  */
 export interface Lane {
   /** Resolves with what the operation returned, after its commit. Throws ApiError `store_unavailable` within seconds otherwise. */
@@ -16,41 +16,48 @@ export interface Lane {
   close(): Promise<number>;
 }
 
-/** What becomes of a call whose caller was told that it failed. */
 export interface Care {
-  /** It is tried on until the engine takes it. */
+  /** Changes nothing, so it needs no transaction and is answered also while nothing can be written. */
+  readonly isLookup?: boolean;
+  /** When its caller has been told that it failed, it is tried on until the engine takes it. */
   readonly isKept?: boolean;
-  /** This is run, and kept, in case the call had its effect all the same. */
+  /** When its caller has been told that it failed, this is run, and kept, in case it had its effect all the same. */
   readonly undo?: Operation;
 }
 
 export interface LaneOptions {
-  readonly name: LaneName;
   readonly engine: RemoteEngine;
   readonly onFailure?: (failure: Failure) => void;
   readonly onSuccess?: () => void;
   /** Others than the usual ones, for tests. */
-  readonly limits?: Partial<LaneLimits>;
+  readonly limits?: Partial<LaneLimits> | undefined;
 }
 
 export interface LaneLimits {
   readonly batch: number;
+  /** Of a batch. A lookup can cost as much as many changes, and the changes of its batch wait for it. */
+  readonly lookups: number;
   readonly waiting: number;
   readonly kept: number;
   readonly answerWithinMs: number;
   readonly closeWithinMs: number;
 }
 
-const LIMITS: Readonly<Record<LaneName, LaneLimits>> = {
-  // A lookup can cost as much as many inserts, and the batches of both lanes take turns on the thread.
-  read: { batch: 32, waiting: 5000, kept: 0, answerWithinMs: 2000, closeWithinMs: 2000 },
-  write: { batch: 256, waiting: 10_000, kept: 20_000, answerWithinMs: 2000, closeWithinMs: 3000 },
+const LIMITS: LaneLimits = {
+  batch: 256,
+  lookups: 16,
+  waiting: 10_000,
+  kept: 20_000,
+  answerWithinMs: 2000,
+  closeWithinMs: 3000,
 };
 
 const SWEEP_MS = 100;
-const RETRY_BUSY_MS = 5;
+const RETRY_PASSING_MS = 5;
 const RETRY_KEPT_FIRST_MS = 50;
 const RETRY_KEPT_AT_MOST_MS = 1000;
+
+const SLOW: Failure = { reason: 'busy', message: 'the database takes too long' };
 
 interface Call {
   readonly operation: Operation;
@@ -61,15 +68,18 @@ interface Call {
   failures: number;
 }
 
-export function createLane({ name, engine, onFailure, onSuccess, limits }: LaneOptions): Lane {
-  const limit: LaneLimits = { ...LIMITS[name], ...limits };
+export function createLane({ engine, onFailure, onSuccess, limits }: LaneOptions): Lane {
+  const limit: LaneLimits = { ...LIMITS, ...limits };
   let waiting: Call[] = [];
-  /** Calls that failed and must not be forgotten. They go in batches of their own: a write that needs no new page can
-   * succeed on a full disk, but not together with one that does. */
+  /**
+   * Changes that failed and must not be forgotten. They go in batches of their own: on a full disk a change that needs no
+   * new page succeeds, but not together with one that does.
+   */
   let kept: Call[] = [];
   let running: readonly Call[] = [];
   let keptRetryAtMs = 0;
   let keptRetryAfterMs = 0;
+  let areLookupsFirst = false;
   let isAwake = false;
   let isClosed = false;
   let sweeper: NodeJS.Timeout | undefined;
@@ -100,19 +110,17 @@ export function createLane({ name, engine, onFailure, onSuccess, limits }: LaneO
   async function work(): Promise<void> {
     for (let batch = take(); batch.length > 0; batch = take()) {
       running = batch;
+      const mode = batch.every(isLookup) ? 'read' : 'write';
       const reply = await engine.run(
-        name,
+        mode,
         batch.map(({ operation }) => operation),
       );
       running = [];
       if ('results' in reply) {
+        if (mode === 'write') noteSuccess();
         succeed(batch, reply.results);
-      } else if (reply.failure.reason === 'busy' || reply.failure.reason === 'starting') {
-        lastFailure = reply.failure;
-        waiting.unshift(...batch.filter(isWanted));
-        await delay(RETRY_BUSY_MS);
       } else {
-        fail(batch, reply.failure);
+        await putOff(batch, reply.failure);
       }
     }
     isAwake = false;
@@ -121,15 +129,29 @@ export function createLane({ name, engine, onFailure, onSuccess, limits }: LaneO
   }
 
   function take(): Call[] {
-    const areKeptDue = kept.length > 0 && performance.now() >= keptRetryAtMs;
-    return (areKeptDue ? kept : waiting).splice(0, limit.batch);
+    if (kept.length > 0 && performance.now() >= keptRetryAtMs) return kept.splice(0, limit.batch);
+    if (areLookupsFirst) {
+      areLookupsFirst = false;
+      const lookups = new Set(waiting.filter(isLookup).slice(0, limit.lookups));
+      waiting = waiting.filter((call) => !lookups.has(call));
+      if (lookups.size > 0) return [...lookups];
+    }
+    let lookups = 0;
+    const end = waiting.findIndex((call, index) => {
+      if (isLookup(call)) lookups += 1;
+      return index === limit.batch || lookups > limit.lookups;
+    });
+    return waiting.splice(0, end === -1 ? waiting.length : end);
   }
 
-  function succeed(batch: readonly Call[], results: readonly unknown[]): void {
+  function noteSuccess(): void {
     keptRetryAtMs = 0;
     keptRetryAfterMs = 0;
     lastFailure = SLOW;
     onSuccess?.();
+  }
+
+  function succeed(batch: readonly Call[], results: readonly unknown[]): void {
     for (const [index, call] of batch.entries()) {
       const result = results[index];
       if (call.caller === undefined) undo(call);
@@ -139,8 +161,25 @@ export function createLane({ name, engine, onFailure, onSuccess, limits }: LaneO
     }
   }
 
-  function fail(batch: readonly Call[], failure: Failure): void {
+  async function putOff(batch: readonly Call[], failure: Failure): Promise<void> {
     lastFailure = failure;
+    if (failure.reason === 'busy' || failure.reason === 'starting') {
+      waiting.unshift(...batch.filter(isWanted));
+      areLookupsFirst = true;
+      await delay(RETRY_PASSING_MS);
+      return;
+    }
+    const wereLookups = batch.every(isLookup);
+    // What kept changes from being written does not concern the lookups beside them.
+    const [again, failed] = wereLookups
+      ? [[], batch]
+      : [batch.filter(isLookup), batch.filter((call) => !isLookup(call))];
+    waiting.unshift(...again);
+    areLookupsFirst = again.length > 0;
+    fail(failed, failure);
+  }
+
+  function fail(batch: readonly Call[], failure: Failure): void {
     for (const call of batch) {
       call.failures += 1;
       // The first failure may have been caused by the others of the batch.
@@ -182,7 +221,7 @@ export function createLane({ name, engine, onFailure, onSuccess, limits }: LaneO
     const over = new Promise<void>((resolve) => {
       onIdle = resolve;
     });
-    if (isAwake || kept.length > 0) await Promise.race([over, delay(limit.closeWithinMs)]);
+    if (isAwake || kept.length > 0) await Promise.race([over, delay(limit.closeWithinMs, undefined, { ref: false })]);
     const left = [...running, ...waiting, ...kept];
     for (const call of left) refuse(call);
     waiting = [];
@@ -194,10 +233,12 @@ export function createLane({ name, engine, onFailure, onSuccess, limits }: LaneO
   return { call, close };
 }
 
-const SLOW: Failure = { reason: 'busy', message: 'the database takes too long' };
+function isLookup({ care }: Call): boolean {
+  return care.isLookup === true;
+}
 
-function isWanted(call: Call): boolean {
-  return call.caller !== undefined || call.care.isKept === true;
+function isWanted({ caller, care }: Call): boolean {
+  return caller !== undefined || care.isKept === true;
 }
 
 function toUnavailable(why: string): ApiError {

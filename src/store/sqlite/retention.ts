@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 
-/** How many records one step deletes: a few milliseconds, during which everything else waits. */
-export const PRUNE_STEP = 200;
+/** How many records one step deletes: some milliseconds in a large database, during which everything else waits. */
+export const PRUNE_STEP = 100;
 
 /** How many pages one step gives back to the file system. */
 const RECLAIM_STEP_PAGES = 200;

@@ -16,7 +16,7 @@ import {
 } from '../store.ts';
 import type { Failure } from './failures.ts';
 import type { ListStep } from './lists.ts';
-import { createLane, type Lane } from './lane.ts';
+import { createLane, type Care, type Lane, type LaneLimits } from './lane.ts';
 import type { IdempotencyRow } from './lifecycle.ts';
 import { takeOwnerLock, type OwnerLock } from './owner-lock.ts';
 import { PRUNE_STEP } from './retention.ts';
@@ -35,7 +35,11 @@ export interface SqliteStoreOptions {
   readonly log: StoreLog;
   /** For tests that end the thread. */
   readonly startWorker?: StartWorker;
+  /** Others than the usual ones, for tests. */
+  readonly limits?: Partial<LaneLimits>;
 }
+
+const LOOKUP: Care = { isLookup: true };
 
 /** How long a write that was tried for one readiness check answers for others, so that strangers cannot keep the disk busy. */
 const PROBE_HOLDS_MS = 200;
@@ -44,60 +48,59 @@ const PROBE_HOLDS_MS = 200;
 const PRUNE_SHARE = 0.2;
 
 /** Opens the store on SQLite, making folder, file and tables where they are missing. Throws StoreOpenError. */
-export async function openSqliteStore({ clock, log, ...options }: SqliteStoreOptions): Promise<SqliteStore> {
+export async function openSqliteStore({ clock, log, limits, ...options }: SqliteStoreOptions): Promise<SqliteStore> {
   const health = createHealth(log);
   const { engine, lock } = await start(options, log);
-  const reads = createLane({ name: 'read', engine });
-  const writes = createLane({ name: 'write', engine, ...health });
+  const lane = createLane({ engine, ...health, limits });
   let probe: { readonly outcome: Promise<unknown>; readonly startedMs: number } | undefined;
 
   return {
     async accept(draft) {
       const earlier = toCandidates(draft.caller, draft.idempotency).slice(1);
       const undo = ['discard', draft.requestId, clock()] as const;
-      const repeated = await writes.call(['accept', toDraftRow(draft), earlier], { undo });
+      const repeated = await lane.call(['accept', toDraftRow(draft), earlier], { undo });
       return repeated === null ? { kind: 'accepted' } : { kind: 'duplicate', record: toRecord(repeated) };
     },
     async finish(requestId, outcome) {
-      return toFound(await writes.call(['finish', toOutcomeRow(requestId, outcome)], { isKept: true }));
+      return toFound(await lane.call(['finish', toOutcomeRow(requestId, outcome)], { isKept: true }));
     },
     async discard(requestId) {
-      await writes.call(['discard', requestId, clock()], { isKept: true });
+      await lane.call(['discard', requestId, clock()], { isKept: true });
     },
     async requestCancel(caller, requestId) {
-      const found = await writes.call(['requestCancel', caller, requestId, clock()]);
+      const found = await lane.call(['requestCancel', caller, requestId, clock()]);
       return found === null ? undefined : { kind: found[0], record: toRecord(found[1]) };
     },
     async find(caller, requestId) {
-      return toFound(await reads.call(['find', caller, requestId]));
+      return toFound(await lane.call(['find', caller, requestId], LOOKUP));
     },
     async findDuplicate(caller, idempotency) {
-      return toFound(await reads.call(['findDuplicate', toCandidates(caller, idempotency)]));
+      return toFound(await lane.call(['findDuplicate', toCandidates(caller, idempotency)], LOOKUP));
     },
     async findByIdempotencyKey(caller, key) {
-      return toFound(await reads.call(['findByIdempotencyKey', pair(caller, key)]));
+      return toFound(await lane.call(['findByIdempotencyKey', pair(caller, key)], LOOKUP));
     },
-    list: (caller, query) => list(reads, caller, query),
+    list: (caller, query) => list(lane, caller, query),
     async recover() {
       let closed = 0;
       for (;;) {
-        const some = await writes.call(['recoverSome', clock()]);
+        const some = await lane.call(['recoverSome', clock()]);
         if (some === 0) return closed;
         closed += some;
       }
     },
-    prune: (beforeMs) => prune(writes, beforeMs),
+    prune: (beforeMs) => prune(lane, beforeMs),
     async checkWritable() {
       const nowMs = performance.now();
       if (probe === undefined || nowMs - probe.startedMs > PROBE_HOLDS_MS) {
-        probe = { outcome: writes.call(['probeWrite']), startedMs: nowMs };
+        probe = { outcome: lane.call(['probeWrite']), startedMs: nowMs };
       }
       await probe.outcome;
     },
-    pragma: (source) => reads.call(['pragma', source]),
+    pragma: (source) => lane.call(['pragma', source], LOOKUP),
     async close() {
-      const [, unwritten] = await Promise.all([reads.close(), writes.close()]);
-      if (unwritten > 0) log.warn({ unwritten }, 'the store was closed with outcomes it could not write');
+      const unwritten = await lane.close();
+      if (unwritten > 0) log.warn({ unwritten }, 'the store was closed with calls it could not serve');
       await engine.close();
       lock?.release();
     },
@@ -110,7 +113,7 @@ interface Started {
 }
 
 async function start(
-  { file, startWorker }: Omit<SqliteStoreOptions, 'clock' | 'log'>,
+  { file, startWorker }: Omit<SqliteStoreOptions, 'clock' | 'log' | 'limits'>,
   log: StoreLog,
 ): Promise<Started> {
   if (file === undefined) {
@@ -155,39 +158,39 @@ function createHealth(log: StoreLog) {
   };
 }
 
-async function list(reads: Lane, caller: Identity, query: RecordQuery): Promise<RecordPage | undefined> {
-  const beforeSeq = query.after === undefined ? Number.MAX_SAFE_INTEGER : await findPlace(reads, caller, query.after);
+async function list(lane: Lane, caller: Identity, query: RecordQuery): Promise<RecordPage | undefined> {
+  const beforeSeq = query.after === undefined ? Number.MAX_SAFE_INTEGER : await findPlace(lane, caller, query.after);
   if (beforeSeq === null) return undefined;
-  const lists = await Promise.all(caller.map((name) => collect(reads, name, beforeSeq, query)));
+  const lists = await Promise.all(caller.map((name) => collect(lane, name, beforeSeq, query)));
   const rows = lists.flat().sort((one, other) => other[SEQ] - one[SEQ]);
   return { records: rows.slice(0, query.limit).map(toRecord), hasMore: rows.length > query.limit };
 }
 
-function findPlace(reads: Lane, caller: Identity, requestId: RequestId): Promise<number | null> {
-  return reads.call(['findPlace', caller, requestId]);
+function findPlace(lane: Lane, caller: Identity, requestId: RequestId): Promise<number | null> {
+  return lane.call(['findPlace', caller, requestId], LOOKUP);
 }
 
 /** One row more than asked for, if there are as many: it shows that there is another page. */
-async function collect(reads: Lane, caller: string, firstBeforeSeq: number, query: RecordQuery): Promise<RecordRow[]> {
+async function collect(lane: Lane, caller: string, firstBeforeSeq: number, query: RecordQuery): Promise<RecordRow[]> {
   const wanted = query.limit + 1;
   const found: RecordRow[] = [];
   let beforeSeq: number | null = firstBeforeSeq;
   while (beforeSeq !== null && found.length < wanted) {
     const filter = [query.status ?? null, query.model ?? null, wanted - found.length] as const;
-    const [rows, next]: ListStep = await reads.call(['list', [caller, beforeSeq, ...filter]]);
+    const [rows, next]: ListStep = await lane.call(['list', [caller, beforeSeq, ...filter]], LOOKUP);
     found.push(...rows);
     beforeSeq = next;
   }
   return found;
 }
 
-async function prune(writes: Lane, beforeMs: number): Promise<number> {
+async function prune(lane: Lane, beforeMs: number): Promise<number> {
   let pruned = 0;
   let isMore = true;
   while (isMore) {
     const startedMs = performance.now();
-    const some = await writes.call(['pruneSome', beforeMs]);
-    isMore = some === PRUNE_STEP || (await writes.call(['reclaimSome']));
+    const some = await lane.call(['pruneSome', beforeMs]);
+    isMore = some === PRUNE_STEP || (await lane.call(['reclaimSome']));
     pruned += some;
     if (isMore) await delay((performance.now() - startedMs) * (1 / PRUNE_SHARE - 1));
   }

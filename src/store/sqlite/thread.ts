@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { unreachable } from '../../core/unreachable.ts';
 import { StoreOpenError } from '../store.ts';
-import { openEngine, type EngineOptions, type LaneName, type Reply } from './engine.ts';
+import { openEngine, type EngineOptions, type Mode, type Reply } from './engine.ts';
 import type { Failure } from './failures.ts';
 import type { Operation } from './operations.ts';
 import type { FromWorker, ToWorker } from './worker.ts';
@@ -12,7 +12,7 @@ import type { FromWorker, ToWorker } from './worker.ts';
 /** An engine that is somewhere else. */
 export interface RemoteEngine {
   /** Never rejects: what goes wrong is in the reply. */
-  run(lane: LaneName, batch: readonly Operation[]): Promise<Reply>;
+  run(mode: Mode, batch: readonly Operation[]): Promise<Reply>;
   /** Resolves when the database is closed, or was given up after a few seconds. */
   close(): Promise<void>;
 }
@@ -27,7 +27,7 @@ const CLOSE_WITHIN_MS = 5000;
 export function startInline(options: EngineOptions): RemoteEngine {
   const engine = openEngine(options);
   return {
-    run: async (lane, batch) => engine.run(lane, batch),
+    run: async (mode, batch) => engine.run(mode, batch),
     close: async () => engine.close(),
   };
 }
@@ -120,11 +120,11 @@ export async function startThread({
   }
 
   return {
-    run(lane, batch) {
+    run(mode, batch) {
       if (worker === undefined) return Promise.resolve({ failure: whyDown });
       lastId += 1;
       const id = lastId;
-      const message: ToWorker = ['run', id, lane, batch];
+      const message: ToWorker = ['run', id, mode, batch];
       worker.postMessage(message);
       return new Promise((resolve) => inFlight.set(id, resolve));
     },

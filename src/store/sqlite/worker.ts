@@ -1,12 +1,12 @@
 /** The thread which has the database to itself, so that waiting for the disk stalls no stream. Started by thread.ts. */
 import { parentPort } from 'node:worker_threads';
 import { unreachable } from '../../core/unreachable.ts';
-import { openEngine, type Engine, type EngineOptions, type LaneName, type Reply } from './engine.ts';
+import { openEngine, type Engine, type EngineOptions, type Mode, type Reply } from './engine.ts';
 import type { Operation } from './operations.ts';
 
 export type ToWorker =
   | readonly ['open', options: EngineOptions]
-  | readonly ['run', id: number, lane: LaneName, batch: readonly Operation[]]
+  | readonly ['run', id: number, mode: Mode, batch: readonly Operation[]]
   | readonly ['close'];
 
 export type FromWorker =
@@ -40,8 +40,8 @@ function open(options: EngineOptions): void {
   }
 }
 
-function run(id: number, lane: LaneName, batch: readonly Operation[]): void {
-  if (engine !== undefined) answer(['reply', id, engine.run(lane, batch)]);
+function run(id: number, mode: Mode, batch: readonly Operation[]): void {
+  if (engine !== undefined) answer(['reply', id, engine.run(mode, batch)]);
 }
 
 function answer(message: FromWorker): void {
