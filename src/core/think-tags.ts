@@ -9,8 +9,8 @@ const MAX_LEADING_SPACE = 256;
 export interface ThinkTagSplitter {
   /** What a piece of the answer's text adds: reasoning while the block is open, text after it. */
   split(text: string): TextPiece[];
-  /** What was held back because it could have been the beginning of a tag. */
-  end(): TextPiece[];
+  /** What was held back because it could have been the beginning of a tag, which no text will complete now. */
+  release(): TextPiece[];
 }
 
 type State =
@@ -47,10 +47,12 @@ export function createThinkTagSplitter(): ThinkTagSplitter {
           return unreachable(state);
       }
     },
-    end() {
-      const { kind, held } = { held: '', ...state };
-      state = { kind: 'answer' };
-      return textPieces(kind === 'thinking' ? 'reasoning' : 'text', held);
+    release() {
+      if (state.kind !== 'start' && state.kind !== 'thinking') return [];
+      const { kind, held } = state;
+      if (held === '') return [];
+      state = kind === 'start' ? { kind: 'answer' } : { kind, held: '' };
+      return textPieces(kind === 'start' ? 'text' : 'reasoning', held);
     },
   };
 

@@ -228,7 +228,9 @@ export function createTranslator(options: TranslatorOptions): Translator {
     for (const citation of citationsOf(delta)) addCitation(citation);
     const logprobs = options.logprobs ? logprobsOf(choice) : [];
     for (const piece of textPiecesOf(delta)) addText(piece, logprobs);
-    for (const piece of callPiecesOf(delta)) addCallPiece(piece);
+    const callPieces = callPiecesOf(delta);
+    if (callPieces.length > 0) releaseText();
+    for (const piece of callPieces) addCallPiece(piece);
     finishReason = finishReasonOf(choice) ?? finishReason;
   }
 
@@ -243,6 +245,11 @@ export function createTranslator(options: TranslatorOptions): Translator {
       return;
     }
     for (const part of splitter.split(piece.text)) addPiece(part, logprobs);
+  }
+
+  /** What the splitter holds back comes before what follows. */
+  function releaseText(): void {
+    for (const piece of splitter?.release() ?? []) addPiece(piece, []);
   }
 
   /** The log probabilities of a chunk go with its first text and are taken out of the list. */
@@ -522,7 +529,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   // --- the ways out ------------------------------------------------------------------------------------------------
 
   function finish(done: boolean): void {
-    for (const piece of splitter?.end() ?? []) addPiece(piece, []);
+    releaseText();
     const verdict = verdictOn(finishReason, done && sawChoice);
     switch (verdict.kind) {
       case 'completed':

@@ -1,0 +1,13 @@
+import { createThinkTagSplitter } from '../../src/core/think-tags.ts';
+
+/** What becomes of a text that comes in these pieces. */
+export function splitAll(pieces: readonly string[]): { readonly reasoning: string; readonly answer: string } {
+  const splitter = createThinkTagSplitter();
+  const parts = [...pieces.flatMap((piece) => splitter.split(piece)), ...splitter.release()];
+  const joined = (kind: 'reasoning' | 'text') =>
+    parts
+      .filter((part) => part.kind === kind)
+      .map((part) => part.text)
+      .join('');
+  return { reasoning: joined('reasoning'), answer: joined('text') };
+}
