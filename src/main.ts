@@ -5,7 +5,7 @@ import { findNodeProblem } from './node-version.ts';
 /** EX_CONFIG of sysexits.h: a supervisor can see that another start will not help. */
 const EXIT_WRONG_SETTINGS = 78;
 const CRASH_LIMIT_MS = 5000;
-const REPEATED_SIGNAL_MS = 100;
+const REPEATED_SIGNAL_MS = 200;
 
 const nodeProblem = findNodeProblem(process.versions.node);
 if (nodeProblem === undefined) await start();
@@ -34,10 +34,7 @@ function drainOnSignal(gateway: Gateway): void {
   const stop = (signal: NodeJS.Signals): void => {
     if (firstAtMs === undefined) {
       firstAtMs = performance.now();
-      void gateway
-        .drain()
-        .then(() => gateway.close())
-        .then(() => leave(0));
+      void gateway.drain().then(() => leave(0));
       return;
     }
     // Ctrl-C reaches the whole process group, and npm passes its own copy on: that is one signal, not two.

@@ -1,0 +1,196 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { startScriptedBackend, type ScriptedBackend } from './support/backend.ts';
+
+const MAIN = join(import.meta.dirname, '../src/main.ts');
+const CRASH_ON_USR2 = `data:text/javascript,process.on('SIGUSR2', () => { throw new RangeError('canary'); });`;
+const REJECT_ON_USR2 = `data:text/javascript,process.on('SIGUSR2', () => { Promise.reject(new RangeError('canary')); });`;
+
+const COMPLETION = {
+  id: 'c1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Done.' }, finish_reason: 'stop' }],
+};
+
+type Process = ChildProcessByStdio<null, Readable, Readable>;
+
+describe('main', () => {
+  let backend: ScriptedBackend;
+  let taken: Server;
+  let gateway: Process | undefined;
+  /** Resolves when the backend has a request; the request is answered after `letGo`. */
+  let asked: PromiseWithResolvers<void>;
+  let letGo: PromiseWithResolvers<void>;
+
+  beforeEach(async () => {
+    asked = Promise.withResolvers();
+    letGo = Promise.withResolvers();
+    backend = await startScriptedBackend();
+    backend.always(async ({ request, start, end }) => {
+      if (request.path.endsWith('/chat/completions')) {
+        asked.resolve();
+        await letGo.promise;
+      }
+      start(200, { 'content-type': 'application/json' });
+      end(JSON.stringify(COMPLETION));
+    });
+    taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+  });
+
+  afterEach(async () => {
+    gateway?.kill('SIGKILL');
+    letGo.resolve();
+    await backend.close();
+    taken.close();
+  });
+
+  it('ends with 78 and every mistake in the settings, each on a line of stderr', async () => {
+    const { stderr, exitCode } = await runToEnd({ PORT: 'x', LOG_LEVEL: 'y' });
+    expect(stderr.trimEnd().split('\n')).to.have.lengthOf(2);
+    expect(stderr).to.match(/^PORT: must .*\nLOG_LEVEL: must /);
+    expect(exitCode).to.equal(78);
+  });
+
+  it('ends with 1 and one line when the port is taken', async () => {
+    const address = taken.address();
+    if (address === null || typeof address === 'string') throw new Error('the server has no port');
+    const { stderr, exitCode } = await runToEnd({ PORT: String(address.port) });
+    expect(stderr).to.match(/^[^\n]*EADDRINUSE[^\n]*\n$/);
+    expect(exitCode).to.equal(1);
+  });
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    it(`ends with 0 at ${signal} when nothing runs`, async () => {
+      await start();
+      expect(await exitAfter(signal)).to.equal(0);
+    });
+
+    it(`lets a running request end at ${signal}, and ends with 0`, async () => {
+      const url = await start();
+      const reply = create(url);
+      await asked.promise;
+      gateway?.kill(signal);
+      await stopsTaking(url);
+      letGo.resolve();
+      expect(await reply).to.include({ status: 200, text: 'Done.' });
+      expect(await exited()).to.equal(0);
+    });
+  }
+
+  for (const { signal, exitCode } of [
+    { signal: 'SIGTERM', exitCode: 143 },
+    { signal: 'SIGINT', exitCode: 130 },
+  ] as const) {
+    it(`ends with ${exitCode} at a second ${signal}, whatever runs`, async () => {
+      const url = await start();
+      const reply = create(url);
+      await asked.promise;
+      gateway?.kill(signal);
+      await stopsTaking(url);
+      await delay(220);
+      expect(await exitAfter(signal)).to.equal(exitCode);
+      expect(await reply).to.include({ status: 0 });
+    });
+  }
+
+  it('takes the copy of a Ctrl-C which npm passes on for the same signal', async () => {
+    const url = await start();
+    const reply = create(url);
+    await asked.promise;
+    gateway?.kill('SIGINT');
+    await delay(20);
+    gateway?.kill('SIGINT');
+    await stopsTaking(url);
+    letGo.resolve();
+    expect(await reply).to.include({ status: 200 });
+    expect(await exited()).to.equal(0);
+  });
+
+  for (const { what, preload } of [
+    { what: 'a throw which nobody caught', preload: CRASH_ON_USR2 },
+    { what: 'a rejection which nobody caught', preload: REJECT_ON_USR2 },
+  ]) {
+    it(`ends with 1 after ${what}, with one fatal line that does not hold its message`, async () => {
+      const url = await start(preload);
+      const stderr = text(runningGateway().stderr);
+      const reply = create(url);
+      await asked.promise;
+      expect(await exitAfter('SIGUSR2')).to.equal(1);
+      expect(await reply).not.to.include({ status: 200 });
+      expect(JSON.parse(await stderr))
+        .to.have.property('msg')
+        .that.matches(/^crash: RangeError at /);
+      expect(await stderr).not.to.contain('canary');
+    });
+  }
+
+  /** Starts it, and returns the URL which its banner names. */
+  async function start(preload = 'data:text/javascript,'): Promise<string> {
+    gateway = spawnMain({ UPSTREAM_BASE_URL: backend.baseUrl }, preload);
+    let banner = '';
+    for await (const piece of gateway.stdout) {
+      banner += String(piece);
+      const url = /http:\/\/127\.0\.0\.1:\d+/.exec(banner)?.[0];
+      if (url !== undefined) return url;
+    }
+    throw new Error('it ended without a banner');
+  }
+
+  async function runToEnd(env: Readonly<Record<string, string>>): Promise<{ stderr: string; exitCode: unknown }> {
+    gateway = spawnMain({ UPSTREAM_BASE_URL: backend.baseUrl, ...env });
+    const [stderr, [exitCode]] = await Promise.all([text(gateway.stderr), once(gateway, 'exit')]);
+    return { stderr, exitCode };
+  }
+
+  function exitAfter(signal: NodeJS.Signals): Promise<unknown> {
+    gateway?.kill(signal);
+    return exited();
+  }
+
+  async function exited(): Promise<unknown> {
+    const process = runningGateway();
+    if (process.exitCode === null && process.signalCode === null) await once(process, 'exit');
+    return process.exitCode ?? process.signalCode;
+  }
+
+  function runningGateway(): Process {
+    if (gateway === undefined) throw new Error('nothing was started');
+    return gateway;
+  }
+});
+
+function spawnMain(env: Readonly<Record<string, string>>, preload = 'data:text/javascript,'): Process {
+  return spawn(process.execPath, ['--import', preload, MAIN], {
+    env: { PORT: '0', DATABASE_URL: ':memory:', LOG_LEVEL: 'silent', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+/** What became of a create: status 0 when the connection broke. */
+async function create(url: string): Promise<{ status: number; text?: unknown }> {
+  try {
+    const reply = await fetch(`${url}/api/v1/responses`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer test-key', 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'm', input: 'Hello' }),
+    });
+    const body = (await reply.json()) as { output_text?: unknown };
+    return { status: reply.status, text: body.output_text };
+  } catch {
+    return { status: 0 };
+  }
+}
+
+/** Resolves as soon as the gateway says that it takes nothing new, which shows that the signal has arrived. */
+async function stopsTaking(url: string): Promise<void> {
+  while ((await fetch(`${url}/readyz`)).ok) await delay(5);
+}
