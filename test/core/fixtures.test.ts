@@ -1,0 +1,43 @@
+import { expect } from 'chai';
+import { chunkFromCompletion } from '../../src/core/completion.ts';
+import { loadFixtures } from '../support/fixtures.ts';
+import { translate } from '../support/machine.ts';
+import { mergeChunks } from '../support/merge-chunks.ts';
+import { readAnswer } from '../support/read-answer.ts';
+import { expectWellFormed } from '../support/well-formed.ts';
+
+const UPDATE = process.env['UPDATE_FIXTURES'] === '1';
+
+describe('fixtures', () => {
+  const fixtures = loadFixtures();
+
+  for (const fixture of fixtures) {
+    const { name, request, settings, sse } = fixture;
+    const answer = readAnswer(sse);
+    const completion = mergeChunks(answer);
+
+    describe(`${name}:`, () => {
+      it('gives the expected events and a well-formed stream', () => {
+        const events = translate(answer, request, settings);
+        const response = expectWellFormed(events);
+        if (UPDATE) fixture.update(events);
+        expect(events).to.deep.equal(fixture.expectedEvents());
+        expect(response).to.deep.equal(fixture.expectedResponse());
+      });
+      it('is read alike wherever its bytes are cut', () => {
+        const whole = JSON.stringify(answer);
+        for (let cut = 1; cut < sse.length; cut += 1) {
+          expect(JSON.stringify(readAnswer(sse, [cut])), `cut at byte ${cut}`).to.equal(whole);
+        }
+        expect(JSON.stringify(readAnswer(sse, sse.keys())), 'byte by byte').to.equal(whole);
+      });
+      if (completion !== undefined) {
+        it('gives the same response as one completion does', () => {
+          const chunks = [chunkFromCompletion(completion)];
+          const response = expectWellFormed(translate({ chunks, done: true }, request, settings));
+          expect(response).to.deep.equal(fixture.expectedResponse());
+        });
+      }
+    });
+  }
+});
