@@ -1,5 +1,5 @@
+import type { CallWriter } from './call-writer.ts';
 import type { CallPiece } from './chunk.ts';
-import type { CallId, ItemId } from './ids.ts';
 
 /** A tool call of the backend, put together from its pieces. */
 export interface BackendCall {
@@ -9,8 +9,8 @@ export interface BackendCall {
   arguments: string;
   /** The read of the backend's chunks that brought its last piece. */
   lastChunk: number;
-  /** Where it stands in the output, as soon as its name is known. `withheld`: the caller is not to see it. */
-  place: { readonly outputIndex: number; readonly itemId: ItemId; readonly callId: CallId } | 'withheld' | undefined;
+  /** Tells the client of it, from when its name is known. `withheld`: the client is not to see it. */
+  writer: CallWriter | 'withheld' | undefined;
   /** Its item is done. */
   closed: boolean;
 }

@@ -12,6 +12,7 @@ export interface ChatBatch {
 export type ChatPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image_url'; readonly image_url: { readonly url: string; readonly detail?: string } }
+  | { readonly type: 'input_audio'; readonly input_audio: { readonly data: string; readonly format: string } }
   | { readonly type: 'file'; readonly file: { readonly filename?: string; readonly file_data: string } };
 
 export interface ChatToolCall {

@@ -3,7 +3,7 @@
  * what its absence means is stated here once.
  */
 
-import type { LogProb, UrlCitation } from '../types/contract.ts';
+import type { LogProb, TopLogProb, UrlCitation } from '../types/contract.ts';
 import type { ChatChunk } from './chat.ts';
 import { ApiError } from './errors.ts';
 
@@ -11,11 +11,17 @@ export function isObject(value: unknown): value is ChatChunk {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The list that a field holds; an empty one where it holds anything else. */
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
 /** Choice 0, by its index where it has one. With `n > 1` the others are not ours. */
 export function choiceOf(chunk: ChatChunk): ChatChunk | undefined {
-  const choices = chunk['choices'];
-  if (!Array.isArray(choices)) return undefined;
-  return choices.find((choice, position) => isObject(choice) && (choice['index'] ?? position) === 0);
+  for (const [position, choice] of listOf(chunk['choices']).entries()) {
+    if (isObject(choice) && (choice['index'] ?? position) === 0) return choice;
+  }
+  return undefined;
 }
 
 /** The delta; some backends send a `message` in its place. */
@@ -124,29 +130,24 @@ function jsonOf(given: ChatChunk): string {
 }
 
 export function logprobsOf(choice: ChatChunk): LogProb[] {
-  const logprobs = choice['logprobs'];
-  const content = isObject(logprobs) ? logprobs['content'] : undefined;
-  if (!Array.isArray(content)) return [];
-  return content.filter(isObject).map((entry) => ({
-    ...toTopLogprob(entry),
-    top_logprobs: Array.isArray(entry['top_logprobs']) ? entry['top_logprobs'].filter(isObject).map(toTopLogprob) : [],
-  }));
+  const content = isObject(choice['logprobs']) ? listOf(choice['logprobs']['content']) : [];
+  return content.filter(isObject).map((entry) => {
+    const topLogprobs = listOf(entry['top_logprobs']).filter(isObject).map(toTopLogprob);
+    return Object.assign(toTopLogprob(entry), { top_logprobs: topLogprobs });
+  });
 }
 
-function toTopLogprob(entry: ChatChunk): Omit<LogProb, 'top_logprobs'> {
-  const bytes = entry['bytes'];
+function toTopLogprob(entry: ChatChunk): TopLogProb {
   return {
     token: text(entry['token']),
     logprob: typeof entry['logprob'] === 'number' ? entry['logprob'] : 0,
-    bytes: Array.isArray(bytes) ? bytes.filter((byte) => Number.isInteger(byte)) : [],
+    bytes: listOf(entry['bytes']).filter((byte): byte is number => Number.isInteger(byte)),
   };
 }
 
 /** The `url_citation` annotations of a delta, flat as the Responses format has them. Other kinds have no counterpart. */
 export function citationsOf(delta: ChatChunk): UrlCitation[] {
-  const annotations = delta['annotations'];
-  if (!Array.isArray(annotations)) return [];
-  return annotations.flatMap((annotation) => {
+  return listOf(delta['annotations']).flatMap((annotation) => {
     const fields =
       isObject(annotation) && isObject(annotation['url_citation']) ? annotation['url_citation'] : annotation;
     if (!isObject(fields) || text(fields['url']) === '') return [];

@@ -42,6 +42,7 @@ function mediaSizesOf(message: ChatMessage): number[] {
   if (message.role !== 'user' || typeof message.content === 'string') return [];
   return message.content.flatMap((part) => {
     if (part.type === 'image_url') return [part.image_url.url.length];
+    if (part.type === 'input_audio') return [part.input_audio.data.length];
     return part.type === 'file' ? [part.file.file_data.length] : [];
   });
 }

@@ -56,6 +56,9 @@ export function foldEvent(response: ResponseResource, event: ResponseEvent): Res
     case 'response.function_call_arguments.delta':
       itemOf(response, event.output_index, 'function_call').arguments += event.delta;
       return response;
+    case 'response.custom_tool_call_input.delta':
+      itemOf(response, event.output_index, 'custom_tool_call').input += event.delta;
+      return response;
     // These repeat what the deltas have said; an error is told by the `response.failed` after it.
     case 'response.content_part.done':
     case 'response.output_text.done':
@@ -64,6 +67,7 @@ export function foldEvent(response: ResponseResource, event: ResponseEvent): Res
     case 'response.reasoning_summary_part.done':
     case 'response.reasoning_summary_text.done':
     case 'response.function_call_arguments.done':
+    case 'response.custom_tool_call_input.done':
     case 'error':
       return response;
     default:

@@ -43,14 +43,17 @@ export function toResponseIdOf(requestId: RequestId): ResponseId {
   return toResponseId(requestId.slice('req_'.length) as UniquePart);
 }
 
+/** Message, function call, custom tool call, reasoning; tool search, local shell, shell and apply patch call. */
+export type ItemIdPrefix = 'msg' | 'fc' | 'ctc' | 'rs' | 'tsc' | 'lsh' | 'sh' | 'apc';
+
 /** The id of the item at `outputIndex`. Unique because the unique part is, so no further randomness is spent on items. */
-export function toItemId(prefix: 'msg' | 'fc' | 'rs', unique: UniquePart, outputIndex: number): ItemId {
+export function toItemId(prefix: ItemIdPrefix, unique: UniquePart, outputIndex: number): ItemId {
   return `${prefix}_${unique}${outputIndex.toString(16).padStart(4, '0')}` as ItemId;
 }
 
 /** A call id for a backend that sent none, or one that is taken. */
-export function mintCallId(unique: UniquePart, outputIndex: number): CallId {
-  return `call_${unique}${outputIndex.toString(16).padStart(4, '0')}` as CallId;
+export function mintCallId(unique: UniquePart, number: number): CallId {
+  return `call_${unique}${number.toString(16).padStart(4, '0')}` as CallId;
 }
 
 /** The backend's own id of a call; any text but the empty one will do. */

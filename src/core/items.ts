@@ -1,6 +1,9 @@
 import type { InputItem, InputPart } from '../types/contract.ts';
 import type { ChatPart } from './chat.ts';
+import { INPUT_PARAMETER } from './custom-input.ts';
 import { ApiError } from './errors.ts';
+import type { ToolRef } from './tool-names.ts';
+import { clientToolsOf } from './tools.ts';
 import { unreachable } from './unreachable.ts';
 
 /** What one input item says, before `turns.ts` puts all of them into the order which strict backends want. */
@@ -13,11 +16,17 @@ export type Piece =
   | { readonly kind: 'output'; readonly callId: string; readonly text: string; readonly media: readonly ChatPart[] };
 
 type ItemOf<Type extends InputItem['type']> = Extract<InputItem, { type: Type }>;
-type ToPiece<Type extends InputItem['type']> = (item: ItemOf<Type>, path: string) => Piece;
+type ToPiece<Type extends InputItem['type']> = (item: ItemOf<Type>, place: ItemPlace) => Piece | undefined;
 
-/** One entry per item type; a new type fails to compile here until it has one. `path` is the item's place, for errors. */
+export interface ItemPlace {
+  /** Where the item stands in the request, for errors: `input[2]`. */
+  readonly path: string;
+  readonly nameTowardsBackend: (tool: ToolRef) => string;
+}
+
+/** One entry per item type; a new type fails to compile here until it has one. */
 const ITEMS: { readonly [Type in InputItem['type']]: ToPiece<Type> } = {
-  message(item, path) {
+  message(item, { path }) {
     switch (item.role) {
       case 'user':
         return { kind: 'user', content: toUserContent(item.content, `${path}.content`) };
@@ -30,18 +39,70 @@ const ITEMS: { readonly [Type in InputItem['type']]: ToPiece<Type> } = {
         return unreachable(item.role);
     }
   },
-  function_call(item) {
+  function_call(item, { nameTowardsBackend }) {
+    const name = nameTowardsBackend({ kind: 'function', ...nameOf(item) });
     // Clients replay a call without arguments as they got it; backends parse the field as JSON.
-    return { kind: 'call', callId: item.call_id, name: item.name, arguments: item.arguments || '{}' };
+    return { kind: 'call', callId: item.call_id, name, arguments: item.arguments || '{}' };
   },
-  function_call_output(item, path) {
-    return { kind: 'output', callId: item.call_id, text: textOf(item.output, '\n'), media: mediaOf(item.output, path) };
+  function_call_output: toOutput,
+  custom_tool_call(item, { nameTowardsBackend }) {
+    const name = nameTowardsBackend({ kind: 'custom', ...nameOf(item) });
+    return { kind: 'call', callId: item.call_id, name, arguments: JSON.stringify({ [INPUT_PARAMETER]: item.input }) };
   },
+  custom_tool_call_output: toOutput,
+  tool_search_call(item, { nameTowardsBackend }) {
+    const name = nameTowardsBackend({ kind: 'tool_search' });
+    return { kind: 'call', callId: item.call_id, name, arguments: JSON.stringify(item.arguments) };
+  },
+  tool_search_output(item, { nameTowardsBackend }) {
+    const names = clientToolsOf(item.tools).map(nameTowardsBackend);
+    const text = names.length === 0 ? 'No tool was found.' : `Found, and ready to be called: ${names.join(', ')}`;
+    return { kind: 'output', callId: item.call_id, text, media: [] };
+  },
+  local_shell_call(item, { nameTowardsBackend }) {
+    const { type: _exec, env = {}, ...action } = item.action;
+    const given = Object.keys(env).length > 0 ? { ...action, env } : action;
+    const name = nameTowardsBackend({ kind: 'local_shell' });
+    return { kind: 'call', callId: item.call_id, name, arguments: JSON.stringify(given) };
+  },
+  local_shell_call_output(item, { path }) {
+    const callId = item.call_id ?? item.id;
+    if (callId === undefined) {
+      const param = `${path}.call_id`;
+      throw new ApiError('missing_required_parameter', { param, message: `${param} is missing.` });
+    }
+    return { kind: 'output', callId, text: item.output, media: [] };
+  },
+  shell_call(item, { nameTowardsBackend }) {
+    const name = nameTowardsBackend({ kind: 'shell' });
+    return { kind: 'call', callId: item.call_id, name, arguments: JSON.stringify(item.action) };
+  },
+  shell_call_output(item) {
+    const text = typeof item.output === 'string' ? item.output : JSON.stringify(item.output);
+    return { kind: 'output', callId: item.call_id, text, media: [] };
+  },
+  apply_patch_call(item, { nameTowardsBackend }) {
+    const name = nameTowardsBackend({ kind: 'apply_patch' });
+    return { kind: 'call', callId: item.call_id, name, arguments: JSON.stringify(item.operation) };
+  },
+  apply_patch_call_output(item) {
+    const text =
+      item.output || (item.status === 'failed' ? 'The patch could not be applied.' : 'The patch was applied.');
+    return { kind: 'output', callId: item.call_id, text, media: [] };
+  },
+  // Its tools are offered beside those of `tools`; it says nothing itself.
+  additional_tools: () => undefined,
   reasoning(item) {
     const parts = item.content !== undefined && item.content.length > 0 ? item.content : (item.summary ?? []);
     return { kind: 'reasoning', text: parts.map((part) => part.text).join('\n') };
   },
-  item_reference(_item, path) {
+  compaction_trigger(_item, { path }) {
+    throw new ApiError('unsupported_parameter', {
+      param: path,
+      message: `${path} asks for a compaction, which this gateway does not do. Compact the history at the client.`,
+    });
+  },
+  item_reference(_item, { path }) {
     throw new ApiError('unsupported_parameter', {
       param: path,
       message:
@@ -51,14 +112,25 @@ const ITEMS: { readonly [Type in InputItem['type']]: ToPiece<Type> } = {
   },
 };
 
-/** What an input item says. `path` is its place in the request. Throws ApiError for what no chat backend can be told. */
-export function toPiece(item: InputItem, path: string): Piece {
-  return convert(item.type, item, path);
+/** What an input item says; undefined when it is nothing for the messages. Throws ApiError for what no chat backend can be told. */
+export function toPiece(item: InputItem, place: ItemPlace): Piece | undefined {
+  return convert(item.type, item, place);
 }
 
 /** Generic, so that the compiler sees that the entry and the item are of one type. */
-function convert<Type extends InputItem['type']>(type: Type, item: ItemOf<Type>, path: string): Piece {
-  return ITEMS[type](item, path);
+function convert<Type extends InputItem['type']>(type: Type, item: ItemOf<Type>, place: ItemPlace): Piece | undefined {
+  return ITEMS[type](item, place);
+}
+
+function nameOf({ name, namespace }: { name: string; namespace?: string }): { name: string; namespace?: string } {
+  return namespace === undefined ? { name } : { name, namespace };
+}
+
+function toOutput(
+  item: { readonly call_id: string; readonly output: string | InputPart[] },
+  { path }: ItemPlace,
+): Extract<Piece, { kind: 'output' }> {
+  return { kind: 'output', callId: item.call_id, text: textOf(item.output, '\n'), media: mediaOf(item.output, path) };
 }
 
 function toUserContent(content: string | readonly InputPart[], path: string): string | readonly ChatPart[] {
@@ -88,6 +160,8 @@ function toChatPart(part: InputPart, path: string): ChatPart | undefined {
         type: 'file',
         file: { ...(part.filename !== undefined && { filename: part.filename }), file_data: part.file_data },
       };
+    case 'input_audio':
+      return { type: 'input_audio', input_audio: part.input_audio };
     default:
       return unreachable(part);
   }

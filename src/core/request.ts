@@ -60,12 +60,12 @@ function toPieces(request: CreateResponse, tools: ToolPlan): Piece[] {
   const input: Piece[] =
     typeof request.input === 'string'
       ? [{ kind: 'user', content: request.input }]
-      : request.input.map((item, index) => toPiece(item, `input[${index}]`));
-  return [...instructions, ...input.map((piece) => renameCall(piece, tools))];
-}
-
-function renameCall(piece: Piece, tools: ToolPlan): Piece {
-  return piece.kind === 'call' ? { ...piece, name: tools.nameTowardsBackend(piece.name) } : piece;
+      : request.input
+          .map((item, index) =>
+            toPiece(item, { path: `input[${index}]`, nameTowardsBackend: tools.nameTowardsBackend }),
+          )
+          .filter((piece) => piece !== undefined);
+  return [...instructions, ...input];
 }
 
 /** Backends refuse `tools: []`, and `tool_choice` or `parallel_tool_calls` without tools: all three go together. */

@@ -1,7 +1,15 @@
-import type { CreateResponse, RequestedFormat, ResponseResource, TextFormat } from '../types/contract.ts';
+import type {
+  ClientToolChoice,
+  CreateResponse,
+  FunctionToolChoice,
+  RequestedFormat,
+  ResponseResource,
+  TextFormat,
+} from '../types/contract.ts';
 import { toResponseId, type UniquePart } from './ids.ts';
 import { DEFAULT_SCHEMA_NAME } from './request.ts';
-import type { ToolPlan } from './tools.ts';
+import type { ToolRef } from './tool-names.ts';
+import { isAllowedTools, toChosenTool, type ToolPlan } from './tools.ts';
 
 /**
  * The response as it stands before the first chunk: all 31 fields of Open Responses and `output_text`, the request echoed
@@ -49,16 +57,22 @@ export function initialResponse(
   };
 }
 
+/** As given; hosted tools among the allowed ones were not offered, and are not shown. */
 function toToolChoiceEcho(choice: CreateResponse['tool_choice']): ResponseResource['tool_choice'] {
   if (choice === undefined) return 'auto';
   if (typeof choice === 'string') return choice;
-  if ('tools' in choice) {
-    const tools = choice.tools.flatMap(({ type, name }) =>
-      type === 'function' && name !== undefined ? [{ type: 'function' as const, name }] : [],
-    );
-    return { type: 'allowed_tools', mode: choice.mode ?? 'auto', tools };
+  if (isAllowedTools(choice)) {
+    const tools = choice.tools.map(toChosenTool).filter((tool) => tool !== undefined);
+    return { type: 'allowed_tools', mode: choice.mode ?? 'auto', tools: tools.map(toChoiceEcho) };
   }
-  return 'name' in choice ? { type: 'function', name: choice.name } : 'auto';
+  const tool = toChosenTool(choice);
+  return tool === undefined ? 'auto' : toChoiceEcho(tool);
+}
+
+function toChoiceEcho(tool: ToolRef): FunctionToolChoice | ClientToolChoice {
+  if (!('name' in tool)) return { type: tool.kind };
+  const { kind, ...name } = tool;
+  return kind === 'function' ? { type: kind, ...name } : { type: kind, ...name };
 }
 
 function toTextEcho(text: CreateResponse['text']): ResponseResource['text'] {

@@ -1,6 +1,20 @@
-import type { CreateResponse, FunctionTool, ToolEcho } from '../types/contract.ts';
+import type {
+  AllowedTools,
+  CreateResponse,
+  CustomTool,
+  FunctionTool,
+  LocalShellTool,
+  NamespaceTool,
+  ApplyPatchTool,
+  ShellTool,
+  ToolEcho,
+  ToolParam,
+  ToolSearchTool,
+} from '../types/contract.ts';
 import type { ChatTool, ChatToolChoice } from './chat.ts';
+import { INPUT_PARAMETER } from './custom-input.ts';
 import { ApiError } from './errors.ts';
+import { createToolNames, toolKey, type ToolRef } from './tool-names.ts';
 
 /** The tools of one request on their way out, and the way back for the calls which the model makes of them. */
 export interface ToolPlan {
@@ -11,33 +25,147 @@ export interface ToolPlan {
   readonly echo: readonly ToolEcho[];
   /** Types of tools that a server would have to execute and which were therefore left out. */
   readonly dropped: readonly string[];
-  /** The name under which a backend knows a function: `[a-zA-Z0-9_-]{1,64}`, unique, the name itself where it can be. */
-  nameTowardsBackend(name: string): string;
-  /** The function that a backend's call is for; undefined when `allowed_tools` forbids the call. */
-  functionOfCall(backendName: string): { readonly name: string } | undefined;
+  /** The name under which a backend knows a tool: `[a-zA-Z0-9_-]{1,64}`, unique, the tool's own name where it can be. */
+  readonly nameTowardsBackend: (tool: ToolRef) => string;
+  /** The tool that a backend's call is for; undefined when `allowed_tools` forbids the call. */
+  readonly toolOfCall: (backendName: string) => ToolRef | undefined;
 }
 
+type ClientTool =
+  | FunctionTool
+  | CustomTool
+  | NamespaceTool
+  | ToolSearchTool
+  | LocalShellTool
+  | ShellTool
+  | ApplyPatchTool;
+
+/** One function as the backend is offered it, but for its name. */
+interface Offer {
+  readonly tool: ToolRef;
+  readonly description?: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly strict?: boolean;
+}
+
+/** Returned in place of offers for a tool that the client does not execute. */
+const HOSTED = 'hosted';
+
+type ToOffers<Type extends ClientTool['type']> = (
+  tool: Extract<ClientTool, { type: Type }>,
+  namespace: string | undefined,
+) => readonly Offer[] | typeof HOSTED;
+
+/** One entry per type of tool that the client executes: how it is offered. A type without an entry is a hosted one. */
+const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
+  function: ({ name, description, parameters, strict }, namespace) => [
+    {
+      tool: toRef('function', name, namespace),
+      ...(description !== undefined && { description }),
+      // Some backends refuse a function without parameters; an empty object says the same.
+      parameters: parameters ?? objectSchema({}, []),
+      ...(strict !== undefined && { strict }),
+    },
+  ],
+  custom: (custom, namespace) => [
+    {
+      tool: toRef('custom', custom.name, namespace),
+      description: describeCustomTool(custom),
+      parameters: objectSchema({ [INPUT_PARAMETER]: string('The whole input of the tool, as plain text.') }, [
+        INPUT_PARAMETER,
+      ]),
+    },
+  ],
+  namespace: ({ name, tools }) =>
+    tools.flatMap((tool) => {
+      const offers = tool.type === 'namespace' ? HOSTED : toOffers(tool, name);
+      return offers === HOSTED ? [] : offers;
+    }),
+  tool_search: ({ execution, description, parameters }) =>
+    execution === 'client'
+      ? [
+          {
+            tool: { kind: 'tool_search' },
+            description: description ?? 'Searches for more tools, which can be called once they have been found.',
+            parameters: parameters ?? objectSchema({ query: string('What the tool should do.') }, ['query']),
+          },
+        ]
+      : HOSTED,
+  local_shell: () => [
+    {
+      tool: { kind: 'local_shell' },
+      description: "Runs a command on the user's machine and returns its output.",
+      parameters: objectSchema(
+        {
+          command: strings('The program and its arguments.'),
+          working_directory: string('The folder to run it in.'),
+          timeout_ms: number('The time limit in milliseconds.'),
+        },
+        ['command'],
+      ),
+    },
+  ],
+  shell: ({ environment }) =>
+    environment?.type === undefined || environment.type === 'local'
+      ? [
+          {
+            tool: { kind: 'shell' },
+            description: "Runs shell commands on the user's machine and returns their output.",
+            parameters: objectSchema(
+              {
+                commands: strings('The commands, each a line for the shell.'),
+                timeout_ms: number('The time limit in milliseconds.'),
+                max_output_length: number('The most characters of output to return.'),
+              },
+              ['commands'],
+            ),
+          },
+        ]
+      : HOSTED,
+  apply_patch: () => [
+    {
+      tool: { kind: 'apply_patch' },
+      description: "Creates, changes or deletes one file on the user's machine.",
+      parameters: objectSchema(
+        {
+          type: { type: 'string', enum: ['create_file', 'update_file', 'delete_file'] },
+          path: string('The path of the file.'),
+          diff: string(
+            'For create_file and update_file: the change in the V4A diff format. Sections begin with "@@", ' +
+              'and lines with " " (kept), "-" (removed) or "+" (added). In a new file every line begins with "+".',
+          ),
+        },
+        ['type', 'path'],
+      ),
+    },
+  ],
+};
+
 /**
- * Decides what the backend is offered (contract, section 2). Throws ApiError `unsupported_tool` for a hosted tool that is
- * forced, or given at all under `reject`, and `invalid_request` for a `tool_choice` that names no tool of the request.
+ * Decides what the backend is offered (contract, section 2). Tools come from `tools`, from `additional_tools` items and
+ * from what a client-side tool search has found. Throws ApiError `unsupported_tool` for a hosted tool that is forced, or
+ * given at all under `reject`, and `invalid_request` for a `tool_choice` that names no tool of the request.
  */
 export function planTools(
-  request: Pick<CreateResponse, 'tools' | 'tool_choice'>,
+  request: Pick<CreateResponse, 'tools' | 'tool_choice' | 'input'>,
   hostedTools: 'drop' | 'reject',
 ): ToolPlan {
-  const functions: FunctionTool[] = [];
-  const dropped: string[] = [];
-  for (const [index, tool] of (request.tools ?? []).entries()) {
-    if (isFunctionTool(tool)) functions.push(tool);
-    else if (hostedTools === 'drop') dropped.push(tool.type);
-    else throw hostedToolError(tool.type, `tools[${index}].type`);
+  const offers = new Map<string, Offer>();
+  const dropped = new Set<string>();
+  for (const { tool, path } of givenTools(request)) {
+    const found = toOffers(tool, undefined);
+    if (found !== HOSTED) for (const offer of found) offers.set(toolKey(offer.tool), offer);
+    else if (hostedTools === 'drop') dropped.add(tool.type);
+    else throw hostedToolError(tool.type, `${path}.type`);
   }
-  const names = createNames(functions.map((tool) => tool.name));
-  const allowed = allowedNames(request.tool_choice, functions);
-  const offered = functions
-    .filter((tool) => allowed === undefined || allowed.has(tool.name))
-    .map((tool) => toChatTool(tool, names.towardsBackend(tool.name)));
-  const choice = toChatToolChoice(request.tool_choice, functions, names.towardsBackend);
+  const tools = [...offers.values()].map((offer) => offer.tool);
+  const names = createToolNames(tools);
+  const isOffered = (tool: ToolRef) => offers.has(toolKey(tool));
+  const allowed = allowedTools(request.tool_choice, isOffered);
+  const offered = [...offers.values()]
+    .filter(({ tool }) => allowed === undefined || allowed.has(toolKey(tool)))
+    .map((offer) => toChatTool(offer, names.towardsBackend(offer.tool)));
+  const choice = toChatToolChoice(request.tool_choice, isOffered, names.towardsBackend);
   if (offered.length === 0 && choice !== undefined && choice !== 'auto' && choice !== 'none') {
     throw new ApiError('invalid_request', {
       param: 'tool_choice',
@@ -47,72 +175,140 @@ export function planTools(
   return {
     offered,
     ...(offered.length > 0 && choice !== undefined && { choice }),
-    echo: functions.map(toEcho),
-    dropped: [...new Set(dropped)],
+    echo: (request.tools ?? []).filter(isClientTool).map(toEcho),
+    dropped: [...dropped],
     nameTowardsBackend: names.towardsBackend,
-    functionOfCall(backendName) {
-      const name = names.original(backendName);
-      return allowed === undefined || allowed.has(name) ? { name } : undefined;
+    toolOfCall(backendName) {
+      const tool: ToolRef = names.original(backendName) ?? { kind: 'function', name: backendName };
+      return allowed === undefined || allowed.has(toolKey(tool)) ? tool : undefined;
     },
   };
 }
 
-function isFunctionTool(tool: { readonly type: string }): tool is FunctionTool {
-  return tool.type === 'function';
+/** The tools of a list of them, inside namespaces too, which the client executes. */
+export function clientToolsOf(tools: readonly ToolParam[]): ToolRef[] {
+  return tools.flatMap((tool) => {
+    const offers = toOffers(tool, undefined);
+    return offers === HOSTED ? [] : offers.map((offer) => offer.tool);
+  });
+}
+
+/** All tools of the request with their places, for errors. */
+function givenTools({ tools = [], input }: Pick<CreateResponse, 'tools' | 'input'>) {
+  const given = tools.map((tool, index) => ({ tool, path: `tools[${index}]` }));
+  if (typeof input === 'string') return given;
+  for (const [itemIndex, item] of input.entries()) {
+    if (item.type !== 'additional_tools' && item.type !== 'tool_search_output') continue;
+    for (const [index, tool] of item.tools.entries()) given.push({ tool, path: `input[${itemIndex}].tools[${index}]` });
+  }
+  return given;
+}
+
+function toOffers(tool: ToolParam, namespace: string | undefined): readonly Offer[] | typeof HOSTED {
+  return isClientTool(tool) ? offersOf(tool.type, tool, namespace) : HOSTED;
+}
+
+/** Generic, so that the compiler sees that the entry and the tool are of one type. */
+function offersOf<Type extends ClientTool['type']>(
+  type: Type,
+  tool: Extract<ClientTool, { type: Type }>,
+  namespace: string | undefined,
+): readonly Offer[] | typeof HOSTED {
+  return TOOLS[type](tool, namespace);
+}
+
+function isClientTool(tool: ToolParam): tool is ClientTool {
+  return Object.hasOwn(TOOLS, tool.type);
+}
+
+function toRef(kind: 'function' | 'custom', name: string, namespace: string | undefined): ToolRef {
+  return namespace === undefined ? { kind, name } : { kind, name, namespace };
+}
+
+/** The chat format has no free-form tools: the grammar goes where the model reads it. */
+function describeCustomTool({ description, format }: CustomTool): string {
+  const parts = description === undefined ? [] : [description];
+  if (format?.type === 'grammar' && format.definition !== undefined) {
+    parts.push(`The input must match this ${format.syntax ?? ''} grammar:\n${format.definition}`);
+  }
+  return parts.join('\n\n');
 }
 
 function hostedToolError(type: string, param: string): ApiError {
   return new ApiError('unsupported_tool', {
     param,
-    message: `Tools of type "${type}" would have to be executed by the server, which this gateway does not do. Only function tools are offered to the model.`,
+    message:
+      `Tools of type "${type}" would have to be executed by the server, which this gateway does not do. ` +
+      'It offers the model tools that the client executes.',
   });
 }
 
-function allowedNames(
+function allowedTools(
   choice: CreateResponse['tool_choice'],
-  functions: readonly FunctionTool[],
+  isOffered: (tool: ToolRef) => boolean,
 ): ReadonlySet<string> | undefined {
-  if (typeof choice !== 'object' || !('tools' in choice)) return undefined;
-  const known = new Set(functions.map((tool) => tool.name));
+  if (!isAllowedTools(choice)) return undefined;
   const allowed = new Set<string>();
-  for (const [index, tool] of choice.tools.entries()) {
-    if (tool.type !== 'function') continue;
-    if (tool.name === undefined || !known.has(tool.name)) throw unknownToolError(`tool_choice.tools[${index}].name`);
-    allowed.add(tool.name);
+  for (const [index, entry] of choice.tools.entries()) {
+    const tool = toChosenTool(entry);
+    if (tool === undefined) continue;
+    if (!isOffered(tool)) throw unknownToolError(`tool_choice.tools[${index}].${'name' in tool ? 'name' : 'type'}`);
+    allowed.add(toolKey(tool));
   }
   return allowed;
 }
 
+export function isAllowedTools(choice: CreateResponse['tool_choice']): choice is AllowedTools {
+  return typeof choice === 'object' && choice.type === 'allowed_tools';
+}
+
+/** The tool that an entry of `tool_choice` means; undefined for hosted ones. */
+export function toChosenTool(entry: { type: string; name?: string; namespace?: string }): ToolRef | undefined {
+  switch (entry.type) {
+    case 'function':
+    case 'custom':
+      return entry.name === undefined ? undefined : toRef(entry.type, entry.name, entry.namespace);
+    case 'tool_search':
+    case 'local_shell':
+    case 'shell':
+    case 'apply_patch':
+      return { kind: entry.type };
+    default:
+      return undefined;
+  }
+}
+
 function unknownToolError(param: string): ApiError {
-  return new ApiError('invalid_request', { param, message: `${param} names no function of tools.` });
+  return new ApiError('invalid_request', { param, message: `${param} names no tool of this request.` });
 }
 
 function toChatToolChoice(
   choice: CreateResponse['tool_choice'],
-  functions: readonly FunctionTool[],
-  towardsBackend: (name: string) => string,
+  isOffered: (tool: ToolRef) => boolean,
+  towardsBackend: (tool: ToolRef) => string,
 ): ChatToolChoice | undefined {
   if (choice === undefined || typeof choice === 'string') return choice;
-  if ('tools' in choice) return choice.mode ?? 'auto';
-  if (!('name' in choice) || choice.type !== 'function') throw hostedToolError(choice.type, 'tool_choice.type');
-  if (!functions.some((tool) => tool.name === choice.name)) throw unknownToolError('tool_choice.name');
-  return { type: 'function', function: { name: towardsBackend(choice.name) } };
+  if (isAllowedTools(choice)) return choice.mode ?? 'auto';
+  const tool = toChosenTool(choice);
+  if (tool === undefined) throw hostedToolError(choice.type, 'tool_choice.type');
+  if (!isOffered(tool)) throw unknownToolError('name' in tool ? 'tool_choice.name' : 'tool_choice.type');
+  return { type: 'function', function: { name: towardsBackend(tool) } };
 }
 
-function toChatTool(tool: FunctionTool, name: string): ChatTool {
+function toChatTool({ description, parameters, strict }: Offer, name: string): ChatTool {
   return {
     type: 'function',
     function: {
       name,
-      ...(tool.description !== undefined && { description: tool.description }),
-      // Some backends refuse a function without parameters; an empty object says the same.
-      parameters: tool.parameters ?? { type: 'object', properties: {} },
-      ...(tool.strict !== undefined && { strict: tool.strict }),
+      ...(description !== undefined && description !== '' && { description }),
+      parameters,
+      ...(strict !== undefined && { strict }),
     },
   };
 }
 
-function toEcho(tool: FunctionTool): ToolEcho {
+function toEcho(tool: ClientTool): ToolEcho {
+  if (tool.type !== 'function') return tool;
   return {
     type: 'function',
     name: tool.name,
@@ -122,30 +318,18 @@ function toEcho(tool: FunctionTool): ToolEcho {
   };
 }
 
-const BACKEND_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+function objectSchema(properties: Readonly<Record<string, unknown>>, required: readonly string[]) {
+  return { type: 'object', properties, required, additionalProperties: false };
+}
 
-/** Two-way names. Names a backend takes stand for themselves and are given out first, so no made-up one can be in their way. */
-function createNames(offered: readonly string[]) {
-  const backendNames = new Map<string, string>();
-  const originals = new Map<string, string>();
+function string(description: string) {
+  return { type: 'string', description };
+}
 
-  function claim(name: string, backendName: string): string {
-    backendNames.set(name, backendName);
-    originals.set(backendName, name);
-    return backendName;
-  }
+function strings(description: string) {
+  return { type: 'array', items: { type: 'string' }, description };
+}
 
-  function towardsBackend(name: string): string {
-    const known = backendNames.get(name);
-    if (known !== undefined) return known;
-    if (BACKEND_NAME.test(name) && !originals.has(name)) return claim(name, name);
-    const base = name.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
-    let candidate = base.slice(0, 64);
-    for (let n = 2; originals.has(candidate); n += 1) candidate = `${base.slice(0, 63 - String(n).length)}_${n}`;
-    return claim(name, candidate);
-  }
-
-  for (const name of offered) if (BACKEND_NAME.test(name)) towardsBackend(name);
-  for (const name of offered) towardsBackend(name);
-  return { towardsBackend, original: (backendName: string) => originals.get(backendName) ?? backendName };
+function number(description: string) {
+  return { type: 'number', description };
 }

@@ -1,6 +1,5 @@
 import type {
   ContentPart,
-  FunctionCallItem,
   LogProb,
   MessagePart,
   OutputItem,
@@ -10,6 +9,7 @@ import type {
   UrlCitation,
   Usage,
 } from '../types/contract.ts';
+import { openCallWriter, type CallOutput, type Unnumbered } from './call-writer.ts';
 import { findCall, isCompleteObject, isRepetition, type BackendCall } from './calls.ts';
 import type { ChatChunk } from './chat.ts';
 import {
@@ -39,7 +39,7 @@ export interface TranslatorOptions {
   /** The response before the first chunk, from `initialResponse`. It becomes the snapshot and is changed. */
   readonly response: ResponseResource;
   readonly unique: UniquePart;
-  readonly tools: Pick<ToolPlan, 'functionOfCall'>;
+  readonly tools: Pick<ToolPlan, 'toolOfCall'>;
   /** Call ids of the request's own input, which no call of the reply may have. */
   readonly usedCallIds: ReadonlySet<string>;
   readonly reasoningOutput: 'summary' | 'content' | 'hidden';
@@ -102,12 +102,6 @@ const PLACE_WEIGHT = 4096;
 /** One log probability or one citation. */
 const DETAIL_WEIGHT = 16;
 
-type Unnumbered = ResponseEvent extends infer Event
-  ? Event extends unknown
-    ? Omit<Event, 'sequence_number'>
-    : never
-  : never;
-
 /** The one state machine. A stream and a JSON reply differ only in what is done with its events. */
 export function createTranslator(options: TranslatorOptions): Translator {
   const { unique, tools, usedCallIds, reasoningOutput, nowS } = options;
@@ -123,6 +117,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   let open: Open = IDLE;
   const calls: BackendCall[] = [];
   const callIds = new Set<string>(usedCallIds);
+  let passedOnCalls = 0;
 
   let sawChoice = false;
   let finishReason: string | undefined;
@@ -132,6 +127,15 @@ export function createTranslator(options: TranslatorOptions): Translator {
   let sources: readonly Source[] = [];
   let failure: ApiError | null = null;
   let ended = false;
+
+  const callOutput: CallOutput = {
+    unique,
+    nextOutputIndex: () => snapshot.output.length,
+    itemAt: (outputIndex) => snapshot.output[outputIndex],
+    emit,
+    addItem,
+    closeItem,
+  };
 
   return {
     start() {
@@ -403,10 +407,10 @@ export function createTranslator(options: TranslatorOptions): Translator {
     grow(delta.length);
     outputLength += delta.length;
     call.arguments += delta;
-    if (call.place === undefined) {
+    if (call.writer === undefined) {
       if (call.name !== '') announce(call);
-    } else if (delta !== '') {
-      emitArguments(call, delta);
+    } else if (delta !== '' && call.writer !== 'withheld') {
+      call.writer.write(delta);
     }
   }
 
@@ -422,46 +426,30 @@ export function createTranslator(options: TranslatorOptions): Translator {
       name: piece.name,
       arguments: '',
       lastChunk: chunkNumber,
-      place: undefined,
+      writer: undefined,
       closed: false,
     };
     calls.push(call);
     return call;
   }
 
-  /** Adds the item as soon as the name is known, with what has come of the arguments. */
+  /** Begins its item as soon as the name is known, with what has come of the arguments. */
   function announce(call: BackendCall): void {
-    const called = tools.functionOfCall(call.name);
-    const announced = snapshot.output.filter((item) => item.type === 'function_call').length;
-    if (called === undefined || announced >= (options.maxToolCalls ?? Infinity)) {
-      call.place = 'withheld';
+    const tool = tools.toolOfCall(call.name);
+    if (tool === undefined || passedOnCalls >= (options.maxToolCalls ?? Infinity)) {
+      call.writer = 'withheld';
       return;
     }
-    const outputIndex = snapshot.output.length;
-    const itemId = toItemId('fc', unique, outputIndex);
-    const callId = claimCallId(call.backendId, outputIndex);
-    call.place = { outputIndex, itemId, callId };
-    addItem({
-      type: 'function_call',
-      id: itemId,
-      call_id: callId,
-      name: called.name,
-      arguments: '',
-      status: 'in_progress',
-    });
-    if (call.arguments !== '') emitArguments(call, call.arguments);
+    passedOnCalls += 1;
+    call.writer = openCallWriter(tool, claimCallId(call.backendId), callOutput);
+    if (call.arguments !== '') call.writer.write(call.arguments);
   }
 
-  function claimCallId(backendId: string, outputIndex: number): CallId {
-    const callId = backendId === '' || callIds.has(backendId) ? mintCallId(unique, outputIndex) : toCallId(backendId);
+  function claimCallId(backendId: string): CallId {
+    let callId = toCallId(backendId);
+    for (let n = snapshot.output.length; callId === '' || callIds.has(callId); n += 1) callId = mintCallId(unique, n);
     callIds.add(callId);
     return callId;
-  }
-
-  function emitArguments(call: BackendCall, delta: string): void {
-    if (typeof call.place !== 'object') return;
-    const { itemId, outputIndex } = call.place;
-    emit({ type: 'response.function_call_arguments.delta', item_id: itemId, output_index: outputIndex, delta });
   }
 
   function closeCompleteCalls(): void {
@@ -472,22 +460,9 @@ export function createTranslator(options: TranslatorOptions): Translator {
     return calls.filter((call) => !call.closed);
   }
 
-  function closeCall(call: BackendCall, status: FunctionCallItem['status']): void {
+  function closeCall(call: BackendCall, status: OutputItem['status']): void {
     call.closed = true;
-    if (typeof call.place !== 'object') return;
-    // A call without arguments is sent as "" by some backends; clients parse the field as JSON.
-    if (call.arguments === '' && status === 'completed') emitArguments(call, '{}');
-    const { itemId, outputIndex } = call.place;
-    const item = snapshot.output[outputIndex];
-    if (item?.type !== 'function_call') throw new RangeError('the open call is not in the snapshot');
-    emit({
-      type: 'response.function_call_arguments.done',
-      item_id: itemId,
-      output_index: outputIndex,
-      name: item.name,
-      arguments: item.arguments,
-    });
-    closeItem(outputIndex, status);
+    if (call.writer !== undefined && call.writer !== 'withheld') call.writer.close(status);
   }
 
   // --- items -------------------------------------------------------------------------------------------------------

@@ -13,13 +13,38 @@ export type Contract =
   | ResponseResource
   | Settings
   | FunctionTool
+  | CustomTool
+  | NamespaceTool
+  | ToolSearchTool
+  | LocalShellTool
+  | ShellTool
+  | ApplyPatchTool
   | HostedTool
   | FunctionChoice
+  | CustomChoice
   | AllowedTools;
-export type InputItem = InputMessage | InputFunctionCall | InputFunctionCallOutput | InputReasoning | ItemReference;
-export type InputPart = InputText | InputRefusal | InputImage | InputFile;
-export type ToolParam = FunctionTool | HostedTool;
-export type ToolChoice = 'none' | 'auto' | 'required' | FunctionChoice | AllowedTools | HostedTool;
+export type InputItem =
+  | InputMessage
+  | InputFunctionCall
+  | InputFunctionCallOutput
+  | InputReasoning
+  | ItemReference
+  | InputCustomToolCall
+  | InputCustomToolCallOutput
+  | InputToolSearchCall
+  | InputToolSearchOutput
+  | InputLocalShellCall
+  | InputLocalShellCallOutput
+  | InputShellCall
+  | InputShellCallOutput
+  | InputApplyPatchCall
+  | InputApplyPatchCallOutput
+  | AdditionalTools
+  | CompactionTrigger;
+export type InputPart = InputText | InputRefusal | InputImage | InputFile | InputAudio;
+export type ToolParam =
+  FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | HostedTool;
+export type ToolChoice = 'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool;
 export type RequestedFormat = PlainTextFormat | JsonObjectFormat | JsonSchemaFormat;
 /**
  * Every event of a stream.
@@ -47,10 +72,20 @@ export type ResponseEvent =
   | SummaryTextDoneEvent
   | FunctionCallArgumentsDeltaEvent
   | FunctionCallArgumentsDoneEvent
-  | ErrorEvent;
-export type OutputItem = MessageItem | FunctionCallItem | ReasoningItem;
+  | ErrorEvent
+  | CustomToolCallInputDeltaEvent
+  | CustomToolCallInputDoneEvent;
+export type OutputItem =
+  | MessageItem
+  | FunctionCallItem
+  | ReasoningItem
+  | CustomToolCallItem
+  | ToolSearchCallItem
+  | LocalShellCallItem
+  | ShellCallItem
+  | ApplyPatchCallItem;
 export type MessagePart = OutputText | Refusal;
-export type ToolEcho = FunctionToolEcho;
+export type ToolEcho = FunctionToolEcho | ClientToolEcho;
 export type TextFormat = PlainTextFormat | JsonObjectFormat | JsonSchemaFormatEcho;
 export type ContentPart = OutputText | Refusal | ReasoningText;
 /**
@@ -166,6 +201,10 @@ export interface InputMessage {
   content: string | InputPart[];
   id?: string;
   status?: string;
+  /**
+   * Accepted and not passed on: the chat format has no place for it.
+   */
+  phase?: string;
 }
 /**
  * Text in a message or a tool output. Clients replay assistant text as output_text.
@@ -191,6 +230,13 @@ export interface InputFile {
   file_url?: string;
   file_id?: string;
 }
+export interface InputAudio {
+  type: 'input_audio';
+  input_audio: {
+    data: string;
+    format: string;
+  };
+}
 export interface InputFunctionCall {
   type: 'function_call';
   /**
@@ -201,6 +247,7 @@ export interface InputFunctionCall {
   arguments: string;
   id?: string;
   status?: string;
+  namespace?: string;
 }
 export interface InputFunctionCallOutput {
   type: 'function_call_output';
@@ -233,6 +280,164 @@ export interface InputReasoningText {
 export interface ItemReference {
   type: 'item_reference';
   id: string;
+}
+export interface InputCustomToolCall {
+  type: 'custom_tool_call';
+  /**
+   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   */
+  call_id: string;
+  name: string;
+  namespace?: string;
+  input: string;
+  id?: string;
+  status?: string;
+}
+export interface InputCustomToolCallOutput {
+  type: 'custom_tool_call_output';
+  /**
+   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   */
+  call_id: string;
+  /**
+   * @maxItems 10000
+   */
+  output: string | InputPart[];
+  id?: string;
+  status?: string;
+}
+export interface InputToolSearchCall {
+  type: 'tool_search_call';
+  /**
+   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   */
+  call_id: string;
+  execution?: 'client' | 'server';
+  arguments: unknown;
+  id?: string;
+  status?: string;
+}
+/**
+ * The tools which a client-side search has brought; they are offered from here on.
+ */
+export interface InputToolSearchOutput {
+  type: 'tool_search_output';
+  /**
+   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   */
+  call_id: string;
+  execution?: 'client' | 'server';
+  /**
+   * @maxItems 512
+   */
+  tools: ToolParam[];
+  id?: string;
+  status?: string;
+}
+export interface InputLocalShellCall {
+  type: 'local_shell_call';
+  /**
+   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   */
+  call_id: string;
+  action: InputLocalShellAction;
+  id?: string;
+  status?: string;
+}
+export interface InputLocalShellAction {
+  type?: 'exec';
+  command: string[];
+  env?: Readonly<Record<string, string>>;
+  working_directory?: string;
+  timeout_ms?: number;
+  user?: string;
+}
+/**
+ * The call is named by call_id, or by id as the older form has it.
+ */
+export interface InputLocalShellCallOutput {
+  type: 'local_shell_call_output';
+  /**
+   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   */
+  call_id?: string;
+  output: string;
+  id?: string;
+  status?: string;
+}
+export interface InputShellCall {
+  type: 'shell_call';
+  /**
+   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   */
+  call_id: string;
+  action: InputShellAction;
+  id?: string;
+  status?: string;
+}
+export interface InputShellAction {
+  commands: string[];
+  timeout_ms?: number;
+  max_output_length?: number;
+}
+export interface InputShellCallOutput {
+  type: 'shell_call_output';
+  /**
+   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   */
+  call_id: string;
+  /**
+   * @maxItems 10000
+   */
+  output: string | Readonly<Record<string, unknown>>[];
+  id?: string;
+  status?: string;
+}
+export interface InputApplyPatchCall {
+  type: 'apply_patch_call';
+  /**
+   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   */
+  call_id: string;
+  operation: PatchOperation;
+  id?: string;
+  status?: string;
+}
+export interface PatchOperation {
+  type: 'create_file' | 'update_file' | 'delete_file';
+  path: string;
+  diff?: string;
+}
+export interface InputApplyPatchCallOutput {
+  type: 'apply_patch_call_output';
+  /**
+   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   */
+  call_id: string;
+  output?: string;
+  id?: string;
+  status?: string;
+}
+/**
+ * Tools given as an item of the input.
+ */
+export interface AdditionalTools {
+  type: 'additional_tools';
+  role?: string;
+  /**
+   * @maxItems 512
+   */
+  tools: ToolParam[];
+  id?: string;
+  status?: string;
+}
+/**
+ * Asks for a compaction, which this gateway does not do yet.
+ */
+export interface CompactionTrigger {
+  type: 'compaction_trigger';
+  id?: string;
+  status?: string;
 }
 export interface PlainTextFormat {
   type: 'text';
@@ -303,7 +508,7 @@ export interface ResponseResource {
   output_text: string;
   error: ResponseError | null;
   tools: ToolEcho[];
-  tool_choice: ('none' | 'auto' | 'required') | FunctionToolChoice | AllowedToolsEcho;
+  tool_choice: ('none' | 'auto' | 'required') | FunctionToolChoice | ClientToolChoice | AllowedToolsEcho;
   truncation: 'auto' | 'disabled';
   parallel_tool_calls: boolean;
   text: {
@@ -380,6 +585,10 @@ export interface FunctionCallItem {
   name: string;
   arguments: string;
   status: 'in_progress' | 'completed' | 'incomplete';
+  /**
+   * Of a tool that was given inside a namespace.
+   */
+  namespace?: string;
 }
 export interface ReasoningItem {
   type: 'reasoning';
@@ -400,6 +609,87 @@ export interface ReasoningText {
   type: 'reasoning_text';
   text: string;
 }
+export interface CustomToolCallItem {
+  type: 'custom_tool_call';
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  id: ItemId;
+  /**
+   * The backend's id of the call, which its output refers to.
+   */
+  call_id: CallId;
+  name: string;
+  namespace?: string;
+  input: string;
+  status: 'in_progress' | 'completed' | 'incomplete';
+}
+export interface ToolSearchCallItem {
+  type: 'tool_search_call';
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  id: ItemId;
+  /**
+   * The backend's id of the call, which its output refers to.
+   */
+  call_id: CallId;
+  execution: 'client';
+  arguments: Readonly<Record<string, unknown>>;
+  status: 'in_progress' | 'completed' | 'incomplete';
+}
+export interface LocalShellCallItem {
+  type: 'local_shell_call';
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  id: ItemId;
+  /**
+   * The backend's id of the call, which its output refers to.
+   */
+  call_id: CallId;
+  action: LocalShellAction;
+  status: 'in_progress' | 'completed' | 'incomplete';
+}
+export interface LocalShellAction {
+  type: 'exec';
+  command: string[];
+  env: Readonly<Record<string, string>>;
+  working_directory?: string;
+  timeout_ms?: number;
+  user?: string;
+}
+export interface ShellCallItem {
+  type: 'shell_call';
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  id: ItemId;
+  /**
+   * The backend's id of the call, which its output refers to.
+   */
+  call_id: CallId;
+  action: ShellAction;
+  status: 'in_progress' | 'completed' | 'incomplete';
+}
+export interface ShellAction {
+  commands: string[];
+  timeout_ms?: number;
+  max_output_length?: number;
+}
+export interface ApplyPatchCallItem {
+  type: 'apply_patch_call';
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  id: ItemId;
+  /**
+   * The backend's id of the call, which its output refers to.
+   */
+  call_id: CallId;
+  operation: PatchOperation;
+  status: 'in_progress' | 'completed' | 'incomplete';
+}
 export interface ResponseError {
   code: string;
   message: string;
@@ -411,14 +701,26 @@ export interface FunctionToolEcho {
   parameters: Readonly<Record<string, unknown>> | null;
   strict: boolean | null;
 }
+/**
+ * A tool of another kind that the client executes, as the request gave it.
+ */
+export interface ClientToolEcho {
+  type: 'custom' | 'namespace' | 'tool_search' | 'local_shell' | 'shell' | 'apply_patch';
+}
 export interface FunctionToolChoice {
   type: 'function';
   name: string;
+  namespace?: string;
+}
+export interface ClientToolChoice {
+  type: 'custom' | 'tool_search' | 'local_shell' | 'shell' | 'apply_patch';
+  name?: string;
+  namespace?: string;
 }
 export interface AllowedToolsEcho {
   type: 'allowed_tools';
   mode: 'none' | 'auto' | 'required';
-  tools: FunctionToolChoice[];
+  tools: (FunctionToolChoice | ClientToolChoice)[];
 }
 export interface JsonSchemaFormatEcho {
   type: 'json_schema';
@@ -648,6 +950,26 @@ export interface ErrorEvent {
   param: string;
   error: ErrorFields;
 }
+export interface CustomToolCallInputDeltaEvent {
+  type: 'response.custom_tool_call_input.delta';
+  sequence_number: number;
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  item_id: ItemId;
+  output_index: number;
+  delta: string;
+}
+export interface CustomToolCallInputDoneEvent {
+  type: 'response.custom_tool_call_input.done';
+  sequence_number: number;
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  item_id: ItemId;
+  output_index: number;
+  input: string;
+}
 /**
  * The durable record of one request, as GET /api/v1/requests/{id} shows it. Holds no prompt and no completion.
  */
@@ -791,6 +1113,44 @@ export interface FunctionTool {
   parameters?: Readonly<Record<string, unknown>>;
   strict?: boolean;
 }
+export interface CustomTool {
+  type: 'custom';
+  name: string;
+  description?: string;
+  format?: CustomToolFormat;
+}
+export interface CustomToolFormat {
+  type: 'text' | 'grammar';
+  syntax?: string;
+  definition?: string;
+}
+export interface NamespaceTool {
+  type: 'namespace';
+  name: string;
+  description?: string;
+  /**
+   * @maxItems 512
+   */
+  tools: ToolParam[];
+}
+export interface ToolSearchTool {
+  type: 'tool_search';
+  execution?: 'client' | 'server';
+  description?: string;
+  parameters?: Readonly<Record<string, unknown>>;
+}
+export interface LocalShellTool {
+  type: 'local_shell';
+}
+export interface ShellTool {
+  type: 'shell';
+  environment?: {
+    type?: string;
+  };
+}
+export interface ApplyPatchTool {
+  type: 'apply_patch';
+}
 /**
  * A tool that a server would execute, or of a type not known here.
  */
@@ -800,6 +1160,12 @@ export interface HostedTool {
 export interface FunctionChoice {
   type: 'function';
   name: string;
+  namespace?: string;
+}
+export interface CustomChoice {
+  type: 'custom';
+  name: string;
+  namespace?: string;
 }
 export interface AllowedTools {
   type: 'allowed_tools';
@@ -813,4 +1179,5 @@ export interface AllowedTools {
 export interface NamedTool {
   type: string;
   name?: string;
+  namespace?: string;
 }

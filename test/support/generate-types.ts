@@ -11,7 +11,19 @@ import type { CallId, ItemId, RequestId, ResponseId } from '../core/ids.ts';`;
 /** The TypeScript types of all schemas, as the text of one file, so that a definition shared by two schemas is one type. */
 export function generateTypes(): Promise<string> {
   const files = readdirSync(SCHEMAS).filter((name) => name.endsWith('.json'));
-  const named = ['FunctionTool', 'HostedTool', 'FunctionChoice', 'AllowedTools'];
+  const named = [
+    'FunctionTool',
+    'CustomTool',
+    'NamespaceTool',
+    'ToolSearchTool',
+    'LocalShellTool',
+    'ShellTool',
+    'ApplyPatchTool',
+    'HostedTool',
+    'FunctionChoice',
+    'CustomChoice',
+    'AllowedTools',
+  ];
   const root: JSONSchema = {
     title: 'Contract',
     description: 'All that the schemas define.',

@@ -1,0 +1,60 @@
+/** The tool that a call is for, as the client knows it. Kinds other than `function` and `custom` have one tool each. */
+export type ToolRef =
+  | { readonly kind: 'function' | 'custom'; readonly name: string; readonly namespace?: string }
+  | { readonly kind: BuiltInKind };
+
+export type BuiltInKind = 'tool_search' | 'local_shell' | 'shell' | 'apply_patch';
+
+export interface ToolNames {
+  /** The name under which a backend knows the tool: `[a-zA-Z0-9_-]{1,64}`, unique, the tool's own name where it can be. */
+  readonly towardsBackend: (tool: ToolRef) => string;
+  /** The tool that a backend's name stands for; undefined when no name was given out for it. */
+  readonly original: (backendName: string) => ToolRef | undefined;
+}
+
+const BACKEND_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+const MAX_LENGTH = 64;
+/** An underscore and a number. */
+const MAX_ENDING_LENGTH = 8;
+
+/** Two-way names. Those of `offered` which a backend takes as they are come first, so no made-up name can be in their way. */
+export function createToolNames(offered: readonly ToolRef[]): ToolNames {
+  const backendNames = new Map<string, string>();
+  const originals = new Map<string, ToolRef>();
+  const lastNumbers = new Map<string, number>();
+
+  for (const tool of offered) if (BACKEND_NAME.test(flatName(tool))) towardsBackend(tool);
+  for (const tool of offered) towardsBackend(tool);
+  return { towardsBackend, original: (backendName) => originals.get(backendName) };
+
+  function towardsBackend(tool: ToolRef): string {
+    const key = toolKey(tool);
+    const known = backendNames.get(key);
+    if (known !== undefined) return known;
+    const backendName = freeName(flatName(tool).replaceAll(/[^a-zA-Z0-9_-]/g, '_'));
+    backendNames.set(key, backendName);
+    originals.set(backendName, tool);
+    return backendName;
+  }
+
+  function freeName(wanted: string): string {
+    if (wanted.length <= MAX_LENGTH && !originals.has(wanted)) return wanted;
+    const base = wanted.slice(0, MAX_LENGTH - MAX_ENDING_LENGTH);
+    // Counted on from the last time, since a history may hold thousands of names that begin alike.
+    let n = lastNumbers.get(base) ?? 1;
+    do n += 1;
+    while (originals.has(`${base}_${n}`));
+    lastNumbers.set(base, n);
+    return `${base}_${n}`;
+  }
+}
+
+/** Equal for references to one tool. A function and a custom tool of one name are two tools. */
+export function toolKey(tool: ToolRef): string {
+  return 'name' in tool ? JSON.stringify([tool.kind, tool.namespace ?? null, tool.name]) : tool.kind;
+}
+
+function flatName(tool: ToolRef): string {
+  if (!('name' in tool)) return tool.kind;
+  return tool.namespace === undefined ? tool.name : `${tool.namespace}__${tool.name}`;
+}
