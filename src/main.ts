@@ -37,7 +37,7 @@ function drainOnSignal(gateway: Gateway): void {
       void gateway.drain().then(() => leave(0));
       return;
     }
-    // Ctrl-C reaches the whole process group, and npm passes its own copy on: that is one signal, not two.
+    // Ctrl-C reaches the whole process group, and npm passes a copy on (to us, where sh is bash): one signal, not two.
     const repeated = signal === 'SIGINT' && performance.now() - firstAtMs < REPEATED_SIGNAL_MS;
     if (!repeated) leave(signal === 'SIGINT' ? 130 : 143);
   };
