@@ -170,7 +170,7 @@ describe('findCall', () => {
   ];
 
   for (const { name, calls, piece: fields, at = 1, expected } of cases) {
-    it(name, () => {
+    it(`a piece ${name}`, () => {
       expect(findCall(calls, piece(fields), at)).to.deep.equal(expected);
     });
   }
