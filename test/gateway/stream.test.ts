@@ -1,0 +1,387 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { expect } from 'chai';
+import type { ResponseEvent } from '../../src/types/contract.ts';
+import { startScriptedBackend, type Reply, type ScriptedBackend, type Script } from '../support/backend.ts';
+import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
+import { chunkOf } from '../support/machine.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
+
+const STREAM = { model: 'test-model', input: 'Hello', stream: true };
+const JSON_REQUEST = { ...STREAM, stream: false };
+const USAGE = { choices: [], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } };
+const HI: Reply = { sse: [chunkOf({ content: 'Hi' }), chunkOf({}, 'stop'), USAGE] };
+
+describe('a stream of the gateway', () => {
+  useRealSockets();
+
+  let backend: ScriptedBackend;
+  let gateway: TestGateway;
+
+  beforeEach(async () => {
+    backend = await startScriptedBackend();
+    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl });
+  });
+
+  afterEach(async () => {
+    await gateway.close();
+    await backend.close();
+  });
+
+  async function reopen(settings: Readonly<Record<string, string>>): Promise<void> {
+    await gateway.close();
+    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings });
+  }
+
+  async function streamed(): Promise<ResponseEvent[]> {
+    const reply = await gateway.create(STREAM);
+    expect(reply.status).to.equal(200);
+    const events = parseEvents(await reply.text());
+    expectWellFormed(events);
+    return events;
+  }
+
+  describe('on the wire', () => {
+    it('has the headers of the contract and is never compressed', async () => {
+      backend.reply(HI);
+      const reply = await gateway.create(STREAM, { headers: { 'accept-encoding': 'gzip, br, deflate' } });
+      const { date: _date, 'x-request-id': requestId, ...headers } = Object.fromEntries(reply.headers);
+      expect(headers).to.deep.equal({
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-cache, no-transform',
+        'x-accel-buffering': 'no',
+        connection: 'keep-alive',
+        'keep-alive': 'timeout=75',
+        'transfer-encoding': 'chunked',
+      });
+      const response = expectWellFormed(parseEvents(await reply.text()));
+      expect(requestId).to.equal(response.id.replace('resp_', 'req_'));
+    });
+
+    it('passes on what the backend says of its limits, and its id under a name of its own', async () => {
+      const headers = { 'x-request-id': 'theirs', 'x-ratelimit-remaining-requests': '7', 'set-cookie': 'a=b' };
+      backend.reply({ ...HI, headers });
+      const reply = await gateway.create(STREAM);
+      expect(reply.headers.get('x-upstream-request-id')).to.equal('theirs');
+      expect(reply.headers.get('x-ratelimit-remaining-requests')).to.equal('7');
+      expect(reply.headers.get('set-cookie')).to.equal(null);
+      await reply.text();
+    });
+
+    it('splits no event over two writes', async () => {
+      backend.reply(async ({ sse, wait, end }) => {
+        for (const content of ['One, ', 'two, ', 'thrée']) {
+          await sse(chunkOf({ content }));
+          await wait(5);
+        }
+        await sse(chunkOf({}, 'stop'), '[DONE]');
+        end();
+      });
+      const writes = await readWrites(gateway.url, STREAM);
+      expect(writes.length).to.be.greaterThan(3);
+      for (const write of writes) expect(write).to.match(/^(?:event|data): [^]*\n\n$/);
+      expect(expectWellFormed(parseEvents(writes.join(''))).output_text).to.equal('One, two, thrée');
+    });
+
+    it('brings each piece of text before the backend has sent the next one', async () => {
+      const read = Promise.withResolvers<void>();
+      backend.reply(async ({ sse, end }) => {
+        await sse(chunkOf({ content: 'first' }));
+        await read.promise;
+        await sse(chunkOf({ content: ' second' }), chunkOf({}, 'stop'), '[DONE]');
+        end();
+      });
+      const reply = await gateway.create(STREAM);
+      let text = '';
+      for await (const bytes of reply.body ?? []) {
+        text += Buffer.from(bytes).toString();
+        if (text.includes('"delta":"first"')) read.resolve();
+      }
+      expect(expectWellFormed(parseEvents(text)).output_text).to.equal('first second');
+    });
+  });
+
+  describe('asks the backend for usage', () => {
+    it('with every stream, and never with JSON', async () => {
+      backend.reply(HI, { json: { choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }] } });
+      const response = expectWellFormed(await streamed());
+      expect(response.usage).to.deep.include({ input_tokens: 3, output_tokens: 2, total_tokens: 5 });
+      await gateway.create(JSON_REQUEST);
+      const [streaming, json] = backend.requests.map(({ body }) => body);
+      expect(streaming).to.deep.include({ stream: true, stream_options: { include_usage: true } });
+      expect(json).to.not.have.property('stream_options');
+      expect(json).to.deep.include({ stream: false });
+    });
+
+    it('again without stream_options where the backend refuses them, and remembers it', async () => {
+      const refusal = { json: { error: { message: 'Unknown field: stream_options' } }, status: 400 };
+      backend.reply(refusal, HI, HI);
+      await streamed();
+      await streamed();
+      const asked = backend.requests.map(({ body }) => Object.hasOwn(body as object, 'stream_options'));
+      expect(asked).to.deep.equal([true, false, false]);
+    });
+
+    it('once only when a refusal is about something else', async () => {
+      backend.reply({ json: { error: { message: 'The prompt is too rude.' } }, status: 400 });
+      const reply = await gateway.create(STREAM);
+      expect(reply.status).to.equal(400);
+      expect(backend.requests).to.have.length(1);
+    });
+  });
+
+  describe('ends at once', () => {
+    it('after [DONE], also when the backend keeps its connection open', async () => {
+      backend.reply(async ({ sse, hang }) => {
+        await sse(chunkOf({ content: 'Hi' }), chunkOf({}, 'stop'), '[DONE]');
+        await hang();
+      });
+      const startedAtMs = performance.now();
+      expect(expectWellFormed(await streamed()).status).to.equal('completed');
+      expect(performance.now() - startedAtMs).to.be.lessThan(500);
+      const closing = await backend.requests[0]?.closed;
+      expect(closing?.aborted, 'the gateway does not hold on to such a connection').to.equal(true);
+    });
+
+    it('with the usage that comes after the finish reason', async () => {
+      backend.reply(async ({ sse, wait, hang }) => {
+        await sse(chunkOf({ content: 'Hi' }), chunkOf({}, 'stop'));
+        await wait(50);
+        await sse(USAGE, '[DONE]');
+        await hang();
+      });
+      expect(expectWellFormed(await streamed()).usage?.total_tokens).to.equal(5);
+    });
+
+    it('some seconds after the finish reason when neither usage nor an end comes', async () => {
+      backend.reply(async ({ sse, hang }) => {
+        await sse(chunkOf({ content: 'Hi' }), chunkOf({}, 'length'));
+        await hang();
+      });
+      const startedAtMs = performance.now();
+      expect(expectWellFormed(await streamed()).status).to.equal('incomplete');
+      expect(performance.now() - startedAtMs).to.be.lessThan(6000);
+      expect((await backend.requests[0]?.closed)?.aborted).to.equal(true);
+    });
+  });
+
+  describe('holds its headers', () => {
+    const slowRefusal: Script = async ({ wait, start, end }) => {
+      await wait(100);
+      start(429, { 'retry-after': '7', 'content-type': 'application/json' });
+      end('{"error":{"message":"Slow down."}}');
+    };
+
+    it('so that a refusal within HEADER_HOLD_MS is an HTTP error', async () => {
+      backend.reply(slowRefusal);
+      const reply = await gateway.create(STREAM);
+      expect(reply.status).to.equal(429);
+      expect(reply.headers.get('retry-after')).to.equal('7');
+      expect(await reply.json()).to.deep.equal({
+        error: { message: 'Slow down.', type: 'rate_limit_error', param: '', code: 'rate_limit_exceeded' },
+      });
+    });
+
+    for (const holdMs of [0, 30]) {
+      it(`no longer than HEADER_HOLD_MS=${holdMs}, after which a refusal is a failed stream`, async () => {
+        await reopen({ HEADER_HOLD_MS: String(holdMs) });
+        backend.reply(slowRefusal);
+        const startedAtMs = performance.now();
+        const reply = await gateway.create(STREAM);
+        expect(performance.now() - startedAtMs, 'the headers came before the refusal').to.be.lessThan(100);
+        expect(reply.status).to.equal(200);
+        const events = parseEvents(await reply.text());
+        expect(expectWellFormed(events).error).to.deep.equal({ code: 'rate_limit_exceeded', message: 'Slow down.' });
+        expect(events.map(({ type }) => type)).to.deep.equal([
+          'response.created',
+          'response.in_progress',
+          'error',
+          'response.failed',
+        ]);
+      });
+    }
+
+    const firstEvents = [
+      { name: 'an error object', sse: 'data: {"error":{"message":"No.","code":429}}\n\n', status: 429 },
+      { name: 'an event named error', sse: 'event: error\ndata: {"message":"No.","code":400}\n\n', status: 400 },
+      { name: 'an error after comments', sse: ': wait\n\n: wait\n\ndata: {"error":"No."}\n\n', status: 502 },
+    ];
+    for (const { name, sse, status } of firstEvents) {
+      it(`so that ${name} as the first event is an HTTP error`, async () => {
+        backend.reply({ text: sse, headers: { 'content-type': 'text/event-stream' } });
+        const reply = await gateway.create(STREAM);
+        expect(reply.status).to.equal(status);
+        expect(((await reply.json()) as { error: { message: string } }).error.message).to.equal('No.');
+      });
+    }
+  });
+
+  describe('shows signs of life', () => {
+    it('by comments after every KEEPALIVE_COMMENT_MS of silence, from its headers on', async () => {
+      await reopen({ HEADER_HOLD_MS: '0', KEEPALIVE_COMMENT_MS: '20' });
+      backend.reply(async ({ sse, wait, end }) => {
+        await wait(150);
+        await sse(chunkOf({ content: 'Hi' }));
+        await wait(150);
+        await sse(chunkOf({}, 'stop'), '[DONE]');
+        end();
+      });
+      const reply = await gateway.create(STREAM);
+      const text = await reply.text();
+      const [before = '', after = ''] = text.split('"delta":"Hi"');
+      for (const part of [before, after]) expect(part.split(': keep-alive\n\n').length).to.be.within(3, 9);
+      expectWellFormed(parseEvents(text));
+    });
+
+    it('by response.in_progress after every KEEPALIVE_EVENT_MS of silence', async () => {
+      await reopen({ KEEPALIVE_EVENT_MS: '40' });
+      backend.reply(async ({ sse, wait, end }) => {
+        await sse(chunkOf({ content: 'Hi' }));
+        await wait(150);
+        await sse(chunkOf({}, 'stop'), '[DONE]');
+        end();
+      });
+      const events = await streamed();
+      expect(events.filter(({ type }) => type === 'response.in_progress').length).to.be.within(3, 5);
+    });
+
+    it('not while the backend speaks', async () => {
+      await reopen({ KEEPALIVE_COMMENT_MS: '200', KEEPALIVE_EVENT_MS: '200' });
+      backend.reply(async ({ sse, wait, end }) => {
+        for (let count = 0; count < 40; count += 1) {
+          await sse(chunkOf({ content: 'x' }));
+          await wait(10);
+        }
+        await sse(chunkOf({}, 'stop'), '[DONE]');
+        end();
+      });
+      const text = await (await gateway.create(STREAM)).text();
+      expect(text).to.not.include(': keep-alive');
+      expect(text.split('event: response.in_progress\n')).to.have.length(2);
+    });
+  });
+
+  describe('fails after its beginning by error and response.failed', () => {
+    const failures: { name: string; end: Script; code: string; message?: string; json?: number }[] = [
+      {
+        name: 'an error object comes',
+        end: ({ sse }) => void sse({ error: { message: 'Overloaded.' } }),
+        code: 'upstream_error',
+        message: 'Overloaded.',
+      },
+      {
+        name: 'an event named error comes',
+        end: ({ write }) => void write('event: error\ndata: {"message":"Out of money.","code":402}\n\n'),
+        code: 'insufficient_credits',
+        message: 'Out of money.',
+        json: 402,
+      },
+      { name: 'the answer ends without a finish reason', end: ({ end }) => end(), code: 'upstream_error' },
+      { name: 'the connection is closed', end: ({ cut }) => cut('close'), code: 'upstream_error' },
+      { name: 'the connection is reset', end: ({ cut }) => cut('reset'), code: 'upstream_error' },
+      { name: 'the finish reason is error', end: ({ sse }) => void sse(chunkOf({}, 'error')), code: 'upstream_error' },
+      {
+        name: 'an event is no JSON',
+        end: ({ write }) => void write('data: {"choices":[{"delta\n\n'),
+        code: 'upstream_invalid_response',
+      },
+      {
+        name: 'the backend goes silent for IDLE_TIMEOUT_MS',
+        end: ({ hang }) => hang(),
+        code: 'upstream_timeout',
+        json: 504,
+      },
+    ];
+
+    for (const { name, end, code, message, json = 502 } of failures) {
+      it(`when ${name}`, async () => {
+        await reopen({ IDLE_TIMEOUT_MS: '150' });
+        backend.always(async (stage) => {
+          await stage.sse(chunkOf({ content: 'Half an ans' }));
+          await stage.wait(20);
+          await end(stage);
+          await stage.wait(20);
+          if (!stage.res.destroyed) stage.end();
+        });
+        const events = await streamed();
+        const { status, error, output } = expectWellFormed(events);
+        expect({ status, code: error?.code, output }).to.deep.equal({ status: 'failed', code, output: [] });
+        if (message !== undefined) expect(error?.message).to.equal(message);
+
+        const reply = await gateway.create(JSON_REQUEST);
+        expect(reply.status, 'the same failure in JSON').to.equal(json);
+        expect(await reply.json()).to.have.nested.property('error.code', code);
+      });
+    }
+  });
+
+  describe('does not wait for ever', () => {
+    const silences: { name: string; script: Script }[] = [
+      { name: 'headers', script: ({ hang }) => hang() },
+      {
+        name: 'a first event',
+        script: async ({ start, hang }) => {
+          start();
+          await hang();
+        },
+      },
+      {
+        name: 'more than comments',
+        script: async ({ write, wait }) => {
+          while (await write(': still thinking\n\n')) await wait(20);
+        },
+      },
+    ];
+
+    for (const { name, script } of silences) {
+      for (const request of [STREAM, JSON_REQUEST]) {
+        it(`for ${name}: 504 after FIRST_BYTE_TIMEOUT_MS, ${request.stream ? 'as a stream' : 'as JSON'}`, async () => {
+          await reopen({ FIRST_BYTE_TIMEOUT_MS: '100' });
+          backend.reply(script);
+          const reply = await gateway.create(request);
+          expect(reply.status).to.equal(504);
+          expect(await reply.json()).to.have.nested.property('error.code', 'upstream_timeout');
+          expect((await backend.requests[0]?.closed)?.aborted).to.equal(true);
+        });
+      }
+    }
+
+    it('for a first event once its headers are out: it fails after FIRST_BYTE_TIMEOUT_MS', async () => {
+      await reopen({ HEADER_HOLD_MS: '10', FIRST_BYTE_TIMEOUT_MS: '100' });
+      backend.reply(({ hang }) => hang());
+      const { error } = expectWellFormed(await streamed());
+      expect(error?.code).to.equal('upstream_timeout');
+    });
+
+    it('for a backend that nobody can reach: 502 at once', async () => {
+      await reopen({ UPSTREAM_BASE_URL: 'http://127.0.0.1:1/v1' });
+      const reply = await gateway.create(STREAM);
+      expect(reply.status).to.equal(502);
+      expect(await reply.json()).to.have.nested.property('error.code', 'upstream_unreachable');
+    });
+  });
+});
+
+/** The reply's body in the pieces in which it was written: each write is one chunk of HTTP's chunked encoding. */
+async function readWrites(url: string, request: object): Promise<string[]> {
+  const { hostname, port, host } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  const body = JSON.stringify(request);
+  socket.write(
+    `POST /api/v1/responses HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${TEST_KEY}\r\n` +
+      `Connection: close\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+  const pieces: Buffer[] = [];
+  socket.on('data', (piece) => pieces.push(piece));
+  await once(socket, 'close');
+  const bytes = Buffer.concat(pieces);
+  const writes: string[] = [];
+  for (let at = bytes.indexOf('\r\n\r\n') + 4; ;) {
+    const lineEnd = bytes.indexOf('\r\n', at);
+    const size = Number.parseInt(bytes.toString('latin1', at, lineEnd), 16);
+    if (size === 0) return writes;
+    writes.push(bytes.toString('utf8', lineEnd + 2, lineEnd + 2 + size));
+    at = lineEnd + 2 + size + 2;
+  }
+}

@@ -1,0 +1,158 @@
+/** Answers of real chat backends, byte for byte, and what they say: read here apart from the gateway's own readers, which they check. */
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Usage } from '../../src/types/contract.ts';
+
+const RECORDINGS = join(import.meta.dirname, '../../../shared/recordings');
+
+export interface Recording {
+  readonly name: string;
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Buffer;
+  /** The tools of the request that led to it, as a Responses request has them. */
+  readonly tools: readonly object[];
+}
+
+/** What an answer says, in one piece. */
+export interface Said {
+  text: string;
+  refusal: string;
+  reasoning: string;
+  readonly calls: SaidCall[];
+  usage: Usage | null;
+  finishReason: string | undefined;
+  done: boolean;
+  /** An error object came in place of an answer, or after the beginning of one. */
+  error: boolean;
+}
+
+export interface SaidCall {
+  readonly key: unknown;
+  id: string;
+  name: string;
+  arguments: string;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The recordings beside the repository; none where that folder is absent. */
+export function loadRecordings(): Recording[] {
+  if (!existsSync(RECORDINGS)) return [];
+  return readdirSync(RECORDINGS)
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => {
+      const { status, body, stream, request } = JSON.parse(readFileSync(join(RECORDINGS, file), 'utf8'));
+      return {
+        name: file.replace(/\.json$/, ''),
+        status,
+        contentType: stream && status === 200 ? 'text/event-stream' : 'application/json',
+        body: Buffer.from(body),
+        tools: list(request?.tools).flatMap(({ function: called }) =>
+          called ? [{ type: 'function', ...object(called) }] : [],
+        ),
+      };
+    });
+}
+
+/** Reads a body, whether it is a stream or JSON. */
+export function readSaid(body: Buffer): Said {
+  const said: Said = {
+    text: '',
+    refusal: '',
+    reasoning: '',
+    calls: [],
+    usage: null,
+    finishReason: undefined,
+    done: false,
+    error: false,
+  };
+  const text = body.toString();
+  if (text.trimStart().startsWith('{')) {
+    said.done = true;
+    hear(said, JSON.parse(text));
+  } else {
+    const lines = text.split(/\r\n|\r|\n/).filter((line) => line.startsWith('data:'));
+    for (const line of lines.map((line) => line.slice('data:'.length).trim())) {
+      if (line === '[DONE]') said.done = true;
+      else hear(said, parse(line));
+    }
+  }
+  for (const call of said.calls) call.arguments ||= '{}';
+  return said;
+}
+
+function hear(said: Said, chunk: Json): void {
+  if (chunk['error']) said.error = true;
+  const choice = list(chunk['choices']).find(({ index }, position) => (index ?? position) === 0) ?? {};
+  const usage = [chunk['usage'], choice['usage'], object(chunk['x_groq'])['usage']].find(Boolean);
+  if (usage) said.usage = toUsage(object(usage));
+  if (choice['finish_reason']) said.finishReason = string(choice['finish_reason']);
+  const delta = object(choice[chunk['object'] === 'chat.completion' ? 'message' : 'delta'] ?? choice['message']);
+  said.refusal += string(delta['refusal']);
+  said.reasoning +=
+    string(delta['reasoning_content']) ||
+    string(delta['reasoning']) ||
+    list(delta['reasoning_details'])
+      .map((detail) => string(detail['text']) || string(detail['summary']))
+      .join('');
+  said.text += string(delta['content']);
+  for (const part of list(delta['content'])) {
+    said.text += string(part['text']);
+    for (const thought of list(part['thinking'])) said.reasoning += string(thought['text']);
+  }
+  for (const [position, piece] of list(delta['tool_calls']).entries()) {
+    hearCall(said.calls, piece['index'] ?? position, string(piece['id']), object(piece['function']));
+  }
+  if (delta['function_call']) hearCall(said.calls, 'legacy', '', object(delta['function_call']));
+}
+
+function hearCall(calls: SaidCall[], key: unknown, id: string, called: Json): void {
+  if (id + string(called['name']) + string(called['arguments']) === '') return;
+  let call = calls.findLast((call) => call.key === key);
+  const another = id !== '' && call?.id !== '' && call?.id !== id && string(called['name']) !== '';
+  if (call === undefined || another) {
+    call = { key, id, name: '', arguments: '' };
+    calls.push(call);
+  }
+  call.id ||= id;
+  call.name ||= string(called['name']);
+  call.arguments += string(called['arguments']);
+}
+
+function toUsage(usage: Json): Usage {
+  const cached =
+    object(usage['prompt_tokens_details'])['cached_tokens'] ??
+    usage['prompt_cache_hit_tokens'] ??
+    usage['cached_tokens'];
+  const reasoning = object(usage['completion_tokens_details'])['reasoning_tokens'] ?? usage['reasoning_tokens'];
+  return {
+    input_tokens: Number(usage['prompt_tokens']),
+    input_tokens_details: { cached_tokens: Number(cached ?? 0) },
+    output_tokens: Number(usage['completion_tokens']),
+    output_tokens_details: { reasoning_tokens: Number(reasoning ?? 0) },
+    total_tokens: Number(usage['total_tokens']),
+  };
+}
+
+/** The rest of an event that was cut says nothing. */
+function parse(text: string): Json {
+  try {
+    return object(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
+
+function object(value: unknown): Json {
+  return typeof value === 'object' && value !== null ? (value as Json) : {};
+}
+
+function list(value: unknown): Json[] {
+  return Array.isArray(value) ? value.map(object) : [];
+}
+
+function string(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
