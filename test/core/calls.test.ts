@@ -8,7 +8,7 @@ const call = (fields: Partial<BackendCall>): BackendCall => ({
   name: 'look',
   arguments: '',
   lastChunk: 1,
-  place: undefined,
+  writer: undefined,
   closed: false,
   ...fields,
 });

@@ -32,10 +32,18 @@ interface BuiltPart {
   done: boolean;
 }
 
-const ID_PREFIX = { message: 'msg_', function_call: 'fc_', reasoning: 'rs_' } as const;
-const PARTS_OF: Readonly<Record<OutputItem['type'], readonly PartType[]>> = {
+const ID_PREFIX: Readonly<Record<OutputItem['type'], string>> = {
+  message: 'msg_',
+  reasoning: 'rs_',
+  function_call: 'fc_',
+  custom_tool_call: 'ctc_',
+  tool_search_call: 'tsc_',
+  local_shell_call: 'lsh_',
+  shell_call: 'sh_',
+  apply_patch_call: 'apc_',
+};
+const PARTS_OF: Partial<Record<OutputItem['type'], readonly PartType[]>> = {
   message: ['output_text', 'refusal'],
-  function_call: [],
   reasoning: ['reasoning_text'],
 };
 
@@ -44,14 +52,20 @@ export function must(condition: boolean, promise: string): asserts condition {
   if (!condition) throw new AssertionError(promise);
 }
 
-/** Begins with the item of an `output_item.added`, which has to be empty. */
+/** Whether the item is a call of a tool. Calls may be open beside each other. */
+export function isCall(item: OutputItem): item is Exclude<OutputItem, { type: 'message' | 'reasoning' }> {
+  return item.type !== 'message' && item.type !== 'reasoning';
+}
+
+/** Begins with the item of an `output_item.added`, which has to be empty, except for a call that is told as a whole. */
 export function buildItem(item: OutputItem): BuiltItem {
   expectEmpty(item);
   const added = structuredClone(item);
   const content: BuiltPart[] = [];
   const summary: BuiltPart[] = [];
-  let callArguments = '';
-  let argumentsSaid = false;
+  /** What a call is told in pieces: its arguments, or the input of a custom tool. */
+  let written = '';
+  let writtenSaid = false;
   let done: OutputItem | undefined;
 
   return {
@@ -75,7 +89,7 @@ export function buildItem(item: OutputItem): BuiltItem {
     switch (event.type) {
       case 'response.content_part.added':
         addPart(content, event.content_index, event.part.type);
-        must(PARTS_OF[added.type].includes(event.part.type), 'a part is of a type that its item has');
+        must(PARTS_OF[added.type]?.includes(event.part.type) === true, 'a part is of a type that its item has');
         expect(event.part, 'a part begins empty').to.deep.equal(toPart(last(content)));
         return;
       case 'response.output_text.delta': {
@@ -126,14 +140,23 @@ export function buildItem(item: OutputItem): BuiltItem {
         closePart(summary, event.summary_index, event.part);
         return;
       case 'response.function_call_arguments.delta':
-        must(added.type === 'function_call' && !argumentsSaid, 'arguments come before function_call_arguments.done');
-        callArguments += event.delta;
+        must(added.type === 'function_call' && !writtenSaid, 'arguments come before function_call_arguments.done');
+        written += event.delta;
         return;
       case 'response.function_call_arguments.done':
-        must(added.type === 'function_call' && !argumentsSaid, 'function_call_arguments.done comes once');
-        must(event.arguments === callArguments, 'the arguments at their end are the deltas put together');
+        must(added.type === 'function_call' && !writtenSaid, 'function_call_arguments.done comes once');
+        must(event.arguments === written, 'the arguments at their end are the deltas put together');
         must(event.name === added.name, 'function_call_arguments.done names the called function');
-        argumentsSaid = true;
+        writtenSaid = true;
+        return;
+      case 'response.custom_tool_call_input.delta':
+        must(added.type === 'custom_tool_call' && !writtenSaid, 'input comes before custom_tool_call_input.done');
+        written += event.delta;
+        return;
+      case 'response.custom_tool_call_input.done':
+        must(added.type === 'custom_tool_call' && !writtenSaid, 'custom_tool_call_input.done comes once');
+        must(event.input === written, 'the input at its end is the deltas put together');
+        writtenSaid = true;
         return;
       default:
         throw new AssertionError(`${(event as ResponseEvent).type} is an event of the Responses format`);
@@ -146,7 +169,8 @@ export function buildItem(item: OutputItem): BuiltItem {
       [...content, ...summary].every((part) => part.done),
       'all parts of an item are done before it is',
     );
-    must(added.type !== 'function_call' || argumentsSaid, 'a call is done after function_call_arguments.done');
+    const inPieces = added.type === 'function_call' || added.type === 'custom_tool_call';
+    must(!inPieces || writtenSaid, 'a call is done after function_call_arguments.done');
     expect(item, 'an item at its end is what its events said').to.deep.equal(built(item.status));
     done = structuredClone(item);
   }
@@ -160,9 +184,11 @@ export function buildItem(item: OutputItem): BuiltItem {
         return { ...added, status, summary: summary.map(toPart), ...shown } as OutputItem;
       }
       case 'function_call':
-        return { ...added, status, arguments: callArguments };
+        return { ...added, status, arguments: written };
+      case 'custom_tool_call':
+        return { ...added, status, input: written };
       default:
-        return added;
+        return { ...added, status };
     }
   }
 }
@@ -175,9 +201,11 @@ function expectEmpty(item: OutputItem): void {
     expect(item.summary, 'reasoning begins without a summary').to.deep.equal([]);
     must(item.content === undefined, 'reasoning begins without content');
   }
-  if (item.type === 'function_call') {
-    must(item.arguments === '', 'a call begins without arguments');
-    must(item.name !== '' && item.call_id !== '', 'a call has its name and its call_id from the beginning');
+  if (item.type === 'function_call') must(item.arguments === '', 'a call begins without arguments');
+  if (item.type === 'custom_tool_call') must(item.input === '', 'a custom tool call begins without input');
+  if (isCall(item)) {
+    must(item.call_id !== '', 'a call has its call_id from the beginning');
+    must(!('name' in item) || item.name !== '', 'a call has its name from the beginning');
   }
 }
 

@@ -3,7 +3,7 @@
 import { AssertionError, expect } from 'chai';
 import { foldEvent } from '../../src/core/fold.ts';
 import type { OutputItem, ResponseEvent, ResponseResource, Usage } from '../../src/types/contract.ts';
-import { buildItem, must, type BuiltItem } from './built-item.ts';
+import { buildItem, isCall, must, type BuiltItem } from './built-item.ts';
 
 type TerminalEvent = Extract<ResponseEvent, { type: 'response.completed' | 'response.incomplete' | 'response.failed' }>;
 
@@ -129,7 +129,7 @@ function expectAddable(
 ): void {
   must(event.output_index === items.length, 'output_index counts the items in the order in which they are added');
   must(
-    items.every(({ added, done }) => done !== undefined || added.type === 'function_call'),
+    items.every(({ added, done }) => done !== undefined || isCall(added)),
     'text and reasoning are done before the next item begins',
   );
   must(
@@ -138,8 +138,7 @@ function expectAddable(
   );
   const { item } = event;
   must(
-    item.type !== 'function_call' ||
-      items.every(({ added }) => added.type !== 'function_call' || added.call_id !== item.call_id),
+    !isCall(item) || items.every(({ added }) => !isCall(added) || added.call_id !== item.call_id),
     'no two calls have one call_id',
   );
 }
