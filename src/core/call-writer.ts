@@ -1,7 +1,8 @@
-import type { OutputItem, ResponseEvent } from '../types/contract.ts';
+import type { OutputItem } from '../types/contract.ts';
 import { toBuiltInCall } from './built-in-calls.ts';
 import { createCustomInputReader } from './custom-input.ts';
-import { toItemId, type CallId, type ItemIdPrefix, type UniquePart } from './ids.ts';
+import type { EventLog } from './event-log.ts';
+import type { CallId, ItemIdPrefix } from './ids.ts';
 import type { BuiltInKind, ToolRef } from './tool-names.ts';
 import { unreachable } from './unreachable.ts';
 
@@ -13,35 +14,18 @@ export interface CallWriter {
   close(status: OutputItem['status']): void;
 }
 
-/** What a writer needs of the translator. */
-export interface CallOutput {
-  readonly unique: UniquePart;
-  nextOutputIndex(): number;
-  itemAt(outputIndex: number): OutputItem | undefined;
-  emit(event: Unnumbered): void;
-  addItem(item: OutputItem): void;
-  closeItem(outputIndex: number, status: OutputItem['status']): void;
-}
-
-/** An event before the translator has numbered it. */
-export type Unnumbered = ResponseEvent extends infer Event
-  ? Event extends unknown
-    ? Omit<Event, 'sequence_number'>
-    : never
-  : never;
-
 /** Begins the item of a call: at once where its arguments are streamed, at its end where the item holds them as a whole. */
-export function openCallWriter(tool: ToolRef, callId: CallId, output: CallOutput): CallWriter {
+export function openCallWriter(tool: ToolRef, callId: CallId, log: EventLog): CallWriter {
   switch (tool.kind) {
     case 'function':
-      return writeFunctionCall(tool, callId, output);
+      return writeFunctionCall(tool, callId, log);
     case 'custom':
-      return writeCustomCall(tool, callId, output);
+      return writeCustomCall(tool, callId, log);
     case 'tool_search':
     case 'local_shell':
     case 'shell':
     case 'apply_patch':
-      return writeBuiltInCall(tool.kind, callId, output);
+      return writeBuiltInCall(tool.kind, callId, log);
     default:
       return unreachable(tool);
   }
@@ -49,12 +33,8 @@ export function openCallWriter(tool: ToolRef, callId: CallId, output: CallOutput
 
 type NamedTool = Extract<ToolRef, { name: string }>;
 
-function writeFunctionCall(
-  tool: Pick<NamedTool, 'name' | 'namespace'>,
-  callId: CallId,
-  output: CallOutput,
-): CallWriter {
-  const place = openItem('fc', output, (id) => ({
+function writeFunctionCall(tool: Pick<NamedTool, 'name' | 'namespace'>, callId: CallId, log: EventLog): CallWriter {
+  const place = log.addItem('fc', (id) => ({
     type: 'function_call',
     id,
     call_id: callId,
@@ -66,25 +46,24 @@ function writeFunctionCall(
 
   function write(delta: string): void {
     wrote = true;
-    output.emit({ type: 'response.function_call_arguments.delta', ...place, delta });
+    log.emit({ type: 'response.function_call_arguments.delta', ...place, delta });
   }
   return {
     write,
     close(status) {
       // A call without arguments is sent as "" by some backends; clients parse the field as JSON.
       if (!wrote && status === 'completed') write('{}');
-      const item = output.itemAt(place.output_index);
-      if (item?.type !== 'function_call') throw new RangeError('the open call is not in the snapshot');
+      const item = log.itemAt(place, 'function_call');
       const { name, arguments: whole } = item;
-      output.emit({ type: 'response.function_call_arguments.done', ...place, name, arguments: whole });
-      output.closeItem(place.output_index, status);
+      log.emit({ type: 'response.function_call_arguments.done', ...place, name, arguments: whole });
+      log.closeItem(place, { ...item, status });
     },
   };
 }
 
-function writeCustomCall(tool: NamedTool, callId: CallId, output: CallOutput): CallWriter {
+function writeCustomCall(tool: NamedTool, callId: CallId, log: EventLog): CallWriter {
   const reader = createCustomInputReader();
-  const place = openItem('ctc', output, (id) => ({
+  const place = log.addItem('ctc', (id) => ({
     type: 'custom_tool_call',
     id,
     call_id: callId,
@@ -94,16 +73,15 @@ function writeCustomCall(tool: NamedTool, callId: CallId, output: CallOutput): C
   }));
 
   function emitText(delta: string): void {
-    if (delta !== '') output.emit({ type: 'response.custom_tool_call_input.delta', ...place, delta });
+    if (delta !== '') log.emit({ type: 'response.custom_tool_call_input.delta', ...place, delta });
   }
   return {
     write: (delta) => emitText(reader.feed(delta)),
     close(status) {
       emitText(reader.end());
-      const item = output.itemAt(place.output_index);
-      if (item?.type !== 'custom_tool_call') throw new RangeError('the open call is not in the snapshot');
-      output.emit({ type: 'response.custom_tool_call_input.done', ...place, input: item.input });
-      output.closeItem(place.output_index, status);
+      const item = log.itemAt(place, 'custom_tool_call');
+      log.emit({ type: 'response.custom_tool_call_input.done', ...place, input: item.input });
+      log.closeItem(place, { ...item, status });
     },
   };
 }
@@ -116,7 +94,7 @@ const BUILT_IN_PREFIXES: { readonly [Kind in BuiltInKind]: ItemIdPrefix } = {
 };
 
 /** These items have no events of their own in every client's list, so they are added when they are whole. */
-function writeBuiltInCall(kind: BuiltInKind, callId: CallId, output: CallOutput): CallWriter {
+function writeBuiltInCall(kind: BuiltInKind, callId: CallId, log: EventLog): CallWriter {
   let whole = '';
   return {
     write(delta) {
@@ -126,27 +104,16 @@ function writeBuiltInCall(kind: BuiltInKind, callId: CallId, output: CallOutput)
       const call = toBuiltInCall(kind, whole);
       if (call === undefined) {
         // Not what the tool takes, or cut: the client is shown what the model wrote, as a call it can refuse.
-        const writer = writeFunctionCall({ name: kind }, callId, output);
+        const writer = writeFunctionCall({ name: kind }, callId, log);
         if (whole !== '') writer.write(whole);
         writer.close(status);
         return;
       }
-      const place = openItem(BUILT_IN_PREFIXES[kind], output, (id) => ({
-        ...call,
-        id,
-        call_id: callId,
-        status: 'in_progress',
-      }));
-      output.closeItem(place.output_index, status);
+      const prefix = BUILT_IN_PREFIXES[kind];
+      const place = log.addItem(prefix, (id) => ({ ...call, id, call_id: callId, status: 'in_progress' }));
+      log.closeItem(place, { ...call, id: place.item_id, call_id: callId, status });
     },
   };
-}
-
-function openItem(prefix: ItemIdPrefix, output: CallOutput, toItem: (id: OutputItem['id']) => OutputItem) {
-  const outputIndex = output.nextOutputIndex();
-  const id = toItemId(prefix, output.unique, outputIndex);
-  output.addItem(toItem(id));
-  return { item_id: id, output_index: outputIndex };
 }
 
 function nameOf({ name, namespace }: Pick<NamedTool, 'name' | 'namespace'>) {

@@ -1,8 +1,40 @@
 import type { UrlCitation } from '../types/contract.ts';
 import type { Source } from './chunk.ts';
+import { DETAIL_WEIGHT, type EventLog } from './event-log.ts';
 
-/** The markers `[1]`, `[2]`, … of a text as citations of the numbered sources (Perplexity sends only the list), one by one. */
-export function* citationsInText(text: string, sources: readonly Source[]): Generator<UrlCitation> {
+/** What the backend has named as sources of its text, until the text is complete. */
+export interface Citations {
+  add(citation: UrlCitation): void;
+  /** The list that `[1]`, `[2]`, … in the text refer to (Perplexity sends it again and again). */
+  setSources(sources: readonly Source[]): void;
+  /** All citations of this text, which are told once. */
+  take(text: string): readonly UrlCitation[];
+}
+
+export function createCitations(log: Pick<EventLog, 'grow'>): Citations {
+  let citations: UrlCitation[] = [];
+  let sources: readonly Source[] = [];
+
+  function add(citation: UrlCitation): void {
+    log.grow(citation.url.length + citation.title.length + DETAIL_WEIGHT);
+    citations.push(citation);
+  }
+
+  return {
+    add,
+    setSources(given) {
+      sources = given;
+    },
+    take(text) {
+      for (const citation of citationsInText(text, sources)) add(citation);
+      const taken = citations;
+      citations = [];
+      return taken;
+    },
+  };
+}
+
+function* citationsInText(text: string, sources: readonly Source[]): Generator<UrlCitation> {
   if (sources.length === 0) return;
   for (const marker of text.matchAll(/\[(\d{1,3})\]/g)) {
     const source = sources[Number(marker[1]) - 1];

@@ -1,0 +1,117 @@
+import type { OutputItem } from '../types/contract.ts';
+import { openCallWriter } from './call-writer.ts';
+import { findCall, isCompleteObject, isRepetition, type BackendCall } from './calls.ts';
+import type { CallPiece } from './chunk.ts';
+import { tooMuch, type EventLog } from './event-log.ts';
+import { mintCallId, toCallId, type CallId } from './ids.ts';
+import type { ToolPlan } from './tools.ts';
+
+/** The tool calls of one reply. They stay open beside each other, since backends interleave their pieces. */
+export interface CallBook {
+  /** Takes a piece. `beforeOpen` runs when it begins a call, before that call's item. Returns the length of what it adds. */
+  add(piece: CallPiece, chunkNumber: number, beforeOpen: () => void): number;
+  /** Ends the calls whose arguments are complete, so that whoever runs them can begin. */
+  closeComplete(): void;
+  /** Ends all of them; the model has said what it wanted to say. */
+  closeAll(): void;
+  /** Ends all of them when the model was stopped. `inCall`: while it was writing the last one. */
+  closeCut(inCall: boolean): void;
+  /** A call with arguments and no name, which no one can be told of. */
+  readonly hasNameless: boolean;
+}
+
+export interface CallBookOptions {
+  readonly tools: Pick<ToolPlan, 'toolOfCall'>;
+  readonly usedCallIds: ReadonlySet<string>;
+  readonly maxToolCalls: number | null;
+}
+
+const MAX_CALLS = 1024;
+
+export function createCallBook(log: EventLog, { tools, usedCallIds, maxToolCalls }: CallBookOptions): CallBook {
+  const calls: BackendCall[] = [];
+  const callIds = new Set<string>(usedCallIds);
+  let passedOn = 0;
+
+  function closeComplete(): void {
+    for (const call of openCalls()) if (isCompleteObject(call.arguments)) close(call, 'completed');
+  }
+
+  return {
+    add(piece, chunkNumber, beforeOpen) {
+      const call = findCall(calls, piece, chunkNumber) ?? open(piece, beforeOpen);
+      call.lastChunk = chunkNumber;
+      // Its arguments were complete: this is the whole call once more, or an empty piece.
+      if (call.closed) return 0;
+      if (call.name === '') call.name = piece.name;
+      const delta = isRepetition(call, piece) ? '' : piece.arguments;
+      log.grow(delta.length);
+      call.arguments += delta;
+      if (call.writer === undefined) {
+        if (call.name !== '') announce(call);
+      } else if (delta !== '' && call.writer !== 'withheld') {
+        call.writer.write(delta);
+      }
+      return delta.length;
+    },
+    closeComplete,
+    closeAll() {
+      for (const call of openCalls()) close(call, 'completed');
+    },
+    closeCut(inCall) {
+      closeComplete();
+      const cut = inCall ? calls.at(-1) : undefined;
+      for (const call of openCalls()) close(call, call === cut || call.arguments !== '' ? 'incomplete' : 'completed');
+    },
+    get hasNameless() {
+      return calls.some((call) => call.name === '' && call.arguments !== '');
+    },
+  };
+
+  function open(piece: CallPiece, beforeOpen: () => void): BackendCall {
+    if (calls.length >= MAX_CALLS) throw tooMuch();
+    beforeOpen();
+    closeComplete();
+    const call: BackendCall = {
+      index: piece.index,
+      backendId: piece.id,
+      name: piece.name,
+      arguments: '',
+      lastChunk: 0,
+      writer: undefined,
+      closed: false,
+    };
+    calls.push(call);
+    return call;
+  }
+
+  /** Begins its item as soon as the name is known, with what has come of the arguments. */
+  function announce(call: BackendCall): void {
+    const tool = tools.toolOfCall(call.name);
+    if (tool === undefined || passedOn >= (maxToolCalls ?? Infinity)) {
+      call.writer = 'withheld';
+      return;
+    }
+    passedOn += 1;
+    call.writer = openCallWriter(tool, claimCallId(call.backendId), log);
+    if (call.arguments !== '') call.writer.write(call.arguments);
+  }
+
+  function claimCallId(backendId: string): CallId {
+    let callId = toCallId(backendId);
+    for (let n = log.snapshot.output.length; callId === '' || callIds.has(callId); n += 1) {
+      callId = mintCallId(log.unique, n);
+    }
+    callIds.add(callId);
+    return callId;
+  }
+
+  function openCalls(): BackendCall[] {
+    return calls.filter((call) => !call.closed);
+  }
+
+  function close(call: BackendCall, status: OutputItem['status']): void {
+    call.closed = true;
+    if (call.writer !== undefined && call.writer !== 'withheld') call.writer.close(status);
+  }
+}
