@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { expect } from 'chai';
 import type { ResponseEvent } from '../../src/types/contract.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend, type Script } from '../support/backend.ts';
-import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
+import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { chunkOf } from '../support/machine.ts';
+import { sendRaw, writesOf } from '../support/raw-request.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
 
@@ -363,25 +363,10 @@ describe('a stream of the gateway', () => {
   });
 });
 
-/** The reply's body in the pieces in which it was written: each write is one chunk of HTTP's chunked encoding. */
 async function readWrites(url: string, request: object): Promise<string[]> {
-  const { hostname, port, host } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  const body = JSON.stringify(request);
-  socket.write(
-    `POST /api/v1/responses HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${TEST_KEY}\r\n` +
-      `Connection: close\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
+  const socket = sendRaw(url, request);
   const pieces: Buffer[] = [];
   socket.on('data', (piece) => pieces.push(piece));
   await once(socket, 'close');
-  const bytes = Buffer.concat(pieces);
-  const writes: string[] = [];
-  for (let at = bytes.indexOf('\r\n\r\n') + 4; ;) {
-    const lineEnd = bytes.indexOf('\r\n', at);
-    const size = Number.parseInt(bytes.toString('latin1', at, lineEnd), 16);
-    if (size === 0) return writes;
-    writes.push(bytes.toString('utf8', lineEnd + 2, lineEnd + 2 + size));
-    at = lineEnd + 2 + size + 2;
-  }
+  return writesOf(Buffer.concat(pieces));
 }

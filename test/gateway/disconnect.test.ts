@@ -1,0 +1,194 @@
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { startScriptedBackend, type Script, type ScriptedBackend } from '../support/backend.ts';
+import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { chunkOf } from '../support/machine.ts';
+import { sendRaw, writesOf } from '../support/raw-request.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
+
+const STREAM = { model: 'test-model', input: 'Hello', stream: true };
+const JSON_REQUEST = { ...STREAM, stream: false };
+
+const MIB = 1024 * 1024;
+/** The backend must learn of an abort within this time. */
+const CEILING_MS = 2000;
+
+const afterFirstToken: Script = async ({ sse, hang }) => {
+  await sse(chunkOf({ content: 'Once upon' }));
+  await hang();
+};
+
+describe('a client that goes away', () => {
+  useRealSockets();
+
+  let backend: ScriptedBackend;
+  let gateway: TestGateway;
+  let sockets: Socket[];
+  let slowestMs = 0;
+
+  beforeEach(async () => {
+    sockets = [];
+    backend = await startScriptedBackend();
+    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl });
+  });
+
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy();
+    await gateway.close();
+    await backend.close();
+  });
+
+  after(() => console.log(`\n  The backend learnt of an abort within ${slowestMs.toFixed(1)} ms`));
+
+  const windows: { name: string; request: object; script: Script; settings?: Record<string, string> }[] = [
+    { name: 'while the backend has not even answered', request: STREAM, script: ({ hang }) => hang() },
+    {
+      name: 'between the headers of the backend and its first token',
+      request: STREAM,
+      script: async ({ start, hang }) => {
+        start();
+        await hang();
+      },
+    },
+    {
+      name: 'before the first token, but after its own headers',
+      request: STREAM,
+      script: ({ hang }) => hang(),
+      settings: { HEADER_HOLD_MS: '0' },
+    },
+    { name: 'in the middle of its stream', request: STREAM, script: afterFirstToken },
+    {
+      name: 'after the finish reason, while the usage is waited for',
+      request: STREAM,
+      script: async ({ sse, hang }) => {
+        await sse(chunkOf({ content: 'Hi' }, 'stop'));
+        await hang();
+      },
+    },
+    { name: 'while it waits for JSON', request: JSON_REQUEST, script: ({ hang }) => hang() },
+    {
+      name: 'while the JSON for it is half there',
+      request: JSON_REQUEST,
+      script: async ({ write, hang }) => {
+        await write('{"choices":[{"message":{"content":"Half an ans');
+        await hang();
+      },
+    },
+    { name: 'while a stream is gathered into JSON for it', request: JSON_REQUEST, script: afterFirstToken },
+  ];
+
+  for (const { name, request, script, settings } of windows) {
+    it(`${name} is noticed by the backend at once`, async () => {
+      if (settings !== undefined) {
+        await gateway.close();
+        gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings });
+      }
+      backend.reply(script);
+      const socket = send(request);
+      const asked = await backend.request(1);
+      await delay(60);
+      const goneAtMs = performance.now();
+      socket.destroy();
+      const { aborted, atMs } = await asked.closed;
+      expect(aborted).to.equal(true);
+      expect(atMs - goneAtMs).to.be.within(0, CEILING_MS);
+      slowestMs = Math.max(slowestMs, atMs - goneAtMs);
+      expect(await lastRecord()).to.deep.include({
+        status: 'cancelled',
+        error: { code: 'client_disconnected', message: 'The client closed the connection.' },
+      });
+    });
+  }
+
+  it('during its upload leaves no trace', async () => {
+    const socket = send(STREAM, { contentLength: MIB });
+    await delay(30);
+    socket.destroy();
+    backend.reply({ sse: [chunkOf({ content: 'Hi' }, 'stop')] });
+    const reply = await gateway.create(STREAM);
+    expect(expectWellFormed(parseEvents(await reply.text())).status).to.equal('completed');
+    expect(backend.requests).to.have.length(1);
+    const { data } = (await (await gateway.get('/api/v1/requests')).json()) as { data: unknown[] };
+    expect(data).to.have.length(1);
+  });
+
+  describe('or does not read', () => {
+    it('makes the backend wait: of 60 MB it gets rid of at most 16, and others are served', async () => {
+      const piece = chunkOf({ content: 'x'.repeat(64 * 1024) });
+      backend.reply(async ({ sse, end }) => {
+        for (let count = 0; count < 960; count += 1) if (!(await sse(piece))) return;
+        end();
+      });
+      const before = memory();
+      const socket = send(STREAM);
+      socket.pause();
+      const sent = await settledBytes();
+      expect(sent).to.be.within(MIB, 16 * MIB);
+      expect(memory() - before, 'what is held in this process').to.be.lessThan(64 * MIB);
+
+      backend.reply({ sse: [chunkOf({ content: 'Hi' }, 'stop')] });
+      const startedAtMs = performance.now();
+      const reply = await gateway.create(STREAM);
+      expect(expectWellFormed(parseEvents(await reply.text())).output_text).to.equal('Hi');
+      expect(performance.now() - startedAtMs).to.be.lessThan(500);
+    });
+
+    it('for longer than IDLE_TIMEOUT_MS is cut off, and the backend with it', async () => {
+      await gateway.close();
+      gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, IDLE_TIMEOUT_MS: '300' });
+      const piece = chunkOf({ content: 'x'.repeat(64 * 1024) });
+      backend.reply(async ({ sse }) => {
+        while (await sse(piece));
+      });
+      const socket = send(STREAM);
+      socket.pause();
+      const asked = await backend.request(1);
+      expect((await asked.closed).aborted).to.equal(true);
+      expect(await lastRecord()).to.deep.include({ status: 'cancelled' });
+    });
+
+    it('fast gets every byte all the same', async () => {
+      const words = Array.from({ length: 2000 }, (_, index) => `${index} ${'é'.repeat(400)} `);
+      backend.reply({ sse: [...words.map((content) => chunkOf({ content })), chunkOf({}, 'stop')] });
+      const socket = send(STREAM);
+      const pieces: Buffer[] = [];
+      for await (const bytes of socket) {
+        pieces.push(bytes as Buffer);
+        if (pieces.length % 10 === 0) await delay(2);
+      }
+      const events = parseEvents(writesOf(Buffer.concat(pieces)).join(''));
+      expect(expectWellFormed(events).output_text).to.equal(words.join(''));
+    });
+  });
+
+  function send(request: object, options?: { contentLength: number }): Socket {
+    const socket = sendRaw(gateway.url, request, options);
+    sockets.push(socket);
+    return socket;
+  }
+
+  /** The caller's newest record, as soon as it is final. */
+  async function lastRecord(): Promise<unknown> {
+    for (;;) {
+      const { data } = (await (await gateway.get('/api/v1/requests')).json()) as { data: { status: string }[] };
+      if (data[0] !== undefined && data[0].status !== 'processing') return data[0];
+      await delay(5);
+    }
+  }
+
+  /** What the backend has got rid of, once that does not become more. */
+  async function settledBytes(): Promise<number> {
+    for (let before = -1; before !== backend.bytesSent;) {
+      before = backend.bytesSent;
+      await delay(400);
+    }
+    return backend.bytesSent;
+  }
+});
+
+function memory(): number {
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
