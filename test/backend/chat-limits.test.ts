@@ -135,6 +135,19 @@ describe('the limits of the chat backend', () => {
 
       expect(textOf(await collect(answer))).to.have.length(16 * MIB);
     });
+
+    it('counts it again once the reader has caught up', async () => {
+      scripted.reply(async ({ sse, wait, hang }) => {
+        await sse(textChunk('Hi'));
+        await wait(30);
+        await sse(...Array.from({ length: 20 }, () => textChunk('x'.repeat(MIB / 8))));
+        await hang();
+      });
+      const answer = await ask(connect({ idleTimeoutMs: 150 }));
+      await delay(250);
+
+      expect((await apiRejection(collect(answer))).code).to.equal('upstream_timeout');
+    });
   });
 
   describe('size', () => {

@@ -191,7 +191,26 @@ describe('the chat backend', () => {
 
       expect(textOf(await collect(answer))).to.equal('Hi');
       // The connection was worth a second's wait, and no more.
-      expect(await scripted.requests[0]?.closed).to.include({ aborted: true });
+      const request = await scripted.request(1);
+      const closing = await request.closed;
+      expect(closing.aborted).to.equal(true);
+      expect(closing.atMs - request.receivedAtMs).to.be.within(900, 3000);
+    });
+
+    it('uses the connection again when the backend ends its reply soon after [DONE]', async () => {
+      scripted.always(async ({ sse, wait, end }) => {
+        await sse(textChunk('Hi'), '[DONE]');
+        await wait(30);
+        end();
+      });
+      const backend = connect();
+
+      for (let n = 0; n < 2; n++) {
+        await collect(await ask(backend));
+        await delay(80);
+      }
+
+      expect(scripted.requests.map((request) => request.connection)).to.deep.equal([0, 0]);
     });
 
     it('closes a connection that brings much more after [DONE]', async () => {
@@ -202,7 +221,10 @@ describe('the chat backend', () => {
 
       await collect(await ask(connect()));
 
-      expect(await scripted.requests[0]?.closed).to.include({ aborted: true });
+      const request = await scripted.request(1);
+      const closing = await request.closed;
+      expect(closing.aborted).to.equal(true);
+      expect(closing.atMs - request.receivedAtMs).to.be.below(900);
     });
 
     for (const [name, reply, expected] of [
