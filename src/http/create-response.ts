@@ -55,6 +55,8 @@ interface Job {
 export function createResponse(options: CreateResponseOptions): RequestHandler {
   return async (req, res) => {
     const job = await readJob(req, res, options);
+    // Gone while its body was decompressed: nobody would notice any more, and the backend would work for nobody.
+    if (res.closed) throw new ApiError('client_disconnected');
     const run = options.running.begin(job.draft.requestId);
     // Watched before the record is written, so that no moment is left in which nobody would notice.
     res.once('close', () => {
@@ -65,7 +67,9 @@ export function createResponse(options: CreateResponseOptions): RequestHandler {
       if (original === undefined) await perform(job, run, res, options);
       else sendDuplicate(res, original, baseUrlOf(req, options.publicBaseUrl));
     } finally {
-      run.end();
+      // A drain waits for what runs, and until the client has its reply, an error too, that is not over.
+      if (res.closed) run.end();
+      else res.once('close', () => run.end());
     }
   };
 }

@@ -1,0 +1,88 @@
+/**
+ * Somebody with an API key of their own, and what they can ask the gateway. Every record they are shown is checked
+ * against schemas/request-record.json on its way.
+ */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { Ajv } from 'ajv';
+import { expect } from 'chai';
+import requestRecordSchema from '../../schemas/request-record.json' with { type: 'json' };
+import responseSchema from '../../schemas/response.json' with { type: 'json' };
+import type { ApiError } from '../../src/core/errors.ts';
+import type { RequestRecord } from '../../src/types/contract.ts';
+import { TEST_KEY } from '../support/gateway.ts';
+
+export type ErrorBody = ReturnType<ApiError['toBody']>;
+type Headers = Readonly<Record<string, string>>;
+
+export interface Caller {
+  /** `POST /api/v1/responses`. A text is sent as it is. */
+  readonly create: (request: object | string, init?: { headers?: Headers; signal?: AbortSignal }) => Promise<Response>;
+  readonly get: (path: string, headers?: Headers) => Promise<Response>;
+  /** `POST /api/v1/requests/{id}/cancel` */
+  readonly cancel: (id: string) => Promise<Response>;
+  /** The record of this `req_…` or `resp_…` id, as it is now. */
+  readonly record: (id: string) => Promise<RequestRecord>;
+  /** The record of this id in its final state, which it has to reach within the time. */
+  readonly final: (id: string, withinMs?: number) => Promise<RequestRecord>;
+}
+
+export function callerOf(url: string, apiKey: string = TEST_KEY): Caller {
+  const authorization = { authorization: `Bearer ${apiKey}` };
+  const caller: Caller = {
+    create: (request, init) =>
+      fetch(`${url}/api/v1/responses`, {
+        ...init,
+        method: 'POST',
+        headers: { ...authorization, 'content-type': 'application/json', ...init?.headers },
+        body: typeof request === 'string' ? request : JSON.stringify(request),
+      }),
+    get: (path, headers) => fetch(`${url}${path}`, { headers: { ...authorization, ...headers } }),
+    cancel: (id) => fetch(`${url}/api/v1/requests/${id}/cancel`, { method: 'POST', headers: authorization }),
+    async record(id) {
+      const reply = await caller.get(`/api/v1/requests/${id}`);
+      expect(reply.status, `the status of the answer about ${id}`).to.equal(200);
+      return readRecord(reply);
+    },
+    async final(id, withinMs = 1000) {
+      const deadlineMs = performance.now() + withinMs;
+      for (;;) {
+        const record = await caller.record(id);
+        if (record.status !== 'processing') return record;
+        if (performance.now() > deadlineMs) throw new Error(`${id} is still processing after ${withinMs} ms`);
+        await delay(5);
+      }
+    },
+  };
+  return caller;
+}
+
+/** The record that is the body of this reply. */
+export async function readRecord(reply: Response): Promise<RequestRecord> {
+  const body: unknown = await reply.json();
+  expectRecord(body);
+  return body;
+}
+
+const ajv = new Ajv({ strict: true, discriminator: true, allowUnionTypes: true, keywords: ['tsType'] });
+const isRecord = ajv.addSchema(responseSchema).compile<RequestRecord>(requestRecordSchema);
+
+/** Fails unless this is a whole record of the contract whose parts fit its status. */
+export function expectRecord(body: unknown): asserts body is RequestRecord {
+  expect(isRecord(body), JSON.stringify(isRecord.errors)).to.equal(true);
+  const record = body as RequestRecord;
+  expect(record.response_id).to.equal(record.request_id.replace('req_', 'resp_'));
+  expect(record.status_url).to.match(new RegExp(`/api/v1/requests/${record.request_id}$`));
+  expect(record.completed_at === null, 'only a final record has its time').to.equal(record.status === 'processing');
+  expect(record.error !== null, 'failed and cancelled records say why').to.equal(
+    record.status === 'failed' || record.status === 'cancelled',
+  );
+}
+
+/** The error of this reply, whose four fields are all texts. */
+export async function readError(reply: Response): Promise<ErrorBody['error']> {
+  const { error } = (await reply.json()) as ErrorBody;
+  expect(Object.keys(error).toSorted()).to.deep.equal(['code', 'message', 'param', 'type']);
+  for (const field of Object.values(error)) expect(field).to.be.a('string');
+  return error;
+}

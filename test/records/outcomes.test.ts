@@ -1,0 +1,280 @@
+/** "What ends how": the table of the contract, section 6, row by row, asked for as JSON and as a stream. */
+
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { ERRORS, type ErrorCode } from '../../src/core/errors.ts';
+import type { Environment } from '../../src/settings.ts';
+import type { ResponseResource } from '../../src/types/contract.ts';
+import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
+import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
+import { callerOf, readError, type Caller } from './caller.ts';
+import { CAUSES, type Recorded, type Told } from './causes.ts';
+import { answer, KNOWN_USAGE, stream, text, usageChunk } from './chunks.ts';
+
+describe('what ends how', () => {
+  useRealSockets();
+
+  let backend: ScriptedBackend;
+  let gateway: TestGateway;
+  let caller: Caller;
+
+  beforeEach(async () => {
+    backend = await startScriptedBackend();
+  });
+
+  afterEach(async () => {
+    await gateway.close();
+    await backend.close();
+  });
+
+  async function open(settings: Environment = {}): Promise<void> {
+    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings });
+    caller = callerOf(gateway.url);
+  }
+
+  for (const { cause, settings, backend: script, ...rows } of CAUSES) {
+    for (const kind of ['json', 'stream'] as const) {
+      it(`${cause} (${kind})`, async () => {
+        const expected = rows[kind];
+        await open(settings);
+        backend.reply(script);
+        backend.always(answer());
+        const request = { model: 'm', input: 'Hello', stream: kind === 'stream' };
+        const headers = { 'idempotency-key': 'key-1' };
+
+        const reply = await caller.create(request, { headers });
+        const requestId = reply.headers.get('x-request-id') ?? '';
+        expect(reply.headers.get('x-should-retry')).to.equal(expected.shouldRetry ?? null);
+        expect(await readTold(reply)).to.deep.equal(expected.told);
+        await expectRecorded(requestId, expected.record);
+        await expectKey(request, headers, { requestId, key: expected.key });
+      });
+    }
+  }
+
+  async function expectRecorded(requestId: string, expected: Recorded | 'none'): Promise<void> {
+    if (expected === 'none') {
+      const reply = await caller.get(`/api/v1/requests/${requestId}`);
+      expect(reply.status).to.equal(404);
+      expect((await readError(reply)).code).to.equal('request_not_found');
+      return;
+    }
+    const { status, error, usage, usage_estimated, incomplete_details } = await caller.final(requestId);
+    expect({ status, code: error?.code, incomplete: incomplete_details?.reason }).to.deep.equal({
+      status: expected.status,
+      code: expected.code,
+      incomplete: expected.incomplete,
+    });
+    if (error !== null) expect(error.message).to.equal(ERRORS[error.code as ErrorCode].message);
+    expect(usage_estimated).to.equal(expected.usage === 'estimated');
+    if (expected.usage === 'none') expect(usage).to.equal(null);
+    else if (expected.usage === 'known') expect(usage).to.deep.equal(KNOWN_USAGE);
+    else expect(usage?.input_tokens).to.be.within(1, 100);
+  }
+
+  /** The same request with the same key once more: a duplicate when the key is kept, else a run of its own. */
+  async function expectKey(
+    request: object,
+    headers: Readonly<Record<string, string>>,
+    { requestId, key }: { requestId: string; key: 'kept' | 'free' },
+  ): Promise<void> {
+    const asked = backend.requests.length;
+    const repeated = await caller.create(request, { headers });
+    if (key === 'kept') {
+      expect(repeated.status).to.equal(409);
+      expect(repeated.headers.get('x-request-id')).to.equal(requestId);
+      expect(backend.requests.length).to.equal(asked);
+    } else {
+      expect(repeated.status).to.equal(200);
+      expect(repeated.headers.get('x-request-id')).not.to.equal(requestId);
+      expect(backend.requests.length).to.equal(asked + 1);
+    }
+    await repeated.text();
+  }
+
+  describe('a failure without an idempotency key', () => {
+    it('may be tried again, since nothing would call it a duplicate', async () => {
+      await open();
+      backend.reply({ json: {}, status: 500 });
+      const reply = await caller.create({ model: 'm', input: 'Hello' });
+      expect(reply.status).to.equal(502);
+      expect(reply.headers.get('x-should-retry')).to.equal(null);
+    });
+  });
+
+  describe('a client that goes away', () => {
+    const moments: readonly { when: string; script: Reply; usage: 'known' | 'estimated'; outputTokens?: number }[] = [
+      { when: 'before the first token', script: ({ hang }) => hang(), usage: 'estimated', outputTokens: 0 },
+      { when: 'in the middle of the text', script: stream([text('Hello, world')], 'hang'), usage: 'estimated' },
+      { when: 'after the usage', script: stream([text('Hello'), usageChunk], 'hang'), usage: 'known' },
+    ];
+    for (const { when, script, usage, outputTokens } of moments) {
+      for (const kind of ['json', 'stream'] as const) {
+        it(`${when} leaves a cancelled record (${kind})`, async () => {
+          await open();
+          backend.reply(script);
+          const request = { model: 'm', input: 'Hello', stream: kind === 'stream' };
+          const headers = { 'idempotency-key': 'key-1' };
+          const client = new AbortController();
+          const gone = caller.create(request, { headers, signal: client.signal }).then(
+            (reply) => reply.text(),
+            () => undefined,
+          );
+          const asked = await backend.request(1);
+          await delay(30);
+          client.abort();
+          await gone.catch(() => undefined);
+          expect((await asked.closed).aborted).to.equal(true);
+
+          const found = await caller.get('/api/v1/requests', headers);
+          const { request_id } = (await found.json()) as { request_id: string };
+          await expectRecorded(request_id, { status: 'cancelled', code: 'client_disconnected', usage });
+          if (outputTokens !== undefined) {
+            expect((await caller.record(request_id)).usage?.output_tokens).to.equal(outputTokens);
+          }
+          await expectKey(request, headers, { requestId: request_id, key: 'kept' });
+        });
+      }
+    }
+  });
+
+  describe('a client that goes away while its body is decompressed', () => {
+    it('leaves neither a record nor a request to the backend', async () => {
+      await open();
+      backend.always(answer());
+      const { port } = new URL(gateway.url);
+      // Long in decompression, so that the client is gone before the end of it.
+      const body = gzipSync(JSON.stringify({ model: 'm', input: 'Hello' }).padEnd(24 * 1024 * 1024), { level: 1 });
+      const socket = connect(Number(port), '127.0.0.1');
+      const head = [
+        'POST /v1/responses HTTP/1.1',
+        'host: gateway',
+        'authorization: Bearer test-key',
+        'content-type: application/json',
+        'content-encoding: gzip',
+        `content-length: ${body.length}`,
+      ];
+      socket.write(Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]), () => socket.destroy());
+      await once(socket, 'close');
+      await delay(400);
+      expect(backend.requests.length).to.equal(0);
+      const list = (await (await caller.get('/api/v1/requests')).json()) as { data: readonly unknown[] };
+      expect(list.data).to.deep.equal([]);
+    });
+  });
+
+  describe('a drain whose limit is reached', () => {
+    let folder: string;
+
+    beforeEach(() => {
+      folder = mkdtempSync(join(tmpdir(), 'records-'));
+    });
+    afterEach(() => rmSync(folder, { recursive: true }));
+
+    for (const kind of ['json', 'stream'] as const) {
+      it(`ends the request by its failure path (${kind})`, async () => {
+        const settings = { DATABASE_URL: `file:${join(folder, 'gateway.db')}`, DRAIN_TIMEOUT_MS: '30' };
+        await open(settings);
+        backend.reply(stream([text('Hello'), usageChunk], 'hang'));
+        backend.always(answer());
+        const request = { model: 'm', input: 'Hello', stream: kind === 'stream' };
+        const headers = { 'idempotency-key': 'key-1' };
+        const asking = caller.create(request, { headers });
+        await backend.request(1);
+        await delay(20);
+        await gateway.drain();
+
+        const reply = await asking;
+        const requestId = reply.headers.get('x-request-id') ?? '';
+        expect(await readTold(reply)).to.deep.equal(
+          kind === 'stream'
+            ? { ends: 'failed', code: 'gateway_interrupted' }
+            : { status: 503, code: 'gateway_interrupted' },
+        );
+        await open(settings);
+        await expectRecorded(requestId, { status: 'failed', code: 'gateway_interrupted', usage: 'known' });
+        await expectKey(request, headers, { requestId, key: 'kept' });
+      });
+    }
+  });
+
+  describe('a refusal by the gateway itself', () => {
+    it('leaves neither a record nor a used key', async () => {
+      await open({ AUTH_MODE: 'static', API_KEYS: 'test-key' });
+      backend.always(answer());
+      const headers = { 'idempotency-key': 'key-1' };
+      const stranger = await callerOf(gateway.url, 'another-key').create({ model: 'm', input: 'Hello' }, { headers });
+      expect(stranger.status).to.equal(401);
+      expect((await readError(stranger)).code).to.equal('invalid_api_key');
+      const misshapen = await caller.create({ model: 'm', input: 7 }, { headers });
+      expect(misshapen.status).to.equal(400);
+      expect((await readError(misshapen)).code).to.equal('invalid_request');
+
+      for (const reply of [stranger, misshapen]) {
+        expect(reply.headers.get('x-should-retry')).to.equal('false');
+        await expectRecorded(reply.headers.get('x-request-id') ?? '', 'none');
+      }
+      const list = (await (await caller.get('/api/v1/requests')).json()) as { data: readonly unknown[] };
+      expect(list.data).to.deep.equal([]);
+      expect((await caller.get('/api/v1/requests', headers)).status).to.equal(404);
+      expect(backend.requests.length).to.equal(0);
+    });
+
+    it('while draining is told with a time to come back, elsewhere or later', async () => {
+      await open();
+      backend.reply(({ hang }) => hang());
+      const running = caller.create({ model: 'm', input: 'first' }).catch(() => undefined);
+      await backend.request(1);
+      const drained = gateway.drain();
+      const reply = await caller.create({ model: 'm', input: 'Hello' }, { headers: { 'idempotency-key': 'key-1' } });
+      expect(await readTold(reply)).to.deep.equal({ status: 503, code: 'gateway_draining' });
+      expect(reply.headers.get('retry-after')).to.equal('1');
+      expect(reply.headers.get('x-should-retry')).to.equal(null);
+      expect(backend.requests.length).to.equal(1);
+      await Promise.all([gateway.close(), running, drained]);
+    });
+  });
+
+  describe('a backend that cannot be reached', () => {
+    for (const kind of ['json', 'stream'] as const) {
+      it(`frees the key, since nothing ran (${kind})`, async () => {
+        const nobody = await startScriptedBackend();
+        await nobody.close();
+        await open({ UPSTREAM_BASE_URL: nobody.baseUrl });
+        const request = { model: 'm', input: 'Hello', stream: kind === 'stream' };
+        const headers = { 'idempotency-key': 'key-1' };
+        const ids = new Set<string>();
+        for (let attempt = 1; attempt <= 2; attempt += 1) {
+          const reply = await caller.create(request, { headers });
+          ids.add(reply.headers.get('x-request-id') ?? '');
+          expect(reply.headers.get('x-should-retry')).to.equal(null);
+          expect(await readTold(reply)).to.deep.equal({ status: 502, code: 'upstream_unreachable' });
+        }
+        expect(ids.size).to.equal(2);
+        for (const id of ids) {
+          await expectRecorded(id, { status: 'failed', code: 'upstream_unreachable', usage: 'none' });
+        }
+      });
+    }
+  });
+});
+
+async function readTold(reply: Response): Promise<Told> {
+  if (reply.status !== 200) {
+    const { code } = await readError(reply);
+    return { status: reply.status, code: code as ErrorCode };
+  }
+  const isStream = reply.headers.get('content-type')?.startsWith('text/event-stream') === true;
+  const { status, error } = isStream
+    ? expectWellFormed(parseEvents(await reply.text()))
+    : ((await reply.json()) as ResponseResource);
+  return error === null ? { ends: status } : { ends: status, code: error.code as ErrorCode };
+}
