@@ -44,7 +44,11 @@ export function outcomeOf(translator: Translator, options: OutcomeOptions): Outc
   }
 }
 
-/** The backend refused the request or was never reached, so trying again with the same key does nothing twice. */
+/**
+ * The backend refused the request or was never reached, so trying again with the same key does nothing twice. Some refusals
+ * are the operator's fault (a wrong key or address) and a 502 for the caller; that asking again does not help tells them.
+ */
 function nothingRan(failure: ApiError): boolean {
-  return failure.status < 500 || failure.code === 'upstream_unreachable';
+  const wasRefused = failure.status < 500 || failure.headers['x-should-retry'] === 'false';
+  return wasRefused || failure.code === 'upstream_unreachable';
 }
