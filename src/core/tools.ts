@@ -267,7 +267,8 @@ export function toChosenTool(entry: { type: string; name?: string; namespace?: s
   switch (entry.type) {
     case 'function':
     case 'custom':
-      return entry.name === undefined ? undefined : toRef(entry.type, entry.name, entry.namespace);
+      // Without a name it is no tool of the request, which is for the caller to know.
+      return toRef(entry.type, entry.name ?? '', entry.namespace);
     case 'tool_search':
     case 'local_shell':
     case 'shell':
