@@ -17,6 +17,7 @@ import { createRequestRoutes } from './http/requests.ts';
 import { createRunningRequests } from './http/running.ts';
 import { createHttpServer, listen } from './http/server.ts';
 import { createIdentities, loadSecret } from './identity.ts';
+import { createSealer } from './seal.ts';
 import { openStore } from './store/open.ts';
 import type { Store } from './store/store.ts';
 
@@ -57,10 +58,8 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   const dialect = DIALECTS[config.upstreamDialect];
   const keyOwner = config.authMode === 'passthrough' ? 'caller' : 'gateway';
 
-  const identities = createIdentities(
-    loadSecret({ databaseUrl: config.databaseUrl, secret: config.gatewaySecret }),
-    config.gatewaySecretPrevious,
-  );
+  const secret = loadSecret({ databaseUrl: config.databaseUrl, secret: config.gatewaySecret });
+  const identities = createIdentities(secret, config.gatewaySecretPrevious);
   const store = overrides.store ?? (await openStore({ ...config, clock: nowMs, log }));
   const demo = config.upstreamBaseUrl === null ? await startDemoBackend() : undefined;
   const upstreamBaseUrl = demo?.baseUrl ?? config.upstreamBaseUrl ?? '';
@@ -87,6 +86,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
       store,
       running,
       identities,
+      sealer: createSealer(secret, config.gatewaySecretPrevious),
       estimator: createTokenEstimator(),
       dialect,
       keyOwner,

@@ -22,6 +22,8 @@ export interface ItemPlace {
   /** Where the item stands in the request, for errors: `input[2]`. */
   readonly path: string;
   readonly nameTowardsBackend: (tool: ToolRef) => string;
+  /** The reasoning in an `encrypted_content` of ours; undefined for a foreign or damaged one. */
+  readonly openSeal?: ((sealed: string) => string | undefined) | undefined;
 }
 
 /** One entry per item type; a new type fails to compile here until it has one. */
@@ -92,7 +94,9 @@ const ITEMS: { readonly [Type in InputItem['type']]: ToPiece<Type> } = {
   },
   // Its tools are offered beside those of `tools`; it says nothing itself.
   additional_tools: () => undefined,
-  reasoning(item) {
+  reasoning(item, { openSeal }) {
+    const sealed = item.encrypted_content === undefined ? undefined : openSeal?.(item.encrypted_content);
+    if (sealed !== undefined) return { kind: 'reasoning', text: sealed };
     const parts = item.content !== undefined && item.content.length > 0 ? item.content : (item.summary ?? []);
     return { kind: 'reasoning', text: parts.map((part) => part.text).join('\n') };
   },

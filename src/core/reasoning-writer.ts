@@ -21,16 +21,16 @@ export function showsReasoning({ reasoningOutput, seal }: ReasoningOptions): boo
 
 export function openReasoningWriter(log: EventLog, { reasoningOutput, seal }: ReasoningOptions): ReasoningWriter {
   const place = log.addItem('rs', (id) => ({ type: 'reasoning', id, status: 'in_progress', summary: [] }));
-  const { begin, tell, end } = FORMS[reasoningOutput](log, place);
+  const form = FORMS[reasoningOutput](log, place);
   let whole = '';
-  begin();
+  form.begin();
   return {
     write(delta) {
       whole += delta;
-      tell(delta);
+      form.tell(delta);
     },
     close(status) {
-      end(whole);
+      form.end(whole);
       const sealed = seal?.(whole);
       const item: ReasoningItem = { ...log.itemAt(place, 'reasoning'), status };
       log.closeItem(place, sealed === undefined ? item : { ...item, encrypted_content: sealed });

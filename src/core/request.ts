@@ -17,6 +17,8 @@ export interface TranslationOptions {
   readonly dialect: Dialect;
   readonly modelAliases: ReadonlyMap<string, string>;
   readonly hostedTools: 'drop' | 'reject';
+  /** The reasoning in an `encrypted_content` which this caller was given; undefined for a foreign or damaged one. */
+  readonly openSeal?: (sealed: string) => string | undefined;
 }
 
 /**
@@ -26,7 +28,7 @@ export interface TranslationOptions {
 export function toChatRequest(request: CreateResponse, options: TranslationOptions): Translation {
   const { dialect } = options;
   const tools = planTools(request, options.hostedTools);
-  const pieces = toPieces(request, tools);
+  const pieces = toPieces(request, tools, options.openSeal);
   const stream = request.stream === true;
   return {
     tools,
@@ -47,12 +49,21 @@ export function toChatRequest(request: CreateResponse, options: TranslationOptio
   };
 }
 
+/** Whether the caller wants reasoning back in a form which it can replay without reading it. */
+export function wantsSealedReasoning(request: Pick<CreateResponse, 'include'>): boolean {
+  return (request.include ?? []).includes('reasoning.encrypted_content');
+}
+
 /** Whether the caller wants log probabilities, by either of the two ways to ask for them. */
 export function wantsLogprobs(request: Pick<CreateResponse, 'include' | 'top_logprobs'>): boolean {
   return (request.top_logprobs ?? 0) > 0 || (request.include ?? []).includes('message.output_text.logprobs');
 }
 
-function toPieces(request: CreateResponse, tools: ToolPlan): Piece[] {
+function toPieces(
+  request: CreateResponse,
+  { nameTowardsBackend }: ToolPlan,
+  openSeal: TranslationOptions['openSeal'],
+): Piece[] {
   const instructions: Piece[] =
     request.instructions === undefined || request.instructions === ''
       ? []
@@ -61,9 +72,7 @@ function toPieces(request: CreateResponse, tools: ToolPlan): Piece[] {
     typeof request.input === 'string'
       ? [{ kind: 'user', content: request.input }]
       : request.input
-          .map((item, index) =>
-            toPiece(item, { path: `input[${index}]`, nameTowardsBackend: tools.nameTowardsBackend }),
-          )
+          .map((item, index) => toPiece(item, { path: `input[${index}]`, nameTowardsBackend, openSeal }))
           .filter((piece) => piece !== undefined);
   return [...instructions, ...input];
 }

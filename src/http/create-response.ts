@@ -4,10 +4,11 @@ import type { Dialect } from '../core/dialects.ts';
 import { ApiError } from '../core/errors.ts';
 import { inputSizeOf, type InputSize, type TokenEstimator } from '../core/estimate.ts';
 import { toRequestId, type NewUniquePart } from '../core/ids.ts';
-import { toChatRequest, wantsLogprobs, type Translation } from '../core/request.ts';
+import { toChatRequest, wantsLogprobs, wantsSealedReasoning, type Translation } from '../core/request.ts';
 import { initialResponse } from '../core/response.ts';
 import { createTranslator, type Translator } from '../core/translator.ts';
 import type { Identities } from '../identity.ts';
+import type { Sealer } from '../seal.ts';
 import type { RecordDraft, Store, StoredRecord } from '../store/store.ts';
 import type { CreateResponse, Usage } from '../types/contract.ts';
 import { callerOf, type Caller } from './authenticate.ts';
@@ -25,6 +26,7 @@ export interface CreateResponseOptions {
   readonly store: Store;
   readonly running: RunningRequests;
   readonly identities: Identities;
+  readonly sealer: Sealer;
   readonly estimator: TokenEstimator;
   readonly dialect: Dialect;
   readonly modelAliases: ReadonlyMap<string, string>;
@@ -79,7 +81,10 @@ async function readJob(req: Request, res: Response, options: CreateResponseOptio
   const idempotencyKey = parseIdempotencyKey(req.headers['idempotency-key']);
   const { bytes, value } = await readJsonBody(req, { maxBytes: options.maxBodyBytes });
   const request = validateCreateResponse(value);
-  const translation = toChatRequest(request, options);
+  const translation = toChatRequest(request, {
+    ...options,
+    openSeal: (sealed) => options.sealer.open(caller.identity, sealed),
+  });
   const inputSize = inputSizeOf(translation.chat, bytes.length);
   const unique = options.newUniquePart();
   const createdAtMs = options.nowMs();
@@ -95,6 +100,7 @@ async function readJob(req: Request, res: Response, options: CreateResponseOptio
       tools: translation.tools,
       usedCallIds: translation.usedCallIds,
       reasoningOutput: options.reasoningOutput,
+      ...(wantsSealedReasoning(request) && { seal: (text: string) => options.sealer.seal(caller.identity, text) }),
       thinkTags: options.dialect.thinkTags,
       logprobs: wantsLogprobs(request),
       maxToolCalls: request.max_tool_calls ?? null,

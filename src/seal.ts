@@ -1,0 +1,66 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import type { Identity } from './store/store.ts';
+
+/**
+ * Text that the client carries for us and cannot read: the `encrypted_content` of reasoning. AES-256-GCM, bound to the
+ * caller. It stands outside the core, which is free of randomness.
+ */
+export interface Sealer {
+  /** Undefined when the text is too long to be worth carrying. */
+  seal(caller: Identity, text: string): string | undefined;
+  /** The text of a seal of ours, made for this caller with the present or the previous secret; undefined for anything else. */
+  open(caller: Identity, sealed: string): string | undefined;
+}
+
+/** Tells our seals from those of others, and a later form from this one. */
+const PREFIX = 'rgw1_';
+const MAX_TEXT_BYTES = 4 * 1024 * 1024;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+const MAX_SEALED_LENGTH = PREFIX.length + Math.ceil(((MAX_TEXT_BYTES + IV_BYTES + TAG_BYTES) * 4) / 3) + 4;
+
+/** The secrets are those which the callers' identities are made with, in the same order. */
+export function createSealer(secret: string, previousSecret: string | null): Sealer {
+  const keys = [secret, ...(previousSecret === null ? [] : [previousSecret])].map(deriveKey);
+
+  return {
+    seal(caller, text) {
+      const [key] = keys;
+      if (key === undefined || Buffer.byteLength(text) > MAX_TEXT_BYTES) return undefined;
+      const iv = randomBytes(IV_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(boundTo(caller[0]));
+      const sealed = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+      return PREFIX + sealed.toString('base64url');
+    },
+    open(caller, sealed) {
+      if (!sealed.startsWith(PREFIX) || sealed.length > MAX_SEALED_LENGTH) return undefined;
+      const bytes = Buffer.from(sealed.slice(PREFIX.length), 'base64url');
+      if (bytes.length < IV_BYTES + TAG_BYTES) return undefined;
+      for (const [index, key] of keys.entries()) {
+        const text = decrypt(key, caller[index] ?? '', bytes);
+        if (text !== undefined) return text;
+      }
+      return undefined;
+    },
+  };
+}
+
+function deriveKey(secret: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', 'responses-gateway reasoning seal v1', 32));
+}
+
+function boundTo(caller: string): Buffer {
+  return Buffer.from(`reasoning\0${caller}`);
+}
+
+function decrypt(key: Buffer, caller: string, bytes: Buffer): string | undefined {
+  const end = bytes.length - TAG_BYTES;
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES });
+  decipher.setAAD(boundTo(caller)).setAuthTag(bytes.subarray(end));
+  try {
+    return decipher.update(bytes.subarray(IV_BYTES, end), undefined, 'utf8') + decipher.final('utf8');
+  } catch {
+    // Somebody else's, or damaged: both are ignored.
+    return undefined;
+  }
+}
