@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { constants, brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 import { promisify } from 'node:util';
 import { ApiError } from '../core/errors.ts';
+import { endOfString } from './json-bytes.ts';
 import { findSyntaxError } from './json-syntax.ts';
 
 const MAX_DEPTH = 128;
@@ -198,31 +199,6 @@ function checkNesting(bytes: Buffer): void {
   if (containers > MAX_CONTAINERS) {
     throw new ApiError('invalid_request', { message: `The body has more than ${MAX_CONTAINERS} arrays and objects.` });
   }
-}
-
-/** Byte by byte, with a search in native code every so often, which jumps over the long strings: images and files. */
-function endOfString(bytes: Buffer, start: number): number {
-  let at = start;
-  while (at < bytes.length) {
-    const near = at + 48;
-    while (at < near) {
-      const byte = bytes[at];
-      if (byte === 0x22 || byte === undefined) return at;
-      at += byte === 0x5c ? 2 : 1;
-    }
-    const stop = bytes.indexOf(0x22, at);
-    if (stop < 0) return bytes.length;
-    if (backslashesBefore(bytes, at, stop) % 2 === 0) return stop;
-    at = stop + 1;
-  }
-  return at;
-}
-
-/** An odd number of backslashes makes what follows a character of the string. */
-function backslashesBefore(bytes: Buffer, from: number, end: number): number {
-  let at = end;
-  while (at > from && bytes[at - 1] === 0x5c) at--;
-  return end - at;
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });

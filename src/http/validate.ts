@@ -2,7 +2,7 @@ import { Ajv } from 'ajv';
 import createResponseSchema from '../../schemas/create-response.json' with { type: 'json' };
 import responseSchema from '../../schemas/response.json' with { type: 'json' };
 import { ApiError } from '../core/errors.ts';
-import type { CreateResponse, InputMessage, InputPart, ToolParam } from '../types/contract.ts';
+import type { CreateResponse, InputItem, InputMessage, InputPart, ToolParam } from '../types/contract.ts';
 import { toShapeError } from './shape-error.ts';
 
 const ajv = new Ajv({
@@ -31,13 +31,8 @@ export function validateCreateResponse(body: unknown): CreateResponse {
     hasShape.errors = null;
     throw toShapeError(errors);
   }
-  if (typeof body.input !== 'string') {
-    body.input.forEach((item, index) => {
-      if (item.type === 'message') checkParts(item.content, `input[${index}].content`, PARTS_OF[item.role]);
-      if (item.type === 'function_call_output') checkParts(item.output, `input[${index}].output`, ANY_PART);
-    });
-  }
-  checkNames(body.tools ?? []);
+  if (typeof body.input !== 'string') body.input.forEach((item, index) => checkItem(item, `input[${index}]`));
+  checkNames(body.tools ?? [], 'tools');
   return body;
 }
 
@@ -97,28 +92,39 @@ function nameType(item: unknown): void {
   item['type'] = id !== undefined && role === undefined && content === undefined ? 'item_reference' : 'message';
 }
 
-type PartType = InputPart['type'];
-
-const TEXT = ['input_text', 'output_text', 'text'] as const;
-const ANY_PART = new Set<PartType>([...TEXT, 'refusal', 'input_image', 'input_file']);
-const TEXT_ONLY = new Set<PartType>(TEXT);
-
 /** What the chat format has a place for in a message of each role. */
-const PARTS_OF: { readonly [Role in InputMessage['role']]: ReadonlySet<PartType> } = {
-  user: ANY_PART,
-  assistant: new Set<PartType>([...TEXT, 'refusal']),
-  system: TEXT_ONLY,
-  developer: TEXT_ONLY,
+const ROLES_OF: { readonly [Type in InputPart['type']]: readonly InputMessage['role'][] } = {
+  input_text: ['user', 'assistant', 'system', 'developer'],
+  output_text: ['user', 'assistant', 'system', 'developer'],
+  text: ['user', 'assistant', 'system', 'developer'],
+  refusal: ['user', 'assistant'],
+  input_image: ['user'],
+  input_file: ['user'],
+  input_audio: ['user'],
 };
 
-function checkParts(parts: string | readonly InputPart[], path: string, allowed: ReadonlySet<PartType>): void {
+function checkItem(item: InputItem, path: string): void {
+  switch (item.type) {
+    case 'message':
+      return checkParts(item.content, `${path}.content`, item.role);
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      // What a tool has brought is told to the model as if the user had.
+      return checkParts(item.output, `${path}.output`, 'user');
+    case 'additional_tools':
+    case 'tool_search_output':
+      return checkNames(item.tools, `${path}.tools`);
+    default:
+  }
+}
+
+function checkParts(parts: string | readonly InputPart[], path: string, role: InputMessage['role']): void {
   if (typeof parts === 'string') return;
   parts.forEach((part, index) => {
-    if (!allowed.has(part.type)) {
-      throw new ApiError('invalid_request', {
-        param: `${path}[${index}].type`,
-        message: `${path}[${index}].type must be one of ${[...allowed].join(', ')} in a message of this role.`,
-      });
+    if (!ROLES_OF[part.type].includes(role)) {
+      const param = `${path}[${index}].type`;
+      const message = `${param} must be one of ${partsOf(role).join(', ')} in a message of the role ${role}.`;
+      throw new ApiError('invalid_request', { param, message });
     }
     const wanted = wantedBy(part);
     if (wanted !== undefined) {
@@ -128,6 +134,12 @@ function checkParts(parts: string | readonly InputPart[], path: string, allowed:
   });
 }
 
+function partsOf(role: InputMessage['role']): readonly string[] {
+  return Object.entries(ROLES_OF)
+    .filter(([, roles]) => roles.includes(role))
+    .map(([type]) => type);
+}
+
 /** The field without which there is nothing to send; a file id or URL in its place has an error of its own (core/items.ts). */
 function wantedBy(part: InputPart): string | undefined {
   if (part.type === 'input_image' && part.image_url === undefined && part.file_id === undefined) return 'image_url';
@@ -135,14 +147,19 @@ function wantedBy(part: InputPart): string | undefined {
   return part.file_url === undefined && part.file_id === undefined ? 'file_data' : undefined;
 }
 
-function checkNames(tools: readonly ToolParam[]): void {
+const NAMED = new Set(['function', 'custom', 'namespace']);
+
+/** A model that calls a name has to mean one tool. A namespace has names of its own, and so have the kinds of tools. */
+function checkNames(tools: readonly ToolParam[], path: string): void {
   const names = new Set<string>();
   tools.forEach((tool, index) => {
-    if (!('name' in tool) || tool.type !== 'function') return;
-    if (names.has(tool.name)) {
-      const param = `tools[${index}].name`;
+    // Of a tool that is not known here, nothing but the type has been looked at.
+    if (!NAMED.has(tool.type) || !('name' in tool)) return;
+    if (tool.type === 'namespace' && 'tools' in tool) checkNames(tool.tools, `${path}[${index}].tools`);
+    const param = `${path}[${index}].name`;
+    const name = `${tool.type} ${tool.name}`;
+    if (names.has(name))
       throw new ApiError('invalid_request', { param, message: `${param} is the name of an earlier tool too.` });
-    }
-    names.add(tool.name);
+    names.add(name);
   });
 }

@@ -1,0 +1,103 @@
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import { ApiError } from '../core/errors.ts';
+import { callerOf } from './authenticate.ts';
+import { readBody } from './body.ts';
+import { methodNotAllowed } from './error-handler.ts';
+import { listWithAliases, namedModel, replaceModel, type ModelAliases } from './models.ts';
+import { createRelay, type Exchange, type RelayOptions } from './relay.ts';
+
+export interface PassthroughOptions extends RelayOptions {
+  /** What is passed on beside chat completions and models, as the caller writes it, with all that is below. */
+  readonly passthroughPaths: readonly string[];
+  readonly modelAliases: ModelAliases;
+  readonly maxBodyBytes: number;
+}
+
+export interface Passthrough {
+  /** To be mounted where the caller is known and no body has been read. */
+  readonly router: Router;
+  /** Breaks what still runs. */
+  close(): void;
+}
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/** The paths which are not translated: the backend answers, and its bytes are its own (contract, section 1). */
+export function createPassthrough(options: PassthroughOptions): Passthrough {
+  const { modelAliases: aliases, maxBodyBytes } = options;
+  const relay = createRelay(options);
+  const router = express.Router();
+
+  const forward = (req: Request, res: Response, exchange: Partial<Exchange> = {}): Promise<void> => {
+    const path = exchange.path ?? pathOf(req);
+    return relay.forward(req, res, { ...exchange, path, backendHeaders: callerOf(res).backendHeaders });
+  };
+
+  const forwardChat = async (req: Request, res: Response): Promise<void> => {
+    const body = replaceModel(await readBody(req, { maxBytes: maxBodyBytes }), aliases);
+    return forward(req, res, { body });
+  };
+
+  router
+    .route('/chat/completions')
+    .post((req, res) => (aliases.size === 0 ? forward(req, res) : forwardChat(req, res)))
+    .all(methodNotAllowed('POST'));
+
+  router
+    .route('/models')
+    .get((req, res) => {
+      if (aliases.size === 0) return forward(req, res);
+      return forward(req, res, {
+        edit: (status, list) => (status === 200 ? listWithAliases(list, aliases) : undefined),
+      });
+    })
+    .all(methodNotAllowed('GET'));
+
+  router
+    .route('/models/*id')
+    .get((req, res) => {
+      const alias = req.params.id.join('/');
+      const model = aliases.get(alias);
+      if (model === undefined) return forward(req, res);
+      return forward(req, res, {
+        path: `/models/${encodeURIComponent(model)}`,
+        // Many backends have a list only; that the alias exists is known without them.
+        edit: (status, found) =>
+          NO_ANSWER.has(status) ? namedModel(alias, undefined) : namedIfFound(status, alias, found),
+      });
+    })
+    .all(methodNotAllowed('GET'));
+
+  for (const path of options.passthroughPaths) {
+    router.use(path.replace(/^\/v1/, ''), allow(METHODS), (req, res) => forward(req, res));
+  }
+
+  return { router, close: () => relay.close() };
+}
+
+const NO_ANSWER = new Set([404, 405, 501]);
+
+function namedIfFound(status: number, alias: string, model: unknown): object | undefined {
+  return status === 200 ? namedModel(alias, model) : undefined;
+}
+
+function allow(methods: readonly string[]): RequestHandler {
+  const refuse = methodNotAllowed(...methods);
+  return (req, res, next) => (methods.includes(req.method) ? next() : refuse(req, res, next));
+}
+
+/** Path and query below `/v1`, as the caller wrote them. Throws ApiError where a backend might read another path out of it. */
+function pathOf(req: Request): string {
+  const path = req.originalUrl.replace(/^\w+:\/\/[^/?]*/, '').replace(/^(?:\/api)?\/v1/i, '');
+  const segments = decoded(path.split('?', 1)[0] ?? '').split(/[/\\]/);
+  if (segments.some((segment) => segment === '.' || segment === '..')) throw new ApiError('not_found');
+  return path;
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch (error) {
+    throw new ApiError('invalid_request', { message: 'The path has a broken escape.', cause: error });
+  }
+}

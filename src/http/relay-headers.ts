@@ -1,0 +1,33 @@
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
+import { passedOnHeaders } from '../backend/reply-headers.ts';
+
+/** What describes the body, what the caller wants, and nothing that says who or where it is. Cookies never. */
+const TOWARDS_BACKEND = ['accept', 'content-type', 'openai-beta', 'user-agent'];
+
+/** The headers of a passed on request: an allow-list, and the key that the backend is to see. */
+export function towardsBackend(
+  headers: IncomingHttpHeaders,
+  { backendHeaders, body }: { readonly backendHeaders: Readonly<Record<string, string>>; readonly body?: Buffer },
+): IncomingHttpHeaders {
+  const passedOn: IncomingHttpHeaders = {};
+  const names = body === undefined ? [...TOWARDS_BACKEND, 'content-length', 'content-encoding'] : TOWARDS_BACKEND;
+  for (const name of names) if (headers[name] !== undefined) passedOn[name] = headers[name];
+  if (body !== undefined) passedOn['content-length'] = String(body.length);
+  // Compressed events may wait in a compressor until there are enough of them, and errors are read here.
+  return { ...passedOn, 'accept-encoding': 'identity', ...backendHeaders };
+}
+
+/** Those of one connection alone (RFC 9110), and those which speak for the host they came from and not for this one. */
+const OF_BACKEND_ALONE =
+  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|set-cookie2?|alt-svc|strict-transport-security|clear-site-data|nel|report-to|access-control-.*|date|server|x-powered-by|x-request-id|x-upstream-request-id)$/;
+
+/** The headers of the backend's reply that its caller gets; the backend's request id goes by another name, since ours has that one. */
+export function towardsClient(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+  const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
+  const passedOn: OutgoingHttpHeaders = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined && !OF_BACKEND_ALONE.test(name) && !named.has(name)) passedOn[name] = value;
+  }
+  const id = passedOnHeaders({ 'x-request-id': headers['x-request-id'] })['x-upstream-request-id'];
+  return id === undefined ? passedOn : { ...passedOn, 'x-upstream-request-id': id };
+}

@@ -1,0 +1,221 @@
+/** http-proxy-middleware, held to the contract: what goes to the backend, what comes back, and every way to fail. */
+
+import { Agent as HttpAgent, type ClientRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import type { NextFunction, Request, Response } from 'express';
+import { createProxyMiddleware } from 'http-proxy-middleware';
+import { connectionFailure, type ExchangePhase } from '../backend/connection-failures.ts';
+import { failureOf, type KeyOwner } from '../backend/failures.ts';
+import { ApiError } from '../core/errors.ts';
+import { towardsBackend, towardsClient } from './relay-headers.ts';
+
+export interface RelayOptions {
+  /** With its `/v1`. */
+  readonly baseUrl: string;
+  readonly keyOwner: KeyOwner;
+  readonly connectTimeoutMs: number;
+  /** The longest silence until the backend's answer begins. */
+  readonly firstByteTimeoutMs: number;
+  /** The longest silence after that. */
+  readonly idleTimeoutMs: number;
+  /** Gets a sentence for the log when only the operator can help. */
+  readonly onOperatorProblem: (problem: string) => void;
+}
+
+export interface Exchange {
+  /** Below the base URL, with its query. */
+  readonly path: string;
+  readonly backendHeaders: Readonly<Record<string, string>>;
+  /** Sent in the place of the request's own body, which has been read then. */
+  readonly body?: Buffer;
+  /** Looks at the parsed answer of a GET; what it returns is sent with status 200, and undefined leaves the answer as it is. */
+  readonly edit?: (status: number, answer: unknown) => object | undefined;
+}
+
+export interface Relay {
+  /** Resolves when the reply has been sent. Throws ApiError as long as nothing of it has been. */
+  forward(req: Request, res: Response, exchange: Exchange): Promise<void>;
+  close(): void;
+}
+
+/** Shorter than the 5 s after which common servers close an idle connection: a request must not be sent into that moment. */
+const IDLE_SOCKET_MS = 4000;
+/** Of an answer that is read here. A list of models can be long, an error need not be. */
+const MAX_EDITED_BYTES = 8 * 1024 * 1024;
+const MAX_ERROR_BYTES = 64 * 1024;
+
+interface Running extends Exchange {
+  phase: ExchangePhase;
+  readonly fail: (reason: unknown) => void;
+}
+
+/** A proxy for all requests to one backend. Bytes go through as they come, at the pace of the slower side. */
+export function createRelay(options: RelayOptions): Relay {
+  const Agent = new URL(options.baseUrl).protocol === 'https:' ? HttpsAgent : HttpAgent;
+  const agent = new Agent({ keepAlive: true, timeout: IDLE_SOCKET_MS, maxFreeSockets: 256 });
+  const exchanges = new WeakMap<IncomingMessage, Running>();
+
+  const proxy = createProxyMiddleware<Request, Response>({
+    target: options.baseUrl,
+    agent,
+    changeOrigin: true,
+    selfHandleResponse: true,
+    on: {
+      proxyReq(proxyReq, req) {
+        const exchange = exchanges.get(req);
+        if (exchange === undefined) return;
+        watch(proxyReq, exchange, options);
+        if (exchange.body !== undefined) proxyReq.write(exchange.body);
+      },
+      proxyRes(proxyRes, req, res) {
+        const exchange = exchanges.get(req);
+        if (exchange === undefined) return;
+        exchange.phase = 'answering';
+        relay(proxyRes, { req, res, exchange, options }).catch(exchange.fail);
+      },
+      error: (error, req) => exchanges.get(req)?.fail(error),
+    },
+  });
+
+  return {
+    forward(req, res, exchange) {
+      return new Promise((resolve, reject) => {
+        const fail = (reason: unknown): void => {
+          if (res.destroyed) resolve();
+          else reject(toFailure(reason, running.phase));
+        };
+        const running: Running = { ...exchange, phase: 'connecting', fail };
+        exchanges.set(req, running);
+        res.once('close', resolve);
+        refuseBodyWithoutLength(req);
+        req.headers = towardsBackend(req.headers, exchange);
+        req.url = exchange.path;
+        const next: NextFunction = (reason?: unknown) => fail(reason ?? new Error('the proxy passed the request by'));
+        proxy(req, res, next).catch(fail);
+      });
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+function toFailure(reason: unknown, phase: ExchangePhase): Error {
+  if (reason instanceof ApiError) return reason;
+  return connectionFailure(reason instanceof Error ? reason : new Error('the proxy failed', { cause: reason }), phase);
+}
+
+/** Node frames such a body only for the methods which usually have one; for the others its bytes would follow the head bare. */
+function refuseBodyWithoutLength(req: Request): void {
+  if (req.headers['transfer-encoding'] === undefined || ['POST', 'PUT', 'PATCH'].includes(req.method)) return;
+  throw new ApiError('invalid_request', { message: `A body of a ${req.method} must have a Content-Length.` });
+}
+
+function watch(proxyReq: ClientRequest, exchange: Running, options: RelayOptions): void {
+  const giveUp = (message: string): void => {
+    proxyReq.destroy(new ApiError('upstream_timeout', { message }));
+  };
+  const { socket } = proxyReq;
+  if (socket?.connecting === true) {
+    const timer = setTimeout(() => {
+      giveUp('The backend did not accept a connection in time.');
+    }, options.connectTimeoutMs);
+    proxyReq.once('close', () => clearTimeout(timer));
+    socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => {
+      clearTimeout(timer);
+      exchange.phase = 'waiting';
+    });
+  } else {
+    exchange.phase = 'waiting';
+  }
+  proxyReq.setTimeout(options.firstByteTimeoutMs);
+  proxyReq.on('timeout', () => {
+    if (exchange.phase !== 'connecting') giveUp('The backend did not answer in time.');
+  });
+}
+
+interface Relayed {
+  readonly req: Request;
+  readonly res: Response;
+  readonly exchange: Running;
+  readonly options: RelayOptions;
+}
+
+async function relay(proxyRes: IncomingMessage & { req?: ClientRequest }, relayed: Relayed): Promise<void> {
+  const { res, exchange, options } = relayed;
+  const status = proxyRes.statusCode ?? 0;
+  const isFault = mayBeFault(proxyRes, relayed);
+  proxyRes.req?.setTimeout(options.idleTimeoutMs);
+  if (exchange.edit === undefined && !isFault) {
+    res.writeHead(status, towardsClient(proxyRes.headers));
+    // The client should know at once that the backend has answered, also when the first event takes its time.
+    res.flushHeaders();
+    proxyRes.pipe(res);
+    return;
+  }
+
+  const bytes = await readAnswer(proxyRes, isFault ? MAX_ERROR_BYTES : MAX_EDITED_BYTES);
+  const edited = exchange.edit?.(status, parse(bytes));
+  const { 'content-length': _length, ...headers } = towardsClient(proxyRes.headers);
+  if (edited !== undefined) {
+    for (const name of ['content-type', 'content-encoding', 'etag', 'last-modified']) delete headers[name];
+    res.status(200).set(headers).json(edited);
+    return;
+  }
+  if (isFault) throwFault(proxyRes, bytes, relayed);
+  res.writeHead(status, { ...headers, 'content-length': bytes.length }).end(bytes);
+}
+
+/** Whether the answer may be one which the caller cannot do anything about, or cannot read. Its body decides. */
+function mayBeFault(proxyRes: IncomingMessage, { req, options }: Relayed): boolean {
+  const status = proxyRes.statusCode ?? 0;
+  if (status >= 300 && status < 400) return status !== 304;
+  if (options.keyOwner === 'gateway' && [401, 402, 403, 429].includes(status)) return true;
+  return status >= 400 && !isJson(proxyRes) && req.method !== 'HEAD';
+}
+
+/** Throws the ApiError of an answer that is not for the caller's eyes; returns when it is to be passed on after all. */
+function throwFault(proxyRes: IncomingMessage, bytes: Buffer, { exchange, options }: Relayed): void {
+  const status = proxyRes.statusCode ?? 0;
+  if (status === 404 && !isJson(proxyRes) && !exchange.path.startsWith('/chat/')) {
+    throw new ApiError('not_found', { message: 'The backend does not have this path.' });
+  }
+  const { error, operatorProblem } = failureOf({
+    status,
+    headers: proxyRes.headers,
+    body: proxyRes.headers['content-encoding'] === undefined ? bytes.toString() : '',
+    keyOwner: options.keyOwner,
+    secrets: Object.values(exchange.backendHeaders).map((value) => value.replace(/^Bearer /, '')),
+  });
+  if (operatorProblem !== undefined) options.onOperatorProblem(operatorProblem);
+  if (operatorProblem !== undefined || !isJson(proxyRes)) throw error;
+}
+
+function isJson({ headers }: IncomingMessage): boolean {
+  return /^application\/(?:[^\s/;]+\+)?json\b/i.test(headers['content-type'] ?? '');
+}
+
+/** At most so many bytes; what is more stays unread, and its connection is closed when the reply has been sent. */
+function readAnswer(proxyRes: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const done = (): void => {
+      proxyRes.pause();
+      resolve(Buffer.concat(chunks).subarray(0, maxBytes));
+    };
+    proxyRes.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length >= maxBytes) done();
+    });
+    proxyRes.once('end', done);
+    proxyRes.once('error', reject);
+  });
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return undefined;
+  }
+}

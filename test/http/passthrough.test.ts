@@ -1,0 +1,629 @@
+import { once } from 'node:events';
+import { request as httpRequest, type ClientRequest, type IncomingMessage, type Server } from 'node:http';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import express from 'express';
+import { pino } from 'pino';
+import { authenticate } from '../../src/http/authenticate.ts';
+import { errorHandler, notFound } from '../../src/http/error-handler.ts';
+import { requestLogging } from '../../src/http/logging.ts';
+import { createPassthrough, type Passthrough, type PassthroughOptions } from '../../src/http/passthrough.ts';
+import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+
+const KEY = 'sk-caller-1';
+interface Init extends RequestInit {
+  readonly headers?: Record<string, string>;
+}
+
+const COMPLETION = { id: 'chatcmpl-1', object: 'chat.completion', choices: [] };
+
+describe('passthrough', () => {
+  useRealSockets();
+
+  let backend: ScriptedBackend;
+  let passthrough: Passthrough | undefined;
+  let server: Server | undefined;
+  let url: string;
+  let problems: string[];
+
+  beforeEach(async () => {
+    backend = await startScriptedBackend();
+    problems = [];
+  });
+
+  afterEach(async () => {
+    passthrough?.close();
+    server?.closeAllConnections();
+    server?.close();
+    if (server?.listening === true) await once(server, 'close');
+    await backend.close();
+  });
+
+  async function open(options: Partial<PassthroughOptions> & { upstreamApiKey?: string } = {}): Promise<void> {
+    const ownKey = options.upstreamApiKey;
+    passthrough = createPassthrough({
+      baseUrl: backend.baseUrl,
+      keyOwner: ownKey === undefined ? 'caller' : 'gateway',
+      passthroughPaths: [],
+      modelAliases: new Map(),
+      maxBodyBytes: 1024 * 1024,
+      connectTimeoutMs: 1000,
+      firstByteTimeoutMs: 5000,
+      idleTimeoutMs: 5000,
+      onOperatorProblem: (problem) => problems.push(problem),
+      ...options,
+    });
+    const app = express();
+    app.disable('etag');
+    app.use((_req, res, next) => {
+      res.setHeader('x-request-id', 'req_own');
+      next();
+    });
+    app.use(requestLogging(pino({ level: 'silent' })));
+    app.use(
+      ['/api/v1', '/v1'],
+      authenticate({
+        mode: ownKey === undefined ? 'passthrough' : 'static',
+        apiKeys: [KEY],
+        upstreamApiKey: ownKey ?? null,
+        toIdentity: (key) => [key],
+        nowMs: Date.now,
+      }),
+      passthrough.router,
+    );
+    app.use(notFound, errorHandler);
+    server = app.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  function call(path: string, init: Init = {}): Promise<Response> {
+    return fetch(`${url}${path}`, { ...init, headers: { authorization: `Bearer ${KEY}`, ...init.headers } });
+  }
+
+  function chat(body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}): Promise<Response> {
+    return call('/v1/chat/completions', {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', ...headers },
+    });
+  }
+
+  /** By node:http, which lets a test see every byte and break off where it likes. */
+  function start(body: string, headers: Record<string, string> = {}): ClientRequest {
+    const req = httpRequest(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', ...headers },
+    });
+    req.on('error', () => {});
+    req.end(body);
+    return req;
+  }
+
+  async function errorOf(response: Response): Promise<Record<string, unknown>> {
+    const body = (await response.json()) as { error: Record<string, unknown> };
+    expect(body.error).to.have.all.keys('message', 'type', 'param', 'code');
+    return { status: response.status, ...body.error };
+  }
+
+  describe('on its way to the backend', () => {
+    for (const prefix of ['/v1', '/api/v1']) {
+      it(`passes ${prefix}/chat/completions on, with the bytes as they are`, async () => {
+        await open();
+        backend.reply({ json: COMPLETION });
+        const response = await call(`${prefix}/chat/completions?a=b`, {
+          method: 'POST',
+          body: '{ "model":\t"m" , not json',
+        });
+        expect(await response.json()).to.deep.equal(COMPLETION);
+        expect(backend.requests[0]).to.include({
+          method: 'POST',
+          path: '/v1/chat/completions?a=b',
+          body: '{ "model":\t"m" , not json',
+        });
+      });
+    }
+
+    it('puts the query of the base URL in front of that of the request', async () => {
+      await open({ baseUrl: `${backend.baseUrl}/?api-version=7` });
+      backend.always({ json: {} });
+      await chat('{}');
+      await call('/v1/models?limit=1');
+      expect(backend.requests.map(({ path }) => path)).to.deep.equal([
+        '/v1/chat/completions?api-version=7',
+        '/v1/models?api-version=7&limit=1',
+      ]);
+    });
+
+    it('passes on nothing but the headers of its list', async () => {
+      await open();
+      backend.reply({ json: {} });
+      const req = start('{}', {
+        cookie: 'a=b',
+        accept: 'application/json',
+        'user-agent': 'test',
+        'x-forwarded-for': '1.2.3.4',
+        'x-stainless-lang': 'js',
+        'openai-beta': 'x=v1',
+        'x-api-key': 'k',
+        'idempotency-key': 'i',
+        'content-length': '2',
+        expect: '100-continue',
+      });
+      await once(req, 'response');
+      const { host: _host, connection: _connection, ...headers } = backend.requests[0]?.headers ?? {};
+      expect(headers).to.deep.equal({
+        accept: 'application/json',
+        'accept-encoding': 'identity',
+        authorization: `Bearer ${KEY}`,
+        'content-length': '2',
+        'content-type': 'application/json',
+        'openai-beta': 'x=v1',
+        'user-agent': 'test',
+      });
+      expect(backend.requests[0]?.headers.host).to.equal(`127.0.0.1:${backend.port}`);
+    });
+
+    it('shows the backend the key of the gateway where the caller has one of the gateway', async () => {
+      await open({ upstreamApiKey: 'sk-upstream' });
+      backend.reply({ json: {} });
+      await chat('{}');
+      expect(backend.requests[0]?.headers.authorization).to.equal('Bearer sk-upstream');
+    });
+
+    it('passes a body on whose length is not known before', async () => {
+      await open();
+      backend.reply({ json: {} });
+      const req = httpRequest(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${KEY}` },
+      });
+      req.write('{"a":');
+      await delay(10);
+      req.end('1}');
+      await once(req, 'response');
+      expect(backend.requests[0]?.body).to.deep.equal({ a: 1 });
+    });
+
+    it('uses a connection again', async () => {
+      await open();
+      backend.always({ json: {} });
+      await (await chat('{}')).text();
+      await (await chat('{}')).text();
+      expect(backend.requests.map(({ connection }) => connection)).to.deep.equal([0, 0]);
+    });
+
+    it('passes further paths on as it is told, with what is below them', async () => {
+      await open({ passthroughPaths: ['/v1/embeddings', '/v1/audio'] });
+      backend.always({ json: {} });
+      await call('/v1/embeddings', { method: 'POST', body: '{}' });
+      await call('/api/v1/audio/speech/1?x=y', { method: 'DELETE' });
+      expect(backend.requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([
+        'POST /v1/embeddings',
+        'DELETE /v1/audio/speech/1?x=y',
+      ]);
+    });
+
+    const kept: { name: string; method: string; path: string; status: number }[] = [
+      { name: 'other paths', method: 'GET', path: '/v1/files', status: 404 },
+      { name: 'other methods of chat completions', method: 'GET', path: '/v1/chat/completions', status: 405 },
+      { name: 'other methods of models', method: 'DELETE', path: '/v1/models/m', status: 405 },
+      { name: 'other methods of further paths', method: 'OPTIONS', path: '/v1/embeddings', status: 405 },
+      { name: 'a way out of models', method: 'GET', path: '/v1/models/..%2f..%2fadmin', status: 404 },
+      { name: 'a way out of models by a backslash', method: 'GET', path: '/v1/models/..%5cadmin', status: 404 },
+      { name: 'a way out of further paths', method: 'GET', path: '/v1/embeddings/%2e%2e%2fadmin', status: 404 },
+      { name: 'a path that cannot be decoded', method: 'GET', path: '/v1/embeddings/%ff', status: 400 },
+      { name: 'a model that cannot be decoded', method: 'GET', path: '/v1/models/%', status: 400 },
+    ];
+
+    for (const { name, method, path, status } of kept) {
+      it(`keeps ${name} from the backend`, async () => {
+        await open({ passthroughPaths: ['/v1/embeddings'] });
+        expect(await errorOf(await call(path, { method }))).to.have.property('status', status);
+        expect(backend.requests).to.have.length(0);
+      });
+    }
+
+    it('keeps a path with dots from the backend, as no URL parser has tidied it', async () => {
+      await open();
+      const req = httpRequest(url, { path: '/v1/models/../admin', headers: { authorization: `Bearer ${KEY}` } }).end();
+      const [response] = (await once(req, 'response')) as [IncomingMessage];
+      expect(response.statusCode).to.equal(404);
+      expect(backend.requests).to.have.length(0);
+    });
+
+    it('keeps a body from the backend that a GET would carry unframed', async () => {
+      await open();
+      const req = httpRequest(`${url}/v1/models`, {
+        headers: { authorization: `Bearer ${KEY}`, 'transfer-encoding': 'chunked' },
+      });
+      req.end('GET /v1/admin HTTP/1.1\r\n\r\n');
+      const [response] = (await once(req, 'response')) as [IncomingMessage];
+      expect(response.statusCode).to.equal(400);
+      expect(backend.requests).to.have.length(0);
+    });
+
+    it('asks for a key', async () => {
+      await open();
+      const response = await fetch(`${url}/v1/models`);
+      expect(await errorOf(response)).to.include({ status: 401, code: 'missing_api_key' });
+      expect(backend.requests).to.have.length(0);
+    });
+  });
+
+  describe('on the way back', () => {
+    it('passes on the headers that are for the client', async () => {
+      await open();
+      backend.reply({
+        json: {},
+        headers: {
+          'x-request-id': 'upstream-7',
+          'x-ratelimit-remaining-requests': '9',
+          'set-cookie': 'a=b',
+          'access-control-allow-origin': '*',
+          'strict-transport-security': 'max-age=1',
+          server: 'uvicorn',
+          connection: 'close, x-private',
+          'x-private': 'p',
+        },
+      });
+      const response = await chat('{}');
+      const headers = Object.fromEntries(response.headers);
+      expect(headers).to.include({
+        'x-request-id': 'req_own',
+        'x-upstream-request-id': 'upstream-7',
+        'x-ratelimit-remaining-requests': '9',
+        'content-type': 'application/json',
+      });
+      expect(headers).not.to.have.any.keys(
+        'set-cookie',
+        'access-control-allow-origin',
+        'strict-transport-security',
+        'server',
+        'x-private',
+      );
+    });
+
+    it('gives each event of a stream as it comes', async () => {
+      await open();
+      backend.reply(async ({ start, sse, request, end }) => {
+        start();
+        await sse({ n: 1 });
+        await request.closed.catch(() => {});
+        end();
+      });
+      const req = start('{"stream":true}');
+      const [response] = (await once(req, 'response')) as [IncomingMessage];
+      const [first] = (await once(response, 'data')) as [Buffer];
+      expect(first.toString()).to.equal('data: {"n":1}\n\n');
+      req.destroy();
+    });
+
+    it('gives the headers at once when the backend has begun, however long its first event takes', async () => {
+      await open();
+      backend.reply(async ({ start, hang }) => {
+        start();
+        await hang();
+      });
+      const req = start('{"stream":true}');
+      const [response] = (await once(req, 'response')) as [IncomingMessage];
+      expect(response.statusCode).to.equal(200);
+      req.destroy();
+    });
+
+    it('passes on an error of the backend as it is', async () => {
+      await open();
+      backend.reply({ json: { error: { message: 'no', weird: 1 } }, status: 429, headers: { 'retry-after': '7' } });
+      const response = await chat('{}');
+      expect(response.status).to.equal(429);
+      expect(response.headers.get('retry-after')).to.equal('7');
+      expect(await response.json()).to.deep.equal({ error: { message: 'no', weird: 1 } });
+    });
+
+    it("passes on what the backend says of the caller's own key", async () => {
+      await open();
+      backend.reply({ json: { error: { message: 'bad key' } }, status: 401 });
+      const response = await chat('{}');
+      expect(response.status).to.equal(401);
+      expect(await response.json()).to.deep.equal({ error: { message: 'bad key' } });
+    });
+
+    const faults: { name: string; status: number; json: unknown; becomes: number; problem: boolean }[] = [
+      { name: '401', status: 401, json: { error: { message: 'bad sk-upstream' } }, becomes: 502, problem: true },
+      { name: '402', status: 402, json: { error: { message: 'no money' } }, becomes: 502, problem: true },
+      { name: '403', status: 403, json: { error: { message: 'no' } }, becomes: 502, problem: true },
+      {
+        name: '429 for want of money',
+        status: 429,
+        json: { error: { message: 'no', code: 'insufficient_quota' } },
+        becomes: 502,
+        problem: true,
+      },
+      { name: '429', status: 429, json: { error: { message: 'slow down' } }, becomes: 429, problem: false },
+      { name: '400', status: 400, json: { error: { message: 'bad' } }, becomes: 400, problem: false },
+    ];
+
+    for (const { name, status, json, becomes, problem } of faults) {
+      it(`makes ${becomes} of a ${name} which the gateway's own key gets`, async () => {
+        await open({ upstreamApiKey: 'sk-upstream' });
+        backend.reply({ json, status });
+        const response = await chat('{}');
+        expect(response.status).to.equal(becomes);
+        const text = await response.text();
+        expect(text).not.to.include('sk-upstream');
+        if (!problem) expect(JSON.parse(text)).to.deep.equal(json);
+        expect(problems).to.have.length(problem ? 1 : 0);
+      });
+    }
+
+    it('makes JSON of a page', async () => {
+      await open();
+      backend.reply({ text: '<html>Bad Gateway</html>', status: 502, headers: { 'content-type': 'text/html' } });
+      expect(await errorOf(await chat('{}'))).to.include({ status: 502, code: 'upstream_error' });
+    });
+
+    it('makes JSON of a page for a path that the backend does not have', async () => {
+      await open();
+      backend.reply({ text: '<html>nope</html>', status: 404, headers: { 'content-type': 'text/html' } });
+      expect(await errorOf(await call('/v1/models'))).to.include({ status: 404, code: 'not_found' });
+    });
+
+    it('makes JSON of an endless page', async () => {
+      await open();
+      backend.reply(async ({ start, write }) => {
+        start(500, { 'content-type': 'text/html' });
+        while (await write('x'.repeat(10_000)));
+      });
+      expect(await errorOf(await chat('{}'))).to.include({ status: 502 });
+    });
+
+    it('does not send the client after a redirect', async () => {
+      await open();
+      backend.reply({ json: {}, status: 307, headers: { location: 'http://internal.test/' } });
+      const response = await fetch(`${url}/v1/models`, {
+        headers: { authorization: `Bearer ${KEY}` },
+        redirect: 'manual',
+      });
+      expect(await errorOf(response)).to.include({ status: 502, code: 'upstream_invalid_response' });
+      expect(problems).to.have.length(1);
+    });
+
+    it('answers a HEAD', async () => {
+      await open();
+      backend.reply({ json: { object: 'list', data: [] } });
+      const response = await call('/v1/models', { method: 'HEAD' });
+      expect(response.status).to.equal(200);
+      expect(backend.requests[0]?.method).to.equal('HEAD');
+    });
+  });
+
+  describe('when something breaks', () => {
+    it('says that the backend cannot be reached', async () => {
+      const closed = await startScriptedBackend();
+      await closed.close();
+      await open({ baseUrl: closed.baseUrl });
+      expect(await errorOf(await chat('{}'))).to.include({ status: 502, code: 'upstream_unreachable' });
+    });
+
+    it('says that the backend did not begin to answer in time', async () => {
+      await open({ firstByteTimeoutMs: 100 });
+      backend.reply(({ hang }) => hang());
+      expect(await errorOf(await chat('{}'))).to.include({ status: 504, code: 'upstream_timeout' });
+      expect(await backend.requests[0]?.closed).to.have.property('aborted', true);
+    });
+
+    it('waits longer than the first byte may take for a client that still sends', async () => {
+      await open({ firstByteTimeoutMs: 150 });
+      backend.reply({ json: COMPLETION });
+      const req = httpRequest(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${KEY}` },
+      });
+      for (let n = 0; n < 4; n++) {
+        req.write(' ');
+        await delay(80);
+      }
+      req.end('{}');
+      const [response] = (await once(req, 'response')) as [IncomingMessage];
+      expect(response.statusCode).to.equal(200);
+    });
+
+    it('says that no connection was accepted in time', async () => {
+      const deaf = createTcpServer();
+      deaf.listen(0, '127.0.0.1');
+      await once(deaf, 'listening');
+      const { port } = deaf.address() as AddressInfo;
+      // TLS with one who says nothing is a connection which is never made.
+      await open({ baseUrl: `https://127.0.0.1:${port}/v1`, connectTimeoutMs: 100 });
+      expect(await errorOf(await chat('{}'))).to.include({ status: 504, code: 'upstream_timeout' });
+      deaf.close();
+    });
+
+    it('says that the connection broke before the answer', async () => {
+      await open();
+      backend.reply(({ cut }) => cut());
+      expect(await errorOf(await chat('{}'))).to.include({ status: 502, code: 'upstream_error' });
+    });
+
+    it('breaks off a stream that the backend breaks off', async () => {
+      await open();
+      backend.reply(async ({ sse, wait, cut }) => {
+        await sse({ n: 1 });
+        await wait(20);
+        cut('reset');
+      });
+      const response = await chat('{"stream":true}');
+      const failure = await response.text().then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      expect(failure).to.be.instanceOf(Error);
+    });
+
+    it('breaks off a stream in which nothing comes for too long', async () => {
+      await open({ idleTimeoutMs: 100 });
+      backend.reply(async ({ sse, hang }) => {
+        await sse({ n: 1 });
+        await hang();
+      });
+      const response = await chat('{"stream":true}');
+      const failure = await response.text().then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      expect(failure).to.be.instanceOf(Error);
+      expect(await backend.requests[0]?.closed).to.have.property('aborted', true);
+    });
+  });
+
+  describe('when the client goes away', () => {
+    it('tells the backend before it has answered', async () => {
+      await open();
+      backend.reply(({ hang }) => hang());
+      const req = start('{}');
+      const received = await backend.request(1);
+      const leftAtMs = performance.now();
+      req.destroy();
+      const { aborted, atMs } = await received.closed;
+      expect(aborted).to.equal(true);
+      expect(atMs - leftAtMs).to.be.below(2000);
+    });
+
+    it('tells the backend in the middle of a stream', async () => {
+      await open();
+      backend.reply(async ({ sse, hang }) => {
+        await sse({ n: 1 });
+        await hang();
+      });
+      const req = start('{"stream":true}');
+      const [response] = (await once(req, 'response')) as [IncomingMessage];
+      await once(response, 'data');
+      const leftAtMs = performance.now();
+      req.destroy();
+      const closing = await backend.requests[0]?.closed;
+      expect(closing?.aborted).to.equal(true);
+      expect((closing?.atMs ?? 0) - leftAtMs).to.be.below(2000);
+    });
+
+    it('closes the connection to a backend which is still receiving', async () => {
+      await open();
+      const req = httpRequest(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${KEY}`, 'content-length': '1000' },
+      });
+      req.on('error', () => {});
+      req.write('{');
+      while (backend.connections === 0) await delay(5);
+      req.destroy();
+      for (let n = 0; n < 200 && backend.connections > 0; n++) await delay(10);
+      expect(backend.connections).to.equal(0);
+    });
+
+    it('takes no more from the backend than a client that does not read leaves room for', async function () {
+      this.timeout(8000);
+      await open();
+      backend.reply(async ({ start, write }) => {
+        start();
+        const piece = Buffer.alloc(64 * 1024, 'x');
+        for (let n = 0; n < 960; n++) if (!(await write(piece))) return;
+      });
+      const req = start('{"stream":true}');
+      const [response] = (await once(req, 'response')) as [IncomingMessage];
+      response.pause();
+      for (let before = -1; before !== backend.bytesSent; await delay(300)) before = backend.bytesSent;
+      expect(backend.bytesSent).to.be.below(16 * 1024 * 1024);
+      req.destroy();
+    });
+  });
+
+  describe('with MODEL_ALIASES', () => {
+    const modelAliases = new Map([['gpt-5', 'meta/llama']]);
+
+    it('asks the backend for the model which an alias stands for', async () => {
+      await open({ modelAliases });
+      backend.reply({ json: COMPLETION });
+      await chat('{"model":"gpt-5","temperature":1.0}');
+      expect(backend.requests[0]?.body).to.deep.equal({ model: 'meta/llama', temperature: 1 });
+      expect(backend.requests[0]?.headers).to.include({ 'content-length': '40' });
+    });
+
+    it('reads a compressed request to find the model in it', async () => {
+      await open({ modelAliases });
+      backend.reply({ json: COMPLETION });
+      await chat(new Uint8Array(gzipSync('{"model":"gpt-5"}')), { 'content-encoding': 'gzip' });
+      expect(backend.requests[0]?.body).to.deep.equal({ model: 'meta/llama' });
+      expect(backend.requests[0]?.headers).not.to.have.property('content-encoding');
+    });
+
+    it('leaves what is not JSON for the backend to judge', async () => {
+      await open({ modelAliases });
+      backend.reply({ json: { error: { message: 'not JSON' } }, status: 400 });
+      const response = await chat('{"model":');
+      expect(response.status).to.equal(400);
+      expect(backend.requests[0]?.body).to.equal('{"model":');
+    });
+
+    it('refuses a body that is too large to look into', async () => {
+      await open({ modelAliases, maxBodyBytes: 10 });
+      expect(await errorOf(await chat('{"model":"gpt-5"}'))).to.include({ status: 413, code: 'payload_too_large' });
+      expect(backend.requests).to.have.length(0);
+    });
+
+    it('streams the answer all the same', async () => {
+      await open({ modelAliases });
+      backend.reply({ sse: [{ n: 1 }] });
+      const response = await chat('{"model":"gpt-5","stream":true}');
+      expect(await response.text()).to.equal('data: {"n":1}\n\ndata: [DONE]\n\n');
+    });
+
+    it('lists the aliases beside the models', async () => {
+      await open({ modelAliases });
+      backend.reply({
+        json: { object: 'list', data: [{ id: 'meta/llama', object: 'model', created: 1, owned_by: 'x' }] },
+        headers: { etag: '"1"', 'x-request-id': 'up' },
+      });
+      const response = await call('/v1/models');
+      const { data } = (await response.json()) as { data: { id: string }[] };
+      expect(data.map(({ id }) => id)).to.deep.equal(['meta/llama', 'gpt-5']);
+      expect(response.headers.get('etag')).to.equal(null);
+      expect(response.headers.get('x-upstream-request-id')).to.equal('up');
+    });
+
+    it('passes on a list that is none, as it is', async () => {
+      await open({ modelAliases });
+      backend.reply({ json: ['a'] });
+      expect(await (await call('/v1/models')).json()).to.deep.equal(['a']);
+    });
+
+    it('passes on the refusal to list', async () => {
+      await open({ modelAliases });
+      backend.reply({ json: { error: { message: 'bad key' } }, status: 401 });
+      expect((await call('/v1/models')).status).to.equal(401);
+    });
+
+    it('answers for an alias with what the backend says of the model', async () => {
+      await open({ modelAliases });
+      backend.reply({ json: { id: 'meta/llama', object: 'model', created: 1, owned_by: 'x' } });
+      const response = await call('/v1/models/gpt-5');
+      expect(await response.json()).to.deep.equal({ id: 'gpt-5', object: 'model', created: 1, owned_by: 'x' });
+      expect(backend.requests[0]?.path).to.equal('/v1/models/meta%2Fllama');
+    });
+
+    it('answers for an alias where the backend has a list only', async () => {
+      await open({ modelAliases });
+      backend.reply({ text: 'Not Found', status: 404 });
+      const response = await call('/v1/models/gpt-5');
+      expect(await response.json()).to.include({ id: 'gpt-5', object: 'model' });
+    });
+
+    it('passes on the question for any other model as it is', async () => {
+      await open({ modelAliases });
+      backend.reply({ json: { id: 'meta/llama' } });
+      await call('/v1/models/meta%2Fllama');
+      expect(backend.requests[0]?.path).to.equal('/v1/models/meta%2Fllama');
+    });
+  });
+});
