@@ -87,6 +87,7 @@ async function openBatches(exchange: Exchange, options: AnswerOptions): Promise<
 function kindOf(head: Uint8Array, type: string, ended: boolean): AnswerKind | undefined {
   const start = Buffer.from(head.subarray(0, 16)).toString('latin1');
   if (/^[{[]/.test(start)) return 'completion';
+  if (start.startsWith('<')) return 'neither';
   if (type === 'text/event-stream') return start !== '' || ended ? 'stream' : undefined;
   if (/^(?:data|event|id|retry)?:/.test(start)) return 'stream';
   const mayBecomeStream = ['data:', 'event:', 'id:', 'retry:'].some((field) => field.startsWith(start));
@@ -103,7 +104,7 @@ function neither(head: Uint8Array, { onOperatorProblem }: AnswerOptions): ApiErr
 }
 
 function streamBatches(exchange: Exchange, head: Uint8Array, { toError }: AnswerOptions): NextBatch {
-  const reader = createSseReader((error) => toError(JSON.stringify({ error })));
+  const reader = createSseReader((error) => toError(bodyOf(error)));
   let unread: Uint8Array | undefined = head;
   let ended = false;
   let failure: ApiError | undefined;
@@ -153,12 +154,22 @@ function toCompletion(text: string, { toError }: AnswerOptions): ChatChunk {
   const completion = parse(text);
   if (isObject(completion)) {
     const error = errorIn(completion);
-    if (error !== undefined) throw toError(JSON.stringify({ error }));
+    if (error !== undefined) throw toError(bodyOf(error));
     if (Array.isArray(completion['choices'])) return completion;
   }
   // Not a completion. A 200 with an explanation in it is still an explanation (Google sends its error in a list).
   if (completion !== undefined && readErrorBody(text).message !== '') throw toError(text);
   throw invalid('The backend sent an answer that is no chat completion.');
+}
+
+/** An error that came inside an answer, as the body it would have been. */
+function bodyOf(error: unknown): string {
+  try {
+    return JSON.stringify({ error });
+  } catch {
+    // Nested so deep that it can be read but not written.
+    return '';
+  }
 }
 
 function toIterable(source: {

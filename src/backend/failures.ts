@@ -54,8 +54,11 @@ const TIMEOUTS = new Set([408, 504, 522, 524, 598]);
 const OVERLOADS = new Set([503, 529]);
 
 const ABOUT_MODEL = /\bmodels?\b|\bdeployment|\bengine\b|no (?:endpoints|allowed providers)/i;
+/** A server, a proxy or a framework which does not know the path. */
 const ABOUT_PATH =
-  /invalid url|unexpected endpoint|unknown (?:request )?(?:url|path|endpoint)|no route|route .*not found|(?:path|page|file|resource|endpoint) (?:was )?not found|cannot post|^not[ _]found\.?$/i;
+  /invalid url|unexpected endpoint|unknown (?:request )?(?:url|path|endpoint)|no route|route .*not found|cannot post|^not[ _]found\.?$/i;
+/** The same, unless it is about a model after all. */
+const PERHAPS_ABOUT_PATH = /(?:path|page|file|resource|endpoint) (?:was )?not found/i;
 
 /** Names of the chat format, and what the caller knows the same thing by. */
 const PARAMS: Readonly<Record<string, string>> = {
@@ -77,7 +80,7 @@ export function failureOf(answer: FailedAnswer): BackendFailure {
   const deterministic = code === 'context_length_exceeded' || (status >= 300 && status < 500 && !PASSING.has(status));
   return {
     error: new ApiError(code, {
-      message: fault?.message ?? toMessage(words, status, answer.secrets),
+      message: fault?.message ?? toMessage(words, answer),
       ...(verdict.status !== undefined && { status: verdict.status }),
       ...(param !== '' && { param }),
       headers: { ...passedOnHeaders(answer.headers), ...(deterministic && { 'x-should-retry': 'false' }) },
@@ -87,12 +90,15 @@ export function failureOf(answer: FailedAnswer): BackendFailure {
 }
 
 function judge(status: number, words: ErrorBody, keyOwner: KeyOwner): Verdict {
-  if (keyOwner === 'gateway' && concernsOurAccount(status, words))
+  if (keyOwner === 'gateway' && concernsOurAccount(status, words)) {
     return { code: 'upstream_error', fault: accountFault(status) };
+  }
   // llama.cpp has said this with 500 as well, and asking again would not help.
   if ((status === 400 || status === 413 || status === 422 || status >= 500) && saysContextOverflow(words)) {
     return { code: 'context_length_exceeded' };
   }
+  // LM Studio says this with a 200.
+  if (/unexpected endpoint/i.test(words.message)) return { code: 'upstream_error', fault: pathFault(status) };
   if (status < 400) return { code: 'upstream_invalid_response', fault: redirectFault(status) };
   if (status === 404) return judgeNotFound(words);
   // 405 is what a server says to a POST on a path it has for something else; 499 is how proxies note that we went away.
@@ -111,10 +117,12 @@ function concernsOurAccount(status: number, words: ErrorBody): boolean {
 }
 
 function judgeNotFound(words: ErrorBody): Verdict {
-  const aboutPath = words.form === 'html' || words.message === '' || ABOUT_PATH.test(words.message);
-  if (!aboutPath && ABOUT_MODEL.test(`${words.codes.join(' ')} ${words.message}`)) return { code: 'model_not_found' };
-  if (aboutPath || words.form !== 'openai') return { code: 'upstream_error', fault: pathFault(404) };
-  return { code: 'not_found' };
+  const { form, message } = words;
+  if (form !== 'html' && message !== '' && !ABOUT_PATH.test(message)) {
+    if (ABOUT_MODEL.test(`${words.codes.join(' ')} ${message}`)) return { code: 'model_not_found' };
+    if (form === 'openai' && !PERHAPS_ABOUT_PATH.test(message)) return { code: 'not_found' };
+  }
+  return { code: 'upstream_error', fault: pathFault(404) };
 }
 
 function accountFault(status: number): OperatorFault {
@@ -138,9 +146,11 @@ function redirectFault(status: number): OperatorFault {
   };
 }
 
-function toMessage(words: ErrorBody, status: number, secrets: readonly string[]): string {
+function toMessage(words: ErrorBody, { status, secrets }: FailedAnswer): string {
   const message = toSafeText(words.message, secrets);
-  return message === '' ? `The backend answered with status ${status} and no explanation.` : message;
+  if (message !== '') return message;
+  if (status < 300) return 'The backend reported an error and gave no explanation.';
+  return `The backend answered with status ${status} and no explanation.`;
 }
 
 function toParam(param: string): string {

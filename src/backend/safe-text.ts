@@ -10,7 +10,8 @@ const BETWEEN_WORDS = /[\s\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu;
 /** Keys by the prefixes of those who issue them, and whatever follows a `Bearer`. */
 const KEYS = [
   /\bbearer\s+[^\s"',;]+/gi,
-  /\b(?:sk|gsk|csk|xai|hf|r8|tgp|nvapi|pplx)[-_][\w*.-]{6,}/gi,
+  /\b(?:sk|gsk|csk)[-_][\w*.-]{6,}/gi,
+  /\b(?:xai|hf|r8|tgp|nvapi|pplx)[-_][\w-]{16,}/gi,
   /\bAIza[\w-]{20,}/g,
   /\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*/g,
 ];

@@ -314,6 +314,7 @@ describe('the chat backend', () => {
 
     for (const [name, reply] of [
       ['a web page', { text: HTML, headers: { 'content-type': 'text/html' } }],
+      ['a web page that claims to be a stream', { text: HTML, headers: { 'content-type': 'text/event-stream' } }],
       ['plain text', { text: 'OK' }],
       ['text that begins like a field', { text: 'dat' }],
       ['nothing', { text: '' }],
@@ -408,6 +409,18 @@ describe('the chat backend', () => {
         scripted.reply(reply);
 
         expect(await apiRejection(ask(connect()))).to.include(expected);
+      });
+    }
+
+    for (const [name, wrap] of [
+      ['a stream', (json: string) => `data: ${json}\n\n`],
+      ['a completion', (json: string) => json],
+    ] as const) {
+      it(`bears an error in ${name} that is nested without end`, async () => {
+        const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+        scripted.reply({ text: wrap(`{"error":{"message":${deep}}}`) });
+
+        expect(await apiRejection(ask(connect()))).to.include({ code: 'upstream_error', status: 502 });
       });
     }
 

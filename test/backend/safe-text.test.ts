@@ -5,8 +5,8 @@ describe('toSafeText', () => {
   const cases: readonly { name: string; text: string; expected: string; secrets?: readonly string[] }[] = [
     {
       name: 'leaves an ordinary sentence alone',
-      text: "Invalid 'messages[3]'. Use <tool> or key-value.",
-      expected: "Invalid 'messages[3]'. Use <tool> or key-value.",
+      text: "Invalid 'messages[3]'. Use <tool> or hf_transfer.",
+      expected: "Invalid 'messages[3]'. Use <tool> or hf_transfer.",
     },
     { name: 'makes one line of several', text: ' one\r\n\ttwo\u2028three ', expected: 'one two three' },
     { name: 'takes out control characters', text: 'a\u0000b\u001b[31mc\u009bd\u007fe', expected: 'a b [31mc d e' },
@@ -24,7 +24,7 @@ describe('toSafeText', () => {
     },
     {
       name: 'takes out keys of other issuers',
-      text: 'gsk_abcdef123456 and hf_ABCDEFGHIJ and xai-1234567890',
+      text: 'gsk_abcdef123456 and hf_ABCDEFGHIJKLMNOPQR and xai-1234567890123456',
       expected: '[redacted] and [redacted] and [redacted]',
     },
     { name: 'takes out a Google key', text: 'key AIzaSyA1234567890abcdefghij wrong', expected: 'key [redacted] wrong' },

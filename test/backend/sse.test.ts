@@ -179,10 +179,10 @@ describe('the SSE reader', () => {
     expect(readAll(pieces)).to.deep.equal(outcome([{ a: 1 }]));
   });
 
-  it('reads the recorded streams byte by byte as it reads them whole', function () {
-    const names = readRecordings();
-    if (names.length === 0) this.skip();
-    for (const { name, body } of names) {
+  const recordings = readRecordings();
+  it(`reads the ${recordings.length} recorded streams byte by byte as it reads them whole`, function () {
+    if (recordings.length === 0) this.skip();
+    for (const { name, body } of recordings) {
       const bytes = Buffer.from(body);
       const whole = readAll([bytes]);
       expect(whole.chunks, name).to.not.be.empty;
