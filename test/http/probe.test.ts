@@ -1,0 +1,75 @@
+import { expect } from 'chai';
+import { probeKeys } from '../../src/http/probe.ts';
+import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+
+describe('probeKeys', () => {
+  useRealSockets();
+
+  let backend: ScriptedBackend;
+
+  beforeEach(async () => {
+    backend = await startScriptedBackend();
+  });
+
+  afterEach(async () => {
+    await backend.close();
+  });
+
+  for (const status of [401, 403]) {
+    it(`has nothing to say of a backend that answers ${status} to a made-up key`, async () => {
+      backend.reply({ json: { error: {} }, status });
+      expect(await probeKeys(backend.baseUrl)).to.equal(undefined);
+    });
+  }
+
+  it('warns of a backend that takes a made-up key', async () => {
+    backend.reply({ json: { object: 'list', data: [] } });
+    expect(await probeKeys(backend.baseUrl)).to.match(/made-up key.*same request records/);
+  });
+
+  it('asks with another key each time, which nobody could have given out', async () => {
+    backend.always({ json: {}, status: 401 });
+    await probeKeys(backend.baseUrl);
+    await probeKeys(`${backend.baseUrl}/?api-version=7`);
+    const keys = backend.requests.map(({ headers }) => headers.authorization);
+    expect(keys[0]).to.match(/^Bearer probe-[\w-]{32}$/);
+    expect(keys[1]).not.to.equal(keys[0]);
+    expect(backend.requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([
+      'GET /v1/models',
+      'GET /v1/models?api-version=7',
+    ]);
+  });
+
+  it('says that it could not find out where there are no models to list', async () => {
+    backend.reply({ text: 'no', status: 404 });
+    expect(await probeKeys(backend.baseUrl)).to.match(/404.*UPSTREAM_BASE_URL/);
+  });
+
+  it('says that it could not find out from a backend in trouble', async () => {
+    backend.reply({ text: 'no', status: 503 });
+    expect(await probeKeys(backend.baseUrl)).to.match(/503/);
+  });
+
+  it('says that nobody is there', async () => {
+    const gone = await startScriptedBackend();
+    await gone.close();
+    expect(await probeKeys(gone.baseUrl)).to.match(/could not be reached/);
+  });
+
+  it('does not wait for a backend that does not answer', async () => {
+    backend.reply(({ hang }) => hang());
+    const startedAtMs = performance.now();
+    expect(await probeKeys(backend.baseUrl, { timeoutMs: 50 })).to.match(/could not be reached/);
+    expect(performance.now() - startedAtMs).to.be.below(1000);
+  });
+
+  it('does not wait for the end of a list without one', async () => {
+    backend.reply(async ({ start, write }) => {
+      start();
+      while (await write('x'.repeat(1000)));
+    });
+    expect(await probeKeys(backend.baseUrl)).to.match(/made-up key/);
+    expect(await backend.requests[0]?.closed).to.have.property('aborted', true);
+  });
+});
