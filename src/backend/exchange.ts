@@ -31,7 +31,7 @@ export interface Exchange {
 }
 
 /** What may wait in this process for a slow reader; past that the socket is not read, and the backend has to wait. */
-const MAX_WAITING_BYTES = 256 * 1024;
+const MAX_WAITING_BYTES = 128 * 1024;
 /** What a reply may still bring after its `[DONE]`, for the connection to be worth keeping. */
 const LINGER_MS = 1000;
 const MAX_LINGERING_BYTES = 64 * 1024;
