@@ -13,6 +13,7 @@ import { authenticate } from './http/authenticate.ts';
 import { createResponse } from './http/create-response.ts';
 import { createLogger, requestLogging } from './http/logging.ts';
 import { showHealth, showReadiness } from './http/operate.ts';
+import { createPassthrough } from './http/passthrough.ts';
 import { createRequestRoutes } from './http/requests.ts';
 import { createRunningRequests } from './http/running.ts';
 import { createHttpServer, listen } from './http/server.ts';
@@ -63,6 +64,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   const store = overrides.store ?? (await openStore({ ...config, clock: nowMs, log }));
   const demo = config.upstreamBaseUrl === null ? await startDemoBackend() : undefined;
   const upstreamBaseUrl = demo?.baseUrl ?? config.upstreamBaseUrl ?? '';
+  const onOperatorProblem = (problem: string) => log.error({ problem }, 'the backend needs the operator');
   const backend =
     overrides.backend ??
     createChatBackend({
@@ -70,8 +72,9 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
       baseUrl: upstreamBaseUrl,
       keyOwner,
       streamOptions: dialect.streamOptions,
-      onOperatorProblem: (problem) => log.error({ problem }, 'the backend needs the operator'),
+      onOperatorProblem,
     });
+  const passthrough = createPassthrough({ ...config, baseUrl: upstreamBaseUrl, keyOwner, onOperatorProblem });
   const running = createRunningRequests();
 
   const app = createApp({
@@ -96,7 +99,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
       nowMs,
     }),
     requests: createRequestRoutes({ store, running, identities, publicBaseUrl: config.publicBaseUrl }),
-    passthrough: (_req, _res, next) => next(),
+    passthrough: passthrough.router,
     showHealth,
     showReadiness: showReadiness({ store, running }),
   });
@@ -139,6 +142,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
       server.close(() => resolve());
       server.closeAllConnections();
     });
+    passthrough.close();
     await backend.close();
     await demo?.close();
     await store.close();
