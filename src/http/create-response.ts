@@ -158,7 +158,7 @@ async function perform(job: Job, run: RunningRequest, res: Response, options: Cr
             eventMs: options.keepaliveEventMs,
             stallMs: options.clientStallMs,
           })
-        : createJsonReply(res, translator),
+        : createJsonReply(res, translator, { stallMs: options.clientStallMs }),
       onEnd: () => (keepsKey = settle(job, options, res)),
       onInternalError: (thrown) => res.log.error({ err: thrown }, 'the gateway failed'),
     });

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { ResponseEvent } from '../types/contract.ts';
+import { closeWhenStalled } from './stalled-client.ts';
 
 export interface EventStream {
   /** Writes whole events in one write. The promise, when there is one, resolves as soon as the client can take more. */
@@ -27,18 +28,13 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 } as const;
 
-/** How long a client may take to read what is left after the end. */
-const FLUSH_MS = 30_000;
-
 /** Sends the headers of an event stream and returns what writes to it (contract, section 4). */
 export function openEventStream(res: ServerResponse, options: EventStreamOptions): EventStream {
   res.writeHead(200, { ...options.headers, ...HEADERS });
   res.flushHeaders();
   const comment = setTimeout(sendComment, options.commentMs);
   const events = setTimeout(sendKeepAlive, options.eventMs);
-  const stall = setTimeout(() => {
-    if (res.writableNeedDrain) res.destroy();
-  }, options.stallMs);
+  closeWhenStalled(res, options.stallMs);
   res.once('close', stopTimers);
 
   return {
@@ -46,16 +42,11 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
       if (batch.length === 0 || res.destroyed) return undefined;
       comment.refresh();
       events.refresh();
-      stall.refresh();
       return res.write(batch.map(serialize).join('')) ? undefined : writable(res, options.signal);
     },
     end() {
       stopTimers();
-      if (res.destroyed) return;
-      const flush = setTimeout(() => res.destroy(), FLUSH_MS);
-      flush.unref();
-      res.once('close', () => clearTimeout(flush));
-      res.end('data: [DONE]\n\n');
+      if (!res.destroyed) res.end('data: [DONE]\n\n');
     },
   };
 
@@ -73,7 +64,6 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
   function stopTimers(): void {
     clearTimeout(comment);
     clearTimeout(events);
-    clearTimeout(stall);
   }
 }
 

@@ -3,6 +3,7 @@ import { ApiError } from '../core/errors.ts';
 import type { Translator } from '../core/translator.ts';
 import type { ResponseEvent } from '../types/contract.ts';
 import { openEventStream, type EventStream, type EventStreamOptions } from './event-stream.ts';
+import { closeWhenStalled } from './stalled-client.ts';
 
 /** The end of one exchange that the client sees. The two kinds take the same events and differ in nothing before this. */
 export interface Reply {
@@ -15,7 +16,11 @@ export interface Reply {
 }
 
 /** A client that wants JSON gets the snapshot which the events have made. */
-export function createJsonReply(res: ServerResponse, translator: Translator): Reply {
+export function createJsonReply(
+  res: ServerResponse,
+  translator: Translator,
+  { stallMs }: Pick<EventStreamOptions, 'stallMs'>,
+): Reply {
   return {
     answered(headers) {
       for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
@@ -28,6 +33,7 @@ export function createJsonReply(res: ServerResponse, translator: Translator): Re
         'content-type': 'application/json; charset=utf-8',
         'content-length': Buffer.byteLength(body),
       });
+      closeWhenStalled(res, stallMs);
       res.end(body);
     },
   };
