@@ -46,6 +46,7 @@ const probes: readonly { file: string; source: string; rules: readonly string[] 
   { file: 'src/http/reads-environment.ts', source: 'export const x = process.env;', rules: ['node(no-process-env)'] },
   { file: 'src/http/prints.ts', source: `console.log('x');`, rules: ['eslint(no-console)'] },
   { file: 'src/main.ts', source: 'console.log(process.env);', rules: [] },
+  { file: 'test/alone.test.ts', source: `it.only('runs alone', () => {});`, rules: [PROPERTIES] },
   {
     file: 'src/http/chicken.ts',
     source: `import { egg } from './egg.ts';\nexport const chicken = (): unknown => egg;`,
