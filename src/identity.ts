@@ -8,11 +8,11 @@ import { StoreOpenError, type Identity } from './store/store.ts';
 
 export interface Identities {
   /** The caller whom an API key stands for. */
-  caller(apiKey: string): Identity;
+  readonly caller: (apiKey: string) => Identity;
   /** An idempotency key. Each caller has its own. */
-  idempotencyKey(caller: Identity, key: string): Identity;
+  readonly idempotencyKey: (caller: Identity, key: string) => Identity;
   /** The exact bytes of a body. Equal bodies of two callers do not look alike. */
-  body(caller: Identity, bytes: Uint8Array): Identity;
+  readonly body: (caller: Identity, bytes: Uint8Array) => Identity;
 }
 
 /** Makes the identities that these secrets give; the previous one is only looked for, never stored. */

@@ -1,0 +1,522 @@
+/** What every engine promises; called by the tests of each. */
+import { expect } from 'chai';
+import { setTimeout as delay } from 'node:timers/promises';
+import { toRequestId, toUniquePart, type RequestId } from '../../src/core/ids.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Identity, Outcome, RecordDraft, RecordQuery, Store, StoredRecord } from '../../src/store/store.ts';
+import { startStoreProcess, type OtherProcess } from '../support/other-process.ts';
+import { CALLER, newDraft, newKeyedDraft, newOutcome, newRequestId, USAGE } from '../support/records.ts';
+
+export interface EngineUnderTest {
+  /** Called before each test: the URL of a database that is new each time. */
+  readonly makeDatabase: () => string;
+  /** Whether several processes can open one database. */
+  readonly isShared: boolean;
+}
+
+const STRANGER: Identity = ['stranger'];
+const NOW_MS = 1_790_000_000_000;
+
+/** Describes a store by its promises. */
+export function describeStore(name: string, { makeDatabase, isShared }: EngineUnderTest): void {
+  describe(`the store ${name}`, () => {
+    let databaseUrl: string;
+    let store: Store;
+
+    beforeEach(async () => {
+      databaseUrl = makeDatabase();
+      store = await open();
+    });
+    afterEach(() => store.close());
+
+    function open(): Promise<Store> {
+      return openStore({ databaseUrl, recordRetentionDays: 30, clock: () => NOW_MS });
+    }
+
+    async function status(requestId: RequestId): Promise<string | undefined> {
+      return (await store.find(CALLER, requestId))?.status;
+    }
+
+    describe('accept', () => {
+      it('makes a record that is processing and holds what the draft says', async () => {
+        const draft = newDraft({ stream: true, model: 'm', createdAtMs: 5, endpoint: 'chat.completions' });
+        expect(await store.accept(draft)).to.deep.equal({ kind: 'accepted' });
+        expect(await store.find(CALLER, draft.requestId)).to.deep.equal({
+          requestId: draft.requestId,
+          endpoint: 'chat.completions',
+          model: 'm',
+          stream: true,
+          status: 'processing',
+          createdAtMs: 5,
+          completedAtMs: null,
+          cancelRequestedAtMs: null,
+          usage: null,
+          usageEstimated: false,
+          costMicro: null,
+          incompleteReason: null,
+          errorCode: null,
+        } satisfies StoredRecord);
+      });
+
+      it('accepts one of a hundred equal drafts and shows its record to the others', async () => {
+        const drafts = Array.from({ length: 100 }, () => newKeyedDraft());
+        const answers = await Promise.all(drafts.map((draft) => store.accept(draft)));
+        const accepted = drafts.filter((_, index) => answers[index]?.kind === 'accepted');
+        const originals = answers.flatMap((answer) => (answer.kind === 'duplicate' ? [answer.record.requestId] : []));
+        expect(accepted).to.have.lengthOf(1);
+        expect(originals).to.deep.equal(Array.from({ length: 99 }, () => accepted[0]?.requestId));
+      });
+
+      const different = [
+        { what: 'another key', draft: newKeyedDraft('other key') },
+        { what: 'another body', draft: newDraft({ idempotency: { key: ['key'], body: ['other body'] } }) },
+        { what: 'another caller', draft: newKeyedDraft('key', { caller: STRANGER }) },
+        { what: 'no key', draft: newDraft() },
+      ];
+      for (const { what, draft } of different) {
+        it(`takes a draft with ${what} for another request`, async () => {
+          await store.accept(newKeyedDraft());
+          expect(await store.accept({ ...draft, requestId: newRequestId() })).to.deep.equal({ kind: 'accepted' });
+        });
+      }
+
+      it('takes two drafts without a key for two requests', async () => {
+        await store.accept(newDraft());
+        expect(await store.accept(newDraft())).to.deep.equal({ kind: 'accepted' });
+      });
+
+      it('leaves the original as it is', async () => {
+        const original = newKeyedDraft();
+        await store.accept(original);
+        await store.accept(newKeyedDraft('key', { model: 'other', stream: true }));
+        expect(await store.find(CALLER, original.requestId)).to.include({ model: original.model, stream: false });
+      });
+
+      const ends: readonly { what: string; outcome: Outcome }[] = [
+        { what: 'succeeded', outcome: newOutcome() },
+        { what: 'failed after output', outcome: newOutcome({ status: 'failed', errorCode: 'upstream_error' }) },
+        { what: 'was cancelled', outcome: newOutcome({ status: 'cancelled', errorCode: 'client_disconnected' }) },
+      ];
+      for (const { what, outcome } of ends) {
+        it(`shows the original also after it ${what}`, async () => {
+          const original = newKeyedDraft();
+          await store.accept(original);
+          await store.finish(original.requestId, outcome);
+          const again = await store.accept(newKeyedDraft());
+          expect(again).to.have.nested.property('record.requestId', original.requestId);
+          expect(again).to.have.nested.property('record.status', outcome.status);
+        });
+      }
+
+      it('lets one of many retries use a freed key', async () => {
+        const refused = newKeyedDraft();
+        await store.accept(refused);
+        const outcome = newOutcome({ status: 'failed', errorCode: 'rate_limit_exceeded', freesIdempotencyKey: true });
+        await store.finish(refused.requestId, outcome);
+        const answers = await Promise.all(Array.from({ length: 50 }, () => store.accept(newKeyedDraft())));
+        expect(answers.filter(({ kind }) => kind === 'accepted')).to.have.lengthOf(1);
+        expect(await status(refused.requestId)).to.equal('failed');
+      });
+    });
+
+    describe('finish', () => {
+      it('writes the final state and returns it', async () => {
+        const { requestId } = await accepted();
+        const outcome = newOutcome({ completedAtMs: 9, usageEstimated: true, incompleteReason: 'max_output_tokens' });
+        const record = await store.finish(requestId, outcome);
+        expect(record).to.deep.include({ status: 'succeeded', completedAtMs: 9, usage: USAGE, usageEstimated: true });
+        expect(record).to.include({ incompleteReason: 'max_output_tokens', errorCode: null });
+        expect(await store.find(CALLER, requestId)).to.deep.equal(record);
+      });
+
+      it('changes nothing the second time', async () => {
+        const { requestId } = await accepted();
+        const first = await store.finish(requestId, newOutcome());
+        const failed = newOutcome({ status: 'failed', errorCode: 'internal_error', freesIdempotencyKey: true });
+        expect(await store.finish(requestId, failed)).to.deep.equal(first);
+        expect(await store.find(CALLER, requestId)).to.deep.equal(first);
+      });
+
+      it('is seen by what is asked after it, although nobody waited for it', async () => {
+        const { requestId } = await accepted();
+        const finished = store.finish(requestId, newOutcome());
+        expect(await status(requestId)).to.equal('succeeded');
+        await finished;
+      });
+
+      it('knows no record that was never accepted', async () => {
+        expect(await store.finish(newRequestId(), newOutcome())).to.equal(undefined);
+      });
+    });
+
+    describe('requestCancel', () => {
+      it('notes the time, once, and leaves the record unfinished', async () => {
+        const { requestId } = await accepted();
+        const asked = await store.requestCancel(CALLER, requestId);
+        expect(asked).to.have.property('kind', 'asked');
+        expect(asked?.record).to.include({ status: 'processing', cancelRequestedAtMs: NOW_MS });
+        expect(await store.requestCancel(CALLER, requestId)).to.deep.equal(asked);
+      });
+
+      it('makes the record end cancelled, whatever the outcome, with its key kept', async () => {
+        const draft = newKeyedDraft();
+        await store.accept(draft);
+        await store.requestCancel(CALLER, draft.requestId);
+        const refused = newOutcome({ status: 'failed', errorCode: 'upstream_error', freesIdempotencyKey: true });
+        const record = await store.finish(draft.requestId, { ...refused, incompleteReason: 'content_filter' });
+        expect(record).to.include({ status: 'cancelled', errorCode: 'request_cancelled', incompleteReason: null });
+        expect(record?.usage).to.deep.equal(USAGE);
+        expect(await store.accept(newKeyedDraft())).to.have.property('kind', 'duplicate');
+      });
+
+      it('shows a final record as it is', async () => {
+        const { requestId } = await accepted();
+        const record = await store.finish(requestId, newOutcome());
+        expect(await store.requestCancel(CALLER, requestId)).to.deep.equal({ kind: 'final', record });
+      });
+
+      it('never leads to two final states in a thousand races with finish', async () => {
+        const seen = new Set<string>();
+        const races = Array.from({ length: 1000 }, async () => {
+          const { requestId } = await accepted();
+          const [finished, asked] = await Promise.all([
+            sometime(() => store.finish(requestId, newOutcome())),
+            sometime(() => store.requestCancel(CALLER, requestId)),
+          ]);
+          const expected = asked?.kind === 'asked' ? 'cancelled' : 'succeeded';
+          seen.add(expected);
+          expect(finished?.status).to.equal(expected);
+          const late = newOutcome({ status: 'failed', errorCode: 'internal_error' });
+          expect(await store.finish(requestId, late)).to.deep.equal(finished);
+          expect(await store.find(CALLER, requestId)).to.deep.equal(finished);
+        });
+        await Promise.all(races);
+        expect(seen.size, 'both sides have won some races').to.equal(2);
+      });
+    });
+
+    describe('discard', () => {
+      it('takes the record back and frees its key', async () => {
+        const draft = newKeyedDraft();
+        await store.accept(draft);
+        await store.discard(draft.requestId);
+        expect(await status(draft.requestId)).to.equal(undefined);
+        expect(await store.accept(newKeyedDraft())).to.deep.equal({ kind: 'accepted' });
+      });
+
+      it('leaves a final record alone', async () => {
+        const { requestId } = await accepted();
+        const record = await store.finish(requestId, newOutcome());
+        await store.discard(requestId);
+        expect(await store.find(CALLER, requestId)).to.deep.equal(record);
+      });
+
+      it('cancels a record instead when a cancel was promised', async () => {
+        const { requestId } = await accepted();
+        await store.requestCancel(CALLER, requestId);
+        await store.discard(requestId);
+        const record = await store.find(CALLER, requestId);
+        expect(record).to.include({ status: 'cancelled', errorCode: 'request_cancelled', completedAtMs: NOW_MS });
+      });
+    });
+
+    describe('another caller', () => {
+      const key: Identity = ['key'];
+      const questions: readonly { what: string; ask: (id: RequestId) => Promise<unknown>; answer?: unknown }[] = [
+        { what: 'finds no record', ask: (id) => store.find(STRANGER, id) },
+        { what: 'finds nothing by the key', ask: () => store.findByIdempotencyKey(STRANGER, key) },
+        { what: 'finds no duplicate', ask: () => store.findDuplicate(STRANGER, { key, body: ['body'] }) },
+        { what: 'cannot cancel it', ask: (id) => store.requestCancel(STRANGER, id) },
+        { what: 'cannot list after it', ask: (id) => store.list(STRANGER, { limit: 5, after: id }) },
+        {
+          what: 'lists nothing',
+          ask: () => store.list(STRANGER, { limit: 5 }),
+          answer: { records: [], hasMore: false },
+        },
+      ];
+      for (const { what, ask, answer } of questions) {
+        it(what, async () => {
+          const draft = newKeyedDraft();
+          await store.accept(draft);
+          expect(await ask(draft.requestId)).to.deep.equal(answer);
+          expect(await store.find(CALLER, draft.requestId)).to.include({ cancelRequestedAtMs: null });
+        });
+      }
+    });
+
+    describe('findDuplicate', () => {
+      it('finds what accept would call the original', async () => {
+        const draft = newKeyedDraft();
+        await store.accept(draft);
+        const found = await store.findDuplicate(CALLER, { key: ['key'], body: ['body'] });
+        expect(found?.requestId).to.equal(draft.requestId);
+      });
+
+      const others = [
+        { what: 'another key', idempotency: { key: ['other'], body: ['body'] } },
+        { what: 'another body', idempotency: { key: ['key'], body: ['other'] } },
+      ] as const;
+      for (const { what, idempotency } of others) {
+        it(`finds nothing for ${what}`, async () => {
+          await store.accept(newKeyedDraft());
+          expect(await store.findDuplicate(CALLER, idempotency)).to.equal(undefined);
+        });
+      }
+    });
+
+    describe('findByIdempotencyKey', () => {
+      it('finds the newest record of the key', async () => {
+        const drafts = ['a', 'b', 'c'].map((body) => newDraft({ idempotency: { key: ['key'], body: [body] } }));
+        for (const draft of drafts) await store.accept(draft);
+        await store.accept(newKeyedDraft('other key'));
+        expect(await store.findByIdempotencyKey(CALLER, ['key'])).to.have.property('requestId', drafts[2]?.requestId);
+      });
+
+      it('finds nothing once the key was freed', async () => {
+        const draft = newKeyedDraft();
+        await store.accept(draft);
+        await store.finish(draft.requestId, newOutcome({ status: 'failed', freesIdempotencyKey: true }));
+        expect(await store.findByIdempotencyKey(CALLER, ['key'])).to.equal(undefined);
+      });
+    });
+
+    describe('list', () => {
+      /** Number 1 is the oldest. */
+      async function fill(count: number): Promise<RequestId[]> {
+        const drafts = Array.from({ length: count }, (_, index) =>
+          newDraft({ requestId: numbered(index + 1), model: index % 2 === 0 ? 'odd' : 'even' }),
+        );
+        for (const draft of drafts) void store.accept(draft);
+        await store.accept(newDraft({ caller: STRANGER }));
+        return drafts.map(({ requestId }) => requestId);
+      }
+
+      async function numbers(query: RecordQuery): Promise<number[] | undefined> {
+        const page = await store.list(CALLER, query);
+        return page?.records.map(({ requestId }) => Number.parseInt(requestId.slice('req_'.length), 16));
+      }
+
+      it('shows the newest first, page by page', async () => {
+        await fill(25);
+        const pages: number[][] = [];
+        let after: RequestId | undefined;
+        for (let isMore = true; isMore;) {
+          const page = await store.list(CALLER, { limit: 10, ...(after !== undefined && { after }) });
+          pages.push((page?.records ?? []).map(({ requestId }) => Number.parseInt(requestId.slice(4), 16)));
+          after = page?.records.at(-1)?.requestId;
+          isMore = page?.hasMore ?? false;
+        }
+        expect(pages).to.deep.equal([range(25, 16), range(15, 6), range(5, 1)]);
+      });
+
+      it('says that there is no more when the page ends with the oldest', async () => {
+        await fill(10);
+        expect(await store.list(CALLER, { limit: 10 })).to.have.property('hasMore', false);
+        expect(await store.list(CALLER, { limit: 9 })).to.have.property('hasMore', true);
+      });
+
+      it('keeps to a model', async () => {
+        await fill(10);
+        expect(await numbers({ limit: 3, model: 'even' })).to.deep.equal([10, 8, 6]);
+        expect(await numbers({ limit: 3, model: 'none' })).to.deep.equal([]);
+      });
+
+      it('keeps to a status', async () => {
+        const ids = await fill(10);
+        for (const id of [ids[1], ids[6]]) if (id !== undefined) await store.finish(id, newOutcome());
+        expect(await numbers({ limit: 10, status: 'succeeded' })).to.deep.equal([7, 2]);
+        expect(await numbers({ limit: 10, status: 'processing', model: 'even' })).to.deep.equal([10, 8, 6, 4]);
+      });
+
+      it('finds one record among thousands that a filter leaves out', async () => {
+        const ids = await fill(4500);
+        if (ids[0] !== undefined) await store.finish(ids[0], newOutcome());
+        expect(await numbers({ limit: 10, status: 'succeeded' })).to.deep.equal([1]);
+      });
+
+      it('knows no page after a record that does not exist', async () => {
+        await fill(1);
+        expect(await store.list(CALLER, { limit: 1, after: newRequestId() })).to.equal(undefined);
+      });
+    });
+
+    describe('the previous secret', () => {
+      const before: Identity = ['caller by the old secret'];
+      const now: Identity = ['caller by the new secret', ...before];
+      const keyed = (version: 'old' | 'both') => ({
+        key: version === 'old' ? (['old key'] as const) : (['new key', 'old key'] as const),
+        body: version === 'old' ? (['old body'] as const) : (['new body', 'old body'] as const),
+      });
+
+      it('still finds what was written with it', async () => {
+        const draft = newDraft({ caller: before, idempotency: keyed('old') });
+        await store.accept(draft);
+        expect(await store.find(now, draft.requestId)).to.have.property('requestId', draft.requestId);
+        expect(await store.findByIdempotencyKey(now, keyed('both').key)).to.have.property('requestId', draft.requestId);
+        expect(await store.findDuplicate(now, keyed('both'))).to.have.property('requestId', draft.requestId);
+        expect(await store.requestCancel(now, draft.requestId)).to.have.property('kind', 'asked');
+      });
+
+      it('still knows a duplicate of what was written with it', async () => {
+        const draft = newDraft({ caller: before, idempotency: keyed('old') });
+        await store.accept(draft);
+        const again = await store.accept(newDraft({ caller: now, idempotency: keyed('both') }));
+        expect(again).to.have.nested.property('record.requestId', draft.requestId);
+      });
+
+      it('lists what was written with either, in the order of time', async () => {
+        const drafts = [before, now, before, now].map((caller) => newDraft({ caller }));
+        for (const draft of drafts) await store.accept(draft);
+        const ids = drafts.map(({ requestId }) => requestId);
+        const first = await store.list(now, { limit: 3 });
+        expect(first?.records.map(({ requestId }) => requestId)).to.deep.equal([ids[3], ids[2], ids[1]]);
+        const rest = await store.list(now, { limit: 3, after: ids[2] ?? newRequestId() });
+        expect(rest?.records.map(({ requestId }) => requestId)).to.deep.equal([ids[1], ids[0]]);
+      });
+
+      it('hides what was written with the new one from whoever has the old one only', async () => {
+        const draft = newDraft({ caller: now });
+        await store.accept(draft);
+        expect(await store.find(before, draft.requestId)).to.equal(undefined);
+      });
+    });
+
+    describe('prune', () => {
+      it('deletes what ended before, and nothing else', async () => {
+        const old = await Promise.all(Array.from({ length: 250 }, () => accepted()));
+        const [young, running] = [await accepted(), await accepted({ createdAtMs: 1 })];
+        for (const { requestId } of old) void store.finish(requestId, newOutcome({ completedAtMs: 99 }));
+        await store.finish(young.requestId, newOutcome({ completedAtMs: 100 }));
+        expect(await store.prune(100)).to.equal(250);
+        const left = await store.list(CALLER, { limit: 100 });
+        expect(left?.records.map(({ requestId }) => requestId)).to.deep.equal([running.requestId, young.requestId]);
+      });
+    });
+
+    it('can be written, and says so', async () => {
+      await store.checkWritable();
+    });
+
+    it('refuses every call once it is closed', async () => {
+      await store.close();
+      for (const call of [() => store.accept(newDraft()), () => store.find(CALLER, newRequestId())]) {
+        expect(await call().catch((error: unknown) => error)).to.have.property('code', 'store_unavailable');
+      }
+    });
+
+    async function accepted(overrides: { createdAtMs?: number } = {}): Promise<{ requestId: RequestId }> {
+      const draft = newDraft(overrides);
+      await store.accept(draft);
+      return draft;
+    }
+
+    if (!isShared) return;
+
+    describe('recover', () => {
+      let others: OtherProcess[];
+
+      beforeEach(() => {
+        others = [];
+      });
+      afterEach(() => Promise.all(others.map((other) => other.kill())));
+
+      async function abandon(
+        drafts: readonly RecordDraft[],
+        cancels: readonly RequestId[] = [],
+      ): Promise<OtherProcess> {
+        const other = await startStoreProcess({ databaseUrl, drafts, cancels });
+        others.push(other);
+        return other;
+      }
+
+      it('closes what a killed process left unfinished, with an estimate as its usage and the key kept', async () => {
+        const draft = newKeyedDraft('key', { estimatedInputTokens: 123 });
+        await (await abandon([draft])).kill();
+        expect(await store.recover()).to.equal(1);
+        expect(await store.find(CALLER, draft.requestId)).to.deep.include({
+          status: 'failed',
+          errorCode: 'gateway_interrupted',
+          completedAtMs: NOW_MS,
+          usageEstimated: true,
+          usage: {
+            input_tokens: 123,
+            input_tokens_details: { cached_tokens: 0 },
+            output_tokens: 0,
+            output_tokens_details: { reasoning_tokens: 0 },
+            total_tokens: 123,
+          },
+        });
+        expect(await store.accept(newKeyedDraft())).to.have.property('kind', 'duplicate');
+        expect(await store.recover(), 'the second time').to.equal(0);
+      });
+
+      it('ends a record as cancelled when that was promised', async () => {
+        const draft = newDraft();
+        await (await abandon([draft], [draft.requestId])).kill();
+        await store.recover();
+        const record = await store.find(CALLER, draft.requestId);
+        expect(record).to.include({ status: 'cancelled', errorCode: 'request_cancelled' });
+      });
+
+      it('happens when the store is opened', async () => {
+        const draft = newDraft();
+        await (await abandon([draft])).kill();
+        const next = await open();
+        expect(await next.find(CALLER, draft.requestId)).to.have.property('status', 'failed');
+        await next.close();
+      });
+
+      it('leaves what a live process has', async () => {
+        const [theirs, mine] = [newDraft(), newDraft()];
+        await abandon([theirs]);
+        await store.accept(mine);
+        const third = await open();
+        expect([await store.recover(), await third.recover()]).to.deep.equal([0, 0]);
+        await third.close();
+        expect([await status(theirs.requestId), await status(mine.requestId)]).to.deep.equal([
+          'processing',
+          'processing',
+        ]);
+      });
+
+      it('closes what a closed store left unfinished', async () => {
+        const draft = newDraft();
+        const other = await open();
+        await other.accept(draft);
+        await other.close();
+        await store.recover();
+        expect(await status(draft.requestId)).to.equal('failed');
+      });
+
+      it('is final for whoever comes back late', async () => {
+        const draft = newDraft();
+        await (await abandon([draft])).kill();
+        await store.recover();
+        const late = await store.finish(draft.requestId, newOutcome());
+        expect(late).to.include({ status: 'failed', errorCode: 'gateway_interrupted' });
+      });
+
+      it('closes any number', async () => {
+        const other = await open();
+        await Promise.all(Array.from({ length: 1100 }, () => other.accept(newDraft())));
+        await other.close();
+        expect(await store.recover()).to.equal(1100);
+      });
+    });
+  });
+}
+
+function numbered(number: number): RequestId {
+  return toRequestId(toUniquePart(number.toString(16).padStart(32, '0')));
+}
+
+function range(from: number, downTo: number): number[] {
+  return Array.from({ length: from - downTo + 1 }, (_, index) => from - index);
+}
+
+async function sometime<Result>(act: () => Promise<Result>): Promise<Result> {
+  const ms = Math.random() * 4;
+  // A third of them in the same turn of the loop, and thus often in the same transaction.
+  if (ms > 1.3) await delay(ms);
+  return act();
+}

@@ -1,0 +1,208 @@
+import { expect } from 'chai';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Mode, Reply } from '../../../src/store/sqlite/engine.ts';
+import type { FailureReason } from '../../../src/store/sqlite/failures.ts';
+import { createLane, type Lane, type LaneLimits } from '../../../src/store/sqlite/lane.ts';
+import type { Operation } from '../../../src/store/sqlite/operations.ts';
+import { newRequestId } from '../../support/records.ts';
+import { failureCode, until } from '../../support/sqlite.ts';
+
+describe('the lane', () => {
+  let batches: { mode: Mode; names: string[] }[];
+  let answer: (batch: readonly Operation[], mode: Mode) => Promise<Reply> | Reply;
+  let failures: FailureReason[];
+  let lanes: Lane[];
+
+  beforeEach(() => {
+    batches = [];
+    failures = [];
+    lanes = [];
+    answer = succeed;
+  });
+  afterEach(() => Promise.all(lanes.map((lane) => lane.close())));
+
+  function makeLane(limits: Partial<LaneLimits> = {}): Lane {
+    const lane = createLane({
+      engine: {
+        run: async (mode, batch) => {
+          batches.push({ mode, names: batch.map(([name]) => name) });
+          return answer(batch, mode);
+        },
+        close: () => Promise.resolve(),
+      },
+      onFailure: ({ reason }) => failures.push(reason),
+      limits: { closeWithinMs: 50, ...limits },
+    });
+    lanes.push(lane);
+    return lane;
+  }
+
+  const id = newRequestId();
+  const accept = (lane: Lane) => lane.call(PROBE, { undo: ['discard', id, 0] });
+  const finish = (lane: Lane) => lane.call(DISCARD, { isKept: true });
+  const find = (lane: Lane) => lane.call(['find', ['c'], id], { isLookup: true });
+  const PROBE = ['probeWrite'] as const;
+  const DISCARD = ['discard', id, 0] as const;
+
+  function succeed(batch: readonly Operation[]): Reply {
+    return { results: batch.map(() => null) };
+  }
+
+  function failWith(reason: FailureReason): () => Reply {
+    return () => ({ failure: { reason, message: 'on purpose' } });
+  }
+
+  it('sends what was called for in one turn as one batch, in order', async () => {
+    const lane = makeLane();
+    await Promise.all([accept(lane), find(lane), finish(lane)]);
+    expect(batches).to.deep.equal([{ mode: 'write', names: ['probeWrite', 'find', 'discard'] }]);
+  });
+
+  it('sends what came during a batch as the next one', async () => {
+    const lane = makeLane();
+    answer = async (batch) => {
+      await delay(20);
+      return succeed(batch);
+    };
+    const first = accept(lane);
+    await delay(5);
+    await Promise.all([first, accept(lane), accept(lane), accept(lane)]);
+    expect(batches.map(({ names }) => names.length)).to.deep.equal([1, 3]);
+  });
+
+  it('needs no transaction for lookups alone', async () => {
+    await find(makeLane());
+    expect(batches).to.deep.equal([{ mode: 'read', names: ['find'] }]);
+  });
+
+  it('keeps batches to their limits', async () => {
+    const lane = makeLane({ batch: 4, lookups: 2 });
+    await Promise.all([
+      ...Array.from({ length: 6 }, () => accept(lane)),
+      ...Array.from({ length: 3 }, () => find(lane)),
+    ]);
+    expect(batches.map(({ names }) => names.join(' '))).to.deep.equal([
+      'probeWrite probeWrite probeWrite probeWrite',
+      'probeWrite probeWrite find find',
+      'find',
+    ]);
+  });
+
+  it('refuses calls when too many wait, but takes what must be kept', async () => {
+    const lane = makeLane({ waiting: 2, kept: 1 });
+    const codes = await Promise.all(
+      [accept(lane), accept(lane), accept(lane), finish(lane), finish(lane)].map(failureCode),
+    );
+    expect(codes).to.deep.equal([undefined, undefined, 'store_unavailable', undefined, 'store_unavailable']);
+  });
+
+  it('tries again what found the database busy', async () => {
+    const lane = makeLane();
+    let tries = 0;
+    answer = (batch) => ((tries += 1) < 4 ? failWith('busy')() : succeed(batch));
+    await accept(lane);
+    expect(batches).to.have.lengthOf(4);
+    expect(failures).to.deep.equal([]);
+  });
+
+  it('answers lookups while the database is busy with changes', async () => {
+    const lane = makeLane();
+    let isLocked = true;
+    answer = (batch, mode) => (mode === 'write' && isLocked ? failWith('busy')() : succeed(batch));
+    const accepted = accept(lane);
+    expect(await find(lane)).to.equal(null);
+    expect(batches.some(({ mode }) => mode === 'write')).to.equal(true);
+    isLocked = false;
+    await accepted;
+  });
+
+  it('answers lookups that were in a batch whose changes failed', async () => {
+    const lane = makeLane();
+    answer = (batch, mode) => (mode === 'write' ? failWith('full')() : succeed(batch));
+    const [accepted, found] = await Promise.allSettled([accept(lane), find(lane)]);
+    expect([accepted.status, found.status]).to.deep.equal(['rejected', 'fulfilled']);
+  });
+
+  it('tells whoever waits too long, whatever becomes of the call', async () => {
+    const lane = makeLane({ answerWithinMs: 50 });
+    answer = () => new Promise(() => undefined);
+    const codes = await Promise.all([accept(lane), finish(lane), find(lane)].map(failureCode));
+    expect(codes).to.deep.equal(['store_unavailable', 'store_unavailable', 'store_unavailable']);
+  });
+
+  it('takes back what is committed after its caller was told that it failed', async () => {
+    const lane = makeLane({ answerWithinMs: 50 });
+    const { promise: disk, resolve: goOn } = Promise.withResolvers<void>();
+    answer = async (batch) => {
+      await disk;
+      return succeed(batch);
+    };
+    await failureCode(accept(lane));
+    goOn();
+    await until(() => batches.length === 2);
+    expect(batches[1]).to.deep.equal({ mode: 'write', names: ['discard'] });
+  });
+
+  it('takes back what may have been committed by a thread that died', async () => {
+    const lane = makeLane();
+    let tries = 0;
+    answer = (batch) => ((tries += 1) === 1 ? failWith('lost')() : succeed(batch));
+    expect(await failureCode(accept(lane))).to.equal('store_unavailable');
+    await until(() => batches.length === 2);
+    expect(batches[1]?.names).to.deep.equal(['discard']);
+  });
+
+  it('takes nothing back of what certainly had no effect', async () => {
+    const lane = makeLane();
+    answer = failWith('full');
+    await failureCode(accept(lane));
+    await delay(20);
+    expect(batches).to.have.lengthOf(1);
+  });
+
+  it('tries on with what must be kept, by itself, after its caller was told', async () => {
+    const lane = makeLane();
+    answer = failWith('full');
+    const codes = await Promise.all([accept(lane), finish(lane)].map(failureCode));
+    expect(codes).to.deep.equal(['store_unavailable', 'store_unavailable']);
+    answer = succeed;
+    const before = batches.length;
+    await until(() => batches.length > before);
+    expect(batches.slice(1).map(({ names }) => names)).to.deep.equal(Array.from({ length: before }, () => ['discard']));
+    await delay(100);
+    expect(batches, 'and then no more').to.have.lengthOf(before + 1);
+  });
+
+  it('gives the result of what failed only because of the others of its batch', async () => {
+    const lane = makeLane();
+    answer = (batch) => (batch.length > 1 ? failWith('full')() : succeed(batch));
+    const [accepted, finished] = await Promise.allSettled([accept(lane), finish(lane)]);
+    expect([accepted.status, finished.status]).to.deep.equal(['rejected', 'fulfilled']);
+  });
+
+  it('lets a mistake of one call fail that call alone', async () => {
+    const lane = makeLane();
+    answer = () => ({ results: [new Error('a broken constraint'), null] });
+    const [broken, sound] = await Promise.allSettled([accept(lane), accept(lane)]);
+    expect(broken).to.have.nested.property('reason.message', 'a broken constraint');
+    expect(sound.status).to.equal('fulfilled');
+  });
+
+  it('waits for what runs when it is closed, and refuses newcomers', async () => {
+    const lane = makeLane();
+    answer = async (batch) => {
+      await delay(20);
+      return succeed(batch);
+    };
+    const last = accept(lane);
+    expect(await Promise.all([lane.close(), failureCode(accept(lane))])).to.deep.equal([0, 'store_unavailable']);
+    await last;
+  });
+
+  it('counts what it had to give up when it is closed', async () => {
+    const lane = makeLane();
+    answer = failWith('read_only');
+    await failureCode(finish(lane));
+    expect(await lane.close()).to.equal(1);
+  });
+});

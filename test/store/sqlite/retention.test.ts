@@ -1,0 +1,56 @@
+import Sqlite from 'better-sqlite3';
+import { expect } from 'chai';
+import { statSync } from 'node:fs';
+import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { newDraft, newOutcome } from '../../support/records.ts';
+import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
+
+describe('pruning in SQLite', () => {
+  let shop: Workshop;
+  let store: SqliteStore;
+
+  beforeEach(async () => {
+    shop = makeWorkshop();
+    store = await shop.open();
+  });
+  afterEach(() => shop.clear());
+
+  it('lets requests through between its steps', async () => {
+    const drafts = Array.from({ length: 1000 }, () => newDraft());
+    await Promise.all(drafts.map((draft) => store.accept(draft)));
+    await Promise.all(drafts.map(({ requestId }) => store.finish(requestId, newOutcome({ completedAtMs: 1 }))));
+    const ends: string[] = [];
+    const pruned = store.prune(2).then((count) => ends.push(`pruned ${count}`));
+    await store.accept(newDraft()).then(() => ends.push('accepted'));
+    await pruned;
+    expect(ends).to.deep.equal(['accepted', 'pruned 1000']);
+  });
+
+  const files = [
+    { what: 'gives back what is free when that is most of the file', freeBytes: 16e6, leavesFrom: 0, leavesTo: 9e6 },
+    { what: 'leaves a little free space for new records', freeBytes: 4e6, leavesFrom: 4e6, leavesTo: 5e6 },
+  ];
+  for (const { what, freeBytes, leavesFrom, leavesTo } of files) {
+    it(`${what} (${freeBytes / 1e6} MB)`, async () => {
+      makeFree(freeBytes);
+      expect(sizeOfFile()).to.be.above(freeBytes);
+      await store.prune(0);
+      await store.pragma('wal_checkpoint(TRUNCATE)');
+      expect(sizeOfFile()).to.be.within(leavesFrom, leavesTo);
+      expect(await store.pragma('integrity_check')).to.equal('ok');
+    });
+  }
+
+  function makeFree(bytes: number): void {
+    const database = new Sqlite(shop.file);
+    database.exec(
+      `CREATE TABLE ballast (bytes BLOB); INSERT INTO ballast VALUES (zeroblob(${bytes})); DROP TABLE ballast`,
+    );
+    database.pragma('wal_checkpoint(TRUNCATE)');
+    database.close();
+  }
+
+  function sizeOfFile(): number {
+    return statSync(shop.file).size;
+  }
+});

@@ -1,0 +1,49 @@
+import { randomBytes } from 'node:crypto';
+import { toRequestId, toUniquePart, type RequestId } from '../../src/core/ids.ts';
+import type { Identity, Outcome, RecordDraft } from '../../src/store/store.ts';
+import type { Usage } from '../../src/types/contract.ts';
+
+export const CALLER: Identity = ['caller'];
+
+export const USAGE: Usage = {
+  input_tokens: 11,
+  input_tokens_details: { cached_tokens: 3 },
+  output_tokens: 22,
+  output_tokens_details: { reasoning_tokens: 4 },
+  total_tokens: 33,
+};
+
+export function newRequestId(): RequestId {
+  return toRequestId(toUniquePart(randomBytes(16).toString('hex')));
+}
+
+export function newDraft(overrides: Partial<RecordDraft> = {}): RecordDraft {
+  return {
+    requestId: newRequestId(),
+    caller: CALLER,
+    endpoint: 'responses',
+    model: 'some-model',
+    stream: false,
+    createdAtMs: Date.now(),
+    estimatedInputTokens: 7,
+    ...overrides,
+  };
+}
+
+/** A draft that repeats every other one with the same key and body. */
+export function newKeyedDraft(key = 'key', overrides: Partial<RecordDraft> = {}): RecordDraft {
+  return newDraft({ idempotency: { key: [key], body: ['body'] }, ...overrides });
+}
+
+export function newOutcome(overrides: Partial<Outcome> = {}): Outcome {
+  return {
+    status: 'succeeded',
+    completedAtMs: Date.now(),
+    usage: USAGE,
+    usageEstimated: false,
+    incompleteReason: null,
+    errorCode: null,
+    freesIdempotencyKey: false,
+    ...overrides,
+  };
+}

@@ -1,0 +1,63 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from '../../src/store/sqlite/sqlite-store.ts';
+import type { StoreLog } from '../../src/store/store.ts';
+
+export interface Workshop {
+  readonly folder: string;
+  /** Where the stores of this test keep their records. */
+  readonly file: string;
+  /** What the stores have told their operator. */
+  readonly said: readonly string[];
+  readonly log: StoreLog;
+  open(options?: Partial<SqliteStoreOptions>): Promise<SqliteStore>;
+  /** Closes every store and removes the folder. */
+  clear(): Promise<void>;
+}
+
+/** A folder of its own for a test that opens stores, and what it needs to open them. */
+export function makeWorkshop(): Workshop {
+  const folder = mkdtempSync(join(tmpdir(), 'store-'));
+  const file = join(folder, 'data', 'gateway.db');
+  const stores: SqliteStore[] = [];
+  const said: string[] = [];
+  const log: StoreLog = {
+    info: (_fields, message) => said.push(message),
+    warn: (_fields, message) => said.push(message),
+  };
+  return {
+    folder,
+    file,
+    said,
+    log,
+    async open(options = {}) {
+      const store = await openSqliteStore({ file, clock: Date.now, log, ...options });
+      stores.push(store);
+      return store;
+    },
+    async clear() {
+      await Promise.all(stores.map((store) => store.close()));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Waits until something holds; fails after five seconds. */
+export async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
+  const deadlineMs = performance.now() + 5000;
+  while (!(await holds())) {
+    if (performance.now() > deadlineMs) throw new Error('it did not happen within 5 s');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** The code of the ApiError with which a call fails; undefined when it does not. */
+export async function failureCode(call: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await call;
+    return undefined;
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  }
+}

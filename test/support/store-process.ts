@@ -1,0 +1,44 @@
+/**
+ * A process with a store of its own, for tests to kill; other-process.ts starts it. It says on its standard output, line by
+ * line, what the store has promised it.
+ */
+import { writeSync } from 'node:fs';
+import type { RequestId } from '../../src/core/ids.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { RecordDraft, Store } from '../../src/store/store.ts';
+import { CALLER, newDraft, newOutcome } from './records.ts';
+
+export interface StoreJob {
+  readonly databaseUrl: string;
+  /** Accepted, and left unfinished. */
+  readonly drafts?: readonly RecordDraft[];
+  /** Of these, a cancel is asked for. */
+  readonly cancels?: readonly RequestId[];
+  /** So many requests at a time are accepted and finished, one after another, until the process is killed. */
+  readonly churn?: number;
+}
+
+// The test that started this process may end without killing it.
+process.stdin.on('end', () => process.exit()).resume();
+
+const job: StoreJob = JSON.parse(process.argv[2] ?? '{}');
+const store = await openStore({ databaseUrl: job.databaseUrl, recordRetentionDays: 30 });
+await Promise.all((job.drafts ?? []).map((draft) => store.accept(draft)));
+await Promise.all((job.cancels ?? []).map((requestId) => store.requestCancel(CALLER, requestId)));
+say('ready');
+await Promise.all(Array.from({ length: job.churn ?? 0 }, () => churn(store)));
+
+async function churn(store: Store): Promise<never> {
+  for (;;) {
+    const draft = newDraft();
+    await store.accept(draft);
+    say(`accepted ${draft.requestId}`);
+    await store.finish(draft.requestId, newOutcome());
+    say(`finished ${draft.requestId}`);
+  }
+}
+
+/** What is said is in the pipe before the next line of the program runs, so that it survives a kill. */
+function say(line: string): void {
+  writeSync(1, `${line}\n`);
+}
