@@ -1,0 +1,149 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { startScriptedBackend, type ScriptedBackend, type Stage } from '../support/backend.ts';
+import { TEST_KEY } from '../support/gateway.ts';
+import { startGatewayProcess, type GatewayProcess } from '../support/gateway-process.ts';
+import { chunkOf } from '../support/machine.ts';
+import { sendRaw } from '../support/raw-request.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
+
+const STREAM = { model: 'test-model', input: 'Hello', stream: true };
+const JSON_REQUEST = { ...STREAM, stream: false };
+const MIB = 1024 * 1024;
+
+describe('a gateway that was told to stop', () => {
+  useRealSockets();
+
+  let backend: ScriptedBackend;
+  let gateway: GatewayProcess;
+
+  beforeEach(async () => {
+    backend = await startScriptedBackend();
+  });
+
+  afterEach(async () => {
+    gateway.kill();
+    await backend.close();
+  });
+
+  it('lets a stream come to its end, and takes nothing new meanwhile', async () => {
+    const letGo = Promise.withResolvers<void>();
+    backend.reply(async ({ sse, end }) => {
+      await sse(chunkOf({ content: 'Once upon' }));
+      await letGo.promise;
+      await sse(chunkOf({ content: ' a time.' }), chunkOf({}, 'stop'), '[DONE]');
+      end();
+    });
+    gateway = await startGatewayProcess({ UPSTREAM_BASE_URL: backend.baseUrl, DRAIN_TIMEOUT_MS: '10000' });
+    const reply = await create(STREAM);
+    await gateway.drain();
+
+    const refused = await create(STREAM);
+    expect(refused.status).to.equal(503);
+    expect(refused.headers.get('retry-after')).to.equal('1');
+    expect(await refused.json()).to.have.nested.property('error.code', 'gateway_draining');
+    expect((await get('/readyz')).status).to.equal(503);
+    expect((await get('/healthz')).status).to.equal(200);
+
+    letGo.resolve();
+    expect(expectWellFormed(parseEvents(await reply.text())).output_text).to.equal('Once upon a time.');
+    const endedAtMs = performance.now();
+    expect((await gateway.ended()).exitCode).to.equal(0);
+    expect(performance.now() - endedAtMs, 'it does not sit out the rest of its time').to.be.lessThan(2000);
+  });
+
+  it('ends what still runs after DRAIN_TIMEOUT_MS by the failure path', async () => {
+    backend.always(async ({ sse, hang }: Stage) => {
+      await sse(chunkOf({ content: 'Once upon' }));
+      await hang();
+    });
+    gateway = await startGatewayProcess({ UPSTREAM_BASE_URL: backend.baseUrl, DRAIN_TIMEOUT_MS: '300' });
+    const stream = await create(STREAM);
+    const json = create(JSON_REQUEST);
+    await backend.request(2);
+    await gateway.drain();
+
+    const { status, error } = expectWellFormed(parseEvents(await stream.text()));
+    expect({ status, code: error?.code }).to.deep.equal({ status: 'failed', code: 'gateway_interrupted' });
+    expect((await json).status).to.equal(503);
+    expect(await (await json).json()).to.have.nested.property('error.code', 'gateway_interrupted');
+    for (const { closed } of backend.requests) expect((await closed).aborted).to.equal(true);
+    expect((await gateway.ended()).exitCode).to.equal(0);
+  });
+
+  for (const request of [STREAM, JSON_REQUEST]) {
+    it(`waits for a client which has not read all of its ${request.stream ? 'stream' : 'JSON'} yet`, async () => {
+      const content = 'x'.repeat(12 * MIB);
+      backend.always({ sse: [chunkOf({ content }), chunkOf({}, 'stop')] });
+      gateway = await startGatewayProcess({ UPSTREAM_BASE_URL: backend.baseUrl, DRAIN_TIMEOUT_MS: '10000' });
+      const socket = sendRaw(gateway.url ?? '', request);
+      socket.pause();
+      await (
+        await backend.request(1)
+      ).closed;
+      await delay(400);
+      await gateway.drain();
+      await delay(100);
+
+      let received = 0;
+      let end = '';
+      for await (const bytes of socket) {
+        received += (bytes as Buffer).length;
+        end = (end + String(bytes)).slice(-100);
+      }
+      expect(received).to.be.greaterThan(2 * content.length);
+      expect(end).to.match(request.stream ? /data: \[DONE\]\n\n\r\n0\r\n\r\n$/ : /\}$/);
+      expect((await gateway.ended()).exitCode).to.equal(0);
+    });
+  }
+
+  function create(request: object): Promise<Response> {
+    return fetch(`${gateway.url}/api/v1/responses`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${TEST_KEY}`, 'content-type': 'application/json' },
+      body: JSON.stringify(request),
+    });
+  }
+
+  function get(path: string): Promise<Response> {
+    return fetch(`${gateway.url}${path}`);
+  }
+});
+
+describe('a gateway without a backend', () => {
+  useRealSockets();
+
+  let gateway: GatewayProcess;
+
+  afterEach(() => gateway.kill());
+
+  it('says in its banner that the demo backend answers, with a request that works', async () => {
+    gateway = await startGatewayProcess({});
+    expect(gateway.banner).to.match(/demo backend: no model/);
+    const [, url, key, body] = /curl (\S+) -H 'Authorization: Bearer (\S+)'[^]* -d '(.*)'/.exec(gateway.banner) ?? [];
+    const reply = await fetch(url ?? '', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: body ?? '',
+    });
+    expect(reply.status).to.equal(200);
+    expect(reply.headers.get('x-demo-backend')).to.equal('true');
+    expect(await reply.json())
+      .to.have.property('output_text')
+      .that.includes('Hello!');
+  });
+
+  for (const { name, settings } of [
+    { name: 'where other machines could reach it', settings: { HOST: '0.0.0.0' } },
+    { name: 'in production', settings: { NODE_ENV: 'production' } },
+  ]) {
+    it(`does not start ${name}`, async () => {
+      gateway = await startGatewayProcess(settings);
+      const { stderr, exitCode } = await gateway.ended();
+      expect(gateway.banner).to.equal('');
+      expect(stderr).to.match(/^UPSTREAM_BASE_URL: must be set[^\n]*demo backend[^\n]*\n$/);
+      expect(exitCode).to.equal(78);
+    });
+  }
+});
