@@ -1,43 +1,61 @@
+import { isIPv6 } from 'node:net';
 import { ApiError } from '../core/errors.ts';
 
+/** Counts failed authentications by network, so that strangers cannot make the gateway work. A bounded number of networks is kept. */
 export interface FailureLimit {
-  /** Throws ApiError `rate_limit_exceeded` when this address has failed too often in the last minute. */
-  check(address: string): void;
-  count(address: string): void;
+  /** Throws ApiError `rate_limit_exceeded` when this network has failed too often in the last minute. */
+  check(network: string): void;
+  count(network: string): void;
 }
 
 const WINDOW_MS = 60_000;
 
-/** Counts failed authentications by address, so that strangers cannot make the gateway work. A bounded number of addresses is kept. */
 export function createFailureLimit(options: {
   readonly perMinute: number;
-  readonly maxAddresses: number;
+  readonly maxNetworks: number;
   readonly nowMs: () => number;
 }): FailureLimit {
   const windows = new Map<string, { readonly endsAtMs: number; failures: number }>();
 
   return {
-    check(address) {
-      const window = windows.get(address);
+    check(network) {
+      const window = windows.get(network);
       const nowMs = options.nowMs();
       if (window === undefined || window.failures < options.perMinute || nowMs >= window.endsAtMs) return;
       throw new ApiError('rate_limit_exceeded', {
-        message: 'Too many requests with a wrong API key came from this address.',
+        message: 'Too many requests without a valid API key came from this address.',
         headers: { 'retry-after': String(Math.ceil((window.endsAtMs - nowMs) / 1000)) },
       });
     },
-    count(address) {
+    count(network) {
       const nowMs = options.nowMs();
-      const window = windows.get(address);
+      const window = windows.get(network);
       if (window !== undefined && nowMs < window.endsAtMs) {
         window.failures += 1;
         return;
       }
       // The oldest goes first: a Map keeps the order in which windows began.
-      windows.delete(address);
-      const oldest = windows.size >= options.maxAddresses ? windows.keys().next() : undefined;
+      windows.delete(network);
+      const oldest = windows.size >= options.maxNetworks ? windows.keys().next() : undefined;
       if (oldest?.done === false) windows.delete(oldest.value);
-      windows.set(address, { endsAtMs: nowMs + WINDOW_MS, failures: 1 });
+      windows.set(network, { endsAtMs: nowMs + WINDOW_MS, failures: 1 });
     },
   };
+}
+
+/**
+ * The network that one party has at its command: a single IPv4 address, or the 64 bits in front of an IPv6 one. What is no
+ * address (a proxy can say anything) is cut to a bounded length.
+ */
+export function networkOf(address: string): string {
+  const ipv4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (ipv4 !== undefined) return ipv4;
+  if (!isIPv6(address)) return address.slice(0, 64);
+  const [front = [], back = []] = address.toLowerCase().split('::').map(groupsOf);
+  const zeros = Array.from({ length: 8 - front.length - back.length }, () => '0');
+  return [...front, ...zeros, ...back].slice(0, 4).join(':');
+}
+
+function groupsOf(part: string): string[] {
+  return part === '' ? [] : part.split(':');
 }
