@@ -34,11 +34,12 @@ export function toMessages(
 ): ChatMessage[] {
   const turns: Turn[] = [];
   const systemTexts: string[] = [];
-  const unanswered = new Map<string, { readonly call: Call; readonly turn: AssistantTurn }[]>();
+  const unanswered = new Map<string, { readonly turn: AssistantTurn; readonly calls: Call[] }[]>();
 
   for (const piece of pieces) {
     switch (piece.kind) {
       case 'system':
+        if (piece.text === '') break;
         if (dialect.systemPlace === 'merged-first') systemTexts.push(piece.text);
         else turns.push({ kind: 'message', message: { role: systemRole(piece.role), content: piece.text } });
         break;
@@ -92,20 +93,28 @@ export function toMessages(
     const turn = currentTurn();
     const call: Call = { id: piece.callId, name: piece.name, arguments: piece.arguments, output: undefined };
     turn.calls.push(call);
-    const waiting = unanswered.get(piece.callId);
-    if (waiting === undefined) unanswered.set(piece.callId, [{ call, turn }]);
-    else waiting.push({ call, turn });
+    const waiting = unanswered.get(piece.callId) ?? [];
+    unanswered.set(piece.callId, waiting);
+    const nearest = waiting.at(-1);
+    if (nearest?.turn === turn) nearest.calls.push(call);
+    else waiting.push({ turn, calls: [call] });
   }
 
-  /** Backends repeat call ids in later turns, so an output belongs to the nearest earlier call that has none yet. */
+  /**
+   * Backends repeat call ids in later turns, so an output belongs to the nearest earlier turn with such a call that has none
+   * yet, and there to the first one, since outputs come in the order of their calls.
+   */
   function addOutput(piece: Extract<Piece, { kind: 'output' }>): void {
-    const asked = unanswered.get(piece.callId)?.pop();
-    if (asked === undefined) {
+    const waiting = unanswered.get(piece.callId);
+    const nearest = waiting?.at(-1);
+    const call = nearest?.calls.shift();
+    if (nearest === undefined || call === undefined) {
       turns.push({ kind: 'message', message: toOrphanMessage(piece) });
       return;
     }
-    asked.call.output = { text: piece.text, media: piece.media };
-    asked.turn.answered = true;
+    if (nearest.calls.length === 0) waiting?.pop();
+    call.output = { text: piece.text, media: piece.media };
+    nearest.turn.answered = true;
   }
 }
 
