@@ -33,9 +33,11 @@ const ITEMS: { readonly [Type in InputItem['type']]: ToPiece<Type> } = {
       case 'user':
         return { kind: 'user', content: toUserContent(item.content, `${path}.content`) };
       case 'assistant':
+        refuseMedia(item.content, path);
         return { kind: 'assistant', text: textOf(item.content, ''), refusal: refusalOf(item.content) };
       case 'system':
       case 'developer':
+        refuseMedia(item.content, path);
         return { kind: 'system', role: item.role, text: textOf(item.content, '\n') };
       default:
         return unreachable(item.role);
@@ -69,10 +71,7 @@ const ITEMS: { readonly [Type in InputItem['type']]: ToPiece<Type> } = {
   },
   local_shell_call_output(item, { path }) {
     const callId = item.call_id ?? item.id;
-    if (callId === undefined) {
-      const param = `${path}.call_id`;
-      throw new ApiError('missing_required_parameter', { param, message: `${param} is missing.` });
-    }
+    if (callId === undefined) throw missing(`${path}.call_id`);
     return { kind: 'output', callId, text: item.output, media: [] };
   },
   shell_call(item, { nameTowardsBackend }) {
@@ -154,10 +153,14 @@ function toChatPart(part: InputPart, path: string): ChatPart | undefined {
     case 'refusal':
       return { type: 'text', text: part.refusal };
     case 'input_image':
-      if (part.image_url === undefined) throw unsupportedPart(`${path}.file_id`, 'image_url');
+      if (part.image_url === undefined) {
+        if (part.file_id === undefined) throw missing(`${path}.image_url`);
+        throw unsupportedPart(`${path}.file_id`, 'image_url');
+      }
       return { type: 'image_url', image_url: { url: part.image_url, ...imageDetail(part.detail) } };
     case 'input_file':
       if (part.file_data === undefined) {
+        if (part.file_url === undefined && part.file_id === undefined) throw missing(`${path}.file_data`);
         throw unsupportedPart(`${path}.${part.file_url === undefined ? 'file_id' : 'file_url'}`, 'file_data');
       }
       return {
@@ -169,6 +172,10 @@ function toChatPart(part: InputPart, path: string): ChatPart | undefined {
     default:
       return unreachable(part);
   }
+}
+
+function missing(param: string): ApiError {
+  return new ApiError('missing_required_parameter', { param, message: `${param} is missing.` });
 }
 
 function unsupportedPart(param: string, instead: string): ApiError {
@@ -187,6 +194,18 @@ function imageDetail(detail: 'low' | 'high' | 'auto' | 'original' | undefined): 
 function textOf(content: string | readonly InputPart[], separator: string): string {
   if (typeof content === 'string') return content;
   return content.flatMap((part) => ('text' in part ? [part.text] : [])).join(separator);
+}
+
+/** In the chat format only the user shows images and files; leaving them out in silence would change what was said. */
+function refuseMedia(content: string | readonly InputPart[], path: string): void {
+  if (typeof content === 'string') return;
+  const index = content.findIndex((part) => !('text' in part) && part.type !== 'refusal');
+  if (index < 0) return;
+  const param = `${path}.content[${index}]`;
+  throw new ApiError('unsupported_parameter', {
+    param,
+    message: `${param} is not supported: only messages of the user and tool outputs may hold images, files and audio.`,
+  });
 }
 
 function refusalOf(content: string | readonly InputPart[]): string {
