@@ -4,6 +4,7 @@ import { ApiError, toApiError } from '../core/errors.ts';
 import type { Translator } from '../core/translator.ts';
 import type { ResponseEvent } from '../types/contract.ts';
 import type { Reply } from './reply.ts';
+import type { RunningRequest } from './running.ts';
 
 export interface Exchange {
   readonly backend: ChatBackend;
@@ -11,8 +12,8 @@ export interface Exchange {
   readonly backendHeaders: Readonly<Record<string, string>>;
   readonly translator: Translator;
   readonly reply: Reply;
-  /** Aborts with an ApiError that says why the request ends early. */
-  readonly signal: AbortSignal;
+  /** Its signal aborts with an ApiError that says why the request ends early. */
+  readonly run: Pick<RunningRequest, 'signal' | 'cancelDecided'>;
   /** Called once, when it is known how the response ends and before the client is told. */
   readonly onEnd: () => void;
   /** A mistake of our own; the client learns no more than that there was one. */
@@ -27,7 +28,8 @@ const USAGE_WAIT_MS = 5000;
  * failure that the client has not been told of by then.
  */
 export async function runExchange(exchange: Exchange): Promise<void> {
-  const { translator, reply, signal } = exchange;
+  const { translator, reply, run } = exchange;
+  const { signal } = run;
   let endKnown = false;
 
   try {
@@ -36,6 +38,7 @@ export async function runExchange(exchange: Exchange): Promise<void> {
     reply.answered(answer.headers);
     await pump(answer.batches);
   } catch (thrown) {
+    await run.cancelDecided;
     const error = toApiError(signal.aborted ? signal.reason : thrown);
     if (error.code === 'internal_error') exchange.onInternalError(thrown);
     await deliver(error.code === 'request_cancelled' ? translator.cancel() : translator.fail(error));
@@ -47,6 +50,10 @@ export async function runExchange(exchange: Exchange): Promise<void> {
     try {
       while (!translator.ended) {
         const next = translator.finishing ? await withinUsageWait(iterator.next()) : await iterator.next();
+        if (run.cancelDecided !== undefined) {
+          await run.cancelDecided;
+          signal.throwIfAborted();
+        }
         await deliver(next.done === true ? translator.end(false) : translate(next.value));
       }
     } finally {

@@ -60,9 +60,14 @@ export function createRequestRoutes({
       });
     },
     async cancel(req, res) {
-      const asked = await store.requestCancel(callerOf(res).identity, toId(req.params.id));
+      const requestId = toId(req.params.id);
+      const asking = store.requestCancel(callerOf(res).identity, requestId);
+      await running.cancelIf(
+        requestId,
+        asking.then((asked) => asked?.kind === 'asked'),
+      );
+      const asked = await asking;
       if (asked === undefined) throw new ApiError('request_not_found');
-      if (asked.kind === 'asked') running.cancel(asked.record.requestId);
       res.status(asked.kind === 'asked' ? 202 : 200).json(toRecord(asked.record, baseUrlOf(req, publicBaseUrl)));
     },
   };

@@ -5,8 +5,11 @@ import type { RequestId } from '../core/ids.ts';
 export interface RunningRequests {
   /** A running request; its signal aborts with an ApiError that says why it ends early. */
   begin(requestId: RequestId): RunningRequest;
-  /** False when the request does not run here. */
-  cancel(requestId: RequestId): boolean;
+  /**
+   * Cancels the request, if it runs here, as soon as this says true. Until then the request does not end by itself, so that
+   * its client is told what its record says. Resolves after that; rejects as `asked` does, and then nothing is cancelled.
+   */
+  cancelIf(requestId: RequestId, asked: Promise<boolean>): Promise<void>;
   /** From now on nothing new is to begin. */
   drain(): void;
   /** Ends all of them by their failure path. */
@@ -18,21 +21,32 @@ export interface RunningRequests {
 
 export interface RunningRequest {
   readonly signal: AbortSignal;
+  /** Set when somebody has asked for a cancel; resolves when that is decided, and the signal has aborted if it was in time. */
+  readonly cancelDecided: Promise<void> | undefined;
   abort(reason: ApiError): void;
   end(): void;
 }
 
+interface Run {
+  readonly controller: AbortController;
+  cancelDecided: Promise<void> | undefined;
+}
+
 export function createRunningRequests(): RunningRequests {
-  const running = new Map<RequestId, AbortController>();
+  const running = new Map<RequestId, Run>();
   let waiting: (() => void)[] = [];
   let draining = false;
 
   return {
     begin(requestId) {
       const controller = new AbortController();
-      running.set(requestId, controller);
+      const run: Run = { controller, cancelDecided: undefined };
+      running.set(requestId, run);
       return {
         signal: controller.signal,
+        get cancelDecided() {
+          return run.cancelDecided;
+        },
         abort: (reason) => controller.abort(reason),
         end() {
           running.delete(requestId);
@@ -42,16 +56,20 @@ export function createRunningRequests(): RunningRequests {
         },
       };
     },
-    cancel(requestId) {
-      const controller = running.get(requestId);
-      controller?.abort(new ApiError('request_cancelled'));
-      return controller !== undefined;
+    cancelIf(requestId, asked) {
+      const run = running.get(requestId);
+      const decided = abortIf(asked, run?.controller);
+      if (run !== undefined) {
+        // The last of several decisions; none of them is a failure of the request.
+        run.cancelDecided = Promise.allSettled([run.cancelDecided, decided]).then(() => undefined);
+      }
+      return decided;
     },
     drain() {
       draining = true;
     },
     interrupt() {
-      for (const controller of running.values()) controller.abort(new ApiError('gateway_interrupted'));
+      for (const { controller } of running.values()) controller.abort(new ApiError('gateway_interrupted'));
     },
     whenIdle() {
       if (running.size === 0) return Promise.resolve();
@@ -61,4 +79,8 @@ export function createRunningRequests(): RunningRequests {
       return draining;
     },
   };
+}
+
+async function abortIf(asked: Promise<boolean>, controller: AbortController | undefined): Promise<void> {
+  if (await asked) controller?.abort(new ApiError('request_cancelled'));
 }

@@ -8,9 +8,10 @@ import { Ajv } from 'ajv';
 import { expect } from 'chai';
 import requestRecordSchema from '../../schemas/request-record.json' with { type: 'json' };
 import responseSchema from '../../schemas/response.json' with { type: 'json' };
-import type { ApiError } from '../../src/core/errors.ts';
-import type { RequestRecord } from '../../src/types/contract.ts';
+import type { ApiError, ErrorCode } from '../../src/core/errors.ts';
+import type { RequestRecord, ResponseResource } from '../../src/types/contract.ts';
 import { TEST_KEY } from '../support/gateway.ts';
+import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
 
 export type ErrorBody = ReturnType<ApiError['toBody']>;
 type Headers = Readonly<Record<string, string>>;
@@ -85,4 +86,22 @@ export async function readError(reply: Response): Promise<ErrorBody['error']> {
   expect(Object.keys(error).toSorted()).to.deep.equal(['code', 'message', 'param', 'type']);
   for (const field of Object.values(error)) expect(field).to.be.a('string');
   return error;
+}
+
+/** What the caller of a create request gets: an HTTP error, or a response and how it ends. */
+export type Told =
+  | { readonly status: number; readonly code: ErrorCode }
+  | { readonly ends: ResponseResource['status']; readonly code?: ErrorCode };
+
+/** Reads the reply to a create request to its end, which for a stream is a well-formed one. */
+export async function readTold(reply: Response): Promise<Told> {
+  if (reply.status !== 200) {
+    const { code } = await readError(reply);
+    return { status: reply.status, code: code as ErrorCode };
+  }
+  const isStream = reply.headers.get('content-type')?.startsWith('text/event-stream') === true;
+  const { status, error } = isStream
+    ? expectWellFormed(parseEvents(await reply.text()))
+    : ((await reply.json()) as ResponseResource);
+  return error === null ? { ends: status } : { ends: status, code: error.code as ErrorCode };
 }

@@ -2,14 +2,9 @@
 
 import type { ErrorCode } from '../../src/core/errors.ts';
 import type { Environment } from '../../src/settings.ts';
-import type { ResponseResource } from '../../src/types/contract.ts';
 import type { Reply } from '../support/backend.ts';
+import type { Told } from './caller.ts';
 import { answer, callArguments, finish, stream, text, usageChunk } from './chunks.ts';
-
-/** What the caller gets: an HTTP error, or a response and how it ends. */
-export type Told =
-  | { readonly status: number; readonly code: ErrorCode }
-  | { readonly ends: ResponseResource['status']; readonly code?: ErrorCode };
 
 export interface Recorded {
   readonly status: 'succeeded' | 'failed' | 'cancelled';

@@ -1,6 +1,6 @@
 /** What a chat backend says, in its own words, for the tests of the records. */
 
-import type { Reply } from '../support/backend.ts';
+import type { Script } from '../support/backend.ts';
 
 export const USAGE = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 } as const;
 
@@ -30,7 +30,7 @@ export function finish(reason: string): object {
 export const usageChunk = { choices: [], usage: USAGE };
 
 /** A whole answer, streamed or not, as the backend is asked. */
-export function answer(content = 'Hello', reason = 'stop', usage: object | null = USAGE): Reply {
+export function answer(content = 'Hello', reason = 'stop', usage: object | null = USAGE): Script {
   return async ({ request, start, sse, end }) => {
     if ((request.body as { stream?: boolean }).stream === true) {
       start();
@@ -45,7 +45,7 @@ export function answer(content = 'Hello', reason = 'stop', usage: object | null 
 }
 
 /** These chunks, also to a request for JSON, since some backends always stream; then silence, a broken connection, or its end. */
-export function stream(chunks: readonly unknown[], next: 'hang' | 'cut' | 'end'): Reply {
+export function stream(chunks: readonly unknown[], next: 'hang' | 'cut' | 'end'): Script {
   return async ({ start, sse, hang, cut, end }) => {
     start();
     await sse(...chunks);

@@ -10,13 +10,11 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { ERRORS, type ErrorCode } from '../../src/core/errors.ts';
 import type { Environment } from '../../src/settings.ts';
-import type { ResponseResource } from '../../src/types/contract.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
-import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
-import { callerOf, readError, type Caller } from './caller.ts';
-import { CAUSES, type Recorded, type Told } from './causes.ts';
+import { callerOf, readError, readTold, type Caller } from './caller.ts';
+import { CAUSES, type Recorded } from './causes.ts';
 import { answer, KNOWN_USAGE, stream, text, usageChunk } from './chunks.ts';
 
 describe('what ends how', () => {
@@ -266,15 +264,3 @@ describe('what ends how', () => {
     }
   });
 });
-
-async function readTold(reply: Response): Promise<Told> {
-  if (reply.status !== 200) {
-    const { code } = await readError(reply);
-    return { status: reply.status, code: code as ErrorCode };
-  }
-  const isStream = reply.headers.get('content-type')?.startsWith('text/event-stream') === true;
-  const { status, error } = isStream
-    ? expectWellFormed(parseEvents(await reply.text()))
-    : ((await reply.json()) as ResponseResource);
-  return error === null ? { ends: status } : { ends: status, code: error.code as ErrorCode };
-}

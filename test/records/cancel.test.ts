@@ -1,0 +1,369 @@
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { ChatBackend } from '../../src/backend/chat.ts';
+import type { ChatBatch } from '../../src/core/chat.ts';
+import type { Environment } from '../../src/settings.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { RequestRecord } from '../../src/types/contract.ts';
+import { startScriptedBackend, type Script, type ScriptedBackend } from '../support/backend.ts';
+import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
+import { callerOf, readError, readRecord, readTold, type Caller, type Told } from './caller.ts';
+import { answer, callArguments, finish, stream, text, usageChunk } from './chunks.ts';
+
+const KEY = { 'idempotency-key': 'key-1' };
+
+/** What everybody involved has to learn within this time. */
+const CEILING_MS = 2000;
+
+interface Phase {
+  readonly phase: string;
+  readonly backend: Script;
+  readonly settings?: Environment;
+  /** What a caller who wants a stream is told; one who wants JSON always gets the error. */
+  readonly streamEnds: 'as an error' | 'as an event';
+  readonly usage?: 'known';
+}
+
+const PHASES: readonly Phase[] = [
+  { phase: 'before the backend answers', backend: ({ hang }) => hang(), streamEnds: 'as an error' },
+  {
+    phase: 'between the headers of the backend and its first token',
+    backend: stream([], 'hang'),
+    streamEnds: 'as an error',
+  },
+  {
+    phase: 'before the first token, but after the headers of the stream',
+    backend: ({ hang }) => hang(),
+    settings: { HEADER_HOLD_MS: '0' },
+    streamEnds: 'as an event',
+  },
+  { phase: 'in the middle of the text', backend: stream([text('Hello, wor')], 'hang'), streamEnds: 'as an event' },
+  {
+    phase: 'in the middle of the arguments of a call',
+    backend: stream([callArguments('{"place": "Ber')], 'hang'),
+    streamEnds: 'as an event',
+  },
+  {
+    phase: 'after the finish reason, before the usage',
+    backend: stream([text('Hello'), finish('stop')], 'hang'),
+    streamEnds: 'as an event',
+  },
+  {
+    phase: 'after the finish reason, with the usage',
+    backend: stream([text('Hello'), usageChunk, finish('stop')], 'hang'),
+    streamEnds: 'as an event',
+    usage: 'known',
+  },
+  {
+    phase: 'in the middle of a completion that is not streamed',
+    backend: async ({ start, write, hang }) => {
+      start(200, { 'content-type': 'application/json' });
+      await write('{"choices": [{"index": 0, "message": {"content": "Hel');
+      await hang();
+    },
+    streamEnds: 'as an error',
+  },
+];
+
+describe('a cancel', () => {
+  useRealSockets();
+
+  let backend: ScriptedBackend;
+  let gateway: TestGateway;
+  let caller: Caller;
+  const slowest = { answerMs: 0, abortMs: 0, finalMs: 0 };
+
+  beforeEach(async () => {
+    backend = await startScriptedBackend();
+  });
+
+  afterEach(async () => {
+    await gateway.close();
+    await backend.close();
+  });
+
+  after(() => {
+    const { answerMs, abortMs, finalMs } = slowest;
+    const [answer, abort, final] = [answerMs, abortMs, finalMs].map((ms) => `${ms.toFixed(1)} ms`);
+    console.log(
+      `\n  A cancel was answered within ${answer}; it reached the backend in ${abort}, the record in ${final}`,
+    );
+  });
+
+  async function open(
+    settings: Environment = {},
+    overrides: { store?: Store; backend?: ChatBackend } = {},
+  ): Promise<void> {
+    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings }, overrides);
+    caller = callerOf(gateway.url);
+  }
+
+  /** The id of the request with the key, as soon as it has a record. */
+  async function idOfKey(): Promise<string> {
+    for (;;) {
+      const found = await caller.get('/api/v1/requests', KEY);
+      if (found.status === 200) return (await readRecord(found)).request_id;
+      await found.text();
+      await delay(2);
+    }
+  }
+
+  for (const { phase, backend: script, settings, streamEnds, usage } of PHASES) {
+    for (const kind of ['json', 'stream'] as const) {
+      it(`${phase} stops the request and everybody learns of it (${kind})`, async () => {
+        await open(settings);
+        backend.reply(script);
+        const asking = caller.create({ model: 'm', input: 'Hello', stream: kind === 'stream' }, { headers: KEY });
+        const asked = await backend.request(1);
+        const requestId = await idOfKey();
+        // What the script has sent is to have arrived.
+        await delay(30);
+
+        const startMs = performance.now();
+        const reply = await caller.cancel(requestId);
+        const answerMs = performance.now() - startMs;
+        expect(reply.status).to.equal(202);
+        const accepted = await readRecord(reply);
+        expect(accepted).to.deep.include({ request_id: requestId, status: 'processing' });
+        expect(accepted.cancel_requested_at).to.be.within(Date.now() / 1000 - 5, Date.now() / 1000);
+
+        const record = await caller.final(requestId);
+        const finalMs = performance.now() - startMs;
+        expect(record).to.deep.include({
+          status: 'cancelled',
+          error: { code: 'request_cancelled', message: 'The request was cancelled.' },
+          cancel_requested_at: accepted.cancel_requested_at,
+          usage_estimated: usage !== 'known',
+        });
+        expect(record.usage?.input_tokens).to.be.within(1, 100);
+
+        const { aborted, atMs } = await asked.closed;
+        expect(aborted).to.equal(true);
+        expect(Math.max(answerMs, atMs - startMs, finalMs)).to.be.within(0, CEILING_MS);
+        slowest.answerMs = Math.max(slowest.answerMs, answerMs);
+        slowest.abortMs = Math.max(slowest.abortMs, atMs - startMs);
+        slowest.finalMs = Math.max(slowest.finalMs, finalMs);
+
+        const told = await asking;
+        const asEvent = kind === 'stream' && streamEnds === 'as an event';
+        expect(told.headers.get('x-request-id')).to.equal(requestId);
+        expect(told.headers.get('x-should-retry')).to.equal(asEvent ? null : 'false');
+        const expected: Told = asEvent
+          ? { ends: 'cancelled', code: 'request_cancelled' }
+          : { status: 409, code: 'request_cancelled' };
+        expect(await readTold(told)).to.deep.equal(expected);
+
+        const again = await caller.cancel(requestId);
+        expect(again.status).to.equal(200);
+        expect(await readRecord(again)).to.deep.equal(record);
+        expect(await caller.record(requestId)).to.deep.equal(record);
+      });
+    }
+  }
+
+  for (const kind of ['json', 'stream'] as const) {
+    const request = { model: 'm', input: 'Hello', stream: kind === 'stream' };
+
+    it(`before the connection keeps the backend from ever being asked (${kind})`, async () => {
+      const workshop = makeWorkshop();
+      const store = await workshop.open({ file: undefined });
+      const gate = Promise.withResolvers<void>();
+      await open(
+        {},
+        {
+          store: {
+            ...store,
+            async accept(draft) {
+              const acceptance = await store.accept(draft);
+              await gate.promise;
+              return acceptance;
+            },
+          },
+        },
+      );
+      const asking = caller.create(request, { headers: KEY });
+      const requestId = await idOfKey();
+      expect((await caller.cancel(requestId)).status).to.equal(202);
+      gate.resolve();
+      expect(await readTold(await asking)).to.deep.equal({ status: 409, code: 'request_cancelled' });
+      expect((await caller.final(requestId)).status).to.equal('cancelled');
+      expect(backend.requests.length).to.equal(0);
+      await workshop.clear();
+    });
+
+    it(`after the end changes nothing (${kind})`, async () => {
+      await open();
+      backend.always(answer());
+      const reply = await caller.create(request);
+      expect(await readTold(reply)).to.deep.equal({ ends: 'completed' });
+      const requestId = reply.headers.get('x-request-id') ?? '';
+      const record = await caller.final(requestId);
+      const late = await caller.cancel(requestId);
+      expect(late.status).to.equal(200);
+      expect(await readRecord(late)).to.deep.equal(record);
+      expect(await caller.record(requestId)).to.deep.equal(record);
+      expect(record).to.deep.include({ status: 'succeeded', cancel_requested_at: null });
+    });
+
+    it(`asked for twenty times at once is one (${kind})`, async () => {
+      await open();
+      backend.reply(stream([text('Hello')], 'hang'));
+      const asking = caller.create(request, { headers: KEY });
+      const requestId = await idOfKey();
+      const replies = await Promise.all(Array.from({ length: 20 }, () => caller.cancel(requestId)));
+      const statuses = replies.map(({ status }) => status);
+      expect(statuses.every((status) => status === 200 || status === 202)).to.equal(true);
+      expect(statuses).to.include(202);
+      const records = await Promise.all(replies.map(readRecord));
+      expect(new Set(records.map((record) => record.cancel_requested_at)).size).to.equal(1);
+      expect((await caller.final(requestId)).status).to.equal('cancelled');
+      expect(await readTold(await asking)).to.deep.include({ code: 'request_cancelled' });
+    });
+
+    it(`takes the id of the response as well (${kind})`, async () => {
+      await open();
+      backend.reply(stream([text('Hello')], 'hang'));
+      const asking = caller.create(request, { headers: KEY });
+      const requestId = await idOfKey();
+      const reply = await caller.cancel(requestId.replace('req_', 'resp_'));
+      expect(reply.status).to.equal(202);
+      expect((await readRecord(reply)).request_id).to.equal(requestId);
+      expect((await caller.final(requestId)).status).to.equal('cancelled');
+      await (await asking).text();
+    });
+
+    it(`without an idempotency key is not undone by an SDK that tries again (${kind})`, async () => {
+      await open();
+      backend.reply(({ hang }) => hang());
+      const asking = caller.create(request);
+      await backend.request(1);
+      const list = (await (await caller.get('/api/v1/requests')).json()) as { data: readonly RequestRecord[] };
+      expect((await caller.cancel(list.data[0]?.request_id ?? '')).status).to.equal(202);
+      const told = await asking;
+      expect(told.status).to.equal(409);
+      expect(told.headers.get('x-should-retry')).to.equal('false');
+      await told.text();
+    });
+  }
+
+  describe('of what does not exist', () => {
+    for (const id of ['req_0123456789abcdef0123456789abcdef', 'req_1', 'resp_', 'nonsense', '%00']) {
+      it(`(${id}) is a 404`, async () => {
+        await open();
+        const reply = await caller.cancel(id);
+        expect(reply.status).to.equal(404);
+        expect((await readError(reply)).code).to.equal('request_not_found');
+      });
+    }
+  });
+
+  describe('in a race with the completion', () => {
+    const ROUNDS = 1000;
+    const AT_ONCE = 50;
+    let workshop: Workshop;
+
+    beforeEach(() => {
+      workshop = makeWorkshop();
+    });
+    afterEach(async () => {
+      await gateway.close();
+      await workshop.clear();
+    });
+
+    it(`leaves one final state, which never changes, ${ROUNDS} times`, async () => {
+      const store = await workshop.open();
+      const ids = new Map<string, (requestId: string) => void>();
+      await open(
+        {},
+        {
+          backend: randomBackend,
+          store: {
+            ...store,
+            async accept(draft) {
+              const acceptance = await store.accept(draft);
+              ids.get(draft.model)?.(draft.requestId);
+              return acceptance;
+            },
+          },
+        },
+      );
+
+      const finals = new Map<string, RequestRecord>();
+      const tally = { cancelled: 0, succeeded: 0 };
+      async function race(index: number): Promise<void> {
+        const model = `m-${index}`;
+        const known = new Promise<string>((resolve) => ids.set(model, resolve));
+        const asking = caller.create({ model, input: 'Hello', stream: index % 2 === 0 });
+        const requestId = await known;
+        await randomPause();
+        const reply = await caller.cancel(requestId);
+        const answered = await readRecord(reply);
+        const told = await readTold(await asking);
+        const record = await caller.final(requestId);
+        finals.set(requestId, record);
+
+        // The client is told what the record says, however close it was.
+        if (reply.status === 202) {
+          expect(record.status).to.equal('cancelled');
+          expect(told.code).to.equal('request_cancelled');
+          tally.cancelled += 1;
+        } else {
+          expect(reply.status).to.equal(200);
+          expect(record.status).to.equal('succeeded');
+          expect(record).to.deep.equal(answered);
+          expect(told).to.deep.equal({ ends: 'completed' });
+          tally.succeeded += 1;
+        }
+      }
+
+      for (let first = 0; first < ROUNDS; first += AT_ONCE) {
+        await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => race(first + index)));
+      }
+      console.log(`\n  Of ${ROUNDS} races ${JSON.stringify(tally)}`);
+      expect(Math.min(tally.cancelled, tally.succeeded), 'a race that one side always wins is none').to.be.above(50);
+      expect(await readAll()).to.deep.equal(finals);
+      expect(finals.size).to.equal(ROUNDS);
+    }).timeout(30_000);
+
+    async function readAll(): Promise<Map<string, RequestRecord>> {
+      const records = new Map<string, RequestRecord>();
+      for (let after = ''; ;) {
+        const reply = await caller.get(`/api/v1/requests?limit=100${after}`);
+        const page = (await reply.json()) as { data: readonly RequestRecord[]; last_id: string; has_more: boolean };
+        for (const record of page.data) records.set(record.request_id, record);
+        if (!page.has_more) return records;
+        after = `&after=${page.last_id}`;
+      }
+    }
+  });
+});
+
+/** Answers within some milliseconds, in pieces, and stops as soon as it is told to. */
+const randomBackend: ChatBackend = {
+  async ask(_request, { signal }) {
+    await randomPause(signal);
+    return { headers: {}, batches: randomBatches(signal) };
+  },
+  close: () => Promise.resolve(),
+};
+
+async function* randomBatches(signal: AbortSignal): AsyncGenerator<ChatBatch> {
+  yield { chunks: [text('Hel')], done: false } as ChatBatch;
+  await randomPause(signal);
+  yield { chunks: [text('lo'), finish('stop')], done: false } as ChatBatch;
+  await randomPause(signal);
+  yield { chunks: [usageChunk], done: true };
+}
+
+/** Up to some milliseconds, and often none at all. Throws the reason of the signal when it aborts. */
+async function randomPause(signal?: AbortSignal): Promise<void> {
+  const ms = Math.random() * 12 - 4;
+  const over = ms <= 0 ? Promise.resolve() : delay(ms);
+  if (signal === undefined) return over;
+  signal.throwIfAborted();
+  await Promise.race([over, once(signal, 'abort')]);
+  signal.throwIfAborted();
+}
