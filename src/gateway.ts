@@ -16,7 +16,7 @@ import { showHealth, showReadiness } from './http/operate.ts';
 import { createPassthrough } from './http/passthrough.ts';
 import { createRequestRoutes } from './http/requests.ts';
 import { createRunningRequests } from './http/running.ts';
-import { createHttpServer, listen } from './http/server.ts';
+import { closeServer, createHttpServer, listen } from './http/server.ts';
 import { createIdentities, loadSecret } from './identity.ts';
 import { createSealer } from './seal.ts';
 import { openStore } from './store/open.ts';
@@ -82,7 +82,12 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     demo: demo !== undefined,
     newUniquePart,
     logging: requestLogging(log),
-    authenticate: authenticate({ ...config, mode: config.authMode, toIdentity: identities.caller, nowMs }),
+    authenticate: authenticate({
+      ...config,
+      mode: config.authMode,
+      toIdentity: (apiKey) => identities.caller(apiKey),
+      nowMs,
+    }),
     createResponse: createResponse({
       ...config,
       backend,
@@ -100,6 +105,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     }),
     requests: createRequestRoutes({ store, running, identities, publicBaseUrl: config.publicBaseUrl }),
     passthrough: passthrough.router,
+    running,
     showHealth,
     showReadiness: showReadiness({ store, running }),
   });
@@ -138,10 +144,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     running.drain();
     running.interrupt();
     await Promise.race([running.whenIdle(), delay(INTERRUPT_MS, undefined, { ref: false })]);
-    await new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
+    await closeServer(server);
     passthrough.close();
     await backend.close();
     await demo?.close();

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { describeCrash } from './crash.ts';
 import type { Gateway } from './gateway.ts';
 import { findNodeProblem } from './node-version.ts';
@@ -16,6 +17,7 @@ async function start(): Promise<void> {
   const { ConfigError, readConfig } = await import('./config.ts');
   const { createGateway } = await import('./gateway.ts');
   try {
+    if (existsSync('.env')) process.loadEnvFile('.env');
     const gateway = await createGateway(readConfig(process.env));
     process.on('uncaughtException', (thrown) => crash(gateway, thrown));
     process.on('unhandledRejection', (thrown) => crash(gateway, thrown));

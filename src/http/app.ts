@@ -1,8 +1,10 @@
 import express, { type Express, type RequestHandler } from 'express';
+import { ApiError } from '../core/errors.ts';
 import { toRequestId, type NewUniquePart } from '../core/ids.ts';
 import { errorHandler, methodNotAllowed, notFound } from './error-handler.ts';
 import { showLanding } from './operate.ts';
 import type { RequestRoutes } from './requests.ts';
+import type { RunningRequests } from './running.ts';
 
 export interface AppParts {
   readonly trustProxy: number | readonly string[];
@@ -14,6 +16,7 @@ export interface AppParts {
   readonly createResponse: RequestHandler;
   readonly requests: RequestRoutes;
   readonly passthrough: RequestHandler;
+  readonly running: RunningRequests;
   readonly showHealth: RequestHandler;
   readonly showReadiness: RequestHandler;
 }
@@ -38,14 +41,15 @@ export function createApp(parts: AppParts): Express {
   return app;
 }
 
-function createApi({ createResponse, requests, passthrough }: AppParts): express.Router {
+function createApi(parts: AppParts): express.Router {
+  const { createResponse, requests, passthrough } = parts;
   const api = express.Router();
   api.route('/responses').post(createResponse).all(methodNotAllowed('POST'));
   api.route('/requests').get(requests.list).all(methodNotAllowed('GET'));
   api.route('/requests/:id').get(requests.show).all(methodNotAllowed('GET'));
   api.route('/requests/:id/cancel').post(requests.cancel).all(methodNotAllowed('POST'));
   // No body has been read by here: what is passed on goes through as it comes.
-  api.use(passthrough);
+  api.use(watchRelayed(parts), passthrough);
   return api;
 }
 
@@ -54,6 +58,17 @@ function nameReply({ newUniquePart, demo }: AppParts): RequestHandler {
   return (_req, res, next) => {
     res.setHeader('x-request-id', toRequestId(newUniquePart()));
     if (demo) res.setHeader('x-demo-backend', 'true');
+    next();
+  };
+}
+
+/** A drain waits for what is passed through as well, and breaks what takes too long. */
+function watchRelayed({ running, newUniquePart }: AppParts): RequestHandler {
+  return (_req, res, next) => {
+    if (running.draining) throw new ApiError('gateway_draining', { headers: { 'retry-after': '1' } });
+    const run = running.begin(toRequestId(newUniquePart()));
+    run.signal.addEventListener('abort', () => res.destroy(), { once: true });
+    res.once('close', () => run.end());
     next();
   };
 }

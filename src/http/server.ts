@@ -37,6 +37,18 @@ export async function listen(server: Server, place: { readonly host: string; rea
   return `http://${isIPv6(place.host) ? `[${place.host}]` : place.host}:${port}`;
 }
 
+/** How long replies that are complete may take to reach their clients. */
+const FLUSH_MS = 1000;
+
+/** Takes no new connection, lets replies that are on their way arrive, and breaks what is left. */
+export async function closeServer(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  const flush = setTimeout(() => server.closeAllConnections(), FLUSH_MS);
+  await closed;
+  clearTimeout(flush);
+}
+
 const REFUSALS: Readonly<Record<string, { status: string; code: ErrorCode; message: string }>> = {
   HPE_HEADER_OVERFLOW: {
     status: '431 Request Header Fields Too Large',
