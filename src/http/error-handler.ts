@@ -1,32 +1,32 @@
-import type { ErrorRequestHandler, RequestHandler } from 'express';
+import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { ApiError, toApiError } from '../core/errors.ts';
 import { discardBody } from './body.ts';
-
-/** Statuses after which the same request may well go through: a client is told not to repeat the others. */
-const PASSING = new Set([408, 409, 425, 429]);
 
 /** The one place which turns an error into a reply (contract, section 5). What the gateway did wrong itself is told to the log alone. */
 export const errorHandler: ErrorRequestHandler = (thrown, req, res, _next) => {
   const error = toApiError(fromExpress(thrown));
   if (error.code === 'internal_error') res.log.error({ err: error.cause }, 'the gateway failed');
   if (res.headersSent || res.destroyed) {
-    res.destroy();
+    // Half of a reply must not look like a whole one; a whole one is still on its way to the client.
+    if (!res.writableEnded) res.destroy();
     return;
   }
-  if (error.status < 500 && !PASSING.has(error.status)) res.setHeader('x-should-retry', 'false');
+  forgetBody(res);
+  if (isDeterministic(error)) res.setHeader('x-should-retry', 'false');
   res.status(error.status).set(error.headers).json(error.toBody());
   discardBody(req);
 };
 
-export const notFound: RequestHandler = (req) => {
-  throw new ApiError('not_found', { message: `There is no ${req.method} ${req.path}.` });
+/** The end of all routes. */
+export const notFound: RequestHandler = () => {
+  throw new ApiError('not_found', { message: 'There is no such path here. The API is at /api/v1, and at /v1.' });
 };
 
 /** Ends a path whose other methods have been looked at. `allowed` in upper case. */
 export function methodNotAllowed(...allowed: readonly string[]): RequestHandler {
   return (req) => {
     throw new ApiError('method_not_allowed', {
-      message: `${req.method} is not allowed on this path; it takes ${allowed.join(' and ')}.`,
+      message: `${req.method} is not allowed on this path; it takes ${allowed.join(', ')}.`,
       headers: { allow: allowed.join(', ') },
     });
   };
@@ -38,4 +38,18 @@ function fromExpress(thrown: unknown): unknown {
   const { status } = thrown;
   if (typeof status !== 'number' || status < 400 || status >= 500) return thrown;
   return new ApiError('invalid_request', { message: 'The request could not be read.', cause: thrown });
+}
+
+/** What a route has said of the body which it did not come to send. */
+function forgetBody(res: Response): void {
+  for (const name of ['content-type', 'content-length', 'content-encoding', 'cache-control', 'etag'])
+    res.removeHeader(name);
+}
+
+/** Statuses after which the same request may well go through. */
+const PASSING = new Set([408, 409, 425, 429]);
+
+/** The SDKs repeat some of these by themselves, among them every 409: a request that was cancelled would begin again. */
+function isDeterministic({ code, status }: ApiError): boolean {
+  return code === 'request_cancelled' || code === 'duplicate_request' || (status < 500 && !PASSING.has(status));
 }
