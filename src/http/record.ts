@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import type { Request, Response } from 'express';
 import { ApiError, ERRORS } from '../core/errors.ts';
 import { toResponseIdOf } from '../core/ids.ts';
@@ -6,7 +7,13 @@ import type { RequestRecord } from '../types/contract.ts';
 
 /** Where this gateway is reached, without a slash at the end: the setting, else what the caller used. */
 export function baseUrlOf(req: Request, publicBaseUrl: string | null): string {
-  return publicBaseUrl ?? `${req.protocol}://${req.host}`;
+  // HTTP/1.0 needs no Host header, whatever the type says.
+  const host: string | undefined = req.host;
+  return publicBaseUrl ?? `${req.protocol}://${host ?? socketAddressOf(req)}`;
+}
+
+function socketAddressOf({ socket: { localAddress = '', localPort } }: Request): string {
+  return `${isIPv6(localAddress) ? `[${localAddress}]` : localAddress}:${localPort}`;
 }
 
 /** The record as the contract shows it (section 6). */

@@ -49,7 +49,7 @@ export function createRequestRoutes({
       }
       const query = readQuery(req.query);
       const page = await store.list(identity, query);
-      if (page === undefined) throw invalidQuery('after', 'after is not the id of a request of yours.');
+      if (page === undefined) throw new ApiError('request_not_found', { param: 'after' });
       const data = page.records.map((record) => toRecord(record, baseUrl));
       res.json({
         object: 'list',
