@@ -36,14 +36,18 @@ const CALLS: { readonly [Kind in BuiltInKind]: (args: Arguments) => BuiltInCall 
   shell(args) {
     const commands = toStrings(args['commands']);
     if (commands === undefined) return undefined;
-    const action: ShellAction = { commands };
-    if (typeof args['timeout_ms'] === 'number') action.timeout_ms = args['timeout_ms'];
-    if (typeof args['max_output_length'] === 'number') action.max_output_length = args['max_output_length'];
-    return { type: 'shell_call', action };
+    const action: ShellAction = {
+      commands,
+      timeout_ms: toNumber(args['timeout_ms']),
+      max_output_length: toNumber(args['max_output_length']),
+    };
+    return { type: 'shell_call', action, environment: { type: 'local' } };
   },
   apply_patch({ type, path, diff }) {
     if (!isPatchType(type) || typeof path !== 'string' || path === '') return undefined;
-    return { type: 'apply_patch_call', operation: { type, path, ...(typeof diff === 'string' && { diff }) } };
+    // Clients count on a diff where there can be one; without it a file is created empty.
+    const given = typeof diff === 'string' ? { diff } : type === 'delete_file' ? {} : { diff: '' };
+    return { type: 'apply_patch_call', operation: { type, path, ...given } };
   },
 };
 
@@ -60,6 +64,10 @@ function parseObject(json: string): Arguments | undefined {
 function toStrings(value: unknown): string[] | undefined {
   if (typeof value === 'string') return [value];
   return Array.isArray(value) && value.every((entry) => typeof entry === 'string') ? value : undefined;
+}
+
+function toNumber(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
 }
 
 function toStringMap(value: unknown): Record<string, string> {

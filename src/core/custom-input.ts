@@ -18,6 +18,8 @@ type State =
   /** Not the expected object, so it can only be judged as a whole. */
   | { readonly kind: 'other'; readonly held: string };
 
+/** In UTF-16 code units. What begins with more white space than this is judged as a whole. */
+const MAX_OPENING = 256;
 const OPENING = /^\s*\{\s*"input"\s*:\s*"/;
 /** What can still become the opening when more of it comes. */
 const OPENING_SO_FAR = /^\s*(?:\{\s*(?:"(?:i(?:n(?:p(?:u(?:t(?:"\s*(?::\s*)?)?)?)?)?)?)?)?)?$/;
@@ -50,9 +52,9 @@ export function createCustomInputReader(): CustomInputReader {
   };
 
   function start(text: string): string {
-    const opening = OPENING.exec(text);
+    const opening = OPENING.exec(text.slice(0, MAX_OPENING));
     if (opening !== null) return read(text.slice(opening[0].length));
-    state = { kind: OPENING_SO_FAR.test(text) ? 'start' : 'other', held: text };
+    state = { kind: text.length < MAX_OPENING && OPENING_SO_FAR.test(text) ? 'start' : 'other', held: text };
     return '';
   }
 
@@ -75,21 +77,42 @@ function endOfString(text: string): { readonly at: number; readonly closed: bool
     const character = text[at];
     if (character === '"') return { at, closed: true };
     if (character !== '\\') continue;
-    const length = text[at + 1] === 'u' ? 6 : 2;
-    if (at + length > text.length) return { at, closed: false };
+    const length = escapeLength(text, at);
+    if (length === undefined) return { at, closed: false };
     at += length - 1;
   }
   return { at: text.length, closed: false };
 }
 
+/** Undefined while more of it may come. A \u without its four digits is two characters which the model did not escape. */
+function escapeLength(text: string, at: number): number | undefined {
+  if (at + 1 >= text.length) return undefined;
+  if (text[at + 1] !== 'u') return 2;
+  let digits = 0;
+  while (digits < 4 && /[0-9a-fA-F]/.test(text[at + 2 + digits] ?? '')) digits += 1;
+  if (digits === 4) return 6;
+  return at + 2 + digits < text.length ? 2 : undefined;
+}
+
 /** Models write line breaks into the string as they are, which JSON.parse would refuse, so each escape is undone by itself. */
 function unescape(text: string): string {
-  return text.replaceAll(/\\(?:u([0-9a-fA-F]{4})|([\s\S]))/g, (_escape, hex: string | undefined, letter: string) =>
-    hex === undefined ? (ESCAPES[letter] ?? letter) : String.fromCharCode(parseInt(hex, 16)),
+  return text.replaceAll(/\\(?:u([0-9a-fA-F]{4})|([\s\S]))/g, (escape, hex: string | undefined, letter: string) =>
+    // What is no escape, such as the \d of a regular expression, is meant as it stands.
+    hex === undefined ? (ESCAPES[letter] ?? escape) : String.fromCharCode(parseInt(hex, 16)),
   );
 }
 
-const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
+const ESCAPES: Readonly<Record<string, string>> = {
+  '"': '"',
+  "'": "'",
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+};
 
 function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code <= 0xdbff;
@@ -105,6 +128,17 @@ function textOfWhole(text: string): string {
       fields.find(([name]) => name === INPUT_PARAMETER) ?? (fields.length === 1 ? fields[0] : undefined) ?? [];
     return typeof named === 'string' ? named : text;
   } catch {
-    return text;
+    return textOfLooseObject(text) ?? text;
   }
+}
+
+const LOOSE_OPENING = /^\s*\{\s*"[^"\\]*"\s*:\s*"/;
+
+/** An object of one string that JSON.parse does not take: it has line breaks as they are, or it is cut. */
+function textOfLooseObject(text: string): string | undefined {
+  const opening = LOOSE_OPENING.exec(text);
+  if (opening === null) return undefined;
+  const string = text.slice(opening[0].length);
+  const { at, closed } = endOfString(string);
+  return closed && !/^"\s*\}?\s*$/.test(string.slice(at)) ? undefined : unescape(string.slice(0, at));
 }

@@ -56,7 +56,9 @@ const ITEMS: { readonly [Type in InputItem['type']]: ToPiece<Type> } = {
   custom_tool_call_output: toOutput,
   tool_search_call(item, { nameTowardsBackend }) {
     const name = nameTowardsBackend({ kind: 'tool_search' });
-    return { kind: 'call', callId: item.call_id, name, arguments: JSON.stringify(item.arguments) };
+    // Some clients keep the arguments as the text they were.
+    const given = typeof item.arguments === 'string' ? item.arguments : JSON.stringify(item.arguments);
+    return { kind: 'call', callId: item.call_id, name, arguments: given };
   },
   tool_search_output(item, { nameTowardsBackend }) {
     const names = clientToolsOf(item.tools).map(nameTowardsBackend);
@@ -87,8 +89,8 @@ const ITEMS: { readonly [Type in InputItem['type']]: ToPiece<Type> } = {
     return { kind: 'call', callId: item.call_id, name, arguments: JSON.stringify(item.operation) };
   },
   apply_patch_call_output(item) {
-    const text =
-      item.output || (item.status === 'failed' ? 'The patch could not be applied.' : 'The patch was applied.');
+    const result = item.status === 'failed' ? 'The patch could not be applied.' : 'The patch was applied.';
+    const text = item.output === undefined || item.output === '' ? result : `${result}\n${item.output}`;
     return { kind: 'output', callId: item.call_id, text, media: [] };
   },
   // Its tools are offered beside those of `tools`; it says nothing itself.

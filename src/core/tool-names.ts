@@ -16,13 +16,17 @@ const BACKEND_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 const MAX_LENGTH = 64;
 /** An underscore and a number. */
 const MAX_ENDING_LENGTH = 8;
+const SEPARATOR = '__';
+/** What is left of a namespace at least, when its name is cut. */
+const MIN_NAMESPACE_LENGTH = 8;
 
-/** Two-way names. Those of `offered` which a backend takes as they are come first, so no made-up name can be in their way. */
+/** Two-way names. Tools of `offered` whose own names a backend takes come first, so that no made-up name is in their way. */
 export function createToolNames(offered: readonly ToolRef[]): ToolNames {
   const backendNames = new Map<string, string>();
   const originals = new Map<string, ToolRef>();
   const lastNumbers = new Map<string, number>();
 
+  for (const tool of offered) if (isOwnName(tool)) towardsBackend(tool);
   for (const tool of offered) if (BACKEND_NAME.test(flatName(tool))) towardsBackend(tool);
   for (const tool of offered) towardsBackend(tool);
   return { towardsBackend, original: (backendName) => originals.get(backendName) };
@@ -31,7 +35,7 @@ export function createToolNames(offered: readonly ToolRef[]): ToolNames {
     const key = toolKey(tool);
     const known = backendNames.get(key);
     if (known !== undefined) return known;
-    const backendName = freeName(flatName(tool).replaceAll(/[^a-zA-Z0-9_-]/g, '_'));
+    const backendName = freeName(shortName(tool).replaceAll(/[^a-zA-Z0-9_-]/g, '_'));
     backendNames.set(key, backendName);
     originals.set(backendName, tool);
     return backendName;
@@ -54,7 +58,19 @@ export function toolKey(tool: ToolRef): string {
   return 'name' in tool ? JSON.stringify([tool.kind, tool.namespace ?? null, tool.name]) : tool.kind;
 }
 
+function isOwnName(tool: ToolRef): boolean {
+  return (!('name' in tool) || tool.namespace === undefined) && BACKEND_NAME.test(flatName(tool));
+}
+
 function flatName(tool: ToolRef): string {
   if (!('name' in tool)) return tool.kind;
-  return tool.namespace === undefined ? tool.name : `${tool.namespace}__${tool.name}`;
+  return tool.namespace === undefined ? tool.name : `${tool.namespace}${SEPARATOR}${tool.name}`;
+}
+
+/** Where a flat name is too long, the namespace is cut rather than the name: that is what tells the model its tools apart. */
+function shortName(tool: ToolRef): string {
+  const flat = flatName(tool);
+  if (flat.length <= MAX_LENGTH || !('name' in tool) || tool.namespace === undefined) return flat;
+  const room = MAX_LENGTH - MAX_ENDING_LENGTH - SEPARATOR.length - tool.name.length;
+  return `${tool.namespace.slice(0, Math.max(room, MIN_NAMESPACE_LENGTH))}${SEPARATOR}${tool.name}`;
 }

@@ -48,17 +48,26 @@ interface Offer {
   readonly strict?: boolean;
 }
 
-/** Returned in place of offers for a tool that the client does not execute. */
-const HOSTED = 'hosted';
+/** In the place of an offer: a tool that the client does not execute, and where it stands in the request. */
+interface Hosted {
+  readonly hosted: string;
+  readonly path: string;
+}
+
+interface ToolPlace {
+  /** Where the tool stands in the request, for errors: `tools[2]`. */
+  readonly path: string;
+  readonly namespace?: string;
+}
 
 type ToOffers<Type extends ClientTool['type']> = (
   tool: Extract<ClientTool, { type: Type }>,
-  namespace: string | undefined,
-) => readonly Offer[] | typeof HOSTED;
+  place: ToolPlace,
+) => readonly (Offer | Hosted)[];
 
 /** One entry per type of tool that the client executes: how it is offered. A type without an entry is a hosted one. */
 const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
-  function: ({ name, description, parameters, strict }, namespace) => [
+  function: ({ name, description, parameters, strict }, { namespace }) => [
     {
       tool: toRef('function', name, namespace),
       ...(description !== undefined && { description }),
@@ -67,7 +76,7 @@ const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
       ...(strict !== undefined && { strict }),
     },
   ],
-  custom: (custom, namespace) => [
+  custom: (custom, { namespace }) => [
     {
       tool: toRef('custom', custom.name, namespace),
       description: describeCustomTool(custom),
@@ -76,12 +85,15 @@ const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
       ]),
     },
   ],
-  namespace: ({ name, tools }) =>
-    tools.flatMap((tool) => {
-      const offers = tool.type === 'namespace' ? HOSTED : toOffers(tool, name);
-      return offers === HOSTED ? [] : offers;
-    }),
-  tool_search: ({ execution, description, parameters }) =>
+  namespace({ name, description, tools }, { path }) {
+    const offers = tools.flatMap((tool, index) => {
+      const place = { path: `${path}.tools[${index}]`, namespace: name };
+      // Nobody nests them, and a call has room for one namespace.
+      return tool.type === 'namespace' ? [toHosted(tool, place)] : toOffers(tool, place);
+    });
+    return description === undefined ? offers : describeNamespace(name, description, offers);
+  },
+  tool_search: ({ type, execution, description, parameters }, place) =>
     execution === 'client'
       ? [
           {
@@ -90,7 +102,7 @@ const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
             parameters: parameters ?? objectSchema({ query: string('What the tool should do.') }, ['query']),
           },
         ]
-      : HOSTED,
+      : [toHosted({ type }, place)],
   local_shell: () => [
     {
       tool: { kind: 'local_shell' },
@@ -105,7 +117,7 @@ const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
       ),
     },
   ],
-  shell: ({ environment }) =>
+  shell: ({ type, environment }, place) =>
     environment?.type === undefined || environment.type === 'local'
       ? [
           {
@@ -121,7 +133,7 @@ const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
             ),
           },
         ]
-      : HOSTED,
+      : [toHosted({ type }, place)],
   apply_patch: () => [
     {
       tool: { kind: 'apply_patch' },
@@ -153,10 +165,11 @@ export function planTools(
   const offers = new Map<string, Offer>();
   const dropped = new Set<string>();
   for (const { tool, path } of givenTools(request)) {
-    const found = toOffers(tool, undefined);
-    if (found !== HOSTED) for (const offer of found) offers.set(toolKey(offer.tool), offer);
-    else if (hostedTools === 'drop') dropped.add(tool.type);
-    else throw hostedToolError(tool.type, `${path}.type`);
+    for (const offer of toOffers(tool, { path })) {
+      if ('tool' in offer) offers.set(toolKey(offer.tool), offer);
+      else if (hostedTools === 'drop') dropped.add(offer.hosted);
+      else throw hostedToolError(offer.hosted, `${offer.path}.type`);
+    }
   }
   const tools = [...offers.values()].map((offer) => offer.tool);
   const names = createToolNames(tools);
@@ -175,9 +188,9 @@ export function planTools(
   return {
     offered,
     ...(offered.length > 0 && choice !== undefined && { choice }),
-    echo: (request.tools ?? []).filter(isClientTool).map(toEcho),
+    echo: (request.tools ?? []).flatMap(toEcho),
     dropped: [...dropped],
-    nameTowardsBackend: names.towardsBackend,
+    nameTowardsBackend: (tool) => names.towardsBackend(isOffered(tool) ? tool : (builtInOf(tool, isOffered) ?? tool)),
     toolOfCall(backendName) {
       const tool: ToolRef = names.original(backendName) ?? { kind: 'function', name: backendName };
       return allowed === undefined || allowed.has(toolKey(tool)) ? tool : undefined;
@@ -187,10 +200,9 @@ export function planTools(
 
 /** The tools of a list of them, inside namespaces too, which the client executes. */
 export function clientToolsOf(tools: readonly ToolParam[]): ToolRef[] {
-  return tools.flatMap((tool) => {
-    const offers = toOffers(tool, undefined);
-    return offers === HOSTED ? [] : offers.map((offer) => offer.tool);
-  });
+  return tools.flatMap((tool) =>
+    toOffers(tool, { path: '' }).flatMap((offer) => ('tool' in offer ? [offer.tool] : [])),
+  );
 }
 
 /** All tools of the request with their places, for errors. */
@@ -204,17 +216,21 @@ function givenTools({ tools = [], input }: Pick<CreateResponse, 'tools' | 'input
   return given;
 }
 
-function toOffers(tool: ToolParam, namespace: string | undefined): readonly Offer[] | typeof HOSTED {
-  return isClientTool(tool) ? offersOf(tool.type, tool, namespace) : HOSTED;
+function toOffers(tool: ToolParam, place: ToolPlace): readonly (Offer | Hosted)[] {
+  return isClientTool(tool) ? offersOf(tool.type, tool, place) : [toHosted(tool, place)];
 }
 
 /** Generic, so that the compiler sees that the entry and the tool are of one type. */
 function offersOf<Type extends ClientTool['type']>(
   type: Type,
   tool: Extract<ClientTool, { type: Type }>,
-  namespace: string | undefined,
-): readonly Offer[] | typeof HOSTED {
-  return TOOLS[type](tool, namespace);
+  place: ToolPlace,
+): readonly (Offer | Hosted)[] {
+  return TOOLS[type](tool, place);
+}
+
+function toHosted({ type }: Pick<ToolParam, 'type'>, { path }: ToolPlace): Hosted {
+  return { hosted: type, path };
 }
 
 function isClientTool(tool: ToolParam): tool is ClientTool {
@@ -232,6 +248,30 @@ function describeCustomTool({ description, format }: CustomTool): string {
     parts.push(`The input must match this ${format.syntax ?? ''} grammar:\n${format.definition}`);
   }
   return parts.join('\n\n');
+}
+
+/** The chat format has no namespaces either: what is said of one goes to the first of its tools. */
+function describeNamespace(
+  name: string,
+  description: string,
+  offers: readonly (Offer | Hosted)[],
+): readonly (Offer | Hosted)[] {
+  const first = offers.findIndex((offer) => 'tool' in offer);
+  return offers.map((offer, index) => {
+    if (index !== first || !('tool' in offer)) return offer;
+    const about = `About all tools of ${name}: ${description}`;
+    return { ...offer, description: offer.description === undefined ? about : `${offer.description}\n\n${about}` };
+  });
+}
+
+/**
+ * A call of a built-in tool that is not what the tool takes is shown as a function call of its name (see call-writer.ts).
+ * Replayed, it is again a call of that tool.
+ */
+function builtInOf(tool: ToolRef, isOffered: (tool: ToolRef) => boolean): ToolRef | undefined {
+  if (tool.kind !== 'function' || tool.namespace !== undefined) return undefined;
+  const builtIn = toChosenTool({ type: tool.name });
+  return builtIn !== undefined && isOffered(builtIn) ? builtIn : undefined;
 }
 
 function hostedToolError(type: string, param: string): ApiError {
@@ -308,15 +348,28 @@ function toChatTool({ description, parameters, strict }: Offer, name: string): C
   };
 }
 
-function toEcho(tool: ClientTool): ToolEcho {
-  if (tool.type !== 'function') return tool;
-  return {
-    type: 'function',
-    name: tool.name,
-    description: tool.description ?? null,
-    parameters: tool.parameters ?? null,
-    strict: tool.strict ?? null,
-  };
+/** As given, with null for what a function leaves out. What was left out of the offer is not shown. */
+function toEcho(tool: ToolParam): ToolEcho[] {
+  if (!isClientTool(tool)) return [];
+  if (tool.type === 'namespace') {
+    const shown: NamespaceTool = { ...tool, tools: tool.tools.filter(isOffer) };
+    return [shown];
+  }
+  if (tool.type !== 'function') return isOffer(tool) ? [tool] : [];
+  const { name, description, parameters, strict } = tool;
+  return [
+    {
+      type: 'function',
+      name,
+      description: description ?? null,
+      parameters: parameters ?? null,
+      strict: strict ?? null,
+    },
+  ];
+}
+
+function isOffer(tool: ToolParam): boolean {
+  return tool.type !== 'namespace' && toOffers(tool, { path: '' }).every((offer) => 'tool' in offer);
 }
 
 function objectSchema(properties: Readonly<Record<string, unknown>>, required: readonly string[]) {

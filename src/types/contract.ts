@@ -670,12 +670,18 @@ export interface ShellCallItem {
    */
   call_id: CallId;
   action: ShellAction;
+  /**
+   * The client's own machine; shells elsewhere are hosted.
+   */
+  environment: {
+    type: 'local';
+  };
   status: 'in_progress' | 'completed' | 'incomplete';
 }
 export interface ShellAction {
   commands: string[];
-  timeout_ms?: number;
-  max_output_length?: number;
+  timeout_ms: number | null;
+  max_output_length: number | null;
 }
 export interface ApplyPatchCallItem {
   type: 'apply_patch_call';
