@@ -1,10 +1,11 @@
 import type { RequestHandler } from 'express';
+import packageJson from '../../package.json' with { type: 'json' };
 import type { Store } from '../store/store.ts';
 import type { RunningRequests } from './running.ts';
 
 /** `/healthz`: the process answers. Says nothing of the backend, whose fault a restart would not mend. */
 export const showHealth: RequestHandler = (_req, res) => {
-  res.json({ status: 'ok' });
+  res.set('cache-control', 'no-store').json({ status: 'ok' });
 };
 
 /** `/readyz`: 503 while draining, or when no record could be written; then no request should be sent here. */
@@ -12,27 +13,32 @@ export function showReadiness({
   store,
   running,
 }: {
-  readonly store: Store;
-  readonly running: RunningRequests;
+  readonly store: Pick<Store, 'checkWritable'>;
+  readonly running: Pick<RunningRequests, 'draining'>;
 }): RequestHandler {
   return async (_req, res) => {
     const checks = { accepting: !running.draining, store: await isWritable(store) };
     const ready = checks.accepting && checks.store;
-    res.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not ready', checks });
+    res
+      .status(ready ? 200 : 503)
+      .set('cache-control', 'no-store')
+      .json({ status: ready ? 'ready' : 'not ready', checks });
   };
 }
 
 /** `/`: where to go from here. */
 export const showLanding: RequestHandler = (_req, res) => {
   res.json({
-    name: 'responses-gateway',
-    description: 'The Responses API in front of a chat completions backend.',
+    name: packageJson.name,
+    version: packageJson.version,
+    description: packageJson.description,
     endpoints: ['POST /api/v1/responses', 'GET /api/v1/requests', 'POST /v1/chat/completions', 'GET /v1/models'],
     health: ['/healthz', '/readyz'],
   });
 };
 
-async function isWritable(store: Store): Promise<boolean> {
+/** Why it is not writable is for the log of the store; the reason may name files. */
+async function isWritable(store: Pick<Store, 'checkWritable'>): Promise<boolean> {
   try {
     await store.checkWritable();
     return true;
