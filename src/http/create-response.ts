@@ -15,6 +15,7 @@ import { callerOf, type Caller } from './authenticate.ts';
 import { readJsonBody } from './body.ts';
 import { runExchange } from './exchange.ts';
 import { parseIdempotencyKey } from './idempotency-key.ts';
+import { noteModel } from './logging.ts';
 import { outcomeOf } from './outcome.ts';
 import { baseUrlOf, sendDuplicate } from './record.ts';
 import { createJsonReply, createStreamReply } from './reply.ts';
@@ -81,6 +82,7 @@ async function readJob(req: Request, res: Response, options: CreateResponseOptio
   const idempotencyKey = parseIdempotencyKey(req.headers['idempotency-key']);
   const { bytes, value } = await readJsonBody(req, { maxBytes: options.maxBodyBytes });
   const request = validateCreateResponse(value);
+  noteModel(res, request.model);
   const translation = toChatRequest(request, {
     ...options,
     openSeal: (sealed) => options.sealer.open(caller.identity, sealed),
