@@ -1,0 +1,96 @@
+/** The Codex CLI itself, in folders of its own: it neither reads nor changes anything of the machine's user. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { CODEX_CONFIG } from './codex-config.ts';
+import { API_KEY } from './strict-backend.ts';
+
+export interface Codex {
+  /** Where it works. */
+  readonly directory: string;
+  /** Puts a file there. Returns its path. */
+  write(name: string, content: string | Uint8Array): string;
+  /** What is in a file there; undefined where none is. */
+  read(name: string): string | undefined;
+  /** `codex exec` with this prompt. Resolves when it has ended; it is killed when that takes too long. */
+  exec(prompt: string, options?: ExecOptions): Promise<Run>;
+  close(): void;
+}
+
+interface ExecOptions {
+  readonly model?: string;
+  /** Lines of the configuration beyond those that README shows, such as `model_reasoning_effort="low"`. */
+  readonly config?: readonly string[];
+  readonly args?: readonly string[];
+  /** Interrupts it, as Ctrl-C does. */
+  readonly interrupt?: Promise<unknown>;
+}
+
+export interface Run {
+  readonly exitCode: number | null;
+  /** The answer it ended with; undefined where it has none. */
+  readonly answer: string | undefined;
+  /** What a person sees: everything that it printed. */
+  readonly printed: string;
+}
+
+const CODEX = join(import.meta.dirname, 'node_modules/@openai/codex/bin/codex.js');
+const TIME_LIMIT_MS = 30_000;
+
+/** The machine that runs the tests is the sandbox; retries are few, so that failures come soon; nothing is sent home. */
+const ARGUMENTS = ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', '--color', 'never'];
+const TEST_CONFIG = [
+  'check_for_update_on_startup=false',
+  'analytics.enabled=false',
+  'model_providers.gateway.request_max_retries=1',
+  'model_providers.gateway.stream_max_retries=1',
+];
+
+/** Prepares a Codex which asks this gateway. */
+export function prepareCodex(gatewayUrl: string): Codex {
+  const root = mkdtempSync(join(tmpdir(), 'codex-'));
+  const [home, codexHome, directory] = ['home', 'codex-home', 'work'].map((name) => join(root, name)) as [
+    string,
+    string,
+    string,
+  ];
+  for (const folder of [home, codexHome, directory]) mkdirSync(folder);
+  const config = CODEX_CONFIG.replace('http://127.0.0.1:8787', gatewayUrl);
+  writeFileSync(join(codexHome, 'config.toml'), config);
+  const env = { PATH: process.env['PATH'], HOME: home, CODEX_HOME: codexHome, GATEWAY_API_KEY: API_KEY };
+
+  return {
+    directory,
+    write(name, content) {
+      writeFileSync(join(directory, name), content);
+      return join(directory, name);
+    },
+    read: (name) => readIfThere(join(directory, name)),
+    async exec(prompt, { model, config = [], args = [], interrupt } = {}) {
+      const answerFile = join(root, 'answer.txt');
+      rmSync(answerFile, { force: true });
+      const settings = [...TEST_CONFIG, ...config].flatMap((setting) => ['-c', setting]);
+      const chosen = model === undefined ? [] : ['-m', model];
+      const child = spawn(
+        process.execPath,
+        [CODEX, ...ARGUMENTS, ...settings, ...chosen, '-o', answerFile, '-C', directory, ...args, '--', prompt],
+        { env, cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] },
+      );
+      const limit = setTimeout(() => child.kill('SIGKILL'), TIME_LIMIT_MS);
+      const interrupted = interrupt?.then(() => child.kill('SIGINT'));
+      const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+      await interrupted;
+      clearTimeout(limit);
+      return { exitCode: child.exitCode, answer: readIfThere(answerFile), printed: `${stdout}\n${stderr}` };
+    },
+    close: () => rmSync(root, { recursive: true, force: true }),
+  };
+}
+
+function readIfThere(path: string): string | undefined {
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+}
