@@ -19,7 +19,9 @@ function listOf(value: unknown): readonly unknown[] {
 /** Choice 0, by its index where it has one. With `n > 1` the others are not ours. */
 export function choiceOf(chunk: ChatChunk): ChatChunk | undefined {
   for (const [position, choice] of listOf(chunk['choices']).entries()) {
-    if (isObject(choice) && (choice['index'] ?? position) === 0) return choice;
+    if (!isObject(choice)) continue;
+    const index = typeof choice['index'] === 'number' ? choice['index'] : position;
+    if (index === 0) return choice;
   }
   return undefined;
 }
