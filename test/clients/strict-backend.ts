@@ -21,7 +21,7 @@ export type Answer =
       readonly calls?: readonly ModelCall[];
       readonly finish?: 'length' | 'content_filter';
       /** After all that was said: the connection breaks, or nothing more comes until the client goes away. */
-      readonly then?: 'cut' | 'silence';
+      readonly ending?: 'cut' | 'silence';
     }
   | { readonly status: number; readonly error: object; readonly headers?: Readonly<Record<string, string>> };
 
@@ -111,7 +111,7 @@ async function play(stage: Stage, chat: ChatBody, answer: Answer): Promise<void>
       ...(calls.length > 0 && { tool_calls: calls }),
     };
     const completion = { ...HEAD, object: 'chat.completion', choices: [{ index: 0, message, finish_reason: finish }] };
-    if (answer.then !== undefined) return leave(stage, answer.then);
+    if (answer.ending !== undefined) return leave(stage, answer.ending);
     return sendJson(stage, { ...completion, usage: USAGE });
   }
 
@@ -129,7 +129,7 @@ async function play(stage: Stage, chat: ChatBody, answer: Answer): Promise<void>
     stage,
     deltas.map((delta) => toChunk(delta, null)),
   );
-  if (answer.then !== undefined) return leave(stage, answer.then);
+  if (answer.ending !== undefined) return leave(stage, answer.ending);
   await drip(stage, [toChunk({}, finish), { ...HEAD, object: 'chat.completion.chunk', choices: [], usage: USAGE }]);
   await stage.sse('[DONE]');
   stage.end();

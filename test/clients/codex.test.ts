@@ -1,0 +1,297 @@
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { prepareCodex, type Codex, type Run } from './codex.ts';
+import type { ChatBody, Rules } from './complaints.ts';
+import { startStrictBackend, type Answer, type Line, type StrictBackend } from './strict-backend.ts';
+
+/** A model which Codex does not know, as any model of one's own. Others make it send other types of tools. */
+const UNKNOWN = 'test-model';
+/** `custom` and `tool_search`. */
+const CUSTOM = 'gpt-5.5';
+/** `additional_tools` and code mode: there is one `custom` tool, `exec`, which takes JavaScript that calls the others. */
+const CODE_MODE = ['gpt-5.6-sol', 'gpt-6-sol'];
+
+const SPECIAL = 'ünïcødé ✓ 🎉 "quoted" \\ back';
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const MCP_SERVER = [
+  `mcp_servers.probe.command=${JSON.stringify(process.execPath)}`,
+  `mcp_servers.probe.args=${JSON.stringify([join(import.meta.dirname, 'mcp-server.ts')])}`,
+];
+
+describe('Codex CLI', () => {
+  let backend: StrictBackend;
+  let gateway: TestGateway;
+  let codex: Codex;
+
+  beforeEach(() => open());
+
+  afterEach(close);
+
+  async function open(settings: Readonly<Record<string, string>> = {}, rules?: Rules): Promise<void> {
+    backend = await startStrictBackend(rules);
+    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings });
+    codex = prepareCodex(gateway.url);
+  }
+
+  async function close(): Promise<void> {
+    codex.close();
+    await gateway.close();
+    await backend.close();
+  }
+
+  describe('with tools', () => {
+    const command = `printf '%s' '${SPECIAL}' > made.txt; echo made it`;
+    const shellCalls: readonly { model: string; call: Answer }[] = [
+      { model: UNKNOWN, call: calling('exec_command', { cmd: command }) },
+      { model: CUSTOM, call: calling('exec_command', { cmd: command }) },
+      ...CODE_MODE.map((model) => ({
+        model,
+        call: script(`const r = await tools.exec_command({ cmd: ${JSON.stringify(command)} }); text(r.output);`),
+      })),
+    ];
+    for (const { model, call } of shellCalls) {
+      it(`makes a file by a shell call as ${model}`, async () => {
+        backend.plays({ text: `I make it: ${SPECIAL}`, ...call }, after('made it', { text: SPECIAL }));
+        expectAnswer(await codex.exec('Make a file.', { model }), SPECIAL);
+        expect(codex.read('made.txt')).to.equal(SPECIAL);
+        expect(backend.bodies[1]?.messages.at(-2)?.content).to.equal(`I make it: ${SPECIAL}`);
+      });
+    }
+
+    const patch = `*** Begin Patch\n*** Add File: patched.txt\n+${SPECIAL}\n+second line\n*** End Patch`;
+    const patchCalls: readonly { model: string; call: Answer }[] = [
+      { model: UNKNOWN, call: calling('exec_command', { cmd: `apply_patch <<'EOF'\n${patch}\nEOF` }) },
+      { model: CUSTOM, call: calling('apply_patch', { input: patch }) },
+      ...CODE_MODE.map((model) => ({
+        model,
+        call: script(`await tools.apply_patch(${JSON.stringify(patch)}); text("Success");`),
+      })),
+    ];
+    for (const { model, call } of patchCalls) {
+      it(`applies a patch as ${model}`, async () => {
+        backend.plays(call, after('Success', { text: 'It is patched.' }));
+        expectAnswer(await codex.exec('Patch it.', { model }), 'It is patched.');
+        expect(codex.read('patched.txt')).to.equal(`${SPECIAL}\nsecond line\n`);
+      });
+    }
+
+    const mcpCalls: readonly { model: string; calls: readonly Line[] }[] = [
+      { model: UNKNOWN, calls: [calling('ns_probe', { word: SPECIAL })] },
+      {
+        model: CUSTOM,
+        calls: [
+          calling('tool_search', { query: 'probe hears word', limit: 3 }),
+          after('ns_probe', calling('ns_probe', { word: SPECIAL })),
+        ],
+      },
+      ...CODE_MODE.map((model) => ({
+        model,
+        calls: [
+          script(
+            `const r = await tools.mcp__probe__ns_probe({ word: ${JSON.stringify(SPECIAL)} }); text(r.content[0].text);`,
+          ),
+        ],
+      })),
+    ];
+    for (const { model, calls } of mcpCalls) {
+      it(`asks a tool of an MCP server as ${model}`, async () => {
+        backend.plays(...calls, after(`probe heard ${SPECIAL}`, { text: 'It heard.' }));
+        expectAnswer(await codex.exec('Say a word to the probe.', { model, config: MCP_SERVER }), 'It heard.');
+      });
+    }
+
+    it('runs parallel calls, each by itself', async () => {
+      const [one, two] = ['one', 'two'].map((word) => ({
+        name: 'exec_command',
+        arguments: { cmd: `echo ${word} > ${word}.txt; echo said ${word}` },
+      })) as [object, object];
+      backend.plays({ calls: [one, two] } as Answer, after('said two', { text: 'Both.' }));
+      expectAnswer(await codex.exec('Do both.'), 'Both.');
+      expect([codex.read('one.txt'), codex.read('two.txt')]).to.deep.equal(['one\n', 'two\n']);
+      expect(backend.bodies[1]?.messages.at(-2)?.content).to.include('said one');
+    });
+  });
+
+  describe('with images', () => {
+    it('shows the model an image of the prompt', async () => {
+      const path = codex.write('pixel.png', Buffer.from(PIXEL, 'base64'));
+      backend.plays({ text: 'A pixel.' });
+      expectAnswer(await codex.exec('What is it?', { args: ['-i', path] }), 'A pixel.');
+      expect(imagesOfLast(backend.bodies[0])).to.deep.equal([`data:image/png;base64,${PIXEL}`]);
+    });
+
+    for (const model of [UNKNOWN, CUSTOM, ...CODE_MODE]) {
+      it(`shows the model an image that it asks for as ${model}`, async () => {
+        const path = codex.write('pixel.png', Buffer.from(PIXEL, 'base64'));
+        const view = `image(await tools.view_image({ path: ${JSON.stringify(path)} }));`;
+        backend.plays(CODE_MODE.includes(model) ? script(view) : calling('view_image', { path }), { text: 'A pixel.' });
+        expectAnswer(await codex.exec('Look.', { model }), 'A pixel.');
+        expect(imagesOfLast(backend.bodies[1])).to.deep.equal([`data:image/png;base64,${PIXEL}`]);
+      });
+    }
+  });
+
+  describe('with reasoning', () => {
+    beforeEach(async () => {
+      await close();
+      await open({ UPSTREAM_DIALECT: 'deepseek' }, { reasoningField: 'reasoning_content', systemAnywhere: true });
+    });
+
+    const looking = calling('exec_command', { cmd: 'echo looked' });
+    const lookingByScript = script('const r = await tools.exec_command({ cmd: "echo looked" }); text(r.output);');
+    for (const model of [UNKNOWN, CUSTOM, ...CODE_MODE]) {
+      it(`gives the model its thoughts back beside their call as ${model}`, async () => {
+        const thought = `First I look. ${SPECIAL}`;
+        backend.plays(
+          { reasoning: thought, ...(CODE_MODE.includes(model) ? lookingByScript : looking) },
+          after('looked', { reasoning: 'Now I know.', text: 'Known.' }),
+        );
+        expectAnswer(await codex.exec('Look.', { model }), 'Known.');
+        expect(backend.bodies[1]?.messages.at(-2)).to.include({ role: 'assistant', reasoning_content: thought });
+      });
+    }
+  });
+
+  it('goes on with a session, and replays it', async () => {
+    backend.plays({ text: SPECIAL }, { text: 'Two.' });
+    expectAnswer(await codex.exec('First'), SPECIAL);
+    expectAnswer(await codex.exec('Second', { args: ['resume', '--last'] }), 'Two.');
+    expect(backend.bodies[1]?.messages.slice(-3)).to.deep.equal([
+      { role: 'user', content: 'First' },
+      { role: 'assistant', content: SPECIAL },
+      { role: 'user', content: 'Second' },
+    ]);
+  });
+
+  it('gets an answer by a schema', async () => {
+    const schema = {
+      type: 'object',
+      properties: { city: { type: 'string' } },
+      required: ['city'],
+      additionalProperties: false,
+    };
+    const path = codex.write('schema.json', JSON.stringify(schema));
+    backend.plays({ text: '{"city":"Bonn"}' });
+    expectAnswer(await codex.exec('Which city?', { args: ['--output-schema', path] }), '{"city":"Bonn"}');
+    expect(backend.bodies[0]?.response_format).to.deep.equal({
+      type: 'json_schema',
+      json_schema: { name: 'codex_output_schema', strict: true, schema },
+    });
+  });
+
+  for (const model of [UNKNOWN, CUSTOM, ...CODE_MODE]) {
+    it(`compacts a long session, and goes on with the summary as ${model}`, async () => {
+      const look = 'echo looked';
+      backend.plays(
+        CODE_MODE.includes(model)
+          ? script(`await tools.exec_command({ cmd: "${look}" });`)
+          : calling('exec_command', { cmd: look }),
+        after('CONTEXT CHECKPOINT COMPACTION', { text: 'SUMMARY: it looked.' }),
+        { text: 'Done.' },
+      );
+      expectAnswer(await codex.exec('Work.', { model, config: ['model_auto_compact_token_limit=15'] }), 'Done.');
+      expect(JSON.stringify(backend.bodies[2]?.messages)).to.include('SUMMARY: it looked.');
+    });
+  }
+
+  describe('when it fails', () => {
+    it('says at once that the conversation is too long', async () => {
+      const message = "This model's maximum context length is 8192 tokens. However, you requested 9001 tokens.";
+      backend.plays({ status: 400, error: { message, type: 'BadRequestError', param: null, code: 400 } });
+      const run = await codex.exec('Hello');
+      expect(run.exitCode).to.equal(1);
+      expect(run.printed).to.include("ran out of room in the model's context window");
+    });
+
+    it('shows at once what the backend says of a bad request', async () => {
+      backend.plays({ status: 400, error: { message: 'Images are not for this model.' } });
+      const run = await codex.exec('Hello');
+      expect(run.exitCode).to.equal(1);
+      expect(run.printed).to.include('Images are not for this model.');
+    });
+
+    it('says at once that the key is not good', async () => {
+      backend.plays(...failures(2, { status: 401, error: { message: 'This key has expired.' } }));
+      const run = await codex.exec('Hello');
+      expect(run.exitCode).to.equal(1);
+      expect(run.printed).to.include('This key has expired.');
+    });
+
+    it('says that the answer was cut by its length', async () => {
+      backend.plays({ text: 'Half an', finish: 'length' });
+      const run = await codex.exec('Hello');
+      expect(run.exitCode).to.equal(1);
+      expect(run.printed).to.include('max_output_tokens');
+    });
+
+    const passing: readonly { name: string; failure: Answer }[] = [
+      {
+        name: 'a rate limit',
+        failure: {
+          status: 429,
+          error: { message: 'Slow down.', code: 'rate_limit_exceeded' },
+          headers: { 'retry-after': '1' },
+        },
+      },
+      { name: 'an overloaded backend', failure: { status: 503, error: { message: 'Overloaded.' } } },
+      { name: 'a stream that breaks', failure: { text: 'Half an answ', ending: 'cut' } },
+      {
+        name: 'a call that breaks',
+        failure: { ...calling('exec_command', { cmd: 'touch never.txt' }), ending: 'cut' },
+      },
+    ];
+    for (const { name, failure } of passing) {
+      it(`tries again after ${name}`, async () => {
+        backend.plays(failure, { text: SPECIAL });
+        expectAnswer(await codex.exec('Hello'), SPECIAL);
+        expect(codex.read('never.txt')).to.equal(undefined);
+      });
+    }
+
+    for (const [when, answer] of [
+      ['before the first word', { ending: 'silence' }],
+      ['in the middle of the answer', { text: 'A long ans', ending: 'silence' }],
+    ] as const) {
+      it(`stops the model when it is interrupted ${when}`, async () => {
+        backend.plays(answer);
+        const run = codex.exec('Hello', { interrupt: backend.request(1) });
+        const request = await backend.request(1);
+        expect((await request.closed).aborted).to.equal(true);
+        expect((await run).answer ?? '').to.equal('');
+      });
+    }
+  });
+});
+
+function calling(name: string, args: object): Extract<Answer, { calls?: unknown }> {
+  return { calls: [{ name, arguments: args }] };
+}
+
+/** Code mode: what the model calls is JavaScript. */
+function script(input: string): Answer {
+  return calling('functions__exec', { input });
+}
+
+/** The model says this when the last thing that it was told, such as the output of its call, holds what it should. */
+function after(told: string, answer: Answer): Line {
+  return ({ messages }) => {
+    expect(messages.at(-1)?.content).to.include(told);
+    return answer;
+  };
+}
+
+function failures(count: number, failure: Answer): Answer[] {
+  return Array.from({ length: count }, () => failure);
+}
+
+function expectAnswer(run: Run, answer: string): void {
+  expect(run.answer, run.printed).to.equal(answer);
+  expect(run.exitCode, run.printed).to.equal(0);
+}
+
+function imagesOfLast(body: ChatBody | undefined): readonly unknown[] {
+  const content = body?.messages.at(-1)?.content ?? '';
+  if (typeof content === 'string') return [];
+  return (content as { image_url?: { url: string } }[]).flatMap(({ image_url: image }) => image?.url ?? []);
+}
