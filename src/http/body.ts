@@ -168,8 +168,6 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
       act();
     };
 
-    // An upload that breaks off emits an error too, which must have a listener for as long as the request exists.
-    req.on('error', onGone);
     req.on('data', onData).on('end', onEnd).on('close', onGone);
   });
 }

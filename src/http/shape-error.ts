@@ -4,13 +4,10 @@ import responseSchema from '../../schemas/response.json' with { type: 'json' };
 import { ApiError } from '../core/errors.ts';
 
 /**
- * The ApiError for what ajv found: the deepest of its errors, since the outer ones only repeat it. The message is made of
- * words out of the schema, never of what the caller sent.
+ * The ApiError for what ajv found. It stops at the first mistake and tells the innermost first; the others only repeat it. The
+ * message is made of words out of the schema, never of what the caller sent.
  */
-export function toShapeError(errors: readonly ErrorObject[]): ApiError {
-  const [error] = errors
-    .filter(({ keyword }) => keyword !== 'if' && keyword !== 'propertyNames')
-    .sort((a, b) => depthOf(b) - depthOf(a));
+export function toShapeError([error]: readonly ErrorObject[]): ApiError {
   if (error === undefined) throw new Error('ajv gave no error');
   const path = toPath(error.instancePath);
   const missing = missingProperty(error);
@@ -21,10 +18,6 @@ export function toShapeError(errors: readonly ErrorObject[]): ApiError {
     return new ApiError('invalid_request', { param, message });
   }
   return new ApiError('invalid_request', { param: path, message: describe(path, error) });
-}
-
-function depthOf({ instancePath }: ErrorObject): number {
-  return instancePath.split('/').length;
 }
 
 /** `/input/2/call_id` as `input[2].call_id`. Ends at metadata, whose keys are the caller's words. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { Ajv } from 'ajv';
 import { expect } from 'chai';
 import express, { type RequestHandler } from 'express';
@@ -179,6 +179,16 @@ describe('errorHandler', () => {
     });
     const response = await fetch(`${url}/known`);
     expect(await response.text()).to.have.length(5_000_000);
+  });
+
+  it('does not go on reading for a client that never stops sending', async () => {
+    await open(throwing(undefined));
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const closed = new Promise((resolve) => socket.on('error', () => {}).on('close', resolve));
+    socket.write('POST /nowhere HTTP/1.1\r\nhost: x\r\ncontent-length: 99999999999\r\n\r\n');
+    const feeding = setInterval(() => socket.write('x'.repeat(1000)), 20);
+    await closed;
+    clearInterval(feeding);
   });
 
   it('reads an upload away which nobody wants, so that the client sees the refusal', async () => {

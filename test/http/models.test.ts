@@ -40,7 +40,7 @@ describe('replaceModel', () => {
   ];
 
   for (const { name, body, becomes } of cases) {
-    it(`${name}`, () => {
+    it(`models: ${name}`, () => {
       expect(replaceModel(Buffer.from(body), ALIASES).toString()).to.equal(becomes ?? body);
     });
   }

@@ -1,5 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { validateCreateResponse } from '../../src/http/validate.ts';
 import type { CreateResponse } from '../../src/types/contract.ts';
@@ -137,6 +139,18 @@ describe('validateCreateResponse', () => {
       expect(validate({ model: 'm', ...(body as object) })).to.deep.equal({ model: 'm', ...(becomes as object) });
     });
   }
+
+  it('keeps nothing of a body that it refused', async () => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    const refused = ((body) => {
+      expect(() => validateCreateResponse(body)).to.throw('model must be a string');
+      return new WeakRef(body);
+    })({ model: 7, input: 'large' });
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    collectGarbage();
+    expect(refused.deref()).to.equal(undefined);
+  });
 
   it('takes the time for 10,000 items that it takes for 1,000, ten times', () => {
     const ratio = timeOf(10_000) / timeOf(1000);
