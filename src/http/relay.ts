@@ -58,7 +58,6 @@ export function createRelay(options: RelayOptions): Relay {
   const proxy = createProxyMiddleware<Request, Response>({
     target: options.baseUrl,
     agent,
-    changeOrigin: true,
     selfHandleResponse: true,
     on: {
       proxyReq(proxyReq, req) {
@@ -80,10 +79,7 @@ export function createRelay(options: RelayOptions): Relay {
   return {
     forward(req, res, exchange) {
       return new Promise((resolve, reject) => {
-        const fail = (reason: unknown): void => {
-          if (res.destroyed) resolve();
-          else reject(toFailure(reason, running.phase));
-        };
+        const fail = (reason: unknown): void => reject(toFailure(reason, running.phase));
         const running: Running = { ...exchange, phase: 'connecting', fail };
         exchanges.set(req, running);
         res.once('close', resolve);
@@ -128,6 +124,7 @@ function watch(proxyReq: ClientRequest, exchange: Running, options: RelayOptions
   }
   proxyReq.setTimeout(options.firstByteTimeoutMs);
   proxyReq.on('timeout', () => {
+    // While the connection is made, it is the agent's limit for idle sockets that has passed, which means nothing here.
     if (exchange.phase !== 'connecting') giveUp('The backend did not answer in time.');
   });
 }
