@@ -1,6 +1,6 @@
-/** Files and folders which only their owner may read, whatever the umask is. */
+/** Files and folders which only their owner may read. A umask takes rights away and never gives any, so it needs no care. */
 import { randomBytes } from 'node:crypto';
-import { closeSync, fchmodSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 const ONLY_OWNER = 0o600;
@@ -51,10 +51,7 @@ export function isNodeError(error: unknown, code: string): boolean {
 }
 
 function openNew(path: string): number {
-  const descriptor = openSync(path, 'wx', ONLY_OWNER);
-  // The mode given to open is only what the umask leaves of it.
-  fchmodSync(descriptor, ONLY_OWNER);
-  return descriptor;
+  return openSync(path, 'wx', ONLY_OWNER);
 }
 
 /** A new name is durable when its folder is. Windows has no such call and needs none. */

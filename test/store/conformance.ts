@@ -8,29 +8,38 @@ import { startStoreProcess, type OtherProcess } from '../support/other-process.t
 import { CALLER, newDraft, newKeyedDraft, newOutcome, newRequestId, USAGE } from '../support/records.ts';
 
 export interface EngineUnderTest {
-  /** Called before each test: the URL of a database that is new each time. */
+  /** Returns the URL of a database without records. */
   readonly makeDatabase: () => string;
   /** Whether several processes can open one database. */
   readonly isShared: boolean;
+  /** Removes the records of the database that was made last. */
+  readonly empty?: () => void;
 }
 
 const STRANGER: Identity = ['stranger'];
 const NOW_MS = 1_790_000_000_000;
 
 /** Describes a store by its promises. */
-export function describeStore(name: string, { makeDatabase, isShared }: EngineUnderTest): void {
+export function describeStore(name: string, { makeDatabase, isShared, empty }: EngineUnderTest): void {
   describe(`the store ${name}`, () => {
     let databaseUrl: string;
+    let nowMs: number;
     let store: Store;
 
-    beforeEach(async () => {
+    // A database that can be emptied stays open for all tests: each opening costs a thread, or a schema.
+    const [opening, closing] = empty === undefined ? [beforeEach, afterEach] : [before, after];
+    opening(async () => {
       databaseUrl = makeDatabase();
       store = await open();
     });
-    afterEach(() => store.close());
+    closing(() => store.close());
+    beforeEach(() => {
+      nowMs = NOW_MS;
+    });
+    afterEach(() => empty?.());
 
     function open(): Promise<Store> {
-      return openStore({ databaseUrl, recordRetentionDays: 30, clock: () => NOW_MS });
+      return openStore({ databaseUrl, recordRetentionDays: 30, clock: () => nowMs });
     }
 
     async function status(requestId: RequestId): Promise<string | undefined> {
@@ -155,6 +164,7 @@ export function describeStore(name: string, { makeDatabase, isShared }: EngineUn
         const asked = await store.requestCancel(CALLER, requestId);
         expect(asked).to.have.property('kind', 'asked');
         expect(asked?.record).to.include({ status: 'processing', cancelRequestedAtMs: NOW_MS });
+        nowMs += 1000;
         expect(await store.requestCancel(CALLER, requestId)).to.deep.equal(asked);
       });
 
@@ -341,15 +351,15 @@ export function describeStore(name: string, { makeDatabase, isShared }: EngineUn
     });
 
     describe('the previous secret', () => {
-      const before: Identity = ['caller by the old secret'];
-      const now: Identity = ['caller by the new secret', ...before];
+      const past: Identity = ['caller by the old secret'];
+      const now: Identity = ['caller by the new secret', ...past];
       const keyed = (version: 'old' | 'both') => ({
         key: version === 'old' ? (['old key'] as const) : (['new key', 'old key'] as const),
         body: version === 'old' ? (['old body'] as const) : (['new body', 'old body'] as const),
       });
 
       it('still finds what was written with it', async () => {
-        const draft = newDraft({ caller: before, idempotency: keyed('old') });
+        const draft = newDraft({ caller: past, idempotency: keyed('old') });
         await store.accept(draft);
         expect(await store.find(now, draft.requestId)).to.have.property('requestId', draft.requestId);
         expect(await store.findByIdempotencyKey(now, keyed('both').key)).to.have.property('requestId', draft.requestId);
@@ -358,14 +368,27 @@ export function describeStore(name: string, { makeDatabase, isShared }: EngineUn
       });
 
       it('still knows a duplicate of what was written with it', async () => {
-        const draft = newDraft({ caller: before, idempotency: keyed('old') });
+        const draft = newDraft({ caller: past, idempotency: keyed('old') });
         await store.accept(draft);
         const again = await store.accept(newDraft({ caller: now, idempotency: keyed('both') }));
         expect(again).to.have.nested.property('record.requestId', draft.requestId);
       });
 
+      it('finds the newest record of a key, whichever it was written with', async () => {
+        const [old, both] = [keyed('old'), keyed('both')];
+        const drafts = [
+          newDraft({ caller: past, idempotency: old }),
+          newDraft({ caller: now, idempotency: { ...both, body: ['a second body'] } }),
+          newDraft({ caller: past, idempotency: { ...old, body: ['a third body'] } }),
+        ];
+        for (const draft of drafts) {
+          await store.accept(draft);
+          expect(await store.findByIdempotencyKey(now, both.key)).to.have.property('requestId', draft.requestId);
+        }
+      });
+
       it('lists what was written with either, in the order of time', async () => {
-        const drafts = [before, now, before, now].map((caller) => newDraft({ caller }));
+        const drafts = [past, now, past, now].map((caller) => newDraft({ caller }));
         for (const draft of drafts) await store.accept(draft);
         const ids = drafts.map(({ requestId }) => requestId);
         const first = await store.list(now, { limit: 3 });
@@ -377,7 +400,7 @@ export function describeStore(name: string, { makeDatabase, isShared }: EngineUn
       it('hides what was written with the new one from whoever has the old one only', async () => {
         const draft = newDraft({ caller: now });
         await store.accept(draft);
-        expect(await store.find(before, draft.requestId)).to.equal(undefined);
+        expect(await store.find(past, draft.requestId)).to.equal(undefined);
       });
     });
 
@@ -398,8 +421,9 @@ export function describeStore(name: string, { makeDatabase, isShared }: EngineUn
     });
 
     it('refuses every call once it is closed', async () => {
-      await store.close();
-      for (const call of [() => store.accept(newDraft()), () => store.find(CALLER, newRequestId())]) {
+      const closed = await open();
+      await closed.close();
+      for (const call of [() => closed.accept(newDraft()), () => closed.find(CALLER, newRequestId())]) {
         expect(await call().catch((error: unknown) => error)).to.have.property('code', 'store_unavailable');
       }
     });

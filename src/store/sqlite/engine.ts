@@ -1,4 +1,3 @@
-import type { Database } from 'better-sqlite3';
 import { StoreOpenError } from '../store.ts';
 import { openDatabase } from './database.ts';
 import { toFailureReason, type Failure } from './failures.ts';
@@ -53,49 +52,32 @@ type Connection = Record<Mode, (batch: readonly Operation[]) => readonly unknown
 function connect(options: EngineOptions, openWithinMs: number): Connection {
   const database = openDatabase({ file: options.file ?? ':memory:', openWithinMs });
   const operations = prepareOperations(database, options);
-  const transaction = prepareTransaction(database);
+  const begin = database.prepare('BEGIN IMMEDIATE');
+  const commit = database.prepare('COMMIT');
+  const rollback = database.prepare('ROLLBACK');
+  const read = (batch: readonly Operation[]) => batch.map((operation) => attempt(operations, operation));
   return {
-    read: (batch) => batch.map((operation) => attempt(operations, operation)),
-    // An operation that breaks a rule of the tables is a mistake of ours. It must neither leave half of itself behind nor
-    // take the others with it: the batch is run again without it.
+    read,
     write(batch) {
-      const mistakes = new Map<Operation, Error>();
-      for (;;) {
-        const known = mistakes.size;
-        const results = transaction(() => {
-          const results = batch.map((operation) => mistakes.get(operation) ?? attempt(operations, operation));
-          for (const [index, operation] of batch.entries()) {
-            const result = results[index];
-            if (result instanceof Error) mistakes.set(operation, result);
-          }
-          return mistakes.size === known ? results : undefined;
-        });
-        if (results !== undefined) return results;
+      begin.run();
+      try {
+        const results = read(batch);
+        commit.run();
+        return results;
+      } finally {
+        // After some failures, such as a full disk, SQLite has rolled back by itself.
+        if (database.inTransaction) rollback.run();
       }
     },
     close: () => database.close(),
   };
 }
 
-/** Returns a function that runs another in a transaction of its own, and commits unless it throws or returns undefined. */
-function prepareTransaction(database: Database) {
-  const begin = database.prepare('BEGIN IMMEDIATE');
-  const commit = database.prepare('COMMIT');
-  const rollback = database.prepare('ROLLBACK');
-  return <Result>(run: () => Result | undefined): Result | undefined => {
-    begin.run();
-    try {
-      const result = run();
-      if (result !== undefined) commit.run();
-      return result;
-    } finally {
-      // After some failures, such as a full disk, SQLite has rolled back by itself.
-      if (database.inTransaction) rollback.run();
-    }
-  };
-}
-
-/** What the operation returns, or the mistake it threw. Throws what the database could not do. */
+/**
+ * What the operation returns, or the Error of one that broke a rule of the tables: a mistake of ours, for which the others of
+ * its batch must not pay. Each operation writes by one statement, so it leaves nothing of itself behind; one that needs two
+ * has to put them into a `database.transaction`, which is a savepoint inside the batch. Throws what the database could not do.
+ */
 function attempt(operations: Operations, [name, ...parameters]: Operation): unknown {
   try {
     // Each list was checked against its own operation where it was made; here they are all alike.

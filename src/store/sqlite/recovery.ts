@@ -7,7 +7,7 @@ const STEP = 500;
 /** Closing what dead processes left behind. `file` is undefined for a database in memory, which dies with its only process. */
 export function prepareRecovery(database: Database, { file, owner }: { file: string | undefined; owner: string }) {
   const selectOwners = database
-    .prepare<[string], string>('SELECT DISTINCT owner FROM requests WHERE owner IS NOT NULL AND owner <> ?')
+    .prepare<[], string>('SELECT DISTINCT owner FROM requests WHERE owner IS NOT NULL')
     .pluck();
 
   const closeSome = database.prepare<[number, string, number]>(`
@@ -28,7 +28,7 @@ export function prepareRecovery(database: Database, { file, owner }: { file: str
   function recoverSome(nowMs: number): number {
     if (file === undefined) return 0;
     // Those that have nothing but a lock file left are looked at for its sake: asking clears it away.
-    const owners = new Set([...selectOwners.all(owner), ...listOwners(file)]);
+    const owners = new Set([...selectOwners.all(), ...listOwners(file)]);
     owners.delete(owner);
     let left = STEP;
     for (const other of owners) {

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import Sqlite from 'better-sqlite3';
 import { chmodSync, mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { MIGRATIONS, type Migration } from '../../../src/store/sqlite/migrations.ts';
 import { StoreOpenError } from '../../../src/store/store.ts';
@@ -78,6 +79,15 @@ describe('the database file', () => {
     const page = await store.list(['caller'], { limit: 10 });
     expect(page?.records.map(({ requestId }) => requestId)).to.have.members(drafts.map(({ requestId }) => requestId));
     await Promise.all(others.map((other) => other.kill()));
+  });
+
+  it('is opened as soon as another process gives its lock back', async () => {
+    await makeDatabase();
+    const other = await startLockingProcess(shop.file);
+    const opened = shop.open();
+    await delay(300);
+    await other.kill();
+    await (await opened).checkWritable();
   });
 
   describe('that cannot be used', () => {
