@@ -1,0 +1,16 @@
+/** `npm run test:kill`, with another number of rounds as its argument: the long version of kill.test.ts. */
+
+import { runKillRounds, type KillReport } from './rounds.ts';
+
+const rounds = Number(process.argv[2] ?? 200);
+const startMs = performance.now();
+const report = await runKillRounds(rounds, (soFar) => process.stdout.write(`\r${describe(soFar)}`));
+process.stdout.write(`\r${describe(report)}\nall promises were kept\n`);
+
+function describe({ rounds: over, acknowledged, interrupted, cancels, killedStarts }: KillReport): string {
+  const seconds = ((performance.now() - startMs) / 1000).toFixed(0);
+  return (
+    `${over} of ${rounds} kills in ${seconds} s: ${acknowledged} requests acknowledged, ${interrupted} of them ` +
+    `interrupted, ${cancels} cancels promised, ${killedStarts} starts killed`
+  );
+}

@@ -1,0 +1,252 @@
+/**
+ * A real gateway process is killed in the middle of its work, again and again on one database. After each new start
+ * everything which it had promised must hold: nothing is unfinished, nothing that was acknowledged is lost, nothing final
+ * has changed, and what got a 202 for its cancel is cancelled.
+ */
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import Sqlite from 'better-sqlite3';
+import { expect } from 'chai';
+import type { RequestRecord } from '../../src/types/contract.ts';
+import { callerOf, readRecord, type Caller } from '../records/caller.ts';
+import { answer, finish, text, usageChunk } from '../records/chunks.ts';
+import { startScriptedBackend, type Script } from '../support/backend.ts';
+
+export interface KillReport {
+  /** Rounds that are over. */
+  readonly rounds: number;
+  /** Requests whose `x-request-id` a client had seen before the kill. */
+  readonly acknowledged: number;
+  /** Of these, those that the kill has interrupted. */
+  readonly interrupted: number;
+  /** Cancels that got a 202. */
+  readonly cancels: number;
+  /** Starts that were killed as well. */
+  readonly killedStarts: number;
+}
+
+const REQUESTS = 12;
+/** The traffic of a round is killed within this time. */
+const TRAFFIC_MS = 150;
+/** About as long as a start takes. */
+const START_MS = 700;
+/** Every so many rounds a start is killed before the one that counts. */
+const KILLED_START_EVERY = 5;
+
+/** Runs so many rounds. Throws an AssertionError as soon as a promise is broken. */
+export async function runKillRounds(
+  rounds: number,
+  onRound: (report: KillReport) => void = () => undefined,
+): Promise<KillReport> {
+  const folder = mkdtempSync(join(tmpdir(), 'kill-'));
+  const file = join(folder, 'gateway.db');
+  const backend = await startScriptedBackend();
+  backend.always((stage) => randomScript()(stage));
+  const settings = {
+    UPSTREAM_BASE_URL: backend.baseUrl,
+    DATABASE_URL: `file:${file}`,
+    // The port is another one after each start, and a record is to stay the same.
+    PUBLIC_BASE_URL: 'http://gateway.example.com',
+    NODE_COMPILE_CACHE: join(folder, 'cache'),
+  };
+  const ledger = createLedger();
+  let killedStarts = 0;
+  let running: ChildProcess | undefined;
+  try {
+    for (let round = 1; round <= rounds; round += 1) {
+      if (round % KILLED_START_EVERY === 0) {
+        running = spawnGateway(settings);
+        await killAfter(running, Math.random() * START_MS);
+        killedStarts += 1;
+      }
+      running = spawnGateway(settings);
+      const caller = callerOf(await urlOf(running));
+      await expectPromisesKept(caller, file, ledger);
+      await Promise.all([
+        killAfter(running, Math.random() * TRAFFIC_MS),
+        ...Array.from({ length: REQUESTS }, (_, index) =>
+          untilKilled(makeRequest(caller, `${round}-${index}`, ledger)),
+        ),
+        ...[0, 1, 5].map((index) => untilKilled(cancelSoon(caller, `${round}-${index}`, ledger))),
+      ]);
+      onRound({ rounds: round, ...ledger.count(), killedStarts });
+    }
+    running = spawnGateway(settings);
+    const caller = callerOf(await urlOf(running));
+    await expectPromisesKept(caller, file, ledger);
+    for (const [id, record] of ledger.finals) expect(await caller.record(id)).to.deep.equal(record);
+    return { rounds, ...ledger.count(), killedStarts };
+  } finally {
+    if (running !== undefined) await killAfter(running, 0);
+    await backend.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** What clients have been promised. */
+interface Ledger {
+  /** The ids and keys of requests that were acknowledged since the last start. */
+  readonly fresh: Map<string, string>;
+  /** Records which were seen in their final state, which is to be the same for ever. */
+  readonly finals: Map<string, RequestRecord>;
+  readonly cancelled: Set<string>;
+  count(): Pick<KillReport, 'acknowledged' | 'interrupted' | 'cancels'>;
+}
+
+function createLedger(): Ledger {
+  const finals = new Map<string, RequestRecord>();
+  const cancelled = new Set<string>();
+  return {
+    fresh: new Map(),
+    finals,
+    cancelled,
+    count: () => ({
+      acknowledged: finals.size,
+      interrupted: [...finals.values()].filter(({ error }) => error?.code === 'gateway_interrupted').length,
+      cancels: cancelled.size,
+    }),
+  };
+}
+
+async function expectPromisesKept(caller: Caller, file: string, { fresh, finals, cancelled }: Ledger): Promise<void> {
+  const unfinished = await caller.get('/api/v1/requests?status=processing');
+  expect(((await unfinished.json()) as { data: unknown }).data, 'what the dead process left unfinished').to.deep.equal(
+    [],
+  );
+  expectSound(file);
+  for (const id of fresh.keys()) {
+    const record = await caller.record(id);
+    expect(record.status, `${id}, which was acknowledged`).not.to.equal('processing');
+    expect(record).to.deep.equal(finals.get(id) ?? record);
+    finals.set(id, record);
+  }
+  for (const id of cancelled) {
+    const record = finals.get(id) ?? (await caller.record(id));
+    expect(record.status, `${id}, whose cancel got a 202`).to.equal('cancelled');
+    finals.set(id, record);
+  }
+  const [repeated] = fresh;
+  if (repeated !== undefined) {
+    const [id, key] = repeated;
+    const reply = await caller.create(requestOf(key), { headers: { 'idempotency-key': key } });
+    expect(reply.status, `the status of ${id} asked for again`).to.equal(409);
+    expect(reply.headers.get('x-request-id')).to.equal(id);
+    await reply.text();
+  }
+  fresh.clear();
+}
+
+function expectSound(file: string): void {
+  const database = new Sqlite(file, { readonly: true });
+  try {
+    expect(database.pragma('integrity_check', { simple: true })).to.equal('ok');
+    const unfinished = database.prepare("SELECT count(*) FROM requests WHERE status = 'processing'").pluck().get();
+    expect(unfinished).to.equal(0);
+  } finally {
+    database.close();
+  }
+}
+
+function requestOf(key: string): object {
+  return { model: 'm', input: key, stream: key.length % 2 === 0 };
+}
+
+async function makeRequest(caller: Caller, key: string, { fresh, finals }: Ledger): Promise<void> {
+  await delay(Math.random() * 60);
+  const reply = await caller.create(requestOf(key), { headers: { 'idempotency-key': key } });
+  const id = reply.headers.get('x-request-id') ?? '';
+  fresh.set(id, key);
+  await reply.text();
+  const record = await caller.record(id);
+  if (record.status !== 'processing') finals.set(id, record);
+}
+
+async function cancelSoon(caller: Caller, key: string, { cancelled }: Ledger): Promise<void> {
+  for (;;) {
+    await delay(Math.random() * 20);
+    const found = await caller.get('/api/v1/requests', { 'idempotency-key': key });
+    if (found.status !== 200) {
+      await found.text();
+      continue;
+    }
+    const { request_id } = await readRecord(found);
+    const reply = await caller.cancel(request_id);
+    // The status is the promise, and it comes before the body.
+    if (reply.status === 202) cancelled.add(request_id);
+    await reply.text();
+    return;
+  }
+}
+
+/** Connections that break are what a kill is about; everything else is a failure. */
+async function untilKilled(work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!(error instanceof TypeError) || error.cause === undefined) throw error;
+  }
+}
+
+const SCRIPTS: readonly Script[] = [
+  answer(),
+  answer('Hello', 'length', null),
+  ({ hang }) => hang(),
+  async ({ sse, hang }) => {
+    await sse(text('Hello'));
+    await hang();
+  },
+  async ({ sse, wait, end }) => {
+    for (let piece = 0; piece < 8; piece += 1) {
+      await sse(text('Hello'));
+      await wait(Math.random() * 15);
+    }
+    await sse(finish('stop'), usageChunk, '[DONE]');
+    end();
+  },
+  async ({ start, wait, end }) => {
+    await wait(Math.random() * 30);
+    start(500);
+    end('{}');
+  },
+];
+
+function randomScript(): Script {
+  const script = SCRIPTS[Math.floor(Math.random() * SCRIPTS.length)];
+  if (script === undefined) throw new RangeError('there is no such script');
+  return script;
+}
+
+const MAIN = join(import.meta.dirname, '../../src/main.ts');
+
+function spawnGateway(settings: Readonly<Record<string, string>>): ChildProcess {
+  return spawn(process.execPath, [MAIN], {
+    env: { PORT: '0', LOG_LEVEL: 'silent', ...settings },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}
+
+/** Where it listens. The rest of what it says is read as well, since nobody can write into a closed pipe. */
+function urlOf(child: ChildProcess): Promise<string> {
+  let said = '';
+  return new Promise((resolve, reject) => {
+    child.once('exit', () => reject(new Error('the gateway ended before it listened')));
+    child.stdout?.on('data', (piece: Buffer) => {
+      said += piece.toString();
+      const url = /http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0];
+      if (url !== undefined) resolve(url);
+    });
+  });
+}
+
+async function killAfter(child: ChildProcess, ms: number): Promise<void> {
+  await delay(ms);
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exit;
+}
