@@ -18,6 +18,7 @@ export interface BackendAnswer {
   readonly calls: readonly BackendCall[];
   readonly content?: string;
   readonly as: 'completion' | { readonly pieces: readonly number[] };
+  readonly finishReason?: 'length';
 }
 
 export interface Exchange {
@@ -96,8 +97,8 @@ function onTheWire(request: CreateResponse): CreateResponse {
   return validateCreateResponse(JSON.parse(JSON.stringify(request)));
 }
 
-function toChunks({ calls, content, as }: BackendAnswer): ChatChunk[] {
-  const finishReason = calls.length > 0 ? 'tool_calls' : 'stop';
+function toChunks({ calls, content, as, ...rest }: BackendAnswer): ChatChunk[] {
+  const finishReason = rest.finishReason ?? (calls.length > 0 ? 'tool_calls' : 'stop');
   if (as === 'completion') {
     const toolCalls = calls.map(({ id, ...called }) => ({ id, type: 'function', function: called }));
     const message = { role: 'assistant', content: content ?? null, tool_calls: toolCalls };
