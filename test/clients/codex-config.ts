@@ -5,7 +5,7 @@ model_provider = "gateway"
 
 [model_providers.gateway]
 name = "Responses gateway"
-base_url = "http://127.0.0.1:8787/api/v1"
+base_url = "http://127.0.0.1:8080/api/v1"
 env_key = "GATEWAY_API_KEY"
 wire_api = "responses"
 supports_websockets = false

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { prepareCodex, type Codex, type Run } from './codex.ts';
-import type { ChatBody, Rules } from './complaints.ts';
-import { startStrictBackend, type Answer, type Line, type StrictBackend } from './strict-backend.ts';
+import { after, calling, imagesOfLast, PIXEL, PIXEL_URL, SPECIAL } from './model-words.ts';
+import { REASONING, useGateway } from './scene.ts';
+import type { Answer, Line, ModelCall } from './strict-backend.ts';
 
 /** A model which Codex does not know, as any model of one's own. Others make it send other types of tools. */
 const UNKNOWN = 'test-model';
@@ -12,33 +12,20 @@ const CUSTOM = 'gpt-5.5';
 /** `additional_tools` and code mode: there is one `custom` tool, `exec`, which takes JavaScript that calls the others. */
 const CODE_MODE = ['gpt-5.6-sol', 'gpt-6-sol'];
 
-const SPECIAL = 'ünïcødé ✓ 🎉 "quoted" \\ back';
-const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const MCP_SERVER = [
   `mcp_servers.probe.command=${JSON.stringify(process.execPath)}`,
   `mcp_servers.probe.args=${JSON.stringify([join(import.meta.dirname, 'mcp-server.ts')])}`,
 ];
 
 describe('Codex CLI', () => {
-  let backend: StrictBackend;
-  let gateway: TestGateway;
+  const scene = useGateway();
   let codex: Codex;
 
-  beforeEach(() => open());
+  beforeEach(() => {
+    codex = prepareCodex(scene.baseUrl);
+  });
 
-  afterEach(close);
-
-  async function open(settings: Readonly<Record<string, string>> = {}, rules?: Rules): Promise<void> {
-    backend = await startStrictBackend(rules);
-    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings });
-    codex = prepareCodex(gateway.url);
-  }
-
-  async function close(): Promise<void> {
-    codex.close();
-    await gateway.close();
-    await backend.close();
-  }
+  afterEach(() => codex.close());
 
   describe('with tools', () => {
     const command = `printf '%s' '${SPECIAL}' > made.txt; echo made it`;
@@ -52,10 +39,10 @@ describe('Codex CLI', () => {
     ];
     for (const { model, call } of shellCalls) {
       it(`makes a file by a shell call as ${model}`, async () => {
-        backend.plays({ text: `I make it: ${SPECIAL}`, ...call }, after('made it', { text: SPECIAL }));
+        scene.backend.plays({ text: `I make it: ${SPECIAL}`, ...call }, after('made it', { text: SPECIAL }));
         expectAnswer(await codex.exec('Make a file.', { model }), SPECIAL);
         expect(codex.read('made.txt')).to.equal(SPECIAL);
-        expect(backend.bodies[1]?.messages.at(-2)?.content).to.equal(`I make it: ${SPECIAL}`);
+        expect(scene.backend.bodies[1]?.messages.at(-2)?.content).to.equal(`I make it: ${SPECIAL}`);
       });
     }
 
@@ -70,7 +57,7 @@ describe('Codex CLI', () => {
     ];
     for (const { model, call } of patchCalls) {
       it(`applies a patch as ${model}`, async () => {
-        backend.plays(call, after('Success', { text: 'It is patched.' }));
+        scene.backend.plays(call, after('Success', { text: 'It is patched.' }));
         expectAnswer(await codex.exec('Patch it.', { model }), 'It is patched.');
         expect(codex.read('patched.txt')).to.equal(`${SPECIAL}\nsecond line\n`);
       });
@@ -96,68 +83,49 @@ describe('Codex CLI', () => {
     ];
     for (const { model, calls } of mcpCalls) {
       it(`asks a tool of an MCP server as ${model}`, async () => {
-        backend.plays(...calls, after(`probe heard ${SPECIAL}`, { text: 'It heard.' }));
+        scene.backend.plays(...calls, after(`probe heard ${SPECIAL}`, { text: 'It heard.' }));
         expectAnswer(await codex.exec('Say a word to the probe.', { model, config: MCP_SERVER }), 'It heard.');
       });
     }
 
     it('runs parallel calls, each by itself', async () => {
-      const [one, two] = ['one', 'two'].map((word) => ({
+      const calls: ModelCall[] = ['one', 'two'].map((word) => ({
         name: 'exec_command',
         arguments: { cmd: `echo ${word} > ${word}.txt; echo said ${word}` },
-      })) as [object, object];
-      backend.plays({ calls: [one, two] } as Answer, after('said two', { text: 'Both.' }));
+      }));
+      scene.backend.plays({ calls }, after('said two', { text: 'Both.' }));
       expectAnswer(await codex.exec('Do both.'), 'Both.');
       expect([codex.read('one.txt'), codex.read('two.txt')]).to.deep.equal(['one\n', 'two\n']);
-      expect(backend.bodies[1]?.messages.at(-2)?.content).to.include('said one');
+      expect(scene.backend.bodies[1]?.messages.at(-2)?.content).to.include('said one');
     });
   });
 
   describe('with images', () => {
     it('shows the model an image of the prompt', async () => {
       const path = codex.write('pixel.png', Buffer.from(PIXEL, 'base64'));
-      backend.plays({ text: 'A pixel.' });
+      scene.backend.plays({ text: 'A pixel.' });
       expectAnswer(await codex.exec('What is it?', { args: ['-i', path] }), 'A pixel.');
-      expect(imagesOfLast(backend.bodies[0])).to.deep.equal([`data:image/png;base64,${PIXEL}`]);
+      expect(imagesOfLast(scene.backend.bodies[0])).to.deep.equal([PIXEL_URL]);
     });
 
     for (const model of [UNKNOWN, CUSTOM, ...CODE_MODE]) {
       it(`shows the model an image that it asks for as ${model}`, async () => {
         const path = codex.write('pixel.png', Buffer.from(PIXEL, 'base64'));
         const view = `image(await tools.view_image({ path: ${JSON.stringify(path)} }));`;
-        backend.plays(CODE_MODE.includes(model) ? script(view) : calling('view_image', { path }), { text: 'A pixel.' });
+        scene.backend.plays(CODE_MODE.includes(model) ? script(view) : calling('view_image', { path }), {
+          text: 'A pixel.',
+        });
         expectAnswer(await codex.exec('Look.', { model }), 'A pixel.');
-        expect(imagesOfLast(backend.bodies[1])).to.deep.equal([`data:image/png;base64,${PIXEL}`]);
-      });
-    }
-  });
-
-  describe('with reasoning', () => {
-    beforeEach(async () => {
-      await close();
-      await open({ UPSTREAM_DIALECT: 'deepseek' }, { reasoningField: 'reasoning_content', systemAnywhere: true });
-    });
-
-    const looking = calling('exec_command', { cmd: 'echo looked' });
-    const lookingByScript = script('const r = await tools.exec_command({ cmd: "echo looked" }); text(r.output);');
-    for (const model of [UNKNOWN, CUSTOM, ...CODE_MODE]) {
-      it(`gives the model its thoughts back beside their call as ${model}`, async () => {
-        const thought = `First I look. ${SPECIAL}`;
-        backend.plays(
-          { reasoning: thought, ...(CODE_MODE.includes(model) ? lookingByScript : looking) },
-          after('looked', { reasoning: 'Now I know.', text: 'Known.' }),
-        );
-        expectAnswer(await codex.exec('Look.', { model }), 'Known.');
-        expect(backend.bodies[1]?.messages.at(-2)).to.include({ role: 'assistant', reasoning_content: thought });
+        expect(imagesOfLast(scene.backend.bodies[1])).to.deep.equal([PIXEL_URL]);
       });
     }
   });
 
   it('goes on with a session, and replays it', async () => {
-    backend.plays({ text: SPECIAL }, { text: 'Two.' });
+    scene.backend.plays({ text: SPECIAL }, { text: 'Two.' });
     expectAnswer(await codex.exec('First'), SPECIAL);
     expectAnswer(await codex.exec('Second', { args: ['resume', '--last'] }), 'Two.');
-    expect(backend.bodies[1]?.messages.slice(-3)).to.deep.equal([
+    expect(scene.backend.bodies[1]?.messages.slice(-3)).to.deep.equal([
       { role: 'user', content: 'First' },
       { role: 'assistant', content: SPECIAL },
       { role: 'user', content: 'Second' },
@@ -172,9 +140,9 @@ describe('Codex CLI', () => {
       additionalProperties: false,
     };
     const path = codex.write('schema.json', JSON.stringify(schema));
-    backend.plays({ text: '{"city":"Bonn"}' });
+    scene.backend.plays({ text: '{"city":"Bonn"}' });
     expectAnswer(await codex.exec('Which city?', { args: ['--output-schema', path] }), '{"city":"Bonn"}');
-    expect(backend.bodies[0]?.response_format).to.deep.equal({
+    expect(scene.backend.bodies[0]?.response_format).to.deep.equal({
       type: 'json_schema',
       json_schema: { name: 'codex_output_schema', strict: true, schema },
     });
@@ -183,7 +151,7 @@ describe('Codex CLI', () => {
   for (const model of [UNKNOWN, CUSTOM, ...CODE_MODE]) {
     it(`compacts a long session, and goes on with the summary as ${model}`, async () => {
       const look = 'echo looked';
-      backend.plays(
+      scene.backend.plays(
         CODE_MODE.includes(model)
           ? script(`await tools.exec_command({ cmd: "${look}" });`)
           : calling('exec_command', { cmd: look }),
@@ -191,35 +159,36 @@ describe('Codex CLI', () => {
         { text: 'Done.' },
       );
       expectAnswer(await codex.exec('Work.', { model, config: ['model_auto_compact_token_limit=15'] }), 'Done.');
-      expect(JSON.stringify(backend.bodies[2]?.messages)).to.include('SUMMARY: it looked.');
+      expect(JSON.stringify(scene.backend.bodies[2]?.messages)).to.include('SUMMARY: it looked.');
     });
   }
 
   describe('when it fails', () => {
     it('says at once that the conversation is too long', async () => {
       const message = "This model's maximum context length is 8192 tokens. However, you requested 9001 tokens.";
-      backend.plays({ status: 400, error: { message, type: 'BadRequestError', param: null, code: 400 } });
+      scene.backend.plays({ status: 400, error: { message, type: 'BadRequestError', param: null, code: 400 } });
       const run = await codex.exec('Hello');
       expect(run.exitCode).to.equal(1);
       expect(run.printed).to.include("ran out of room in the model's context window");
     });
 
     it('shows at once what the backend says of a bad request', async () => {
-      backend.plays({ status: 400, error: { message: 'Images are not for this model.' } });
+      scene.backend.plays({ status: 400, error: { message: 'Images are not for this model.' } });
       const run = await codex.exec('Hello');
       expect(run.exitCode).to.equal(1);
       expect(run.printed).to.include('Images are not for this model.');
     });
 
-    it('says at once that the key is not good', async () => {
-      backend.plays(...failures(2, { status: 401, error: { message: 'This key has expired.' } }));
+    it('says that the key is not good', async () => {
+      const refusal = { status: 401, error: { message: 'This key has expired.' } };
+      scene.backend.plays(refusal, refusal);
       const run = await codex.exec('Hello');
       expect(run.exitCode).to.equal(1);
       expect(run.printed).to.include('This key has expired.');
     });
 
     it('says that the answer was cut by its length', async () => {
-      backend.plays({ text: 'Half an', finish: 'length' });
+      scene.backend.plays({ text: 'Half an', finish: 'length' });
       const run = await codex.exec('Hello');
       expect(run.exitCode).to.equal(1);
       expect(run.printed).to.include('max_output_tokens');
@@ -243,7 +212,7 @@ describe('Codex CLI', () => {
     ];
     for (const { name, failure } of passing) {
       it(`tries again after ${name}`, async () => {
-        backend.plays(failure, { text: SPECIAL });
+        scene.backend.plays(failure, { text: SPECIAL });
         expectAnswer(await codex.exec('Hello'), SPECIAL);
         expect(codex.read('never.txt')).to.equal(undefined);
       });
@@ -254,9 +223,9 @@ describe('Codex CLI', () => {
       ['in the middle of the answer', { text: 'A long ans', ending: 'silence' }],
     ] as const) {
       it(`stops the model when it is interrupted ${when}`, async () => {
-        backend.plays(answer);
-        const run = codex.exec('Hello', { interrupt: backend.request(1) });
-        const request = await backend.request(1);
+        scene.backend.plays(answer);
+        const run = codex.exec('Hello', { interrupt: scene.backend.request(1) });
+        const request = await scene.backend.request(1);
         expect((await request.closed).aborted).to.equal(true);
         expect((await run).answer ?? '').to.equal('');
       });
@@ -264,34 +233,37 @@ describe('Codex CLI', () => {
   });
 });
 
-function calling(name: string, args: object): Extract<Answer, { calls?: unknown }> {
-  return { calls: [{ name, arguments: args }] };
-}
+describe('Codex CLI, where the model reasons', () => {
+  const scene = useGateway(REASONING);
+  let codex: Codex;
+
+  beforeEach(() => {
+    codex = prepareCodex(scene.baseUrl);
+  });
+
+  afterEach(() => codex.close());
+
+  const looking = calling('exec_command', { cmd: 'echo looked' });
+  const lookingByScript = script('const r = await tools.exec_command({ cmd: "echo looked" }); text(r.output);');
+  for (const model of [UNKNOWN, CUSTOM, ...CODE_MODE]) {
+    it(`gives the model its thoughts back beside their call as ${model}`, async () => {
+      const thought = `First I look. ${SPECIAL}`;
+      scene.backend.plays(
+        { reasoning: thought, ...(CODE_MODE.includes(model) ? lookingByScript : looking) },
+        after('looked', { reasoning: 'Now I know.', text: 'Known.' }),
+      );
+      expectAnswer(await codex.exec('Look.', { model }), 'Known.');
+      expect(scene.backend.bodies[1]?.messages.at(-2)).to.include({ role: 'assistant', reasoning_content: thought });
+    });
+  }
+});
 
 /** Code mode: what the model calls is JavaScript. */
 function script(input: string): Answer {
   return calling('functions__exec', { input });
 }
 
-/** The model says this when the last thing that it was told, such as the output of its call, holds what it should. */
-function after(told: string, answer: Answer): Line {
-  return ({ messages }) => {
-    expect(messages.at(-1)?.content).to.include(told);
-    return answer;
-  };
-}
-
-function failures(count: number, failure: Answer): Answer[] {
-  return Array.from({ length: count }, () => failure);
-}
-
 function expectAnswer(run: Run, answer: string): void {
   expect(run.answer, run.printed).to.equal(answer);
   expect(run.exitCode, run.printed).to.equal(0);
-}
-
-function imagesOfLast(body: ChatBody | undefined): readonly unknown[] {
-  const content = body?.messages.at(-1)?.content ?? '';
-  if (typeof content === 'string') return [];
-  return (content as { image_url?: { url: string } }[]).flatMap(({ image_url: image }) => image?.url ?? []);
 }

@@ -50,8 +50,8 @@ const TEST_CONFIG = [
   'model_providers.gateway.stream_max_retries=1',
 ];
 
-/** Prepares a Codex which asks this gateway. */
-export function prepareCodex(gatewayUrl: string): Codex {
+/** Prepares a Codex which asks the gateway with this base URL. */
+export function prepareCodex(baseUrl: string): Codex {
   const root = mkdtempSync(join(tmpdir(), 'codex-'));
   const [home, codexHome, directory] = ['home', 'codex-home', 'work'].map((name) => join(root, name)) as [
     string,
@@ -59,7 +59,7 @@ export function prepareCodex(gatewayUrl: string): Codex {
     string,
   ];
   for (const folder of [home, codexHome, directory]) mkdirSync(folder);
-  const config = CODEX_CONFIG.replace('http://127.0.0.1:8787', gatewayUrl);
+  const config = CODEX_CONFIG.replace('http://127.0.0.1:8080/api/v1', baseUrl);
   writeFileSync(join(codexHome, 'config.toml'), config);
   const env = { PATH: process.env['PATH'], HOME: home, CODEX_HOME: codexHome, GATEWAY_API_KEY: API_KEY };
 

@@ -25,7 +25,7 @@ export type Answer =
     }
   | { readonly status: number; readonly error: object; readonly headers?: Readonly<Record<string, string>> };
 
-interface ModelCall {
+export interface ModelCall {
   /** A part of the name is enough, as long as one tool alone has it: the model reads the names that it was offered. */
   readonly name: string;
   readonly arguments: object;
