@@ -8,8 +8,8 @@ import type { ToolPlan } from './tools.ts';
 
 /** The tool calls of one reply. They stay open beside each other, since backends interleave their pieces. */
 export interface CallBook {
-  /** Takes a piece. `beforeOpen` runs when it begins a call, before that call's item. Returns the length of what it adds. */
-  add(piece: CallPiece, chunkNumber: number, beforeOpen: () => void): number;
+  /** Takes a piece. `beforeCall` runs when it begins a call, and before that call's item. Returns the length of what it adds. */
+  add(piece: CallPiece, chunkNumber: number, beforeCall: () => void): number;
   /** Ends the calls whose arguments are complete, so that whoever runs them can begin. */
   closeComplete(): void;
   /** Ends all of them; the model has said what it wanted to say. */
@@ -38,8 +38,8 @@ export function createCallBook(log: EventLog, { tools, usedCallIds, maxToolCalls
   }
 
   return {
-    add(piece, chunkNumber, beforeOpen) {
-      const call = findCall(calls, piece, chunkNumber) ?? open(piece, beforeOpen);
+    add(piece, chunkNumber, beforeCall) {
+      const call = findCall(calls, piece, chunkNumber) ?? open(piece, beforeCall);
       call.lastChunk = chunkNumber;
       // Its arguments were complete: this is the whole call once more, or an empty piece.
       if (call.closed) return 0;
@@ -48,7 +48,7 @@ export function createCallBook(log: EventLog, { tools, usedCallIds, maxToolCalls
       log.grow(delta.length);
       call.arguments += delta;
       if (call.writer === undefined) {
-        if (call.name !== '') announce(call);
+        if (call.name !== '') announce(call, beforeCall);
       } else if (delta !== '' && call.writer !== 'withheld') {
         call.writer.write(delta);
       }
@@ -68,9 +68,9 @@ export function createCallBook(log: EventLog, { tools, usedCallIds, maxToolCalls
     },
   };
 
-  function open(piece: CallPiece, beforeOpen: () => void): BackendCall {
+  function open(piece: CallPiece, beforeCall: () => void): BackendCall {
     if (calls.length >= MAX_CALLS) throw tooMuch();
-    beforeOpen();
+    beforeCall();
     closeComplete();
     const call: BackendCall = {
       index: piece.index,
@@ -86,13 +86,15 @@ export function createCallBook(log: EventLog, { tools, usedCallIds, maxToolCalls
   }
 
   /** Begins its item as soon as the name is known, with what has come of the arguments. */
-  function announce(call: BackendCall): void {
+  function announce(call: BackendCall, beforeCall: () => void): void {
     const tool = tools.toolOfCall(call.name);
     if (tool === undefined || passedOn >= (maxToolCalls ?? Infinity)) {
       call.writer = 'withheld';
       return;
     }
     passedOn += 1;
+    // Text may have come since the call began without a name.
+    beforeCall();
     call.writer = openCallWriter(tool, claimCallId(call.backendId), log);
     if (call.arguments !== '') call.writer.write(call.arguments);
   }
