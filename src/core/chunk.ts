@@ -142,7 +142,8 @@ export function logprobsOf(choice: ChatChunk): LogProb[] {
 function toTopLogprob(entry: ChatChunk): TopLogProb {
   return {
     token: text(entry['token']),
-    logprob: typeof entry['logprob'] === 'number' ? entry['logprob'] : 0,
+    // JSON can hold 1e999, which is read as infinite and could not be written again.
+    logprob: Number.isFinite(entry['logprob']) ? Number(entry['logprob']) : 0,
     bytes: listOf(entry['bytes']).filter((byte): byte is number => Number.isInteger(byte)),
   };
 }

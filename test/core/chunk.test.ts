@@ -213,10 +213,12 @@ describe('logprobsOf', () => {
     const content = [
       { token: 'a', logprob: -0.5, bytes: [97], top_logprobs: [{ token: 'b', logprob: -1, bytes: null }] },
       { token: 'ö' },
+      { token: 'c', logprob: JSON.parse('-1e999') as unknown },
     ];
     expect(logprobsOf({ logprobs: { content } })).to.deep.equal([
       { token: 'a', logprob: -0.5, bytes: [97], top_logprobs: [{ token: 'b', logprob: -1, bytes: [] }] },
       { token: 'ö', logprob: 0, bytes: [], top_logprobs: [] },
+      { token: 'c', logprob: 0, bytes: [], top_logprobs: [] },
     ]);
   });
 
