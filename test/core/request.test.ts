@@ -5,6 +5,7 @@ import { DIALECTS, type DialectName } from '../../src/core/dialects.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { toChatRequest, wantsLogprobs, type Translation } from '../../src/core/request.ts';
 import type { CreateResponse, InputItem } from '../../src/types/contract.ts';
+import { runs } from '../support/property.ts';
 
 function translation(fields: Partial<CreateResponse>, dialect: DialectName = 'openai'): Translation {
   return toChatRequest(
@@ -238,7 +239,7 @@ describe('toChatRequest', () => {
           toChatRequest(FULL_REQUEST, { dialect, modelAliases: new Map(), hostedTools: 'drop' }).chat.tools,
         );
       }),
-      { numRuns: 200 },
+      runs(200),
     );
   });
 });
