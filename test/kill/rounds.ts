@@ -30,9 +30,9 @@ export interface KillReport {
   readonly killedStarts: number;
 }
 
-const REQUESTS = 12;
+const REQUESTS = 16;
 /** The traffic of a round is killed within this time. */
-const TRAFFIC_MS = 150;
+const TRAFFIC_MS = 300;
 /** About as long as a start takes. */
 const START_MS = 700;
 /** Every so many rounds a start is killed before the one that counts. */

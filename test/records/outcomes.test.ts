@@ -13,7 +13,7 @@ import type { Environment } from '../../src/settings.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
-import { callerOf, readError, readTold, type Caller } from './caller.ts';
+import { callerOf, readError, readRecord, readTold, type Caller } from './caller.ts';
 import { CAUSES, type Recorded } from './causes.ts';
 import { answer, KNOWN_USAGE, stream, text, usageChunk } from './chunks.ts';
 
@@ -65,7 +65,8 @@ describe('what ends how', () => {
       expect((await readError(reply)).code).to.equal('request_not_found');
       return;
     }
-    const { status, error, usage, usage_estimated, incomplete_details } = await caller.final(requestId);
+    // Final as soon as the caller has the reply, although nobody has waited for that.
+    const { status, error, usage, usage_estimated, incomplete_details } = await caller.record(requestId);
     expect({ status, code: error?.code, incomplete: incomplete_details?.reason }).to.deep.equal({
       status: expected.status,
       code: expected.code,
@@ -133,7 +134,7 @@ describe('what ends how', () => {
           expect((await asked.closed).aborted).to.equal(true);
 
           const found = await caller.get('/api/v1/requests', headers);
-          const { request_id } = (await found.json()) as { request_id: string };
+          const { request_id } = await caller.final((await readRecord(found)).request_id);
           await expectRecorded(request_id, { status: 'cancelled', code: 'client_disconnected', usage });
           if (outputTokens !== undefined) {
             expect((await caller.record(request_id)).usage?.output_tokens).to.equal(outputTokens);
