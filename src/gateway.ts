@@ -7,13 +7,14 @@ import { describeStart } from './banner.ts';
 import type { Config } from './config.ts';
 import { DIALECTS } from './core/dialects.ts';
 import { createTokenEstimator } from './core/estimate.ts';
-import { toUniquePart, type NewUniquePart } from './core/ids.ts';
+import { toRequestId, toUniquePart, type NewUniquePart } from './core/ids.ts';
 import { createApp } from './http/app.ts';
 import { authenticate } from './http/authenticate.ts';
 import { createResponse } from './http/create-response.ts';
 import { createLogger, requestLogging } from './http/logging.ts';
 import { showHealth, showReadiness } from './http/operate.ts';
 import { createPassthrough } from './http/passthrough.ts';
+import { probeKeys } from './http/probe.ts';
 import { createRequestRoutes } from './http/requests.ts';
 import { createRunningRequests } from './http/running.ts';
 import { closeServer, createHttpServer, listen } from './http/server.ts';
@@ -31,6 +32,11 @@ export interface Gateway {
   drain(): Promise<void>;
   /** Ends what runs by its failure path at once, and closes. */
   close(): Promise<void>;
+  /**
+   * Tries a random key on the backend, since one that takes any key lets callers with the same key share their records.
+   * Returns a sentence for the operator, or undefined when all is well or nothing is to be tried. Takes 3 s at most.
+   */
+  probe(): Promise<string | undefined>;
   /** What a person reads at the start, line by line. */
   readonly banner: readonly string[];
 }
@@ -109,7 +115,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     showHealth,
     showReadiness: showReadiness({ store, running }),
   });
-  const server = createHttpServer(app);
+  const server = createHttpServer(app, () => toRequestId(newUniquePart()));
   let url = '';
   let closed: Promise<void> | undefined;
 
@@ -130,6 +136,10 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
       await close();
     },
     close,
+    async probe() {
+      const asksBackend = config.authMode === 'passthrough' && config.upstreamBaseUrl !== null;
+      return asksBackend ? probeKeys(config.upstreamBaseUrl) : undefined;
+    },
     get banner() {
       return describeStart({ config, url, demo: demo !== undefined });
     },

@@ -13,6 +13,9 @@ if (nodeProblem === undefined) await start();
 else leave(1, nodeProblem);
 
 async function start(): Promise<void> {
+  // Whoever reads the output may leave; requests go on without him.
+  process.stdout.on('error', () => undefined);
+  process.stderr.on('error', () => undefined);
   // Imported only now: an old Node dies while it loads the database driver, before anything could be said.
   const { ConfigError, readConfig } = await import('./config.ts');
   const { createGateway } = await import('./gateway.ts');
@@ -24,6 +27,8 @@ async function start(): Promise<void> {
     drainOnSignal(gateway);
     await gateway.listen();
     for (const line of gateway.banner) console.log(line);
+    const warning = await gateway.probe();
+    if (warning !== undefined) console.log(`\nWarning: ${warning}`);
   } catch (error) {
     if (error instanceof ConfigError) leave(EXIT_WRONG_SETTINGS, ...error.problems);
     leave(1, error instanceof Error ? error.message : String(error));

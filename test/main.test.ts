@@ -68,6 +68,18 @@ describe('main', () => {
     expect(exitCode).to.equal(1);
   });
 
+  it('warns of a backend that takes any key, since callers are told apart by their keys', async () => {
+    letGo.resolve();
+    gateway = spawnMain({ UPSTREAM_BASE_URL: backend.baseUrl });
+    let printed = '';
+    for await (const piece of gateway.stdout) {
+      printed += String(piece);
+      if (printed.includes('Warning')) break;
+    }
+    expect(printed).to.match(/Warning: The backend listed its models for a made-up key\./);
+    expect(backend.requests.map(({ path }) => path)).to.deep.equal(['/v1/models']);
+  });
+
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     it(`ends with 0 at ${signal} when nothing runs`, async () => {
       await start();

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { ApiError, type ErrorCode } from '../core/errors.ts';
+import type { RequestId } from '../core/ids.ts';
 
 /** For the head of a request, and again for its body, which may be large and come over a slow line. */
 const HEADERS_TIMEOUT_MS = 30_000;
@@ -11,7 +12,7 @@ const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 const MAX_HEADER_BYTES = 32 * 1024;
 
 /** A server whose refusals of what is not even HTTP are JSON as well. */
-export function createHttpServer(listener: RequestListener): Server {
+export function createHttpServer(listener: RequestListener, newRequestId: () => RequestId): Server {
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -23,7 +24,7 @@ export function createHttpServer(listener: RequestListener): Server {
   );
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
-    else socket.end(refusal(error.code));
+    else socket.end(refusal(error.code, newRequestId()));
   });
   return server;
 }
@@ -62,7 +63,7 @@ const REFUSALS: Readonly<Record<string, { status: string; code: ErrorCode; messa
   },
 };
 
-function refusal(reason: string | undefined): string {
+function refusal(reason: string | undefined, requestId: RequestId): string {
   const { status, code, message } = REFUSALS[reason ?? ''] ?? {
     status: '400 Bad Request',
     code: 'invalid_request' as const,
@@ -72,6 +73,7 @@ function refusal(reason: string | undefined): string {
   return [
     `HTTP/1.1 ${status}`,
     'Connection: close',
+    `x-request-id: ${requestId}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     '',
