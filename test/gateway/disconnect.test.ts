@@ -132,7 +132,7 @@ describe('a client that goes away', () => {
       const startedAtMs = performance.now();
       const reply = await gateway.create(STREAM);
       expect(expectWellFormed(parseEvents(await reply.text())).output_text).to.equal('Hi');
-      expect(performance.now() - startedAtMs).to.be.lessThan(500);
+      expect(performance.now() - startedAtMs).to.be.lessThan(CEILING_MS);
     });
 
     it('for longer than IDLE_TIMEOUT_MS is cut off, and the backend with it', async () => {
@@ -157,14 +157,14 @@ describe('a client that goes away', () => {
       describe(`the end of ${name}`, () => {
         beforeEach(async () => {
           await gateway.close();
-          gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, IDLE_TIMEOUT_MS: '300' });
+          gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, IDLE_TIMEOUT_MS: '500' });
           backend.reply({ sse: [chunkOf({ content: text }), chunkOf({}, 'stop')] });
         });
 
         it('is cut off after IDLE_TIMEOUT_MS', async () => {
           const socket = send(request);
           socket.pause();
-          await delay(1000);
+          await delay(1500);
           expect((await read(socket)).length).to.be.lessThan(20 * MIB);
         });
 

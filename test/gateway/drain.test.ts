@@ -127,6 +127,7 @@ describe('a gateway without a backend', () => {
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: body ?? '',
     });
+    expect(key).to.equal('demo');
     expect(reply.status).to.equal(200);
     expect(reply.headers.get('x-demo-backend')).to.equal('true');
     expect(await reply.json())

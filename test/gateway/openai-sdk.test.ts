@@ -338,9 +338,11 @@ describe('the official SDK as a client of the gateway', () => {
           const error = await thrownBy(client.responses.create({ model: MODEL, input: 'Hello', ...request, stream }));
           expect(error).to.be.instanceOf(type);
           if (!(error instanceof APIError)) return;
-          const { status, code, param, type: errorType } = error;
+          const { status, code, param, type: errorType, headers } = error;
           expect({ status, code, param, type: errorType }).to.deep.equal(expected);
           if (message !== undefined) expect(error.message).to.equal(message);
+          const isFinal = status !== undefined && status < 500 && status !== 429;
+          expect(headers?.get('x-should-retry')).to.equal(isFinal ? 'false' : null);
           expect(error.requestID).to.match(/^req_[0-9a-f]{32}$/);
         });
       }
@@ -381,13 +383,14 @@ describe('the official SDK as a client of the gateway', () => {
   describe('asks again by itself', () => {
     it('when the backend said when: its retry-after-ms is kept', async () => {
       backend.reply(
-        toError(429, { message: 'Slow down.' }, { 'retry-after-ms': '150' }),
+        toError(429, { message: 'Slow down.' }, { 'retry-after-ms': '700' }),
         completion({ content: 'Hi' }),
       );
       const response = await client.responses.create({ model: MODEL, input: 'Hello' }, { maxRetries: 1 });
       expect(response.output_text).to.equal('Hi');
       const [first, second] = backend.requests.map(({ receivedAtMs }) => receivedAtMs);
-      expect((second ?? 0) - (first ?? 0)).to.be.within(145, 1000);
+      // By itself it would wait for half a second at most.
+      expect((second ?? 0) - (first ?? 0)).to.be.at.least(690);
     });
 
     it('but not where that cannot help', async () => {

@@ -64,6 +64,23 @@ describe('the gateway in front of recorded backends', () => {
     });
   }
 
+  for (const recording of recordings.filter(({ contentType }) => contentType === 'text/event-stream')) {
+    const part = cutBeforeEnd(recording.body);
+    it(`never completes ${recording.name} when it is cut`, async () => {
+      const { text } = readSaid(part);
+      backend.always((stage) => breakOff(stage, part));
+      gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl });
+      for (const model of ['close', 'reset', 'end']) {
+        const got = await ask(gateway, { model, input: 'Hello', tools: recording.tools });
+        expectAlike(got);
+        expect(got.json.status).to.be.within(400, 599);
+        if (got.stream.response === undefined) continue;
+        expect(got.stream.response.status).to.equal('failed');
+        expect(textOfDeltas(got.stream.events)).to.have.property('text', text);
+      }
+    });
+  }
+
   for (const fixture of loadFixtures()) {
     it(`gives over HTTP what the fixture ${fixture.name} gives`, async () => {
       backend.always({ text: fixture.sse, headers: { 'content-type': 'text/event-stream' } });
@@ -92,6 +109,24 @@ async function replay({ request, start, write, wait, end }: Stage, recording: Re
     await wait(2);
   }
   end(body.subarray(cuts.at(-1) ?? 0));
+}
+
+/** As much as it may be while the backend has not said that it is done. */
+function cutBeforeEnd(body: Buffer): Buffer {
+  for (let share = 0.6; ; share /= 2) {
+    const part = body.subarray(0, body.length * share);
+    const { finishReason, done } = readSaid(part);
+    if (finishReason === undefined && !done) return part;
+  }
+}
+
+/** Sends the part, and then ends in the way that the request's model names. */
+async function breakOff({ request, write, wait, cut, end }: Stage, part: Buffer): Promise<void> {
+  const { model } = request.body as { model: string };
+  await write(part);
+  await wait(5);
+  if (model === 'end') end();
+  else cut(model === 'reset' ? 'reset' : 'close');
 }
 
 /** A few places: two inside a character, where there are such, and some inside of words and JSON. */
