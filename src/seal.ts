@@ -34,8 +34,8 @@ export function createSealer(secret: string, previousSecret: string | null): Sea
     },
     open(caller, sealed) {
       if (!sealed.startsWith(PREFIX) || sealed.length > MAX_SEALED_LENGTH) return undefined;
-      const bytes = Buffer.from(sealed.slice(PREFIX.length), 'base64url');
-      if (bytes.length < IV_BYTES + TAG_BYTES) return undefined;
+      const bytes = decode(sealed.slice(PREFIX.length));
+      if (bytes === undefined || bytes.length < IV_BYTES + TAG_BYTES) return undefined;
       for (const [index, key] of keys.entries()) {
         const text = decrypt(key, caller[index] ?? '', bytes);
         if (text !== undefined) return text;
@@ -51,6 +51,12 @@ function deriveKey(secret: string): Buffer {
 
 function boundTo(caller: string): Buffer {
   return Buffer.from(`reasoning\0${caller}`);
+}
+
+/** Node passes over what is not base64url; a seal in which something was changed is not to open, whatever it was. */
+function decode(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64url');
+  return bytes.toString('base64url') === text ? bytes : undefined;
 }
 
 function decrypt(key: Buffer, caller: string, bytes: Buffer): string | undefined {
