@@ -44,7 +44,7 @@ export function createApp(parts: AppParts): Express {
 function createApi(parts: AppParts): express.Router {
   const { createResponse, requests, passthrough } = parts;
   const api = express.Router();
-  api.route('/responses').post(createResponse).all(methodNotAllowed('POST'));
+  api.route('/responses').post(createResponse).get(refuseWebSocket).all(methodNotAllowed('POST'));
   api.route('/requests').get(requests.list).all(methodNotAllowed('GET'));
   api.route('/requests/:id').get(requests.show).all(methodNotAllowed('GET'));
   api.route('/requests/:id/cancel').post(requests.cancel).all(methodNotAllowed('POST'));
@@ -52,6 +52,19 @@ function createApi(parts: AppParts): express.Router {
   api.use(watchRelayed(parts), passthrough);
   return api;
 }
+
+/** Codex tries a WebSocket first. 426 sends it back to HTTP at once; after any other status it tries again for seconds. */
+const refuseWebSocket: RequestHandler = (req, _res, next) => {
+  if (req.headers.upgrade === undefined) {
+    next();
+    return;
+  }
+  throw new ApiError('method_not_allowed', {
+    status: 426,
+    message: 'This gateway speaks HTTP, not WebSocket. Send a POST with "stream": true.',
+    headers: { upgrade: 'HTTP/1.1', allow: 'POST' },
+  });
+};
 
 /** Every reply has an id of its own, until a route gives it that of a record. */
 function nameReply({ newUniquePart, demo }: AppParts): RequestHandler {
