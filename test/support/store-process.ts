@@ -2,7 +2,6 @@
  * A process with a store of its own, for tests to kill; other-process.ts starts it. It says on its standard output, line by
  * line, what the store has promised it.
  */
-import { writeSync } from 'node:fs';
 import type { RequestId } from '../../src/core/ids.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { RecordDraft, Store } from '../../src/store/store.ts';
@@ -38,7 +37,7 @@ async function churn(store: Store): Promise<never> {
   }
 }
 
-/** What is said is in the pipe before the next line of the program runs, so that it survives a kill. */
+/** Node writes to a pipe at once and as a whole (not so on Windows), so what was said survives a kill. */
 function say(line: string): void {
-  writeSync(1, `${line}\n`);
+  process.stdout.write(`${line}\n`);
 }
