@@ -1,0 +1,127 @@
+import { expect } from 'chai';
+import { chunkFromCompletion } from '../../src/core/completion.ts';
+import type { ChatChunk } from '../../src/core/chat.ts';
+import { ApiError } from '../../src/core/errors.ts';
+import type { CreateResponse, ReasoningOutput, ResponseResource } from '../../src/types/contract.ts';
+import { translate, type Answer } from '../support/machine.ts';
+import { mergeChunks } from '../support/merge-chunks.ts';
+import { readAnswer } from '../support/read-answer.ts';
+import { loadRecordings, readSaid, type Recording, type Said } from '../support/recordings.ts';
+import { expectWellFormed } from '../support/well-formed.ts';
+
+describe('the translator and recorded answers', () => {
+  const recordings = loadRecordings().filter(({ status }) => status === 200);
+  const streams = recordings.filter(({ contentType }) => contentType === 'text/event-stream');
+
+  before(() =>
+    console.log(`\n  ${recordings.length} recordings found for the translator, ${streams.length} of them streams`),
+  );
+
+  for (const recording of recordings) {
+    const said = readSaid(recording.body);
+
+    it(`says what ${recording.name} says, however reasoning is shown`, () => {
+      const answer = toAnswer(recording, said);
+      for (const reasoningOutput of ['summary', 'content', 'hidden'] as const) {
+        const response = expectWellFormed(translate(answer, toRequest(recording), { reasoningOutput }));
+        expectSaid(response, said, reasoningOutput);
+      }
+    });
+  }
+
+  for (const recording of streams) {
+    const { name, body } = recording;
+
+    it(`reads ${name} alike byte by byte`, () => {
+      expect(JSON.stringify(readAnswer(body, body.keys()))).to.equal(JSON.stringify(readAnswer(body)));
+    });
+
+    it(`completes ${name} in no place but its end`, () => {
+      const { chunks } = readAnswer(body);
+      for (let length = 0; length < chunks.length; length += Math.ceil(chunks.length / 25)) {
+        const beginning = chunks.slice(0, length);
+        const response = expectWellFormed(translate({ chunks: beginning, done: false }, toRequest(recording)));
+        const stopped = beginning.some((chunk) => finishReasonsOf(chunk).some(Boolean));
+        expect(response.status === 'failed', `after ${length} chunks`).to.equal(!stopped);
+      }
+    });
+
+    const answer = readAnswer(body);
+    const completion = answer.failure === undefined ? mergeChunks(answer) : undefined;
+    if (completion === undefined) continue;
+    it(`gives the response of ${name} for one completion that says the same`, () => {
+      const request = toRequest(recording);
+      const streamed = expectWellFormed(translate(answer, request));
+      const whole = expectWellFormed(translate({ chunks: [chunkFromCompletion(completion)], done: true }, request));
+      expect(whole).to.deep.equal(streamed);
+    });
+  }
+});
+
+function toRequest({ tools }: Recording): CreateResponse {
+  return { model: 'test-model', input: 'Hello', tools: [...tools] as NonNullable<CreateResponse['tools']> };
+}
+
+/** As the backend's side would hand it over: an error in place of an answer is its to see. */
+function toAnswer({ body, contentType }: Recording, said: Said): Answer {
+  if (contentType === 'text/event-stream') return readAnswer(body);
+  const completion = JSON.parse(body.toString()) as ChatChunk;
+  const failure = said.error ? new ApiError('upstream_error') : undefined;
+  return { chunks: said.error ? [] : [chunkFromCompletion(completion)], done: true, failure };
+}
+
+function expectSaid(response: ResponseResource, said: Said, reasoningOutput: ReasoningOutput): void {
+  const expected = expectedEnd(said);
+  expect({ status: response.status, incomplete_details: response.incomplete_details }).to.deep.equal(expected);
+  if (said.usage !== null) expect(response.usage).to.deep.equal(said.usage);
+  if (expected.status === 'failed') return;
+
+  expect(response.output_text).to.equal(said.text);
+  expect(textOf(response, 'refusal')).to.equal(said.refusal);
+  const shown = reasoningOutput === 'hidden' ? '' : said.reasoning;
+  expect(textOf(response, 'reasoning')).to.equal(shown);
+  const types = response.output.map((item) => item.type);
+  expect(types.includes('reasoning')).to.equal(shown !== '');
+
+  const calls = response.output.filter((item) => item.type === 'function_call');
+  expect(calls.map((call) => ({ name: call.name, arguments: call.arguments }))).to.deep.equal(
+    said.calls.map((call) => ({ name: call.name, arguments: call.arguments })),
+  );
+  const ids = said.calls.map((call) => call.id);
+  for (const [index, call] of calls.entries()) {
+    const own = ids[index] ?? '';
+    if (own !== '' && ids.indexOf(own) === index) expect(call.call_id).to.equal(own);
+    else expect(call.call_id).to.match(/^call_[0-9a-f]{36}$/);
+  }
+}
+
+function expectedEnd({ finishReason, done, error }: Said): Pick<ResponseResource, 'status' | 'incomplete_details'> {
+  if (error) return { status: 'failed', incomplete_details: null };
+  switch (finishReason) {
+    case undefined:
+      return { status: done ? 'completed' : 'failed', incomplete_details: null };
+    case 'length':
+      return { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } };
+    case 'content_filter':
+      return { status: 'incomplete', incomplete_details: { reason: 'content_filter' } };
+    default:
+      return { status: 'completed', incomplete_details: null };
+  }
+}
+
+function textOf({ output }: ResponseResource, kind: 'refusal' | 'reasoning'): string {
+  let text = '';
+  for (const item of output) {
+    if (item.type === 'message' && kind === 'refusal') {
+      for (const part of item.content) if (part.type === 'refusal') text += part.refusal;
+    } else if (item.type === 'reasoning' && kind === 'reasoning') {
+      for (const part of [...item.summary, ...(item.content ?? [])]) text += part.text;
+    }
+  }
+  return text;
+}
+
+function finishReasonsOf(chunk: ChatChunk): unknown[] {
+  const choices = (chunk['choices'] ?? []) as { readonly index?: number; readonly finish_reason?: unknown }[];
+  return choices.filter(({ index = 0 }) => index === 0).map((choice) => choice.finish_reason);
+}
