@@ -13,9 +13,10 @@ describe('the translator and recorded answers', () => {
   const recordings = loadRecordings().filter(({ status }) => status === 200);
   const streams = recordings.filter(({ contentType }) => contentType === 'text/event-stream');
 
-  before(() =>
-    console.log(`\n  ${recordings.length} recordings found for the translator, ${streams.length} of them streams`),
-  );
+  it('are read where they are found beside the repository', () => {
+    console.log(`\n  ${recordings.length} recordings found for the translator, ${streams.length} of them streams`);
+    expect(streams.length > 0).to.equal(recordings.length > 0);
+  });
 
   for (const recording of recordings) {
     const said = readSaid(recording.body);
