@@ -35,7 +35,7 @@ describe('a gateway that was told to stop', () => {
       await sse(chunkOf({ content: ' a time.' }), chunkOf({}, 'stop'), '[DONE]');
       end();
     });
-    gateway = await startGatewayProcess({ UPSTREAM_BASE_URL: backend.baseUrl, DRAIN_TIMEOUT_MS: '10000' });
+    gateway = await start({ DRAIN_TIMEOUT_MS: '10000' });
     const reply = await create(STREAM);
     await gateway.drain();
 
@@ -58,7 +58,7 @@ describe('a gateway that was told to stop', () => {
       await sse(chunkOf({ content: 'Once upon' }));
       await hang();
     });
-    gateway = await startGatewayProcess({ UPSTREAM_BASE_URL: backend.baseUrl, DRAIN_TIMEOUT_MS: '300' });
+    gateway = await start({ DRAIN_TIMEOUT_MS: '300' });
     const stream = await create(STREAM);
     const json = create(JSON_REQUEST);
     await backend.request(2);
@@ -76,7 +76,7 @@ describe('a gateway that was told to stop', () => {
     it(`waits for a client which has not read all of its ${request.stream ? 'stream' : 'JSON'} yet`, async () => {
       const content = 'x'.repeat(12 * MIB);
       backend.always({ sse: [chunkOf({ content }), chunkOf({}, 'stop')] });
-      gateway = await startGatewayProcess({ UPSTREAM_BASE_URL: backend.baseUrl, DRAIN_TIMEOUT_MS: '10000' });
+      gateway = await start({ DRAIN_TIMEOUT_MS: '10000' });
       const socket = sendRaw(gateway.url ?? '', request);
       socket.pause();
       await (
@@ -96,6 +96,12 @@ describe('a gateway that was told to stop', () => {
       expect(end).to.match(request.stream ? /data: \[DONE\]\n\n\r\n0\r\n\r\n$/ : /\}$/);
       expect((await gateway.ended()).exitCode).to.equal(0);
     });
+  }
+
+  /** With keys of its own it asks the backend nothing at its start, so that what the backend gets are the requests of the test. */
+  function start(settings: Record<string, string>): Promise<GatewayProcess> {
+    const keys = { AUTH_MODE: 'static', API_KEYS: TEST_KEY };
+    return startGatewayProcess({ UPSTREAM_BASE_URL: backend.baseUrl, ...keys, ...settings });
   }
 
   function create(request: object): Promise<Response> {
