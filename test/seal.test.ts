@@ -82,10 +82,10 @@ describe('createSealer', () => {
   });
 
   it('does not look at what is longer than any seal', () => {
-    const { seal, open } = gateway(SECRET);
-    const tooLong = `${seal('x'.repeat(4 * 1024 * 1024))}AAAAAAAA`;
+    const mine = gateway(SECRET);
+    const tooLong = `${mine.seal('x'.repeat(4 * 1024 * 1024))}AAAAAAAA`;
     const start = performance.now();
-    for (let count = 0; count < 10_000; count += 1) expect(open(tooLong)).to.equal(undefined);
+    for (let count = 0; count < 10_000; count += 1) expect(mine.open(tooLong)).to.equal(undefined);
     expect(performance.now() - start, 'milliseconds').to.be.below(1000);
   });
 

@@ -207,14 +207,14 @@ describe('tools that the client executes', () => {
 
       it('is called in its own item type, in pieces as in JSON', () => {
         const whole = exchange(request(tool), { calls, as: 'completion' });
-        const pieces = exchange(request(tool), { calls, as: { pieces: [...args].map((_, index) => index) } });
+        const pieces = exchange(request(tool), { calls, as: { pieces: args.split('').map((_, index) => index) } });
         expect(whole.output.map(bare)).to.deep.equal([call]);
         expect(whole.output[0]).to.include({ call_id: 'call_a', status: 'completed' });
         expect(pieces.output).to.deep.equal(whole.output);
       });
 
       it(deltas === undefined ? 'is told as a whole' : 'is told as its arguments come', () => {
-        const { events } = exchange(request(tool), { calls, as: { pieces: [...args].map((_, index) => index) } });
+        const { events } = exchange(request(tool), { calls, as: { pieces: args.split('').map((_, index) => index) } });
         const types = new Set(events.map((event) => event.type));
         types.delete('response.created');
         types.delete('response.in_progress');
@@ -312,6 +312,12 @@ describe('tools that the client executes', () => {
         expected: { type: 'function_call', name: 'apply_patch', arguments: '{"type":"move_file","path":"a"}' },
       },
       {
+        name: 'a patch without a path is a function call',
+        tool: { type: 'apply_patch' },
+        arguments: '{"type":"delete_file","path":""}',
+        expected: { type: 'function_call', name: 'apply_patch', arguments: '{"type":"delete_file","path":""}' },
+      },
+      {
         name: 'a list in place of an object is a function call',
         tool: { type: 'tool_search', execution: 'client' },
         arguments: '["weather"]',
@@ -379,6 +385,15 @@ describe('tools that the client executes', () => {
         content: null,
         tool_calls: [{ id: 'call_a', type: 'function', function: { name: 'shell', arguments: '{"cmd":1}' } }],
       });
+    });
+
+    it('an earlier call of a function of that name in a namespace stays what it was', () => {
+      const input: InputItem[] = [
+        { type: 'function_call', call_id: 'call_a', name: 'shell', namespace: 'remote', arguments: '{}' },
+      ];
+      expect(JSON.stringify(askedOf({ ...request({ type: 'shell' }), input }).messages)).to.include(
+        '"name":"remote__shell"',
+      );
     });
 
     it('a function of the name of a built-in tool keeps its calls', () => {
@@ -451,6 +466,14 @@ describe('namespaces', () => {
     const tools = namespace(server, look, { type: 'function', name: 'create_pull_request' });
     const names = askedOf(request(tools)).tools?.map((tool) => tool.function.name) ?? [];
     expect(names).to.deep.equal([`${server.slice(0, 50)}__look`, `${server.slice(0, 35)}__create_pull_request`]);
+  });
+
+  it('leave something of themselves where the name alone is almost too long', () => {
+    const name = 'n'.repeat(60);
+    const [offered] = askedOf(request(namespace('mcp__server', { type: 'function', name }))).tools ?? [];
+    expect(offered?.function.name)
+      .to.match(/^mcp__ser__n+_2$/)
+      .and.to.have.length(58);
   });
 
   it('stay apart where they are cut alike', () => {

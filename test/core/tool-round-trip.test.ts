@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { ChatToolCall } from '../../src/core/chat.ts';
 import type { CreateResponse, OutputItem, ToolParam } from '../../src/types/contract.ts';
 import {
