@@ -91,7 +91,7 @@ const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
       // Nobody nests them, and a call has room for one namespace.
       return tool.type === 'namespace' ? [toHosted(tool, place)] : toOffers(tool, place);
     });
-    return description === undefined ? offers : describeNamespace(name, description, offers);
+    return description === undefined || description === '' ? offers : describeNamespace(name, description, offers);
   },
   tool_search: ({ type, execution, description, parameters }, place) =>
     execution === 'client'

@@ -493,6 +493,11 @@ describe('namespaces', () => {
     expect(plan.echo).to.deep.equal([namespace('web', look), namespace('empty')]);
   });
 
+  it('are not described where there is nothing to say', () => {
+    const [offered] = askedOf(request({ type: 'namespace', name: 'sky', description: '', tools: [look] })).tools ?? [];
+    expect(offered?.function).not.to.have.property('description');
+  });
+
   it('are described once, by the first tool that is offered', () => {
     const tools: ToolParam = {
       type: 'namespace',
