@@ -182,7 +182,7 @@ function expectAlike({ stream, json }: Got): void {
 function apartFromIds(response: unknown): unknown {
   return JSON.parse(
     JSON.stringify(response ?? null)
-      .replaceAll(/"((?:resp|msg|fc|rs|call)_)[0-9a-f]{32}([0-9a-f]{4})?"/g, '"$1…$2"')
+      .replaceAll(/"([a-z]+_)[0-9a-f]{32}([0-9a-f]{4})?"/g, '"$1…$2"')
       .replaceAll(/"(created_at|completed_at)":\d+/g, '"$1":0'),
   );
 }
