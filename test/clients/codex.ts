@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { CODEX_CONFIG } from './codex-config.ts';
+import { readSnippets } from './readme.ts';
 import { API_KEY } from './strict-backend.ts';
 
 export interface Codex {
@@ -59,8 +59,7 @@ export function prepareCodex(baseUrl: string): Codex {
     string,
   ];
   for (const folder of [home, codexHome, directory]) mkdirSync(folder);
-  const config = CODEX_CONFIG.replace('http://127.0.0.1:8080/api/v1', baseUrl);
-  writeFileSync(join(codexHome, 'config.toml'), config);
+  writeFileSync(join(codexHome, 'config.toml'), readSnippets('Codex CLI', 'toml', baseUrl).join('\n'));
   const env = { PATH: process.env['PATH'], HOME: home, CODEX_HOME: codexHome, GATEWAY_API_KEY: API_KEY };
 
   return {
