@@ -107,6 +107,13 @@ const ITEMS: { readonly [Type in InputItem['type']]: ToPiece<Type> } = {
       message: `${path} asks for a compaction, which this gateway does not do. Compact the history at the client.`,
     });
   },
+  agent_message(item, { path }) {
+    // A server that runs such agents would have encrypted the payload. The model's words were left as they are here.
+    const parts = item.content.map((part) =>
+      part.type === 'encrypted_content' ? ({ type: 'input_text', text: part.encrypted_content } as const) : part,
+    );
+    return { kind: 'user', content: toUserContent(parts, `${path}.content`) };
+  },
   item_reference(_item, { path }) {
     throw new ApiError('unsupported_parameter', {
       param: path,

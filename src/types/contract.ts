@@ -40,10 +40,12 @@ export type InputItem =
   | InputApplyPatchCall
   | InputApplyPatchCallOutput
   | AdditionalTools
-  | CompactionTrigger;
+  | CompactionTrigger
+  | InputAgentMessage;
 export type InputPart = InputText | InputRefusal | InputImage | InputFile | InputAudio;
 export type ToolParam =
   FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | HostedTool;
+export type AgentMessagePart = InputText | InputImage | AgentPayload;
 export type ToolChoice = 'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool;
 export type RequestedFormat = PlainTextFormat | JsonObjectFormat | JsonSchemaFormat;
 /**
@@ -438,6 +440,23 @@ export interface CompactionTrigger {
   type: 'compaction_trigger';
   id?: string;
   status?: string;
+}
+/**
+ * What one agent of the client tells another, such as the task of a sub-agent in Codex.
+ */
+export interface InputAgentMessage {
+  type: 'agent_message';
+  id?: string;
+  author?: string;
+  recipient?: string;
+  content: AgentMessagePart[];
+}
+/**
+ * What the model wrote as an argument for another agent. This gateway encrypts no arguments, so it comes back as plain text.
+ */
+export interface AgentPayload {
+  type: 'encrypted_content';
+  encrypted_content: string;
 }
 export interface PlainTextFormat {
   type: 'text';

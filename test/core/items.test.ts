@@ -123,6 +123,24 @@ describe('toPiece', () => {
       expected: { kind: 'output', callId: 'call_a', text: 'rain\nsnow', media: [chatImage, chatFile] },
     },
     {
+      name: 'a message of another agent',
+      item: {
+        type: 'agent_message',
+        author: '/root',
+        recipient: '/root/sub',
+        content: [
+          { type: 'input_text', text: 'Payload:' },
+          { type: 'encrypted_content', encrypted_content: 'Look.' },
+        ],
+      },
+      expected: { kind: 'user', content: 'Payload:\nLook.' },
+    },
+    {
+      name: 'a message of another agent with an image',
+      item: { type: 'agent_message', content: [{ type: 'encrypted_content', encrypted_content: 'Look.' }, image] },
+      expected: { kind: 'user', content: [{ type: 'text', text: 'Look.' }, chatImage] },
+    },
+    {
       name: 'an output of no part',
       item: { type: 'function_call_output', call_id: 'call_a', output: [] },
       expected: { kind: 'output', callId: 'call_a', text: '', media: [] },
