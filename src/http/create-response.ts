@@ -165,10 +165,8 @@ async function perform(job: Job, run: RunningRequest, res: Response, options: Cr
       onInternalError: (thrown) => res.log.error({ err: thrown }, 'the gateway failed'),
     });
   } catch (error) {
-    // With the same key the SDKs would only be told that the request is a duplicate. And they repeat a 409 of themselves,
-    // which would undo the cancel.
-    const wasCancelled = translator.failure?.code === 'request_cancelled';
-    if (wasCancelled || (keepsKey && draft.idempotency !== undefined)) res.setHeader('x-should-retry', 'false');
+    // With the same key the SDKs would only be told that the request is a duplicate.
+    if (keepsKey && draft.idempotency !== undefined) res.setHeader('x-should-retry', 'false');
     throw error;
   }
 }
