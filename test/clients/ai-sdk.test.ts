@@ -13,7 +13,8 @@ import {
 import { expect } from 'chai';
 import { z } from 'zod';
 import type { Environment } from '../../src/settings.ts';
-import { after, calling, imagesOfLast, PIXEL, PIXEL_URL, SPECIAL } from './model-words.ts';
+import { after, calling, imagesOfLast, SPECIAL } from './model-words.ts';
+import { PIXEL, PIXEL_URL } from './pixel.ts';
 import { REASONING, useGateway } from './scene.ts';
 import { API_KEY, type ModelCall } from './strict-backend.ts';
 

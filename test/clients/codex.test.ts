@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { prepareCodex, type Codex, type Run } from './codex.ts';
-import { after, calling, imagesOfLast, PIXEL, PIXEL_URL, SPECIAL } from './model-words.ts';
-import { REASONING, useGateway } from './scene.ts';
+import { expectAnswer, useCodex } from './codex.ts';
+import { after, calling, imagesOfLast, SPECIAL } from './model-words.ts';
+import { PIXEL, PIXEL_URL } from './pixel.ts';
+import { REASONING } from './scene.ts';
 import type { Answer, Line, ModelCall } from './strict-backend.ts';
 
 /** A model which Codex does not know, as any model of one's own. Others make it send other types of tools. */
@@ -18,14 +19,7 @@ const MCP_SERVER = [
 ];
 
 describe('Codex CLI', () => {
-  const scene = useGateway();
-  let codex: Codex;
-
-  beforeEach(() => {
-    codex = prepareCodex(scene.baseUrl);
-  });
-
-  afterEach(() => codex.close());
+  const scene = useCodex();
 
   describe('with tools', () => {
     const command = `printf '%s' '${SPECIAL}' > made.txt; echo made it`;
@@ -40,8 +34,8 @@ describe('Codex CLI', () => {
     for (const { model, call } of shellCalls) {
       it(`makes a file by a shell call as ${model}`, async () => {
         scene.backend.plays({ text: `I make it: ${SPECIAL}`, ...call }, after('made it', { text: SPECIAL }));
-        expectAnswer(await codex.exec('Make a file.', { model }), SPECIAL);
-        expect(codex.read('made.txt')).to.equal(SPECIAL);
+        expectAnswer(await scene.codex.exec('Make a file.', { model }), SPECIAL);
+        expect(scene.codex.read('made.txt')).to.equal(SPECIAL);
         expect(scene.backend.bodies[1]?.messages.at(-2)?.content).to.equal(`I make it: ${SPECIAL}`);
       });
     }
@@ -58,8 +52,8 @@ describe('Codex CLI', () => {
     for (const { model, call } of patchCalls) {
       it(`applies a patch as ${model}`, async () => {
         scene.backend.plays(call, after('Success', { text: 'It is patched.' }));
-        expectAnswer(await codex.exec('Patch it.', { model }), 'It is patched.');
-        expect(codex.read('patched.txt')).to.equal(`${SPECIAL}\nsecond line\n`);
+        expectAnswer(await scene.codex.exec('Patch it.', { model }), 'It is patched.');
+        expect(scene.codex.read('patched.txt')).to.equal(`${SPECIAL}\nsecond line\n`);
       });
     }
 
@@ -84,9 +78,24 @@ describe('Codex CLI', () => {
     for (const { model, calls } of mcpCalls) {
       it(`asks a tool of an MCP server as ${model}`, async () => {
         scene.backend.plays(...calls, after(`probe heard ${SPECIAL}`, { text: 'It heard.' }));
-        expectAnswer(await codex.exec('Say a word to the probe.', { model, config: MCP_SERVER }), 'It heard.');
+        expectAnswer(await scene.codex.exec('Say a word to the probe.', { model, config: MCP_SERVER }), 'It heard.');
       });
     }
+
+    it('waits for a script that runs on, and hears its news, in code mode', async () => {
+      const news = 'notify("news"); text("begun"); await new Promise((go) => setTimeout(go, 800)); text("ended");';
+      scene.backend.plays(
+        script(`// @exec: {"yield_time_ms": 100}\n${news}`),
+        ({ messages }) => {
+          expect(JSON.stringify(messages.slice(-2)))
+            .to.include('begun')
+            .and.to.include('news');
+          return calling('functions__wait', { cell_id: '1', yield_time_ms: 5000 });
+        },
+        after('ended', { text: 'It ended.' }),
+      );
+      expectAnswer(await scene.codex.exec('Run it.', { model: 'gpt-6-sol' }), 'It ended.');
+    });
 
     it('runs parallel calls, each by itself', async () => {
       const calls: ModelCall[] = ['one', 'two'].map((word) => ({
@@ -94,37 +103,49 @@ describe('Codex CLI', () => {
         arguments: { cmd: `echo ${word} > ${word}.txt; echo said ${word}` },
       }));
       scene.backend.plays({ calls }, after('said two', { text: 'Both.' }));
-      expectAnswer(await codex.exec('Do both.'), 'Both.');
-      expect([codex.read('one.txt'), codex.read('two.txt')]).to.deep.equal(['one\n', 'two\n']);
+      expectAnswer(await scene.codex.exec('Do both.'), 'Both.');
+      expect([scene.codex.read('one.txt'), scene.codex.read('two.txt')]).to.deep.equal(['one\n', 'two\n']);
       expect(scene.backend.bodies[1]?.messages.at(-2)?.content).to.include('said one');
     });
   });
 
   describe('with images', () => {
     it('shows the model an image of the prompt', async () => {
-      const path = codex.write('pixel.png', Buffer.from(PIXEL, 'base64'));
+      const path = scene.codex.write('pixel.png', Buffer.from(PIXEL, 'base64'));
       scene.backend.plays({ text: 'A pixel.' });
-      expectAnswer(await codex.exec('What is it?', { args: ['-i', path] }), 'A pixel.');
+      expectAnswer(await scene.codex.exec('What is it?', { args: ['-i', path] }), 'A pixel.');
       expect(imagesOfLast(scene.backend.bodies[0])).to.deep.equal([PIXEL_URL]);
+    });
+
+    it('shows the model an image that a tool of an MCP server gives', async () => {
+      scene.backend.plays(calling('ns_picture', {}), { text: 'A pixel.' });
+      expectAnswer(await scene.codex.exec('Look.', { config: MCP_SERVER }), 'A pixel.');
+      expect(imagesOfLast(scene.backend.bodies[1])).to.deep.equal([PIXEL_URL]);
     });
 
     for (const model of [UNKNOWN, CUSTOM, ...CODE_MODE]) {
       it(`shows the model an image that it asks for as ${model}`, async () => {
-        const path = codex.write('pixel.png', Buffer.from(PIXEL, 'base64'));
+        const path = scene.codex.write('pixel.png', Buffer.from(PIXEL, 'base64'));
         const view = `image(await tools.view_image({ path: ${JSON.stringify(path)} }));`;
         scene.backend.plays(CODE_MODE.includes(model) ? script(view) : calling('view_image', { path }), {
           text: 'A pixel.',
         });
-        expectAnswer(await codex.exec('Look.', { model }), 'A pixel.');
+        expectAnswer(await scene.codex.exec('Look.', { model }), 'A pixel.');
         expect(imagesOfLast(scene.backend.bodies[1])).to.deep.equal([PIXEL_URL]);
       });
     }
   });
 
+  it('gets an answer over HTTP when it tries a WebSocket first', async () => {
+    scene.backend.plays({ text: SPECIAL });
+    const config = ['model_providers.gateway.supports_websockets=true'];
+    expectAnswer(await scene.codex.exec('Hello', { config }), SPECIAL);
+  });
+
   it('goes on with a session, and replays it', async () => {
     scene.backend.plays({ text: SPECIAL }, { text: 'Two.' });
-    expectAnswer(await codex.exec('First'), SPECIAL);
-    expectAnswer(await codex.exec('Second', { args: ['resume', '--last'] }), 'Two.');
+    expectAnswer(await scene.codex.exec('First'), SPECIAL);
+    expectAnswer(await scene.codex.exec('Second', { args: ['resume', '--last'] }), 'Two.');
     expect(scene.backend.bodies[1]?.messages.slice(-3)).to.deep.equal([
       { role: 'user', content: 'First' },
       { role: 'assistant', content: SPECIAL },
@@ -139,9 +160,9 @@ describe('Codex CLI', () => {
       required: ['city'],
       additionalProperties: false,
     };
-    const path = codex.write('schema.json', JSON.stringify(schema));
+    const path = scene.codex.write('schema.json', JSON.stringify(schema));
     scene.backend.plays({ text: '{"city":"Bonn"}' });
-    expectAnswer(await codex.exec('Which city?', { args: ['--output-schema', path] }), '{"city":"Bonn"}');
+    expectAnswer(await scene.codex.exec('Which city?', { args: ['--output-schema', path] }), '{"city":"Bonn"}');
     expect(scene.backend.bodies[0]?.response_format).to.deep.equal({
       type: 'json_schema',
       json_schema: { name: 'codex_output_schema', strict: true, schema },
@@ -158,7 +179,7 @@ describe('Codex CLI', () => {
         after('CONTEXT CHECKPOINT COMPACTION', { text: 'SUMMARY: it looked.' }),
         { text: 'Done.' },
       );
-      expectAnswer(await codex.exec('Work.', { model, config: ['model_auto_compact_token_limit=15'] }), 'Done.');
+      expectAnswer(await scene.codex.exec('Work.', { model, config: ['model_auto_compact_token_limit=15'] }), 'Done.');
       expect(JSON.stringify(scene.backend.bodies[2]?.messages)).to.include('SUMMARY: it looked.');
     });
   }
@@ -167,14 +188,14 @@ describe('Codex CLI', () => {
     it('says at once that the conversation is too long', async () => {
       const message = "This model's maximum context length is 8192 tokens. However, you requested 9001 tokens.";
       scene.backend.plays({ status: 400, error: { message, type: 'BadRequestError', param: null, code: 400 } });
-      const run = await codex.exec('Hello');
+      const run = await scene.codex.exec('Hello');
       expect(run.exitCode).to.equal(1);
       expect(run.printed).to.include("ran out of room in the model's context window");
     });
 
     it('shows at once what the backend says of a bad request', async () => {
       scene.backend.plays({ status: 400, error: { message: 'Images are not for this model.' } });
-      const run = await codex.exec('Hello');
+      const run = await scene.codex.exec('Hello');
       expect(run.exitCode).to.equal(1);
       expect(run.printed).to.include('Images are not for this model.');
     });
@@ -182,14 +203,14 @@ describe('Codex CLI', () => {
     it('says that the key is not good', async () => {
       const refusal = { status: 401, error: { message: 'This key has expired.' } };
       scene.backend.plays(refusal, refusal);
-      const run = await codex.exec('Hello');
+      const run = await scene.codex.exec('Hello');
       expect(run.exitCode).to.equal(1);
       expect(run.printed).to.include('This key has expired.');
     });
 
     it('says that the answer was cut by its length', async () => {
       scene.backend.plays({ text: 'Half an', finish: 'length' });
-      const run = await codex.exec('Hello');
+      const run = await scene.codex.exec('Hello');
       expect(run.exitCode).to.equal(1);
       expect(run.printed).to.include('max_output_tokens');
     });
@@ -213,8 +234,8 @@ describe('Codex CLI', () => {
     for (const { name, failure } of passing) {
       it(`tries again after ${name}`, async () => {
         scene.backend.plays(failure, { text: SPECIAL });
-        expectAnswer(await codex.exec('Hello'), SPECIAL);
-        expect(codex.read('never.txt')).to.equal(undefined);
+        expectAnswer(await scene.codex.exec('Hello'), SPECIAL);
+        expect(scene.codex.read('never.txt')).to.equal(undefined);
       });
     }
 
@@ -224,7 +245,7 @@ describe('Codex CLI', () => {
     ] as const) {
       it(`stops the model when it is interrupted ${when}`, async () => {
         scene.backend.plays(answer);
-        const run = codex.exec('Hello', { interrupt: scene.backend.request(1) });
+        const run = scene.codex.exec('Hello', { interrupt: scene.backend.request(1) });
         const request = await scene.backend.request(1);
         expect((await request.closed).aborted).to.equal(true);
         expect((await run).answer ?? '').to.equal('');
@@ -234,14 +255,7 @@ describe('Codex CLI', () => {
 });
 
 describe('Codex CLI, where the model reasons', () => {
-  const scene = useGateway(REASONING);
-  let codex: Codex;
-
-  beforeEach(() => {
-    codex = prepareCodex(scene.baseUrl);
-  });
-
-  afterEach(() => codex.close());
+  const scene = useCodex(REASONING);
 
   const looking = calling('exec_command', { cmd: 'echo looked' });
   const lookingByScript = script('const r = await tools.exec_command({ cmd: "echo looked" }); text(r.output);');
@@ -252,18 +266,25 @@ describe('Codex CLI, where the model reasons', () => {
         { reasoning: thought, ...(CODE_MODE.includes(model) ? lookingByScript : looking) },
         after('looked', { reasoning: 'Now I know.', text: 'Known.' }),
       );
-      expectAnswer(await codex.exec('Look.', { model }), 'Known.');
+      expectAnswer(await scene.codex.exec('Look.', { model }), 'Known.');
       expect(scene.backend.bodies[1]?.messages.at(-2)).to.include({ role: 'assistant', reasoning_content: thought });
     });
   }
 });
 
+describe('Codex CLI, where the model is slow', () => {
+  const scene = useCodex({ settings: { KEEPALIVE_EVENT_MS: '300' } });
+
+  it('waits longer than it would for a silent stream', async () => {
+    scene.backend.plays({ text: SPECIAL, pauseMs: 2500 });
+    const config = ['stream_idle_timeout_ms=1000', 'stream_max_retries=0'].map(
+      (line) => `model_providers.gateway.${line}`,
+    );
+    expectAnswer(await scene.codex.exec('Hello', { config }), SPECIAL);
+  });
+});
+
 /** Code mode: what the model calls is JavaScript. */
 function script(input: string): Answer {
   return calling('functions__exec', { input });
-}
-
-function expectAnswer(run: Run, answer: string): void {
-  expect(run.answer, run.printed).to.equal(answer);
-  expect(run.exitCode, run.printed).to.equal(0);
 }

@@ -6,10 +6,12 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { expect } from 'chai';
 import { readSnippets } from './readme.ts';
+import { useGateway, type Scene } from './scene.ts';
 import { API_KEY } from './strict-backend.ts';
 
-export interface Codex {
+interface Codex {
   /** Where it works. */
   readonly directory: string;
   /** Puts a file there. Returns its path. */
@@ -30,7 +32,7 @@ interface ExecOptions {
   readonly interrupt?: Promise<unknown>;
 }
 
-export interface Run {
+interface Run {
   readonly exitCode: number | null;
   /** The answer it ended with; undefined where it has none. */
   readonly answer: string | undefined;
@@ -50,8 +52,37 @@ const TEST_CONFIG = [
   'model_providers.gateway.stream_max_retries=1',
 ];
 
-/** Prepares a Codex which asks the gateway with this base URL. */
-export function prepareCodex(baseUrl: string): Codex {
+/** For a `describe`: as `useGateway`, with a Codex which asks that gateway. */
+export function useCodex(setup?: Parameters<typeof useGateway>[0]): Scene & { readonly codex: Codex } {
+  const scene = useGateway(setup);
+  let codex: Codex;
+
+  beforeEach(() => {
+    codex = prepareCodex(scene.baseUrl);
+  });
+
+  afterEach(() => codex.close());
+
+  return {
+    get baseUrl() {
+      return scene.baseUrl;
+    },
+    get backend() {
+      return scene.backend;
+    },
+    get codex() {
+      return codex;
+    },
+  };
+}
+
+/** Fails when Codex did not end well, with this answer; it then says what Codex printed. */
+export function expectAnswer(run: Run, answer: string): void {
+  expect(run.answer, run.printed).to.equal(answer);
+  expect(run.exitCode, run.printed).to.equal(0);
+}
+
+function prepareCodex(baseUrl: string): Codex {
   const root = mkdtempSync(join(tmpdir(), 'codex-'));
   const [home, codexHome, directory] = ['home', 'codex-home', 'work'].map((name) => join(root, name)) as [
     string,

@@ -10,7 +10,8 @@ import { tool } from '@langchain/core/tools';
 import { ChatOpenAI } from '@langchain/openai';
 import { expect } from 'chai';
 import { z } from 'zod';
-import { after, calling, imagesOfLast, PIXEL_URL, SPECIAL } from './model-words.ts';
+import { after, calling, imagesOfLast, SPECIAL } from './model-words.ts';
+import { PIXEL_URL } from './pixel.ts';
 import { REASONING, useGateway } from './scene.ts';
 import { API_KEY, type ModelCall } from './strict-backend.ts';
 

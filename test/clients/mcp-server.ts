@@ -1,18 +1,26 @@
-/** A tiny MCP server over stdin and stdout. It has one tool, which repeats a word. */
+/** A tiny MCP server over stdin and stdout. Its tools repeat a word, and show a pixel. */
 
 import { createInterface } from 'node:readline';
+import { PIXEL } from './pixel.ts';
 
 interface Message {
   readonly id?: number | string;
   readonly method?: string;
-  readonly params?: { readonly protocolVersion?: string; readonly arguments?: { readonly word?: string } };
+  readonly params?: {
+    readonly protocolVersion?: string;
+    readonly name?: string;
+    readonly arguments?: { readonly word?: string };
+  };
 }
 
-const PROBE = {
-  name: 'ns_probe',
-  description: 'Hears a word.',
-  inputSchema: { type: 'object', properties: { word: { type: 'string' } }, required: ['word'] },
-};
+const TOOLS = [
+  {
+    name: 'ns_probe',
+    description: 'Hears a word.',
+    inputSchema: { type: 'object', properties: { word: { type: 'string' } }, required: ['word'] },
+  },
+  { name: 'ns_picture', description: 'Shows a pixel.', inputSchema: { type: 'object', properties: {} } },
+];
 
 for await (const line of createInterface({ input: process.stdin })) {
   const message = JSON.parse(line) as Message;
@@ -33,10 +41,15 @@ function toReply({ method, params }: Message): object {
         },
       };
     case 'tools/list':
-      return { result: { tools: [PROBE] } };
+      return { result: { tools: TOOLS } };
     case 'tools/call':
-      return { result: { content: [{ type: 'text', text: `probe heard ${params?.arguments?.word}` }] } };
+      return { result: { content: [toContent(params)] } };
     default:
       return { error: { code: -32601, message: `There is no ${method}.` } };
   }
+}
+
+function toContent(params: Message['params']): object {
+  if (params?.name === 'ns_picture') return { type: 'image', data: PIXEL, mimeType: 'image/png' };
+  return { type: 'text', text: `probe heard ${params?.arguments?.word}` };
 }

@@ -5,10 +5,6 @@ import type { Answer, Line } from './strict-backend.ts';
 /** Text that is easily broken: by cuts between bytes and surrogates, by escaping once too often or too little. */
 export const SPECIAL = 'ünïcødé ✓ 🎉 "quoted" \\ back';
 
-/** An image of one pixel. */
-export const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-export const PIXEL_URL = `data:image/png;base64,${PIXEL}`;
-
 /** One call, of a tool with this in its name. */
 export function calling(name: string, args: object): Extract<Answer, { calls?: unknown }> {
   return { calls: [{ name, arguments: args }] };

@@ -3,7 +3,8 @@ import OpenAI, { APIConnectionError, APIError, AuthenticationError, BadRequestEr
 import { zodTextFormat } from 'openai/helpers/zod';
 import type { Response, ResponseInput } from 'openai/resources/responses/responses';
 import { z } from 'zod';
-import { after, imagesOfLast, PIXEL_URL, SPECIAL } from './model-words.ts';
+import { after, imagesOfLast, SPECIAL } from './model-words.ts';
+import { PIXEL_URL } from './pixel.ts';
 import { REASONING, useGateway } from './scene.ts';
 import { API_KEY, type ModelCall } from './strict-backend.ts';
 

@@ -10,11 +10,11 @@ const run = promisify(execFile);
 const ENV = { ...process.env, GATEWAY_API_KEY: API_KEY };
 
 /** The one for Codex is what its own tests use. */
-describe('the examples of README', () => {
+describe('each example of README', () => {
   const scene = useGateway();
 
   for (const client of ['OpenAI SDK', 'OpenAI Agents SDK', 'AI SDK', 'LangChain']) {
-    it(`get an answer with the ${client}`, async () => {
+    it(`gets an answer: ${client}`, async () => {
       for (const code of readSnippets(client, 'ts', scene.baseUrl)) {
         scene.backend.plays({ text: SPECIAL });
         const args = ['--input-type=module-typescript', '--eval', code];

@@ -19,6 +19,8 @@ export type Answer =
       readonly reasoning?: string;
       readonly text?: string;
       readonly calls?: readonly ModelCall[];
+      /** How long it is silent at the beginning of a stream. */
+      readonly pauseMs?: number;
       readonly finish?: 'length' | 'content_filter';
       /** After all that was said: the connection breaks, or nothing more comes until the client goes away. */
       readonly ending?: 'cut' | 'silence';
@@ -116,7 +118,6 @@ async function play(stage: Stage, chat: ChatBody, answer: Answer): Promise<void>
   }
 
   const deltas: object[] = [
-    { role: 'assistant', content: '' },
     ...pieces(answer.reasoning ?? '').map((piece) => ({ reasoning_content: piece })),
     ...pieces(answer.text ?? '').map((piece) => ({ content: piece })),
     ...calls.flatMap(({ id, type, function: { name, arguments: text } }, index) => [
@@ -125,6 +126,8 @@ async function play(stage: Stage, chat: ChatBody, answer: Answer): Promise<void>
     ]),
   ];
   stage.start();
+  await drip(stage, [toChunk({ role: 'assistant', content: '' }, null)]);
+  await stage.wait(answer.pauseMs ?? 0);
   await drip(
     stage,
     deltas.map((delta) => toChunk(delta, null)),
