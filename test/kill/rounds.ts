@@ -33,6 +33,8 @@ export interface KillReport {
 const REQUESTS = 16;
 /** The traffic of a round is killed within this time. */
 const TRAFFIC_MS = 300;
+/** When the process is killed: right after a promise was made, or whenever. */
+const MOMENTS = ['any', 'cancelled', 'any', 'acknowledged'] as const;
 /** About as long as a start takes. */
 const START_MS = 700;
 /** Every so many rounds a start is killed before the one that counts. */
@@ -68,7 +70,7 @@ export async function runKillRounds(
       const caller = callerOf(await urlOf(running));
       await expectPromisesKept(caller, file, ledger);
       await Promise.all([
-        killAfter(running, Math.random() * TRAFFIC_MS),
+        killAt(running, ledger, MOMENTS[round % MOMENTS.length] ?? 'any'),
         ...Array.from({ length: REQUESTS }, (_, index) =>
           untilKilled(makeRequest(caller, `${round}-${index}`, ledger)),
         ),
@@ -95,16 +97,34 @@ interface Ledger {
   /** Records which were seen in their final state, which is to be the same for ever. */
   readonly finals: Map<string, RequestRecord>;
   readonly cancelled: Set<string>;
-  count(): Pick<KillReport, 'acknowledged' | 'interrupted' | 'cancels'>;
+  /** Resolves at the next promise of this kind. */
+  readonly next: (kind: 'acknowledged' | 'cancelled') => Promise<void>;
+  readonly acknowledge: (id: string, key: string) => void;
+  readonly cancel: (id: string) => void;
+  readonly count: () => Pick<KillReport, 'acknowledged' | 'interrupted' | 'cancels'>;
 }
 
 function createLedger(): Ledger {
   const finals = new Map<string, RequestRecord>();
   const cancelled = new Set<string>();
+  const fresh = new Map<string, string>();
+  const waiting = { acknowledged: Promise.withResolvers<void>(), cancelled: Promise.withResolvers<void>() };
   return {
-    fresh: new Map(),
+    fresh,
     finals,
     cancelled,
+    next(kind) {
+      waiting[kind] = Promise.withResolvers();
+      return waiting[kind].promise;
+    },
+    acknowledge(id, key) {
+      fresh.set(id, key);
+      waiting.acknowledged.resolve();
+    },
+    cancel(id) {
+      cancelled.add(id);
+      waiting.cancelled.resolve();
+    },
     count: () => ({
       acknowledged: finals.size,
       interrupted: [...finals.values()].filter(({ error }) => error?.code === 'gateway_interrupted').length,
@@ -156,17 +176,17 @@ function requestOf(key: string): object {
   return { model: 'm', input: key, stream: key.length % 2 === 0 };
 }
 
-async function makeRequest(caller: Caller, key: string, { fresh, finals }: Ledger): Promise<void> {
+async function makeRequest(caller: Caller, key: string, { acknowledge, finals }: Ledger): Promise<void> {
   await delay(Math.random() * 60);
   const reply = await caller.create(requestOf(key), { headers: { 'idempotency-key': key } });
   const id = reply.headers.get('x-request-id') ?? '';
-  fresh.set(id, key);
+  acknowledge(id, key);
   await reply.text();
   const record = await caller.record(id);
   if (record.status !== 'processing') finals.set(id, record);
 }
 
-async function cancelSoon(caller: Caller, key: string, { cancelled }: Ledger): Promise<void> {
+async function cancelSoon(caller: Caller, key: string, { cancel }: Ledger): Promise<void> {
   for (;;) {
     await delay(Math.random() * 20);
     const found = await caller.get('/api/v1/requests', { 'idempotency-key': key });
@@ -177,7 +197,7 @@ async function cancelSoon(caller: Caller, key: string, { cancelled }: Ledger): P
     const { request_id } = await readRecord(found);
     const reply = await caller.cancel(request_id);
     // The status is the promise, and it comes before the body.
-    if (reply.status === 202) cancelled.add(request_id);
+    if (reply.status === 202) cancel(request_id);
     await reply.text();
     return;
   }
@@ -241,6 +261,12 @@ function urlOf(child: ChildProcess): Promise<string> {
       if (url !== undefined) resolve(url);
     });
   });
+}
+
+async function killAt(child: ChildProcess, ledger: Ledger, moment: (typeof MOMENTS)[number]): Promise<void> {
+  const late = delay(moment === 'any' ? Math.random() * TRAFFIC_MS : TRAFFIC_MS);
+  await (moment === 'any' ? late : Promise.race([ledger.next(moment), late]));
+  await killAfter(child, 0);
 }
 
 async function killAfter(child: ChildProcess, ms: number): Promise<void> {
