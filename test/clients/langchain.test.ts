@@ -136,8 +136,9 @@ async function runTools(model: ChatOpenAI, messages: readonly BaseMessage[], str
   }
 }
 
-async function gather(stream: Promise<AsyncIterable<AIMessageChunk>>): Promise<AIMessageChunk> {
-  let whole: AIMessageChunk | undefined;
-  for await (const chunk of await stream) whole = whole === undefined ? chunk : whole.concat(chunk);
-  return whole ?? new AIMessageChunk('');
+async function gather(streaming: Promise<AsyncIterable<AIMessageChunk>>): Promise<AIMessageChunk> {
+  const stream = await streaming;
+  const chunks: AIMessageChunk[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return chunks.reduce((whole, chunk) => whole.concat(chunk));
 }
