@@ -146,6 +146,9 @@ describe('the gateway whose store is in trouble', () => {
   }
 
   it('by a lock of another process goes on with everything else meanwhile', async () => {
+    await gateway.close();
+    gateway = await open(await workshop.open({ limits: { answerWithinMs: 800 } }));
+    caller = callerOf(gateway.url);
     const enough = new AbortController();
     backend.reply(async ({ sse, wait, end }) => {
       while (!enough.signal.aborted) {
@@ -169,16 +172,18 @@ describe('the gateway whose store is in trouble', () => {
     enough.abort();
 
     expect((await readError(refused)).code).to.equal('store_unavailable');
-    expect(refusedMs).to.be.within(100, 2000);
+    expect(refusedMs).to.be.within(700, 3000);
     expect(found.status).to.equal(200);
     await found.text();
     const silenceMs = await reading;
-    // A wait on the thread of the gateway would be as long as the one for the store.
-    expect(loop.max / 1e6).to.be.below(200);
-    expect(silenceMs).to.be.below(250);
+    // Were the lock waited for on this thread, the loop would stand still for most of the time, in one piece or in several.
+    const [mostlyMs, longestMs] = [loop.percentile(80) / 1e6, loop.max / 1e6];
+    expect(mostlyMs).to.be.below(30);
+    expect(longestMs).to.be.below(500);
+    expect(silenceMs).to.be.below(500);
     console.log(
       `\n  While the store waited ${refusedMs.toFixed(0)} ms for a lock, the event loop stood still for at most ` +
-        `${(loop.max / 1e6).toFixed(1)} ms, a stream was silent for at most ${silenceMs.toFixed(1)} ms`,
+        `${longestMs.toFixed(1)} ms, mostly ${mostlyMs.toFixed(1)} ms, and a stream for ${silenceMs.toFixed(1)} ms`,
     );
   });
 
