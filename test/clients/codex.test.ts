@@ -153,6 +153,16 @@ describe('Codex CLI', () => {
     ]);
   });
 
+  it('goes on with a session under a model name that has other tools', async () => {
+    scene.backend.plays(script('text("looked");'), after('looked', { text: 'One.' }), { text: 'Two.' });
+    expectAnswer(await scene.codex.exec('First', { model: 'gpt-6-sol' }), 'One.');
+    expectAnswer(await scene.codex.exec('Second', { model: UNKNOWN, args: ['resume', '--last'] }), 'Two.');
+    const { messages = [] } = scene.backend.bodies[2] ?? {};
+    expect(messages.flatMap((message) => message.tool_calls ?? []).map((call) => call.function.name)).to.deep.equal([
+      'functions__exec',
+    ]);
+  });
+
   it('gets an answer by a schema', async () => {
     const schema = {
       type: 'object',
@@ -254,23 +264,25 @@ describe('Codex CLI', () => {
   });
 });
 
-describe('Codex CLI, where the model reasons', () => {
-  const scene = useCodex(REASONING);
+for (const shown of ['summary', 'content', 'hidden']) {
+  describe(`Codex CLI, where the model reasons and REASONING_OUTPUT is ${shown}`, () => {
+    const scene = useCodex({ ...REASONING, settings: { ...REASONING.settings, REASONING_OUTPUT: shown } });
 
-  const looking = calling('exec_command', { cmd: 'echo looked' });
-  const lookingByScript = script('const r = await tools.exec_command({ cmd: "echo looked" }); text(r.output);');
-  for (const model of [UNKNOWN, CUSTOM, ...CODE_MODE]) {
-    it(`gives the model its thoughts back beside their call as ${model}`, async () => {
-      const thought = `First I look. ${SPECIAL}`;
-      scene.backend.plays(
-        { reasoning: thought, ...(CODE_MODE.includes(model) ? lookingByScript : looking) },
-        after('looked', { reasoning: 'Now I know.', text: 'Known.' }),
-      );
-      expectAnswer(await scene.codex.exec('Look.', { model }), 'Known.');
-      expect(scene.backend.bodies[1]?.messages.at(-2)).to.include({ role: 'assistant', reasoning_content: thought });
-    });
-  }
-});
+    const looking = calling('exec_command', { cmd: 'echo looked' });
+    const lookingByScript = script('const r = await tools.exec_command({ cmd: "echo looked" }); text(r.output);');
+    for (const model of shown === 'summary' ? [UNKNOWN, CUSTOM, ...CODE_MODE] : [UNKNOWN]) {
+      it(`gives the model its thoughts back beside their call as ${model}`, async () => {
+        const thought = `First I look. ${SPECIAL}`;
+        scene.backend.plays(
+          { reasoning: thought, ...(CODE_MODE.includes(model) ? lookingByScript : looking) },
+          after('looked', { reasoning: 'Now I know.', text: 'Known.' }),
+        );
+        expectAnswer(await scene.codex.exec('Look.', { model }), 'Known.');
+        expect(scene.backend.bodies[1]?.messages.at(-2)).to.include({ role: 'assistant', reasoning_content: thought });
+      });
+    }
+  });
+}
 
 describe('Codex CLI, where the model is slow', () => {
   const scene = useCodex({ settings: { KEEPALIVE_EVENT_MS: '300' } });
