@@ -13,6 +13,7 @@ const CUSTOM = 'gpt-5.5';
 /** `additional_tools` and code mode: there is one `custom` tool, `exec`, which takes JavaScript that calls the others. */
 const CODE_MODE = ['gpt-5.6-sol', 'gpt-6-sol'];
 
+const PATCH = `*** Begin Patch\n*** Add File: patched.txt\n+${SPECIAL}\n+second line\n*** End Patch`;
 const MCP_SERVER = [
   `mcp_servers.probe.command=${JSON.stringify(process.execPath)}`,
   `mcp_servers.probe.args=${JSON.stringify([join(import.meta.dirname, 'mcp-server.ts')])}`,
@@ -40,13 +41,12 @@ describe('Codex CLI', () => {
       });
     }
 
-    const patch = `*** Begin Patch\n*** Add File: patched.txt\n+${SPECIAL}\n+second line\n*** End Patch`;
     const patchCalls: readonly { model: string; call: Answer }[] = [
-      { model: UNKNOWN, call: calling('exec_command', { cmd: `apply_patch <<'EOF'\n${patch}\nEOF` }) },
-      { model: CUSTOM, call: calling('apply_patch', { input: patch }) },
+      { model: UNKNOWN, call: calling('exec_command', { cmd: `apply_patch <<'EOF'\n${PATCH}\nEOF` }) },
+      { model: CUSTOM, call: calling('apply_patch', { input: PATCH }) },
       ...CODE_MODE.map((model) => ({
         model,
-        call: script(`await tools.apply_patch(${JSON.stringify(patch)}); text("Success");`),
+        call: script(`await tools.apply_patch(${JSON.stringify(PATCH)}); text("Success");`),
       })),
     ];
     for (const { model, call } of patchCalls) {
@@ -283,6 +283,17 @@ for (const shown of ['summary', 'content', 'hidden']) {
     }
   });
 }
+
+describe('Codex CLI with an alias of the model', () => {
+  const scene = useCodex({ settings: { MODEL_ALIASES: `{"${CUSTOM}": "own-model"}` } });
+
+  it('uses the tools which it has for the alias', async () => {
+    scene.backend.plays(calling('apply_patch', { input: PATCH }), after('Success', { text: 'It is patched.' }));
+    expectAnswer(await scene.codex.exec('Patch it.', { model: CUSTOM }), 'It is patched.');
+    expect(scene.codex.read('patched.txt')).to.equal(`${SPECIAL}\nsecond line\n`);
+    expect(scene.backend.bodies.map((body) => body.model)).to.deep.equal(['own-model', 'own-model']);
+  });
+});
 
 describe('Codex CLI, where the model is slow', () => {
   const scene = useCodex({ settings: { KEEPALIVE_EVENT_MS: '300' } });
