@@ -45,7 +45,7 @@ export function callerOf(url: string, apiKey: string = TEST_KEY): Caller {
       expect(reply.status, `the status of the answer about ${id}`).to.equal(200);
       return readRecord(reply);
     },
-    async final(id, withinMs = 1000) {
+    async final(id, withinMs = 2000) {
       const deadlineMs = performance.now() + withinMs;
       for (;;) {
         const record = await caller.record(id);

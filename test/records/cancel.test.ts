@@ -121,7 +121,7 @@ describe('a cancel', () => {
         const asked = await backend.request(1);
         const requestId = await idOfKey();
         // What the script has sent is to have arrived.
-        await delay(30);
+        await delay(60);
 
         const startMs = performance.now();
         const reply = await caller.cancel(requestId);

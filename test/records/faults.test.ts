@@ -127,7 +127,7 @@ describe('the gateway whose store is in trouble', () => {
           });
           const asking = caller.create({ ...REQUEST, stream: kind === 'stream' });
           await backend.request(1);
-          await delay(20);
+          await delay(60);
           takeAway = await cause(store, workshop);
           go.resolve();
 
@@ -139,7 +139,7 @@ describe('the gateway whose store is in trouble', () => {
           await delay(200);
           await takeAway();
           takeAway = undefined;
-          expect(await caller.final(requestId, 3000)).to.deep.include({ status: 'succeeded', error: null });
+          expect(await caller.final(requestId, 5000)).to.deep.include({ status: 'succeeded', error: null });
         });
       }
     });

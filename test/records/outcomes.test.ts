@@ -128,7 +128,7 @@ describe('what ends how', () => {
             () => undefined,
           );
           const asked = await backend.request(1);
-          await delay(30);
+          await delay(60);
           client.abort();
           await gone.catch(() => undefined);
           expect((await asked.closed).aborted).to.equal(true);
@@ -188,7 +188,7 @@ describe('what ends how', () => {
         const headers = { 'idempotency-key': 'key-1' };
         const asking = caller.create(request, { headers });
         await backend.request(1);
-        await delay(20);
+        await delay(60);
         await gateway.drain();
 
         const reply = await asking;
