@@ -95,6 +95,8 @@ export function mergeChunks({ chunks, done }: Answer): ChatChunk | undefined {
       return true;
     }
     if (called.name && known.name && (called.name !== known.name || isJson(known.arguments))) return false;
+    // The call was told as done when another began, and no completion has its pieces in that order.
+    if (more !== '' && isJson(known.arguments)) return false;
     known.name ??= called.name;
     known.arguments += more;
     return true;
