@@ -82,6 +82,11 @@ describe('Codex CLI', () => {
       });
     }
 
+    it('asks a tool of an MCP server whose name is too long for the backend', async () => {
+      scene.backend.plays(calling('ns_long', { word: 'hi' }), after('probe heard hi', { text: 'It heard.' }));
+      expectAnswer(await scene.codex.exec('Say a word.', { config: MCP_SERVER }), 'It heard.');
+    });
+
     it('waits for a script that runs on, and hears its news, in code mode', async () => {
       const news = 'notify("news"); text("begun"); await new Promise((go) => setTimeout(go, 800)); text("ended");';
       scene.backend.plays(

@@ -19,6 +19,12 @@ const TOOLS = [
     description: 'Hears a word.',
     inputSchema: { type: 'object', properties: { word: { type: 'string' } }, required: ['word'] },
   },
+  // Behind the name of its server this is too long for many a backend.
+  {
+    name: `ns_${'long_'.repeat(11)}name`,
+    description: 'Hears a word too.',
+    inputSchema: { type: 'object', properties: { word: { type: 'string' } }, required: ['word'] },
+  },
   { name: 'ns_picture', description: 'Shows a pixel.', inputSchema: { type: 'object', properties: {} } },
 ];
 
