@@ -4,6 +4,7 @@ import { ApiError } from '../core/errors.ts';
 export type ExchangePhase = 'connecting' | 'waiting' | 'answering';
 
 const UNREACHABLE: readonly (readonly [RegExp, string])[] = [
+  [/^(?:UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, 'The backend did not accept a connection in time.'],
   [/^ECONNREFUSED$/, 'The backend refused the connection.'],
   [/^(?:ENOTFOUND|EAI_)/, 'The host name of the backend could not be resolved.'],
   [/^(?:EHOST|ENET|EADDRNOTAVAIL)/, 'There is no network route to the backend.'],
@@ -42,9 +43,6 @@ function isNotHttp(cause: Error, code: string): boolean {
 }
 
 function connectFailure(code: string, cause: Error): ApiError {
-  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') {
-    return new ApiError('upstream_timeout', { message: 'The backend did not accept a connection in time.', cause });
-  }
   const words = UNREACHABLE.find(([pattern]) => pattern.test(code))?.[1];
   return new ApiError('upstream_unreachable', { ...(words !== undefined && { message: words }), cause });
 }

@@ -74,12 +74,12 @@ describe('connecting to the chat backend', () => {
     });
   });
 
-  it('fails as timed out when the TLS handshake never ends', async () => {
+  it('fails as unreachable when the TLS handshake never ends', async () => {
     const port = await listen(() => {});
 
     expect(await failureOfAsking(`https://127.0.0.1:${port}/v1`, 100)).to.deep.equal({
-      code: 'upstream_timeout',
-      status: 504,
+      code: 'upstream_unreachable',
+      status: 502,
       message: 'The backend did not accept a connection in time.',
     });
   });
