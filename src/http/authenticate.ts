@@ -61,7 +61,8 @@ export function authenticate(options: AuthenticateOptions): RequestHandler {
         if (!res.headersSent) return;
         if (res.statusCode === 401) failures.count(network);
         if (res.statusCode === 401) taken.delete(identity[0]);
-        if (res.statusCode < 400) taken.add(identity[0]);
+        // A GET may have been answered without the backend, and then nobody has judged the key.
+        if (req.method === 'POST' && res.statusCode < 400) taken.add(identity[0]);
       });
     },
   };

@@ -49,8 +49,8 @@ describe('authenticate', () => {
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   }
 
-  function ask(authorization?: string, headers: Record<string, string> = {}): Promise<Response> {
-    return fetch(url, { headers: { ...(authorization !== undefined && { authorization }), ...headers } });
+  function ask(authorization?: string, headers: Record<string, string> = {}, method = 'POST'): Promise<Response> {
+    return fetch(url, { method, headers: { ...(authorization !== undefined && { authorization }), ...headers } });
   }
 
   async function codeOf(response: Response): Promise<string> {
@@ -133,6 +133,14 @@ describe('authenticate', () => {
       for (let n = 0; n < 30; n++) await ask('Bearer sk-bad');
       status = 200;
       expect((await ask('Bearer sk-good')).status).to.equal(200);
+    });
+
+    it('does not take what was answered without the backend for its word on the key', async () => {
+      await open();
+      await ask('Bearer sk-stranger', {}, 'GET');
+      status = 401;
+      for (let n = 0; n < 30; n++) await ask('Bearer sk-bad');
+      expect((await ask('Bearer sk-stranger')).status).to.equal(429);
     });
 
     it('holds up a key which the backend has taken and then refused', async () => {
