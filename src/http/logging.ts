@@ -82,7 +82,9 @@ function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return { type: typeof error };
   const { name, message, cause } = error;
   const stack = error.stack ?? '';
-  const lines = stack.slice(stack.indexOf(message) + message.length).split('\n');
+  // A message that was changed later still stands in the stack as it was, so such a stack is not shown.
+  const start = stack.indexOf(message);
+  const lines = start < 0 ? [] : stack.slice(start + message.length).split('\n');
   return {
     type: name,
     code: 'code' in error && typeof error.code === 'string' ? error.code : undefined,
