@@ -151,8 +151,10 @@ describe('Codex CLI', () => {
     scene.backend.plays({ text: SPECIAL }, { text: 'Two.' });
     expectAnswer(await scene.codex.exec('First'), SPECIAL);
     expectAnswer(await scene.codex.exec('Second', { args: ['resume', '--last'] }), 'Two.');
-    expect(scene.backend.bodies[1]?.messages.slice(-3)).to.deep.equal([
-      { role: 'user', content: 'First' },
+    const [first, ...others] = scene.backend.bodies[1]?.messages.slice(-3) ?? [];
+    // What Codex says of its surroundings may stand in the same message.
+    expect(first?.content).to.match(/First$/);
+    expect(others).to.deep.equal([
       { role: 'assistant', content: SPECIAL },
       { role: 'user', content: 'Second' },
     ]);
