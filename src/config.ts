@@ -1,6 +1,8 @@
 import { isIP } from 'node:net';
+import { DIALECTS, isDialectName, type Dialect } from './core/dialects.ts';
+import { readDialectsFile, type DialectsFile } from './dialects-file.ts';
 import { findMisspelt, readSettings, showValue, type Environment } from './settings.ts';
-import type { AuthMode, Dialect, HostedToolsPolicy, LogLevel, ReasoningOutput, Settings } from './types/contract.ts';
+import type { AuthMode, HostedToolsPolicy, LogLevel, ReasoningOutput, Settings } from './types/contract.ts';
 
 /** What the gateway is told at its start, checked and frozen. `.env.example` describes each setting. */
 export interface Config {
@@ -13,7 +15,9 @@ export interface Config {
   /** Without a slash at its end; null asks for the embedded demo backend. */
   readonly upstreamBaseUrl: string | null;
   readonly upstreamApiKey: string | null;
-  readonly upstreamDialect: Dialect;
+  readonly upstreamDialect: string;
+  /** What goes by that name. */
+  readonly dialect: Dialect;
   /** The name which a client uses → the name which the backend knows. */
   readonly modelAliases: ReadonlyMap<string, string>;
   readonly defaultModelId: string | null;
@@ -59,11 +63,23 @@ export function readConfig(env: Environment): Config {
   const broken = RULES.filter(({ about }) => !about.some((name) => wrong.has(name))).flatMap(({ find }) =>
     find(settings),
   );
-  const lines = [...problems.map((problem) => problem.line), ...broken];
+  const own = readDialectsFile(settings.DIALECTS_FILE);
+  const dialect = findDialect(settings.UPSTREAM_DIALECT, own);
+  const lines = [...problems.map((problem) => problem.line), ...broken, ...own.problems];
+  if (dialect === undefined && own.problems.length === 0) lines.push(unknownDialect(settings.UPSTREAM_DIALECT, own));
   const misspelt = findMisspelt(env);
   // A misspelt name alone stops nothing, but it is often why another setting is missing.
-  if (lines.length > 0) throw new ConfigError([...lines, ...misspelt]);
-  return toConfig(settings, [...misspelt, ...findDoubtful(settings)]);
+  if (lines.length > 0 || dialect === undefined) throw new ConfigError([...lines, ...misspelt]);
+  return toConfig(settings, dialect, [...misspelt, ...findDoubtful(settings)]);
+}
+
+function findDialect(name: string, { dialects }: DialectsFile): Dialect | undefined {
+  return dialects.get(name) ?? (isDialectName(name) ? DIALECTS[name] : undefined);
+}
+
+function unknownDialect(name: string, { dialects }: DialectsFile): string {
+  const names = [...Object.keys(DIALECTS), ...dialects.keys()];
+  return `UPSTREAM_DIALECT: must be one of ${names.join(', ')}${showValue('UPSTREAM_DIALECT', name)}`;
 }
 
 interface Rule {
@@ -162,7 +178,7 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-function toConfig(settings: Settings, warnings: readonly string[]): Config {
+function toConfig(settings: Settings, dialect: Dialect, warnings: readonly string[]): Config {
   return Object.freeze({
     host: settings.HOST,
     port: settings.PORT,
@@ -171,6 +187,7 @@ function toConfig(settings: Settings, warnings: readonly string[]): Config {
     upstreamBaseUrl: toBaseUrl(settings.UPSTREAM_BASE_URL),
     upstreamApiKey: settings.UPSTREAM_API_KEY ?? null,
     upstreamDialect: settings.UPSTREAM_DIALECT,
+    dialect: Object.freeze(dialect),
     modelAliases: new Map(Object.entries(settings.MODEL_ALIASES)),
     defaultModelId: settings.DEFAULT_MODEL_ID ?? null,
     passthroughPaths: Object.freeze(settings.PASSTHROUGH_PATHS),

@@ -5,7 +5,6 @@ import { createChatBackend, type ChatBackend } from './backend/chat.ts';
 import { startDemoBackend } from './backend/demo.ts';
 import { describeStart } from './banner.ts';
 import type { Config } from './config.ts';
-import { DIALECTS } from './core/dialects.ts';
 import { createTokenEstimator } from './core/estimate.ts';
 import { toRequestId, toUniquePart, type NewUniquePart } from './core/ids.ts';
 import { createApp } from './http/app.ts';
@@ -62,7 +61,6 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   const nowMs = overrides.nowMs ?? Date.now;
   const newUniquePart = overrides.newUniquePart ?? (() => timeOrderedPart(nowMs()));
   const log = overrides.log ?? createLogger(config.logLevel);
-  const dialect = DIALECTS[config.upstreamDialect];
   const keyOwner = config.authMode === 'passthrough' ? 'caller' : 'gateway';
 
   const secret = loadSecret({ databaseUrl: config.databaseUrl, secret: config.gatewaySecret });
@@ -77,7 +75,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
       ...config,
       baseUrl: upstreamBaseUrl,
       keyOwner,
-      streamOptions: dialect.streamOptions,
+      streamOptions: config.dialect.streamOptions,
       onOperatorProblem,
     });
   const passthrough = createPassthrough({ ...config, baseUrl: upstreamBaseUrl, keyOwner, onOperatorProblem });
@@ -102,7 +100,6 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
       identities,
       sealer: createSealer(secret, config.gatewaySecretPrevious),
       estimator: createTokenEstimator(),
-      dialect,
       keyOwner,
       // A client that takes nothing for as long as a silent backend is waited for is gone.
       clientStallMs: config.idleTimeoutMs,

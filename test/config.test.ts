@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { expect } from 'chai';
 import { ConfigError, readConfig } from '../src/config.ts';
+import { DIALECTS } from '../src/core/dialects.ts';
 import type { Environment } from '../src/settings.ts';
 import { ENV_EXAMPLE_PATH } from './support/generate-env-example.ts';
 
@@ -20,6 +21,7 @@ describe('readConfig', () => {
       upstreamBaseUrl: null,
       upstreamApiKey: null,
       upstreamDialect: 'generic',
+      dialect: DIALECTS.generic,
       modelAliases: new Map(),
       defaultModelId: null,
       passthroughPaths: [],

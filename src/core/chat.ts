@@ -12,8 +12,15 @@ export interface ChatBatch {
 export type ChatPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image_url'; readonly image_url: { readonly url: string; readonly detail?: string } }
-  | { readonly type: 'input_audio'; readonly input_audio: { readonly data: string; readonly format: string } }
-  | { readonly type: 'file'; readonly file: { readonly filename?: string; readonly file_data: string } };
+  | { readonly type: 'input_audio'; readonly input_audio: string | { readonly data: string; readonly format: string } }
+  | { readonly type: 'audio_url'; readonly audio_url: { readonly url: string } }
+  | { readonly type: 'file'; readonly file: { readonly filename?: string; readonly file_data: string } }
+  | { readonly type: 'document_url'; readonly document_url: string };
+
+/** What an assistant message consists of where thoughts are part of its content. */
+export type ChatAssistantPart =
+  | { readonly type: 'thinking'; readonly thinking: readonly { readonly type: 'text'; readonly text: string }[] }
+  | { readonly type: 'text'; readonly text: string };
 
 export interface ChatToolCall {
   readonly id: string;
@@ -29,7 +36,7 @@ export type ChatMessage =
 
 export interface ChatAssistantMessage {
   readonly role: 'assistant';
-  readonly content: string | null;
+  readonly content: string | null | readonly ChatAssistantPart[];
   readonly tool_calls?: readonly ChatToolCall[];
   readonly refusal?: string;
   /** The reasoning of this turn, under the name which the dialect has for it. */

@@ -1,5 +1,6 @@
 import type { Usage } from '../types/contract.ts';
-import type { ChatMessage, ChatRequest } from './chat.ts';
+import type { ChatMessage, ChatPart, ChatRequest } from './chat.ts';
+import { unreachable } from './unreachable.ts';
 
 /** What an input weighs before anybody has counted its tokens. */
 export interface InputSize {
@@ -40,11 +41,24 @@ export function inputSizeOf(chat: ChatRequest, bodyBytes: number): InputSize {
 /** The lengths of the images and files of a message, which are base64 or a URL, and so one byte a character. */
 function mediaSizesOf(message: ChatMessage): number[] {
   if (message.role !== 'user' || typeof message.content === 'string') return [];
-  return message.content.flatMap((part) => {
-    if (part.type === 'image_url') return [part.image_url.url.length];
-    if (part.type === 'input_audio') return [part.input_audio.data.length];
-    return part.type === 'file' ? [part.file.file_data.length] : [];
-  });
+  return message.content.filter((part) => part.type !== 'text').map(mediaSizeOf);
+}
+
+function mediaSizeOf(part: Exclude<ChatPart, { type: 'text' }>): number {
+  switch (part.type) {
+    case 'image_url':
+      return part.image_url.url.length;
+    case 'audio_url':
+      return part.audio_url.url.length;
+    case 'input_audio':
+      return (typeof part.input_audio === 'string' ? part.input_audio : part.input_audio.data).length;
+    case 'file':
+      return part.file.file_data.length;
+    case 'document_url':
+      return part.document_url.length;
+    default:
+      return unreachable(part);
+  }
 }
 
 /** The factors start from a common guess and are kept for a bounded number of models. */

@@ -1,5 +1,7 @@
 import type { InputItem, InputPart } from '../types/contract.ts';
 import type { ChatPart } from './chat.ts';
+import { mediaOf, refusalOf, textOf, toUserContent, type PartForms } from './chat-parts.ts';
+import { isObject } from './chunk.ts';
 import { INPUT_PARAMETER } from './custom-input.ts';
 import { ApiError } from './errors.ts';
 import type { ToolRef } from './tool-names.ts';
@@ -22,16 +24,17 @@ export interface ItemPlace {
   /** Where the item stands in the request, for errors: `input[2]`. */
   readonly path: string;
   readonly nameTowardsBackend: (tool: ToolRef) => string;
+  readonly forms: PartForms;
   /** The reasoning in an `encrypted_content` of ours; undefined for a foreign or damaged one. */
   readonly openSeal?: ((sealed: string) => string | undefined) | undefined;
 }
 
 /** One entry per item type; a new type fails to compile here until it has one. */
 const ITEMS: { readonly [Type in InputItem['type']]: ToPiece<Type> } = {
-  message(item, { path }) {
+  message(item, { path, forms }) {
     switch (item.role) {
       case 'user':
-        return { kind: 'user', content: toUserContent(item.content, `${path}.content`) };
+        return { kind: 'user', content: toUserContent(item.content, `${path}.content`, forms) };
       case 'assistant':
         refuseMedia(item.content, path);
         return { kind: 'assistant', text: textOf(item.content, ''), refusal: refusalOf(item.content) };
@@ -45,8 +48,7 @@ const ITEMS: { readonly [Type in InputItem['type']]: ToPiece<Type> } = {
   },
   function_call(item, { nameTowardsBackend }) {
     const name = nameTowardsBackend({ kind: 'function', ...nameOf(item) });
-    // Clients replay a call without arguments as they got it; backends parse the field as JSON.
-    return { kind: 'call', callId: item.call_id, name, arguments: item.arguments || '{}' };
+    return { kind: 'call', callId: item.call_id, name, arguments: toArguments(item.arguments) };
   },
   function_call_output: toOutput,
   custom_tool_call(item, { nameTowardsBackend }) {
@@ -107,19 +109,20 @@ const ITEMS: { readonly [Type in InputItem['type']]: ToPiece<Type> } = {
       message: `${path} asks for a compaction, which this gateway does not do. Compact the history at the client.`,
     });
   },
-  agent_message(item, { path }) {
+  agent_message(item, { path, forms }) {
     // A server that runs such agents would have encrypted the payload. The model's words were left as they are here.
     const parts = item.content.map((part) =>
       part.type === 'encrypted_content' ? ({ type: 'input_text', text: part.encrypted_content } as const) : part,
     );
-    return { kind: 'user', content: toUserContent(parts, `${path}.content`) };
+    return { kind: 'user', content: toUserContent(parts, `${path}.content`, forms) };
   },
   item_reference(_item, { path }) {
     throw new ApiError('unsupported_parameter', {
       param: path,
       message:
         `${path} is an item_reference, but this gateway stores no items. Send the full items instead: set "store": false ` +
-        '(in the AI SDK: providerOptions: { openai: { store: false } }).',
+        '(in the AI SDK: providerOptions: { openai: { store: false } }). ' +
+        'Whoever runs the gateway can set ITEM_MEMORY_TTL_S, with which it remembers items for so many seconds.',
     });
   },
 };
@@ -140,69 +143,14 @@ function nameOf({ name, namespace }: { name: string; namespace?: string }): { na
 
 function toOutput(
   item: { readonly call_id: string; readonly output: string | InputPart[] },
-  { path }: ItemPlace,
+  { path, forms }: ItemPlace,
 ): Extract<Piece, { kind: 'output' }> {
-  return { kind: 'output', callId: item.call_id, text: textOf(item.output, '\n'), media: mediaOf(item.output, path) };
-}
-
-function toUserContent(content: string | readonly InputPart[], path: string): string | readonly ChatPart[] {
-  if (typeof content === 'string') return content;
-  // Plain text goes as a string, which also backends without vision take.
-  if (content.every((part) => 'text' in part)) return textOf(content, '\n');
-  return content.map((part, index) => toChatPart(part, `${path}[${index}]`)).filter((part) => part !== undefined);
-}
-
-function toChatPart(part: InputPart, path: string): ChatPart | undefined {
-  switch (part.type) {
-    case 'input_text':
-    case 'output_text':
-    case 'text':
-      // Backends refuse empty text parts.
-      return part.text === '' ? undefined : { type: 'text', text: part.text };
-    case 'refusal':
-      return { type: 'text', text: part.refusal };
-    case 'input_image':
-      if (part.image_url === undefined) {
-        if (part.file_id === undefined) throw missing(`${path}.image_url`);
-        throw unsupportedPart(`${path}.file_id`, 'image_url');
-      }
-      return { type: 'image_url', image_url: { url: part.image_url, ...imageDetail(part.detail) } };
-    case 'input_file':
-      if (part.file_data === undefined) {
-        if (part.file_url === undefined && part.file_id === undefined) throw missing(`${path}.file_data`);
-        throw unsupportedPart(`${path}.${part.file_url === undefined ? 'file_id' : 'file_url'}`, 'file_data');
-      }
-      return {
-        type: 'file',
-        file: { ...(part.filename !== undefined && { filename: part.filename }), file_data: part.file_data },
-      };
-    case 'input_audio':
-      return { type: 'input_audio', input_audio: part.input_audio };
-    default:
-      return unreachable(part);
-  }
+  const media = mediaOf(item.output, `${path}.output`, forms);
+  return { kind: 'output', callId: item.call_id, text: textOf(item.output, '\n'), media };
 }
 
 function missing(param: string): ApiError {
   return new ApiError('missing_required_parameter', { param, message: `${param} is missing.` });
-}
-
-function unsupportedPart(param: string, instead: string): ApiError {
-  return new ApiError('unsupported_parameter', {
-    param,
-    message: `${param} is not supported: this gateway stores and fetches no files. Send ${instead} instead.`,
-  });
-}
-
-/** The chat format does not know `original`; `high` comes nearest. */
-function imageDetail(detail: 'low' | 'high' | 'auto' | 'original' | undefined): { readonly detail?: string } {
-  if (detail === undefined) return {};
-  return { detail: detail === 'original' ? 'high' : detail };
-}
-
-function textOf(content: string | readonly InputPart[], separator: string): string {
-  if (typeof content === 'string') return content;
-  return content.flatMap((part) => ('text' in part ? [part.text] : [])).join(separator);
 }
 
 /** In the chat format only the user shows images and files; leaving them out in silence would change what was said. */
@@ -217,15 +165,18 @@ function refuseMedia(content: string | readonly InputPart[], path: string): void
   });
 }
 
-function refusalOf(content: string | readonly InputPart[]): string {
-  if (typeof content === 'string') return '';
-  return content.flatMap((part) => (part.type === 'refusal' ? [part.refusal] : [])).join('');
+/** Backends parse the field as JSON: vLLM and Ollama refuse a whole history in which one call was cut or badly written. */
+function toArguments(text: string): string {
+  if (text === '') return '{}';
+  return isObject(parsed(text)) ? text : JSON.stringify({ [UNREADABLE]: text });
 }
 
-function mediaOf(content: string | readonly InputPart[], path: string): readonly ChatPart[] {
-  if (typeof content === 'string') return [];
-  return content.flatMap((part, index) => {
-    const chatPart = 'text' in part ? undefined : toChatPart(part, `${path}.output[${index}]`);
-    return chatPart === undefined ? [] : [chatPart];
-  });
+const UNREADABLE = 'unreadable_arguments';
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,5 +1,5 @@
-import type { CreateResponse, RequestedFormat } from '../types/contract.ts';
-import type { ChatRequest } from './chat.ts';
+import type { CreateResponse, ReasoningEffort, RequestedFormat } from '../types/contract.ts';
+import type { ChatRequest, ChatTool } from './chat.ts';
 import type { Dialect } from './dialects.ts';
 import { toPiece, type Piece } from './items.ts';
 import { planTools, type ToolPlan } from './tools.ts';
@@ -28,7 +28,7 @@ export interface TranslationOptions {
 export function toChatRequest(request: CreateResponse, options: TranslationOptions): Translation {
   const { dialect } = options;
   const tools = planTools(request, options.hostedTools);
-  const pieces = toPieces(request, tools, options.openSeal);
+  const pieces = toPieces(request, tools, options);
   const stream = request.stream === true;
   return {
     tools,
@@ -39,7 +39,7 @@ export function toChatRequest(request: CreateResponse, options: TranslationOptio
       stream,
       // Usage is always asked for: clients count on it, and records need it.
       ...(stream && dialect.streamOptions && { stream_options: { include_usage: true } }),
-      ...toToolFields(request, tools),
+      ...toToolFields(request, tools, dialect),
       ...toSamplingFields(request),
       ...toLogprobFields(request),
       ...(request.max_output_tokens !== undefined && { [dialect.tokenLimitField]: request.max_output_tokens }),
@@ -62,7 +62,7 @@ export function wantsLogprobs(request: Pick<CreateResponse, 'include' | 'top_log
 function toPieces(
   request: CreateResponse,
   { nameTowardsBackend }: ToolPlan,
-  openSeal: TranslationOptions['openSeal'],
+  { dialect: forms, openSeal }: TranslationOptions,
 ): Piece[] {
   const instructions: Piece[] =
     request.instructions === undefined || request.instructions === ''
@@ -72,20 +72,24 @@ function toPieces(
     typeof request.input === 'string'
       ? [{ kind: 'user', content: request.input }]
       : request.input
-          .map((item, index) => toPiece(item, { path: `input[${index}]`, nameTowardsBackend, openSeal }))
+          .map((item, index) => toPiece(item, { path: `input[${index}]`, nameTowardsBackend, forms, openSeal }))
           .filter((piece) => piece !== undefined);
   return [...instructions, ...input];
 }
 
 /** Backends refuse `tools: []`, and `tool_choice` or `parallel_tool_calls` without tools: all three go together. */
-function toToolFields(request: CreateResponse, tools: ToolPlan): Partial<ChatRequest> {
+function toToolFields(request: CreateResponse, tools: ToolPlan, { strictTools }: Dialect): Partial<ChatRequest> {
   if (tools.offered.length === 0) return {};
   const parallel = request.max_tool_calls === 1 ? false : request.parallel_tool_calls;
   return {
-    tools: tools.offered,
+    tools: strictTools ? tools.offered : tools.offered.map(withoutStrict),
     ...(tools.choice !== undefined && { tool_choice: tools.choice }),
     ...(parallel !== undefined && { parallel_tool_calls: parallel }),
   };
+}
+
+function withoutStrict({ type, function: { strict: _strict, ...offered } }: ChatTool): ChatTool {
+  return { type, function: offered };
 }
 
 const SAMPLING_FIELDS = ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty'] as const;
@@ -123,7 +127,7 @@ export const DEFAULT_SCHEMA_NAME = 'response';
 
 function toOptionalFields(request: CreateResponse, dialect: Dialect): Partial<ChatRequest> {
   const values = {
-    reasoning_effort: request.reasoning?.effort,
+    reasoning_effort: toEffort(request.reasoning?.effort, dialect.efforts),
     verbosity: request.text?.verbosity,
     service_tier: request.service_tier,
     prompt_cache_key: request.prompt_cache_key,
@@ -136,4 +140,17 @@ function toOptionalFields(request: CreateResponse, dialect: Dialect): Partial<Ch
     if (value !== undefined) fields[name] = value;
   }
   return fields;
+}
+
+/** From least to most. "none" stands apart: it switches reasoning off. */
+const EFFORTS: readonly ReasoningEffort[] = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+/** The effort that was asked for, or the nearest below it which the backend knows, or its least. */
+function toEffort(
+  effort: ReasoningEffort | undefined,
+  known: readonly ReasoningEffort[] | null,
+): ReasoningEffort | undefined {
+  if (effort === undefined || effort === 'none' || known === null || known.includes(effort)) return effort;
+  const steps = EFFORTS.filter((step) => known.includes(step));
+  return steps.findLast((step) => EFFORTS.indexOf(step) < EFFORTS.indexOf(effort)) ?? steps[0];
 }

@@ -1,4 +1,5 @@
-import type { ChatAssistantMessage, ChatMessage, ChatPart, ChatToolCall } from './chat.ts';
+import { createCallIds } from './call-ids.ts';
+import type { ChatAssistantMessage, ChatAssistantPart, ChatMessage, ChatPart, ChatToolCall } from './chat.ts';
 import type { Dialect } from './dialects.ts';
 import type { Piece } from './items.ts';
 import { unreachable } from './unreachable.ts';
@@ -22,18 +23,30 @@ interface AssistantTurn {
 
 type Turn = AssistantTurn | { readonly kind: 'message'; readonly message: ChatMessage };
 
+/** What of a dialect decides how a conversation is told. */
+type TurnRules = Pick<
+  Dialect,
+  | 'systemRole'
+  | 'systemPlace'
+  | 'userMessages'
+  | 'afterOutputs'
+  | 'reasoningField'
+  | 'reasoningAlways'
+  | 'refusalField'
+  | 'callIds'
+>;
+
 export const NO_OUTPUT = 'No output was recorded for this call.';
 
 /**
  * Messages in the order that strict backends want (contract, section 2): what the assistant says and calls in one go is
  * ONE message, the outputs of its calls follow directly and in call order, whatever order the client replayed.
  */
-export function toMessages(
-  pieces: readonly Piece[],
-  dialect: Pick<Dialect, 'systemRole' | 'systemPlace' | 'reasoningField' | 'refusalField'>,
-): ChatMessage[] {
+export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMessage[] {
   const turns: Turn[] = [];
   const systemTexts: string[] = [];
+  const callIds = pieces.flatMap((piece) => (piece.kind === 'call' ? [piece.callId] : []));
+  const toCallId = createCallIds(callIds, dialect.callIds);
   const unanswered = new Map<string, { readonly turn: AssistantTurn; readonly calls: Call[] }[]>();
 
   for (const piece of pieces) {
@@ -65,10 +78,8 @@ export function toMessages(
   }
   const system: ChatMessage[] =
     systemTexts.length > 0 ? [{ role: systemRole('system'), content: systemTexts.join('\n\n') }] : [];
-  return [
-    ...system,
-    ...turns.flatMap((turn) => (turn.kind === 'message' ? [turn.message] : toTurnMessages(turn, dialect))),
-  ];
+  const messages = turns.flatMap((turn) => (turn.kind === 'message' ? [turn.message] : toTurnMessages(turn, dialect)));
+  return inOrder([...system, ...messages], dialect);
 
   function systemRole(given: 'system' | 'developer'): 'system' | 'developer' {
     return dialect.systemRole === 'as-given' ? given : dialect.systemRole;
@@ -91,7 +102,7 @@ export function toMessages(
 
   function addCall(piece: Extract<Piece, { kind: 'call' }>): void {
     const turn = currentTurn();
-    const call: Call = { id: piece.callId, name: piece.name, arguments: piece.arguments, output: undefined };
+    const call: Call = { id: toCallId(piece.callId), name: piece.name, arguments: piece.arguments, output: undefined };
     turn.calls.push(call);
     const waiting = unanswered.get(piece.callId) ?? [];
     unanswered.set(piece.callId, waiting);
@@ -127,7 +138,36 @@ function toOrphanMessage(piece: Extract<Piece, { kind: 'output' }>): ChatMessage
   };
 }
 
-function toTurnMessages(turn: AssistantTurn, dialect: Pick<Dialect, 'reasoningField' | 'refusalField'>): ChatMessage[] {
+/** Chat templates of many models raise an error when roles do not take turns. */
+function inOrder(messages: readonly ChatMessage[], { userMessages, afterOutputs }: TurnRules): ChatMessage[] {
+  const ordered: ChatMessage[] = [];
+  for (const message of messages) {
+    const last = ordered.at(-1);
+    if (message.role === 'user' && last?.role === 'user' && userMessages === 'merged') {
+      ordered[ordered.length - 1] = { role: 'user', content: joinContents(last.content, message.content) };
+    } else {
+      if (message.role === 'user' && last?.role === 'tool' && afterOutputs === 'assistant') ordered.push(ACKNOWLEDGED);
+      ordered.push(message);
+    }
+  }
+  return ordered;
+}
+
+const ACKNOWLEDGED: ChatMessage = { role: 'assistant', content: 'I have read the output.' };
+
+type UserContent = Extract<ChatMessage, { role: 'user' }>['content'];
+
+function joinContents(first: UserContent, second: UserContent): UserContent {
+  if (typeof first === 'string' && typeof second === 'string') return `${first}\n\n${second}`;
+  return [...toParts(first), ...toParts(second)];
+}
+
+function toParts(content: UserContent): readonly ChatPart[] {
+  if (typeof content !== 'string') return content;
+  return content === '' ? [] : [{ type: 'text', text: content }];
+}
+
+function toTurnMessages(turn: AssistantTurn, dialect: TurnRules): ChatMessage[] {
   const assistant = toAssistantMessage(turn, dialect);
   if (assistant === undefined) return [];
   const media = turn.calls.flatMap((call) => toMediaParts(call));
@@ -139,23 +179,33 @@ function toTurnMessages(turn: AssistantTurn, dialect: Pick<Dialect, 'reasoningFi
   ];
 }
 
-function toAssistantMessage(
-  turn: AssistantTurn,
-  dialect: Pick<Dialect, 'reasoningField' | 'refusalField'>,
-): ChatAssistantMessage | undefined {
+function toAssistantMessage(turn: AssistantTurn, dialect: TurnRules): ChatAssistantMessage | undefined {
   const refusal = turn.refusals.join('\n');
-  const texts = dialect.refusalField ? turn.texts : [...turn.texts, ...turn.refusals];
-  const content = texts.join('\n');
+  const text = (dialect.refusalField ? turn.texts : [...turn.texts, ...turn.refusals]).join('\n');
   const reasoning = dialect.reasoningField === null ? '' : turn.reasoning.join('\n');
-  if (content === '' && refusal === '' && reasoning === '' && turn.calls.length === 0) return undefined;
+  if (text === '' && refusal === '' && reasoning === '' && turn.calls.length === 0) return undefined;
+  // null is allowed beside calls or a refusal only.
+  const content = text === '' && (turn.calls.length > 0 || refusal !== '') ? null : text;
   return {
     role: 'assistant',
-    // null is allowed beside calls or a refusal only.
-    content: content === '' && (turn.calls.length > 0 || refusal !== '') ? null : content,
+    content: dialect.reasoningField === 'thinking-part' && reasoning !== '' ? toThinking(reasoning, text) : content,
     ...(dialect.refusalField && refusal !== '' && { refusal }),
-    ...(dialect.reasoningField !== null && reasoning !== '' && { [dialect.reasoningField]: reasoning }),
+    ...toReasoningField(reasoning, dialect),
     ...(turn.calls.length > 0 && { tool_calls: turn.calls.map(toToolCall) }),
   };
+}
+
+function toThinking(reasoning: string, text: string): ChatAssistantPart[] {
+  const thinking: ChatAssistantPart = { type: 'thinking', thinking: [{ type: 'text', text: reasoning }] };
+  return text === '' ? [thinking] : [thinking, { type: 'text', text }];
+}
+
+function toReasoningField(
+  reasoning: string,
+  { reasoningField, reasoningAlways }: TurnRules,
+): Pick<ChatAssistantMessage, 'reasoning' | 'reasoning_content'> {
+  if (reasoningField === null || reasoningField === 'thinking-part') return {};
+  return reasoning === '' && !reasoningAlways ? {} : { [reasoningField]: reasoning };
 }
 
 function toToolCall(call: Call): ChatToolCall {

@@ -7,6 +7,7 @@ import type {CallId, ItemId, RequestId, ResponseId} from '../core/ids.ts';
  */
 export type Contract =
   | CreateResponse
+  | OwnDialects
   | ErrorReply
   | ResponseEvent
   | RequestRecord
@@ -48,6 +49,7 @@ export type ToolParam =
 export type AgentMessagePart = InputText | InputImage | AgentPayload;
 export type ToolChoice = 'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool;
 export type RequestedFormat = PlainTextFormat | JsonObjectFormat | JsonSchemaFormat;
+export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 /**
  * Every event of a stream.
  */
@@ -90,22 +92,6 @@ export type MessagePart = OutputText | Refusal;
 export type ToolEcho = FunctionToolEcho | ClientToolEcho;
 export type TextFormat = PlainTextFormat | JsonObjectFormat | JsonSchemaFormatEcho;
 export type ContentPart = OutputText | Refusal | ReasoningText;
-/**
- * The kind of backend, for what differs between them: the name of the token limit, the reasoning field, the order of messages.
- */
-export type Dialect =
-  | 'generic'
-  | 'openai'
-  | 'azure'
-  | 'vllm'
-  | 'sglang'
-  | 'llamacpp'
-  | 'ollama'
-  | 'deepseek'
-  | 'mistral'
-  | 'groq'
-  | 'openrouter'
-  | 'together';
 /**
  * Who checks the caller's key: the backend (passthrough), or the gateway against API_KEYS (static).
  */
@@ -475,9 +461,111 @@ export interface JsonSchemaFormat {
   strict?: boolean;
 }
 export interface ReasoningParam {
-  effort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+  effort?: ReasoningEffort;
   summary?: 'auto' | 'concise' | 'detailed';
   generate_summary?: 'auto' | 'concise' | 'detailed';
+}
+/**
+ * What DIALECTS_FILE holds: the operator's own kinds of backends by their names, which UPSTREAM_DIALECT may then have.
+ */
+export interface OwnDialects {
+  [k: string]: OwnDialect;
+}
+/**
+ * A built-in kind of backend, and what differs from it.
+ */
+export interface OwnDialect {
+  /**
+   * The built-in kind that it is like.
+   */
+  extends:
+    | 'generic'
+    | 'openai'
+    | 'azure'
+    | 'vllm'
+    | 'sglang'
+    | 'llamacpp'
+    | 'ollama'
+    | 'deepseek'
+    | 'mistral'
+    | 'groq'
+    | 'openrouter'
+    | 'together';
+  /**
+   * What developer and system text is sent as.
+   */
+  systemRole?: 'developer' | 'system' | 'as-given';
+  /**
+   * Whether all such text is merged into one message at the beginning.
+   */
+  systemPlace?: 'merged-first' | 'in-place';
+  /**
+   * Whether messages of the user that follow each other are merged.
+   */
+  userMessages?: 'merged' | 'as-given';
+  /**
+   * What has to stand between the outputs of tools and a message of the user.
+   */
+  afterOutputs?: 'nothing' | 'assistant';
+  /**
+   * The field for max_output_tokens.
+   */
+  tokenLimitField?: 'max_tokens' | 'max_completion_tokens';
+  /**
+   * Whether stream_options may be sent.
+   */
+  streamOptions?: boolean;
+  /**
+   * Where an assistant message takes back the reasoning of that turn; null where there is no place for it.
+   */
+  reasoningField?: 'reasoning_content' | 'reasoning' | 'thinking-part' | null;
+  /**
+   * Whether that field has to be there, empty, on an assistant message without reasoning too.
+   */
+  reasoningAlways?: boolean;
+  /**
+   * The reasoning efforts that are known, none apart; another is rounded down. Null where any is passed on.
+   *
+   * @minItems 1
+   * @maxItems 7
+   */
+  efforts?: ReasoningEffort[] | null;
+  /**
+   * Whether a <think> block at the beginning of the text is reasoning.
+   */
+  thinkTags?: boolean;
+  /**
+   * Whether an assistant message has a refusal field.
+   */
+  refusalField?: boolean;
+  /**
+   * What ids of tool calls have to look like.
+   */
+  callIds?: 'any' | 'up-to-40' | 'nine-alphanumeric';
+  /**
+   * Whether a function may say that it is strict.
+   */
+  strictTools?: boolean;
+  /**
+   * Whether images may be given by URL, or as data alone.
+   */
+  imageForm?: 'data-or-url' | 'data';
+  /**
+   * How files are sent: in a file part with their data (or their URL in its place), in a document_url part, or not at all.
+   */
+  fileForm?: 'data' | 'data-or-url' | 'document-url' | 'none';
+  /**
+   * How audio is sent: in an input_audio part as an object or as text, or in an audio_url part.
+   */
+  audioForm?: 'object' | 'text' | 'url';
+  /**
+   * The optional chat fields that are passed on.
+   *
+   * @maxItems 6
+   */
+  optionalFields?: (
+    'reasoning_effort' | 'verbosity' | 'service_tier' | 'prompt_cache_key' | 'safety_identifier' | 'user'
+  )[];
 }
 /**
  * The body of every error reply.
@@ -1049,7 +1137,14 @@ export interface Settings {
    * The key which the gateway shows to the backend. Not together with AUTH_MODE=passthrough, where it would let every stranger in.
    */
   UPSTREAM_API_KEY?: string;
-  UPSTREAM_DIALECT: Dialect;
+  /**
+   * The kind of backend, for what differs between them: the name of the token limit, the reasoning field, the order of messages. One of generic, openai, azure, vllm, sglang, llamacpp, ollama, deepseek, mistral, groq, openrouter, together, or one that DIALECTS_FILE describes.
+   */
+  UPSTREAM_DIALECT: string;
+  /**
+   * A JSON file with kinds of backends of your own, each a built-in one and what differs from it.
+   */
+  DIALECTS_FILE?: string;
   /**
    * Other names for the models of the backend, as a JSON object. They hold on both endpoints and are listed in /models.
    */

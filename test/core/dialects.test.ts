@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { DIALECTS, type DialectName } from '../../src/core/dialects.ts';
 import { toChatRequest } from '../../src/core/request.ts';
+import dialects from '../../schemas/dialects.json' with { type: 'json' };
 import settings from '../../schemas/settings.json' with { type: 'json' };
 import type { CreateResponse } from '../../src/types/contract.ts';
 import { chunkOf, translate } from '../support/machine.ts';
@@ -113,7 +114,24 @@ const EXPECTED: Record<DialectName, { chat: object; thinkTags: boolean }> = {
     },
     thinkTags: false,
   },
-  mistral: { chat: { messages: [...MERGED, HI, NO], max_tokens: 9 }, thinkTags: false },
+  mistral: {
+    chat: {
+      messages: [
+        ...MERGED,
+        HI,
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: [{ type: 'text', text: 'Hmm.' }] },
+            { type: 'text', text: 'No.' },
+          ],
+        },
+      ],
+      max_tokens: 9,
+      prompt_cache_key: 'k',
+    },
+    thinkTags: false,
+  },
   groq: {
     chat: {
       messages: [...FIRST, HI, { ...NO, reasoning: 'Hmm.' }, ...LAST],
@@ -145,8 +163,10 @@ const EXPECTED: Record<DialectName, { chat: object; thinkTags: boolean }> = {
 const names = Object.keys(EXPECTED) as DialectName[];
 
 describe('DIALECTS', () => {
-  it('are those that UPSTREAM_DIALECT takes', () => {
-    expect(Object.keys(DIALECTS)).to.have.members(settings.properties.UPSTREAM_DIALECT.enum);
+  it('are those that an own dialect can extend, and that the settings name', () => {
+    expect(dialects.$defs.OwnDialect.properties.extends.enum).to.deep.equal(Object.keys(DIALECTS));
+    const { description } = settings.properties.UPSTREAM_DIALECT;
+    expect(/One of (.*), or one/.exec(description)?.[1]?.split(', ')).to.deep.equal(Object.keys(DIALECTS));
   });
 
   for (const name of names) {

@@ -1,11 +1,12 @@
 import { expect } from 'chai';
+import { DIALECTS } from '../../src/core/dialects.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { toPiece, type Piece } from '../../src/core/items.ts';
 import type { ToolRef } from '../../src/core/tool-names.ts';
 import type { InputItem, InputPart } from '../../src/types/contract.ts';
 
 const nameTowardsBackend = (tool: ToolRef) => ('name' in tool ? `${tool.namespace ?? ''}<${tool.name}>` : tool.kind);
-const place = { path: 'input[3]', nameTowardsBackend };
+const place = { path: 'input[3]', nameTowardsBackend, forms: DIALECTS.generic };
 
 const PIXEL = 'data:image/png;base64,AAAA';
 const image: InputPart = { type: 'input_image', image_url: PIXEL };
