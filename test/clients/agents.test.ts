@@ -1,7 +1,8 @@
 import { Agent, OpenAIProvider, Runner, tool } from '@openai/agents';
 import { expect } from 'chai';
 import { z } from 'zod';
-import { after, calling, SPECIAL } from './model-words.ts';
+import { after, calling, imagesOfLast, SPECIAL } from './model-words.ts';
+import { PIXEL_URL } from './pixel.ts';
 import { REASONING, useGateway } from './scene.ts';
 import { API_KEY, type ModelCall } from './strict-backend.ts';
 
@@ -71,6 +72,19 @@ describe('@openai/agents', () => {
     const result = await runner.run(new Agent({ name: 'Clerk', model: MODEL, outputType }), 'Where?');
     expect(result.finalOutput).to.deep.equal({ city: SPECIAL });
     expect(scene.backend.bodies[0]?.response_format).to.have.property('type', 'json_schema');
+  });
+
+  it('shows the model an image that a tool gives', async () => {
+    const show = tool({
+      name: 'show',
+      description: 'Shows a pixel.',
+      parameters: z.object({}),
+      execute: () => ({ type: 'image' as const, image: PIXEL_URL }),
+    });
+    scene.backend.plays(calling('show', {}), { text: 'A pixel.' });
+    const clerk = new Agent({ name: 'Clerk', model: MODEL, tools: [show] });
+    expect(await finalOutput(clerk, 'What is it?', false)).to.equal('A pixel.');
+    expect(imagesOfLast(scene.backend.bodies[1])).to.deep.equal([PIXEL_URL]);
   });
 
   it('goes on with a conversation', async () => {

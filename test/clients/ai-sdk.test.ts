@@ -132,6 +132,25 @@ for (const { name, model, providerOptions, settings } of PROVIDERS) {
       expect(imagesOfLast(scene.backend.bodies[0])).to.deep.equal([PIXEL_URL]);
     });
 
+    it('sends a file', async () => {
+      scene.backend.plays({ text: 'A file.' });
+      const file = {
+        type: 'file',
+        mediaType: 'application/pdf',
+        filename: 'a.pdf',
+        data: Buffer.from('%PDF-'),
+      } as const;
+      const messages: ModelMessage[] = [{ role: 'user', content: [{ type: 'text', text: 'What is it?' }, file] }];
+      expect((await generateText({ ...common, messages })).text).to.equal('A file.');
+      expect(scene.backend.bodies[0]?.messages.at(-1)?.content).to.deep.include({
+        type: 'file',
+        file: {
+          filename: 'a.pdf',
+          file_data: `data:application/pdf;base64,${Buffer.from('%PDF-').toString('base64')}`,
+        },
+      });
+    });
+
     it('throws what the backend refuses, with its words', async () => {
       scene.backend.plays({ status: 400, error: { message: 'Not for this model.' } });
       const error = await errorOf(generateText({ ...common, prompt: 'Hello' }));
