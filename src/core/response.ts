@@ -36,7 +36,8 @@ export function initialResponse(
     tools: [...tools.echo],
     tool_choice: toToolChoiceEcho(request.tool_choice),
     truncation: request.truncation ?? 'disabled',
-    parallel_tool_calls: request.parallel_tool_calls ?? true,
+    // One call at most leaves nothing to be parallel.
+    parallel_tool_calls: request.max_tool_calls !== 1 && (request.parallel_tool_calls ?? true),
     text: toTextEcho(request.text),
     top_p: request.top_p ?? 1,
     temperature: request.temperature ?? 1,
@@ -50,7 +51,8 @@ export function initialResponse(
     // Nothing is kept, whatever the request says.
     store: false,
     background: false,
-    service_tier: request.service_tier ?? 'default',
+    // The backend says which tier it used; what was asked for need not be it.
+    service_tier: 'default',
     metadata: request.metadata ?? {},
     safety_identifier: request.safety_identifier ?? null,
     prompt_cache_key: request.prompt_cache_key ?? null,

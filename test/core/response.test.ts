@@ -97,7 +97,12 @@ describe('initialResponse', () => {
     },
     { name: 'store as false, whatever is asked', fields: { store: true }, expected: { store: false } },
     { name: 'truncation', fields: { truncation: 'auto' }, expected: { truncation: 'auto' } },
-    { name: 'service_tier', fields: { service_tier: 'flex' }, expected: { service_tier: 'flex' } },
+    { name: 'no service_tier before the backend has named it', fields: { service_tier: 'flex' }, expected: {} },
+    {
+      name: 'one call at most as no parallel calls',
+      fields: { max_tool_calls: 1 },
+      expected: { max_tool_calls: 1, parallel_tool_calls: false },
+    },
     { name: 'metadata', fields: { metadata: { a: 'b' } }, expected: { metadata: { a: 'b' } } },
     {
       name: 'identifiers',
