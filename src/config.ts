@@ -32,6 +32,7 @@ export interface Config {
   readonly recordRetentionDays: number;
   readonly hostedTools: HostedToolsPolicy;
   readonly reasoningOutput: ReasoningOutput;
+  readonly itemMemoryTtlS: number;
   readonly maxBodyBytes: number;
   readonly connectTimeoutMs: number;
   readonly firstByteTimeoutMs: number;
@@ -199,6 +200,7 @@ function toConfig(settings: Settings, dialect: Dialect, warnings: readonly strin
     recordRetentionDays: settings.RECORD_RETENTION_DAYS,
     hostedTools: settings.HOSTED_TOOLS,
     reasoningOutput: settings.REASONING_OUTPUT,
+    itemMemoryTtlS: settings.ITEM_MEMORY_TTL_S,
     maxBodyBytes: settings.MAX_BODY_BYTES,
     connectTimeoutMs: settings.CONNECT_TIMEOUT_MS,
     firstByteTimeoutMs: settings.FIRST_BYTE_TIMEOUT_MS,

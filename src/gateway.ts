@@ -10,6 +10,7 @@ import { toRequestId, toUniquePart, type NewUniquePart } from './core/ids.ts';
 import { createApp } from './http/app.ts';
 import { authenticate } from './http/authenticate.ts';
 import { createResponse } from './http/create-response.ts';
+import { createItemMemory } from './http/item-memory.ts';
 import { createLogger, requestLogging } from './http/logging.ts';
 import { showHealth, showReadiness } from './http/operate.ts';
 import { createPassthrough } from './http/passthrough.ts';
@@ -99,6 +100,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
       running,
       identities,
       sealer: createSealer(secret, config.gatewaySecretPrevious),
+      itemMemory: createItemMemory({ ...config, nowMs }),
       estimator: createTokenEstimator(),
       keyOwner,
       // A client that takes nothing for as long as a silent backend is waited for is gone.

@@ -33,6 +33,7 @@ describe('readConfig', () => {
       recordRetentionDays: 30,
       hostedTools: 'drop',
       reasoningOutput: 'summary',
+      itemMemoryTtlS: 0,
       maxBodyBytes: 32 * 1024 * 1024,
       connectTimeoutMs: 5_000,
       firstByteTimeoutMs: 600_000,

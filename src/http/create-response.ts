@@ -15,6 +15,7 @@ import { callerOf, type Caller } from './authenticate.ts';
 import { readJsonBody } from './body.ts';
 import { runExchange } from './exchange.ts';
 import { parseIdempotencyKey } from './idempotency-key.ts';
+import type { ItemMemory } from './item-memory.ts';
 import { noteModel } from './logging.ts';
 import { outcomeOf } from './outcome.ts';
 import { baseUrlOf, sendDuplicate } from './record.ts';
@@ -28,6 +29,7 @@ export interface CreateResponseOptions {
   readonly running: RunningRequests;
   readonly identities: Identities;
   readonly sealer: Sealer;
+  readonly itemMemory: ItemMemory;
   readonly estimator: TokenEstimator;
   readonly dialect: Dialect;
   readonly modelAliases: ReadonlyMap<string, string>;
@@ -81,13 +83,14 @@ async function readJob(req: Request, res: Response, options: CreateResponseOptio
   const caller = callerOf(res);
   const idempotencyKey = parseIdempotencyKey(req.headers['idempotency-key']);
   const { bytes, value } = await readJsonBody(req, { maxBytes: options.maxBodyBytes });
+  const bytesRemembered = options.itemMemory.resolve(caller.identity, value);
   const request = validateCreateResponse(value);
   noteModel(res, request.model);
   const translation = toChatRequest(request, {
     ...options,
     openSeal: (sealed) => options.sealer.open(caller.identity, sealed),
   });
-  const inputSize = inputSizeOf(translation.chat, bytes.length);
+  const inputSize = inputSizeOf(translation.chat, bytes.length + bytesRemembered);
   const unique = options.newUniquePart();
   const createdAtMs = options.nowMs();
   const { identities } = options;
@@ -176,11 +179,14 @@ async function perform(job: Job, run: RunningRequest, res: Response, options: Cr
  * a store that is out of order must not keep the answer from the client. Returns whether the idempotency key stays taken.
  */
 function settle(
-  { draft, translation, translator, inputSize }: Job,
+  { caller, request, draft, translation, translator, inputSize }: Job,
   options: CreateResponseOptions,
   res: Response,
 ): boolean {
   const { store, estimator } = options;
+  if (translator.failure === null && request.store !== false) {
+    options.itemMemory.remember(caller.identity, translator.response.output);
+  }
   const { model } = translation.chat;
   const { usage, outputLength } = translator;
   if (usage !== null) estimator.learn(model, inputSize, outputLength, usage);

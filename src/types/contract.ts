@@ -1189,6 +1189,10 @@ export interface Settings {
   HOSTED_TOOLS: HostedToolsPolicy;
   REASONING_OUTPUT: ReasoningOutput;
   /**
+   * How long the items of a reply are remembered, in the memory of this process, for clients that send references to them (item_reference), in seconds; 0 remembers nothing. For one process alone: another one does not know the items.
+   */
+  ITEM_MEMORY_TTL_S: number;
+  /**
    * The largest request body after decompression, in bytes.
    */
   MAX_BODY_BYTES: number;
