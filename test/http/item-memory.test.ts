@@ -72,6 +72,8 @@ describe('createItemMemory', () => {
 
   const untouched: { name: string; item: unknown }[] = [
     { name: 'a message without a type', item: { id: 'msg_1', role: 'user', content: 'Hi' } },
+    { name: 'a message without a type and content', item: { id: 'msg_1', role: 'user' } },
+    { name: 'a message without a type and role', item: { id: 'msg_1', content: 'Hi' } },
     { name: 'an item of a type of its own', item: { type: 'reasoning', id: 'msg_1', summary: [] } },
     { name: 'a reference without an id', item: { type: 'item_reference' } },
     { name: 'a reference whose id is no text', item: { type: 'item_reference', id: 5 } },
@@ -136,7 +138,7 @@ describe('createItemMemory', () => {
   });
 
   it('counts an item once that is given again', () => {
-    const memory = open({ maxItems: 2 });
+    const memory = open({ maxBytes: 2 * JSON.stringify(message('msg_1')).length });
     memory.remember(ME, [message('msg_1'), message('msg_2'), message('msg_2', 'new')]);
     expect(resolve(memory, [reference('msg_1'), reference('msg_2')])).to.deep.equal([
       message('msg_1'),
@@ -231,9 +233,10 @@ describe('ITEM_MEMORY_TTL_S', () => {
     {
       name: 'a reply that failed',
       async prepare() {
-        backend.reply({ sse: [{ choices: [{ index: 0, delta: { content: 'Ra' } }] }], done: false });
+        const deltas = [{ reasoning_content: 'Hmm.' }, { content: 'Ra' }];
+        backend.reply({ sse: deltas.map((delta) => ({ choices: [{ index: 0, delta }] })), done: false });
         const stream = await gateway.create({ model: 'm', input: 'Weather?', stream: true });
-        return /msg_[0-9a-f]+/.exec(await stream.text())?.slice(0, 1) ?? [];
+        return /rs_[0-9a-f]+/.exec(await stream.text())?.slice(0, 1) ?? [];
       },
     },
   ];
