@@ -40,6 +40,12 @@ const PROVIDERS: readonly Provider[] = [
     settings: {},
   },
   {
+    name: '@ai-sdk/openai with its defaults, where the gateway remembers items',
+    model: OPENAI,
+    providerOptions: {},
+    settings: { ITEM_MEMORY_TTL_S: '60' },
+  },
+  {
     name: '@ai-sdk/open-responses',
     model: (baseUrl) => createOpenResponses({ name: 'gateway', url: `${baseUrl}/responses`, apiKey: API_KEY })(MODEL),
     providerOptions: {},

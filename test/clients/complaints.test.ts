@@ -27,7 +27,7 @@ function calling(change: object): object {
 }
 
 function showing(...content: readonly object[]): object {
-  return saying({ role: 'user', content });
+  return { ...GOOD, messages: [{ role: 'user', content }] };
 }
 
 function offering(...functions: readonly object[]): object {
@@ -46,7 +46,8 @@ describe('the strict backend', () => {
       body: saying({ ...CALLS, tool_calls: CALLS.tool_calls.slice(1) }, { ...OUTPUTS[1], content: '' }),
     },
     { name: 'reasoning where it is known', body: saying(reasoned()), rules: { reasoningField: 'reasoning_content' } },
-    { name: 'a late system message where it may be', body: saying(system()), rules: { systemAnywhere: true } },
+    { name: 'a user who speaks twice where he may', body: saying(USER), rules: { anyOrder: true } },
+    { name: 'a late system message where it may be', body: saying(system()), rules: { anyOrder: true } },
   ];
   for (const { name, body, rules } of accepted) {
     it(`takes ${name}`, () => {
@@ -54,7 +55,7 @@ describe('the strict backend', () => {
     });
   }
 
-  const refused: readonly { name: string; body: unknown; says: string }[] = [
+  const refused: readonly { name: string; body: unknown; rules?: Rules; says: string }[] = [
     { name: 'a body that is no object', body: 'x', says: 'the body is no object' },
     { name: 'a field that chat does not know', body: { ...GOOD, metadata: {} }, says: 'unknown field metadata' },
     { name: 'a null', body: { ...GOOD, temperature: null }, says: 'temperature is null' },
@@ -97,6 +98,14 @@ describe('the strict backend', () => {
     },
     { name: 'a developer', body: saying({ role: 'developer', content: 'x' }), says: 'role developer is not known' },
     { name: 'a second system message', body: saying(system()), says: 'system is not first' },
+    { name: 'a user who speaks twice', body: saying(USER), says: 'the user speaks twice' },
+    { name: 'a message without content', body: saying({ role: 'assistant' }), says: 'has no content' },
+    {
+      name: 'an assistant that forgets its reasoning',
+      body: saying(assistant('Yes')),
+      rules: { reasoningField: 'reasoning_content' },
+      says: 'has no reasoning_content',
+    },
     { name: 'an assistant that speaks twice', body: saying(assistant('a'), assistant('b')), says: 'speaks twice' },
     { name: 'an assistant that says nothing', body: saying(assistant('')), says: 'says nothing' },
     { name: 'reasoning where it is not known', body: saying(reasoned()), says: 'unknown field reasoning_content' },
@@ -136,9 +145,9 @@ describe('the strict backend', () => {
     { name: 'an image without its URL', body: showing(image({})), says: 'no URL' },
     { name: 'the detail original', body: showing(image({ url: 'https://x', detail: 'original' })), says: 'detail' },
   ];
-  for (const { name, body, says } of refused) {
+  for (const { name, body, rules, says } of refused) {
     it(`complains of ${name}`, () => {
-      expect(findComplaints(body).join('\n')).to.include(says);
+      expect(findComplaints(body, rules).join('\n')).to.include(says);
     });
   }
 });

@@ -24,10 +24,13 @@ export interface ChatBody {
 }
 
 export interface Rules {
-  /** The field of an assistant message which takes the reasoning of its turn back; without it, none does. */
+  /** The field in which every assistant message gives its reasoning back, as DeepSeek wants it; without it, none does. */
   readonly reasoningField?: 'reasoning_content';
-  /** System messages may stand anywhere, as at DeepSeek. Most chat templates take one, and at the beginning only. */
-  readonly systemAnywhere?: boolean;
+  /**
+   * System messages stand anywhere, and messages of the user follow each other, as at DeepSeek. Most chat templates take one
+   * system message, at the beginning only, and some raise an error where a user speaks twice.
+   */
+  readonly anyOrder?: boolean;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -123,9 +126,10 @@ function* conversationComplaints(messages: unknown, rules: Rules): Generator<str
     if (!isObject(message)) return yield `messages[${index}] is no object`;
     const { role } = message;
     for (const complaint of messageComplaints(message, rules)) yield `messages[${index}]: ${complaint}`;
-    if (role === 'system' && index > 0 && rules.systemAnywhere !== true)
-      yield `messages[${index}]: system is not first`;
-    if (role === 'assistant' && before === 'assistant') yield `messages[${index}]: the assistant speaks twice`;
+    if (role === 'system' && index > 0 && rules.anyOrder !== true) yield `messages[${index}]: system is not first`;
+    if (role === before && (role === 'assistant' || (role === 'user' && rules.anyOrder !== true))) {
+      yield `messages[${index}]: the ${role} speaks twice`;
+    }
     if (role === 'tool' && message['tool_call_id'] !== awaited.shift()) {
       yield `messages[${index}]: is not the output of the next call`;
     }
@@ -149,6 +153,9 @@ function* messageComplaints(message: Fields, { reasoningField }: Rules): Generat
   if (fields === undefined) return yield `the role ${String(role)} is not known`;
   const allowed = role === 'assistant' && reasoningField !== undefined ? [...fields, reasoningField] : fields;
   yield* unknownFields(message, new Set(allowed), `the ${String(role)} message`);
+  for (const field of allowed) {
+    if (field !== 'tool_calls' && !(field in message)) yield `the ${String(role)} message has no ${field}`;
+  }
 
   if (content === null || content === '') {
     // An empty output is what a silent tool says.

@@ -12,7 +12,7 @@ export interface Scene {
 /** Settings and rules for a backend whose model reasons, and must be given its thoughts back. */
 export const REASONING = {
   settings: { UPSTREAM_DIALECT: 'deepseek' },
-  rules: { reasoningField: 'reasoning_content', systemAnywhere: true },
+  rules: { reasoningField: 'reasoning_content', anyOrder: true },
 } as const;
 
 /** For a `describe`: each of its tests gets a new gateway in front of a strict backend, and fails when that complains. */
