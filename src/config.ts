@@ -25,6 +25,8 @@ export interface Config {
   readonly passthroughPaths: readonly string[];
   readonly authMode: AuthMode;
   readonly apiKeys: readonly string[];
+  /** As browsers send them; `*` for all. */
+  readonly corsOrigins: readonly string[];
   /** `:memory:`, or `file:` and a path. */
   readonly databaseUrl: string;
   readonly gatewaySecret: string | null;
@@ -194,6 +196,7 @@ function toConfig(settings: Settings, dialect: Dialect, warnings: readonly strin
     passthroughPaths: Object.freeze(settings.PASSTHROUGH_PATHS),
     authMode: settings.AUTH_MODE,
     apiKeys: Object.freeze([...new Set(settings.API_KEYS)]),
+    corsOrigins: Object.freeze(settings.CORS_ORIGINS),
     databaseUrl: settings.DATABASE_URL,
     gatewaySecret: settings.GATEWAY_SECRET ?? null,
     gatewaySecretPrevious: settings.GATEWAY_SECRET_PREVIOUS ?? null,

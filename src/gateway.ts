@@ -9,6 +9,7 @@ import { createTokenEstimator } from './core/estimate.ts';
 import { toRequestId, toUniquePart, type NewUniquePart } from './core/ids.ts';
 import { createApp } from './http/app.ts';
 import { authenticate } from './http/authenticate.ts';
+import { allowOrigins } from './http/cors.ts';
 import { createResponse } from './http/create-response.ts';
 import { createItemMemory } from './http/item-memory.ts';
 import { createLogger, requestLogging } from './http/logging.ts';
@@ -87,6 +88,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     demo: demo !== undefined,
     newUniquePart,
     logging: requestLogging(log),
+    cors: allowOrigins(config.corsOrigins),
     authenticate: authenticate({
       ...config,
       mode: config.authMode,

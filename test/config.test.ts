@@ -27,6 +27,7 @@ describe('readConfig', () => {
       passthroughPaths: [],
       authMode: 'passthrough',
       apiKeys: [],
+      corsOrigins: [],
       databaseUrl: 'file:./data/gateway.db',
       gatewaySecret: null,
       gatewaySecretPrevious: null,

@@ -12,6 +12,7 @@ export interface AppParts {
   readonly demo: boolean;
   readonly newUniquePart: NewUniquePart;
   readonly logging: RequestHandler;
+  readonly cors: RequestHandler;
   readonly authenticate: RequestHandler;
   readonly createResponse: RequestHandler;
   readonly requests: RequestRoutes;
@@ -30,6 +31,7 @@ export function createApp(parts: AppParts): Express {
 
   app.use(nameReply(parts));
   app.use(parts.logging);
+  app.use(parts.cors);
 
   app.route('/').get(showLanding).all(methodNotAllowed('GET'));
   app.route('/healthz').get(parts.showHealth).all(methodNotAllowed('GET'));

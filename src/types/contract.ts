@@ -1171,6 +1171,12 @@ export interface Settings {
    */
   API_KEYS_FILE?: string;
   /**
+   * The origins of web pages that may call the gateway, separated by commas; * stands for all. Browsers never send credentials of their own with such calls.
+   *
+   * @maxItems 1000
+   */
+  CORS_ORIGINS: string[];
+  /**
    * Where the records are kept: file: and a path, or :memory: for as long as the process lives.
    */
   DATABASE_URL: string;

@@ -1,0 +1,69 @@
+import type { RequestHandler, Response } from 'express';
+
+/**
+ * Lets pages of these origins (`*`: of all) call the gateway and read its replies. Nothing says that credentials of the browser
+ * are welcome: callers bring their key themselves. The package for this knows no wildcard among exposed headers, and is needed
+ * for nothing else.
+ */
+export function allowOrigins(origins: readonly string[]): RequestHandler {
+  const any = origins.includes('*');
+  const known = new Set(origins);
+
+  return (req, res, next) => {
+    const { origin } = req.headers;
+    // What a cache keeps for one origin must not be shown to another.
+    if (!any && known.size > 0) res.vary('Origin');
+    const isAllowed = origin !== undefined && (any || known.has(origin));
+    if (isAllowed) {
+      res.setHeader('access-control-allow-origin', any ? '*' : origin);
+      res.setHeader('access-control-expose-headers', EXPOSED);
+    }
+    // Browsers ask without a key whether they may send one. With no origins at all, nobody expects an answer.
+    const isPreflight = req.method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined;
+    if (!isPreflight || known.size === 0) {
+      next();
+      return;
+    }
+    if (isAllowed) allowRequests(res, req.headers['access-control-request-headers']);
+    res.status(204).end();
+  };
+}
+
+/** Limits have many names (x-ratelimit-…), hence the wildcard; the names are for browsers which do not know it. */
+const EXPOSED = [
+  '*',
+  'x-request-id',
+  'x-upstream-request-id',
+  'retry-after',
+  'retry-after-ms',
+  'x-should-retry',
+  'x-dropped-tools',
+  'x-demo-backend',
+  'idempotency-replayed',
+  'location',
+  'x-ratelimit-limit-requests',
+  'x-ratelimit-limit-tokens',
+  'x-ratelimit-remaining-requests',
+  'x-ratelimit-remaining-tokens',
+  'x-ratelimit-reset-requests',
+  'x-ratelimit-reset-tokens',
+].join(', ');
+
+const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
+/** Two hours, the most that Chromium remembers. */
+const MAX_AGE_S = '7200';
+const MAX_NAMES_LENGTH = 4096;
+
+function allowRequests(res: Response, requestHeaders: string | undefined): void {
+  res.setHeader('access-control-allow-methods', METHODS);
+  res.setHeader('access-control-max-age', MAX_AGE_S);
+  if (requestHeaders === undefined) return;
+  // SDKs send headers of their own, and `Authorization` is in no wildcard, so what is asked for is allowed.
+  res.vary('Access-Control-Request-Headers');
+  if (
+    requestHeaders.length <= MAX_NAMES_LENGTH &&
+    /^[\w!#$%&'*+.^`|~-]+(?:[ ,]+[\w!#$%&'*+.^`|~-]+)*$/.test(requestHeaders)
+  ) {
+    res.setHeader('access-control-allow-headers', requestHeaders);
+  }
+}
