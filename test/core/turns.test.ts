@@ -317,7 +317,11 @@ describe('toMessages', () => {
   for (const [rule, cases] of Object.entries(rules)) {
     for (const { name, pieces, expected, dialect } of cases) {
       it(`${rule} ${name}`, () => {
-        const messages: ChatMessage[] = toMessages(pieces, { ...DIALECTS.generic, userMessages: 'as-given', ...dialect });
+        const messages: ChatMessage[] = toMessages(pieces, {
+          ...DIALECTS.generic,
+          userMessages: 'as-given',
+          ...dialect,
+        });
         expect(messages).to.deep.equal(expected);
       });
     }
