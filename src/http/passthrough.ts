@@ -2,6 +2,7 @@ import express, { type Request, type RequestHandler, type Response, type Router 
 import { ApiError } from '../core/errors.ts';
 import { callerOf } from './authenticate.ts';
 import { readBody } from './body.ts';
+import { withCodexModels } from './codex-models.ts';
 import { methodNotAllowed } from './error-handler.ts';
 import { listWithAliases, namedModel, replaceModel, type ModelAliases } from './models.ts';
 import { createRelay, type Exchange, type RelayOptions } from './relay.ts';
@@ -46,9 +47,15 @@ export function createPassthrough(options: PassthroughOptions): Passthrough {
   router
     .route('/models')
     .get((req, res) => {
-      if (aliases.size === 0) return forward(req, res);
+      const forCodex = req.query['client_version'] !== undefined;
+      if (aliases.size === 0 && !forCodex) return forward(req, res);
       return forward(req, res, {
-        edit: (status, list) => (status === 200 ? listWithAliases(list, aliases) : undefined),
+        ...(forCodex && { path: '/models' }),
+        edit(status, answer) {
+          if (status !== 200) return undefined;
+          const list = listWithAliases(answer, aliases);
+          return forCodex ? withCodexModels(list) : list;
+        },
       });
     })
     .all(methodNotAllowed('GET'));
