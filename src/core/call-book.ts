@@ -1,8 +1,9 @@
 import type { OutputItem } from '../types/contract.ts';
 import { openCallWriter } from './call-writer.ts';
-import { findCall, isCompleteObject, isRepetition, type BackendCall } from './calls.ts';
+import { findCall, isRepetition, type BackendCall } from './calls.ts';
 import type { CallPiece } from './chunk.ts';
 import { tooMuch, type EventLog } from './event-log.ts';
+import { createObjectEnd } from './object-end.ts';
 import { mintCallId, toCallId, type CallId } from './ids.ts';
 import type { ToolPlan } from './tools.ts';
 
@@ -34,7 +35,7 @@ export function createCallBook(log: EventLog, { tools, usedCallIds, maxToolCalls
   let passedOn = 0;
 
   function closeComplete(): void {
-    for (const call of openCalls()) if (isCompleteObject(call.arguments)) close(call, 'completed');
+    for (const call of openCalls()) if (call.argumentsEnd.reached) close(call, 'completed');
   }
 
   return {
@@ -47,6 +48,7 @@ export function createCallBook(log: EventLog, { tools, usedCallIds, maxToolCalls
       const delta = isRepetition(call, piece) ? '' : piece.arguments;
       log.grow(delta.length);
       call.arguments += delta;
+      call.argumentsEnd.feed(delta);
       if (call.writer === undefined) {
         if (call.name !== '') announce(call, beforeCall);
       } else if (delta !== '' && call.writer !== 'withheld') {
@@ -77,6 +79,7 @@ export function createCallBook(log: EventLog, { tools, usedCallIds, maxToolCalls
       backendId: piece.id,
       name: piece.name,
       arguments: '',
+      argumentsEnd: createObjectEnd(),
       lastChunk: 0,
       writer: undefined,
       closed: false,

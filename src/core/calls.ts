@@ -1,5 +1,6 @@
 import type { CallWriter } from './call-writer.ts';
 import type { CallPiece } from './chunk.ts';
+import type { ObjectEnd } from './object-end.ts';
 
 /** A tool call of the backend, put together from its pieces. */
 export interface BackendCall {
@@ -7,6 +8,8 @@ export interface BackendCall {
   readonly backendId: string;
   name: string;
   arguments: string;
+  /** Follows `arguments`, so that nobody has to parse them over and over. */
+  readonly argumentsEnd: ObjectEnd;
   /** The read of the backend's chunks that brought its last piece. */
   lastChunk: number;
   /** Tells the client of it, from when its name is known. `withheld`: the client is not to see it. */
@@ -41,7 +44,7 @@ function beginsAnother(call: BackendCall, piece: CallPiece, chunkNumber: number)
   if (call.lastChunk === chunkNumber && (otherId || piece.id === '')) return true;
   const otherName = piece.name !== call.name;
   // After complete arguments nothing valid can follow: a repeated name is the same call, said again or with nothing new.
-  if (isCompleteObject(call.arguments)) {
+  if (call.argumentsEnd.reached) {
     return otherId || otherName || (piece.arguments !== '' && !isRepetition(call, piece));
   }
   // A call without arguments so far is followed by another when the name differs.
@@ -51,21 +54,6 @@ function beginsAnother(call: BackendCall, piece: CallPiece, chunkNumber: number)
 /** Some backends send the whole call once more at its end. */
 export function isRepetition(call: BackendCall, piece: CallPiece): boolean {
   return (
-    piece.id !== '' &&
-    piece.id === call.backendId &&
-    piece.arguments === call.arguments &&
-    isCompleteObject(call.arguments)
+    piece.id !== '' && piece.id === call.backendId && piece.arguments === call.arguments && call.argumentsEnd.reached
   );
-}
-
-/** Whether the arguments are a whole JSON object, so that no piece of theirs is missing. */
-export function isCompleteObject(text: string): boolean {
-  const trimmed = text.trimEnd();
-  if (!trimmed.endsWith('}')) return false;
-  try {
-    JSON.parse(trimmed);
-    return true;
-  } catch {
-    return false;
-  }
 }
