@@ -263,16 +263,14 @@ describe('failureOf', () => {
       ? readdirSync(RECORDINGS).filter((name) => /-err\d|error-in-200/.test(name))
       : [];
 
-    it(`knows what to expect of all ${recorded.length} of them`, function () {
-      if (recorded.length === 0) this.skip();
-
-      expect(recorded.sort()).to.deep.equal(Object.keys(expectations).sort());
+    it(`are all expected, of those ${recorded.length} that were found`, () => {
+      expect(Object.keys(expectations)).to.include.members(recorded);
     });
 
     for (const [name, [code, status, words]] of Object.entries(expectations)) {
-      it(`makes of ${name} ${status} ${code}`, function () {
+      if (!recorded.includes(name)) continue;
+      it(`makes of ${name} ${status} ${code}`, () => {
         const file = new URL(name, RECORDINGS);
-        if (!existsSync(file)) this.skip();
         const recording = JSON.parse(readFileSync(file, 'utf8')) as { status: number; body: string };
 
         const { error } = failureOf(failed(recording.status, recording.body));

@@ -127,8 +127,8 @@ describe('toPiece', () => {
       name: 'a message of another agent',
       item: {
         type: 'agent_message',
-        author: '/root',
-        recipient: '/root/sub',
+        author: '/main',
+        recipient: '/main/sub',
         content: [
           { type: 'input_text', text: 'Payload:' },
           { type: 'encrypted_content', encrypted_content: 'Look.' },
