@@ -141,15 +141,26 @@ function toOrphanMessage(piece: Extract<Piece, { kind: 'output' }>): ChatMessage
 /** Chat templates of many models raise an error when roles do not take turns. */
 function inOrder(messages: readonly ChatMessage[], { userMessages, afterOutputs }: TurnRules): ChatMessage[] {
   const ordered: ChatMessage[] = [];
-  for (const message of messages) {
-    const last = ordered.at(-1);
-    if (message.role === 'user' && last?.role === 'user' && userMessages === 'merged') {
-      ordered[ordered.length - 1] = { role: 'user', content: joinContents(last.content, message.content) };
-    } else {
-      if (message.role === 'user' && last?.role === 'tool' && afterOutputs === 'assistant') ordered.push(ACKNOWLEDGED);
-      ordered.push(message);
-    }
+  // What the user says in a row. Joined once, at its end: message by message, the parts would be copied again for each.
+  let said: UserContent[] = [];
+
+  function endSaid(): void {
+    if (said.length > 0) ordered.push({ role: 'user', content: joinContents(said) });
+    said = [];
   }
+
+  for (const message of messages) {
+    if (message.role !== 'user') {
+      endSaid();
+      ordered.push(message);
+      continue;
+    }
+    if (said.length === 0 && ordered.at(-1)?.role === 'tool' && afterOutputs === 'assistant')
+      ordered.push(ACKNOWLEDGED);
+    said.push(message.content);
+    if (userMessages === 'as-given') endSaid();
+  }
+  endSaid();
   return ordered;
 }
 
@@ -157,9 +168,12 @@ const ACKNOWLEDGED: ChatMessage = { role: 'assistant', content: 'I have read the
 
 type UserContent = Extract<ChatMessage, { role: 'user' }>['content'];
 
-function joinContents(first: UserContent, second: UserContent): UserContent {
-  if (typeof first === 'string' && typeof second === 'string') return `${first}\n\n${second}`;
-  return [...toParts(first), ...toParts(second)];
+/** One text where all are text, separated by empty lines. Beside parts, text is a part; texts before the first of them are one. */
+function joinContents(contents: readonly UserContent[]): UserContent {
+  const texts = contents.filter((content) => typeof content === 'string');
+  if (texts.length === contents.length) return texts.join('\n\n');
+  const firstParts = contents.findIndex((content) => typeof content !== 'string');
+  return [...toParts(texts.slice(0, firstParts).join('\n\n')), ...contents.slice(firstParts).flatMap(toParts)];
 }
 
 function toParts(content: UserContent): readonly ChatPart[] {

@@ -326,4 +326,15 @@ describe('toMessages', () => {
       });
     }
   }
+
+  it('joins many messages of the user without copying their parts again and again', () => {
+    const part = { type: 'text', text: 'a' } as const;
+    const content = Array.from({ length: 80 }, () => part);
+    const pieces: Piece[] = Array.from({ length: 10_000 }, () => ({ kind: 'user', content }));
+    const start = performance.now();
+    const [message, ...others] = toMessages(pieces, DIALECTS.generic);
+    expect(performance.now() - start, 'milliseconds').to.be.below(2000);
+    expect(others).to.deep.equal([]);
+    expect(message?.content).to.have.length(800_000);
+  });
 });
