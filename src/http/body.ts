@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { ApiError } from '../core/errors.ts';
 import { endOfString } from './json-bytes.ts';
 import { findSyntaxError } from './json-syntax.ts';
+import { createTurns } from './take-turns.ts';
 
 const MAX_DEPTH = 128;
 /** Arrays and objects in one body. 32 MiB of `[],[],…` would otherwise become gigabytes, and stop the process for seconds. */
@@ -11,6 +12,8 @@ const MAX_CONTAINERS = 1_000_000;
 /** What is smaller may be parsed first and judged afterwards: it cannot become much. */
 const LARGE_BYTES = 256 * 1024;
 const DISCARD_MS = 2000;
+/** A few hundred bytes can become `maxBytes` each, and zlib works on all of them at once: a thousand would take all memory. */
+const MAX_LARGE_AT_ONCE = 4;
 /** RFC 9659 allows no larger window than 8 MiB in HTTP; a frame that asks for more is after our memory. */
 const ZSTD_WINDOW_LOG_MAX = 23;
 
@@ -35,7 +38,8 @@ export async function readBody(req: IncomingMessage, { maxBytes }: { readonly ma
   const decompress = decompressorFor(req.headers['content-encoding']);
   if (Number(req.headers['content-length']) > maxBytes) throw tooLarge(maxBytes);
   const received = await collect(req, maxBytes);
-  return decompress === undefined || received.length === 0 ? received : decompress(received, maxBytes);
+  if (decompress === undefined || received.length === 0) return received;
+  return decompress(received, { maxBytes, isWanted: () => !req.socket.destroyed });
 }
 
 /** Parses bytes as JSON. Own `__proto__` keys are dropped. Throws ApiError `invalid_json`, or `invalid_request` when nested too deep. */
@@ -71,7 +75,13 @@ function checkMediaType(contentType: string | undefined): void {
   });
 }
 
-type Decompressor = (bytes: Buffer, maxBytes: number) => Promise<Buffer>;
+interface DecompressOptions {
+  readonly maxBytes: number;
+  /** Whether the client is still there when the turn of its body comes. */
+  readonly isWanted: () => boolean;
+}
+
+type Decompressor = (bytes: Buffer, options: DecompressOptions) => Promise<Buffer>;
 
 const inflateZlib = promisify(inflate);
 const inflateBare = promisify(inflateRaw);
@@ -115,20 +125,36 @@ function decompressorFor(contentEncoding: string | undefined): Decompressor | un
 
 type ZlibCall = (bytes: Buffer, options: { maxOutputLength: number; chunkSize: number }) => Promise<Buffer>;
 
-/** Runs in zlib's threads, and stops as soon as the output exceeds the limit, however much more there would be. */
+const takeTurn = createTurns(MAX_LARGE_AT_ONCE);
+
+/**
+ * Runs in zlib's threads, and stops as soon as the output exceeds the limit, however much more there would be. What turns
+ * out to be large begins again when its turn comes, so that a small body never waits behind it.
+ */
 function bounded(encoding: string, call: ZlibCall): Decompressor {
-  return async (bytes, maxBytes) => {
+  async function attempt(bytes: Buffer, maxBytes: number): Promise<Buffer | 'too large'> {
     try {
       return await call(bytes, { maxOutputLength: maxBytes, chunkSize: 64 * 1024 });
     } catch (error) {
       const code = codeOf(error);
-      if (code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes);
+      if (code === 'ERR_BUFFER_TOO_LARGE') return 'too large';
       if (/mem|alloc/i.test(code)) throw error;
       throw new ApiError('invalid_request', {
         message: `The body could not be decompressed as ${encoding}: it is damaged or cut short.`,
         cause: error,
       });
     }
+  }
+
+  return async (bytes, { maxBytes, isWanted }) => {
+    const soon = bytes.length < LARGE_BYTES ? await attempt(bytes, Math.min(LARGE_BYTES, maxBytes)) : 'too large';
+    if (soon !== 'too large') return soon;
+    const whole = await takeTurn(() => {
+      if (!isWanted()) throw new ApiError('client_disconnected');
+      return attempt(bytes, maxBytes);
+    });
+    if (whole === 'too large') throw tooLarge(maxBytes);
+    return whole;
   };
 }
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
   createServer,
@@ -99,6 +100,17 @@ describe('readBody', () => {
     await post(gzipSync(Buffer.alloc(MAX_BYTES, 'a')), 'gzip');
     expect(await outcome).to.have.length(MAX_BYTES);
   });
+
+  for (const { name, text } of [
+    { name: 'that turns out to be large', text: Buffer.alloc(1024 * 1024, 'a') },
+    { name: 'that is large before decompression', text: randomBytes(512 * 1024) },
+  ]) {
+    it(`reads a compressed body ${name}`, async () => {
+      serve = (req) => readBody(req, { maxBytes: 1024 * 1024 });
+      await post(gzipSync(text), 'gzip');
+      expect(await outcome).to.deep.equal(text);
+    });
+  }
 
   const refused: { name: string; body: Buffer; header?: string; code: ErrorCode }[] = [
     { name: 'one byte more than the limit', body: Buffer.alloc(MAX_BYTES + 1), code: 'payload_too_large' },

@@ -1,0 +1,18 @@
+/** Runs at most `maxAtOnce` pieces of work at a time; the others begin in the order in which they came. */
+export function createTurns(maxAtOnce: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+
+  return async (work) => {
+    // A turn is handed on without being given up in between, so that nobody who comes just then can take it as well.
+    if (running < maxAtOnce) running += 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
+}
