@@ -20,7 +20,7 @@ export interface Exchange {
   readonly onInternalError: (thrown: unknown) => void;
 }
 
-/** How long the usage may take to arrive after the backend's finish reason. Some backends never end their stream. */
+/** How long the usage may take to arrive after the backend's finish reason, whatever else comes. Some backends never end their stream. */
 const USAGE_WAIT_MS = 5000;
 
 /**
@@ -47,9 +47,11 @@ export async function runExchange(exchange: Exchange): Promise<void> {
 
   async function pump(batches: AsyncIterable<ChatBatch>): Promise<void> {
     const iterator = batches[Symbol.asyncIterator]();
+    let usageDeadlineMs: number | undefined;
     try {
       while (!translator.ended) {
-        const next = translator.finishing ? await withinUsageWait(iterator.next()) : await iterator.next();
+        if (translator.finishing) usageDeadlineMs ??= performance.now() + USAGE_WAIT_MS;
+        const next = await untilDeadline(iterator.next(), usageDeadlineMs);
         if (run.cancelDecided !== undefined) {
           await run.cancelDecided;
           signal.throwIfAborted();
@@ -77,12 +79,15 @@ export async function runExchange(exchange: Exchange): Promise<void> {
   }
 }
 
-async function withinUsageWait(
+/** What is there already counts as in time. Throws ApiError `upstream_timeout` after the deadline, if there is one. */
+async function untilDeadline(
   next: Promise<IteratorResult<ChatBatch, unknown>>,
+  deadlineMs: number | undefined,
 ): Promise<IteratorResult<ChatBatch, unknown>> {
+  if (deadlineMs === undefined) return next;
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new ApiError('upstream_timeout')), USAGE_WAIT_MS);
+    timer = setTimeout(() => reject(new ApiError('upstream_timeout')), Math.max(0, deadlineMs - performance.now()));
   });
   // The loser of the race may be rejected later, when the iteration is given up.
   next.catch(() => undefined);

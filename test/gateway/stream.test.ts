@@ -154,6 +154,19 @@ describe('a stream of the gateway', () => {
       expect(expectWellFormed(await streamed()).usage?.total_tokens).to.equal(5);
     });
 
+    it('some seconds after the finish reason when nothing but empty chunks comes', async () => {
+      backend.reply(async ({ sse, wait }) => {
+        await sse(chunkOf({ content: 'Hi' }), chunkOf({}, 'stop'));
+        for (let n = 0; n < 8; n += 1) {
+          await wait(1000);
+          await sse({ choices: [] });
+        }
+      });
+      const startedAtMs = performance.now();
+      expect(expectWellFormed(await streamed()).status).to.equal('completed');
+      expect(performance.now() - startedAtMs).to.be.lessThan(7000);
+    });
+
     it('some seconds after the finish reason when neither usage nor an end comes', async () => {
       backend.reply(async ({ sse, hang }) => {
         await sse(chunkOf({ content: 'Hi' }), chunkOf({}, 'length'));
