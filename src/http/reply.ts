@@ -61,7 +61,8 @@ export function createStreamReply(res: ServerResponse, translator: Translator, o
     },
     write(events) {
       if (stream !== undefined) return stream.write(events);
-      waiting.push(...events);
+      // Not spread: there may be more of them than a call takes arguments.
+      for (const event of events) waiting.push(event);
       return backendHeaders !== undefined && translator.failure === null ? open() : undefined;
     },
     end() {
