@@ -1,7 +1,7 @@
 /** The body of the backend's answer, whatever it turns out to be, as batches of chunks. */
 
 import type { ChatBatch, ChatChunk } from '../core/chat.ts';
-import { isObject } from '../core/chunk.ts';
+import { isObject, readJson } from '../core/json.ts';
 import { chunkFromCompletion } from '../core/completion.ts';
 import { ApiError } from '../core/errors.ts';
 import { errorIn, readErrorBody } from './error-body.ts';
@@ -151,7 +151,7 @@ async function completionBatch(exchange: Exchange, head: Uint8Array, options: An
 }
 
 function toCompletion(text: string, { toError }: AnswerOptions): ChatChunk {
-  const completion = parse(text);
+  const completion = readJson(text);
   if (isObject(completion)) {
     const error = errorIn(completion);
     if (error !== undefined) throw toError(bodyOf(error));
@@ -232,14 +232,6 @@ function withoutLeadingSpace(bytes: Uint8Array): Uint8Array {
 
 function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function invalid(message: string): ApiError {

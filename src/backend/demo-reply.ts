@@ -1,7 +1,7 @@
 /** What the demo backend says to a request: no model, only enough to show every kind of answer. */
 
 import type { ChatChunk } from '../core/chat.ts';
-import { isObject } from '../core/chunk.ts';
+import { isObject } from '../core/json.ts';
 
 export interface DemoReply {
   /** The text in the pieces in which it is streamed. */

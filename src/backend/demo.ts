@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChatChunk } from '../core/chat.ts';
-import { isObject } from '../core/chunk.ts';
+import { isObject } from '../core/json.ts';
 import { composeDemoReply, type DemoReply } from './demo-reply.ts';
 
 export interface DemoBackend {

@@ -1,7 +1,7 @@
 /** What a backend says when it fails, read out of any of the forms which backends have for that. */
 
 import type { ChatChunk } from '../core/chat.ts';
-import { isObject } from '../core/chunk.ts';
+import { isObject, readJson } from '../core/json.ts';
 
 export interface ErrorWords {
   /** The sentence for people, as the backend wrote it; empty when there is none. Not yet safe to pass on. */
@@ -44,7 +44,7 @@ export function readErrorBody(body: string): ErrorBody {
   if (text === '') return { ...NOTHING, form: 'empty' };
   if (text.startsWith('<')) return { ...NOTHING, form: 'html' };
   // A failed stream may be told as an event, under a status of failure all the same.
-  const value = parse(/^data:(.*)$/m.exec(text)?.[1] ?? text);
+  const value = readJson(/^data:(.*)$/m.exec(text)?.[1] ?? text);
   if (value === undefined) return { ...wordsOfText(text, 0), form: 'other' };
   return { ...wordsOf(value, 0), form: isOpenAiError(value) ? 'openai' : 'other' };
 }
@@ -86,7 +86,7 @@ function wordsOfText(text: string, depth: number): ErrorWords {
   if (text.trimStart().startsWith('<')) return NOTHING;
   const start = text.indexOf('{');
   if (start !== -1) {
-    const inner = wordsOf(parse(text.slice(start, text.lastIndexOf('}') + 1)), depth + 1);
+    const inner = wordsOf(readJson(text.slice(start, text.lastIndexOf('}') + 1)), depth + 1);
     if (inner.message !== '') return inner;
   }
   return { ...NOTHING, message: text.trim() };
@@ -137,12 +137,4 @@ function withPlace(object: ChatChunk, message: string): string {
 function toStatus(value: unknown): number | undefined {
   const status = typeof value === 'string' && /^\d{3}$/.test(value) ? Number(value) : value;
   return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599 ? status : undefined;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

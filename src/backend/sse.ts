@@ -1,6 +1,6 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { ChatBatch, ChatChunk } from '../core/chat.ts';
-import { isObject } from '../core/chunk.ts';
+import { isObject, readJson } from '../core/json.ts';
 import { ApiError } from '../core/errors.ts';
 import { errorIn } from './error-body.ts';
 
@@ -42,10 +42,10 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
       done = true;
     } else if (event.event === 'error') {
       // Here the data is the error itself, with or without an `error` around it; it need not even be JSON.
-      const answer = parse(data);
+      const answer = readJson(data);
       failure = toFailure((isObject(answer) ? errorIn(answer) : undefined) ?? answer ?? data);
     } else if (data !== '') {
-      readChunk(parse(data));
+      readChunk(readJson(data));
     }
   }
 
@@ -74,14 +74,6 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
       return readText(`${decoder.decode()}\n\n`);
     },
   };
-}
-
-function parse(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    return undefined;
-  }
 }
 
 function invalid(message: string): ApiError {

@@ -1,5 +1,5 @@
 import type { LocalShellAction, OutputItem, PatchOperation, ShellAction } from '../types/contract.ts';
-import { isObject } from './chunk.ts';
+import { isObject, readJson } from './json.ts';
 import type { BuiltInKind } from './tool-names.ts';
 
 type BuiltInItem = Extract<
@@ -16,8 +16,8 @@ export type BuiltInCall = WithoutFrame<BuiltInItem>;
  * Fields of the wrong type are left out, as are those which the item does not know.
  */
 export function toBuiltInCall(kind: BuiltInKind, argumentsJson: string): BuiltInCall | undefined {
-  const args = parseObject(argumentsJson);
-  return args === undefined ? undefined : CALLS[kind](args);
+  const args = readJson(argumentsJson === '' ? '{}' : argumentsJson);
+  return isObject(args) ? CALLS[kind](args) : undefined;
 }
 
 type Arguments = Readonly<Record<string, unknown>>;
@@ -50,15 +50,6 @@ const CALLS: { readonly [Kind in BuiltInKind]: (args: Arguments) => BuiltInCall 
     return { type: 'apply_patch_call', operation: { type, path, ...given } };
   },
 };
-
-function parseObject(json: string): Arguments | undefined {
-  try {
-    const value: unknown = JSON.parse(json === '' ? '{}' : json);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 /** A list of strings; models also write a single command as one string. */
 function toStrings(value: unknown): string[] | undefined {

@@ -6,10 +6,7 @@
 import type { LogProb, TopLogProb, UrlCitation } from '../types/contract.ts';
 import type { ChatChunk } from './chat.ts';
 import { ApiError } from './errors.ts';
-
-export function isObject(value: unknown): value is ChatChunk {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+import { isObject } from './json.ts';
 
 /** The list that a field holds; an empty one where it holds anything else. */
 function listOf(value: unknown): readonly unknown[] {

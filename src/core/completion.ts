@@ -1,5 +1,5 @@
 import type { ChatChunk } from './chat.ts';
-import { isObject } from './chunk.ts';
+import { isObject } from './json.ts';
 
 /**
  * A whole completion as the one chunk that says the same: each `message` becomes a `delta`, each tool call gets the index

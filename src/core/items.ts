@@ -1,7 +1,7 @@
 import type { InputItem, InputPart } from '../types/contract.ts';
 import type { ChatPart } from './chat.ts';
 import { mediaOf, refusalOf, textOf, toUserContent, type PartForms } from './chat-parts.ts';
-import { isObject } from './chunk.ts';
+import { isObject, readJson } from './json.ts';
 import { INPUT_PARAMETER } from './custom-input.ts';
 import { ApiError } from './errors.ts';
 import type { ToolRef } from './tool-names.ts';
@@ -168,15 +168,7 @@ function refuseMedia(content: string | readonly InputPart[], path: string): void
 /** Backends parse the field as JSON: vLLM and Ollama refuse a whole history in which one call was cut or badly written. */
 function toArguments(text: string): string {
   if (text === '') return '{}';
-  return isObject(parsed(text)) ? text : JSON.stringify({ [UNREADABLE]: text });
+  return isObject(readJson(text)) ? text : JSON.stringify({ [UNREADABLE]: text });
 }
 
 const UNREADABLE = 'unreadable_arguments';
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

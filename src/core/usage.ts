@@ -1,6 +1,6 @@
 import type { Usage } from '../types/contract.ts';
 import type { ChatChunk } from './chat.ts';
-import { isObject } from './chunk.ts';
+import { isObject } from './json.ts';
 
 /**
  * The usage that a chunk carries, wherever backends put it: at the top, in the choice (Moonshot), or under `x_groq`.

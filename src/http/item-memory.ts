@@ -1,4 +1,4 @@
-import { isObject } from '../core/chunk.ts';
+import { isList, isObject } from '../core/json.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Identity } from '../store/store.ts';
 import type { OutputItem } from '../types/contract.ts';
@@ -62,7 +62,7 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
       }
     },
     resolve(caller, body) {
-      if (!isObject(body) || !isArray(body['input'])) return 0;
+      if (!isObject(body) || !isList(body['input'])) return 0;
       forgetExpired();
       let added = 0;
       for (const [index, item] of body['input'].entries()) {
@@ -118,9 +118,4 @@ function tooLarge(path: string, maxBytes: number): ApiError {
     param: path,
     message: `The items which input refers to, up to ${path}, have more than ${maxBytes} bytes.`,
   });
-}
-
-/** Array.isArray makes `any[]` of what is unknown. */
-function isArray(value: unknown): value is unknown[] {
-  return Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 /** `MODEL_ALIASES` on the paths that are passed through: in chat requests, and in what `/models` says. */
 
-import { isObject } from '../core/chunk.ts';
+import { isList, isObject, readJson } from '../core/json.ts';
 import { endOfString } from './json-bytes.ts';
 
 export type ModelAliases = ReadonlyMap<string, string>;
@@ -26,7 +26,7 @@ export function replaceModel(body: Buffer, aliases: ModelAliases): Buffer {
 /** The backend's list with the aliases beside its own models; undefined when it is no list. */
 export function listWithAliases(list: unknown, aliases: ModelAliases): object | undefined {
   const data: unknown = isObject(list) ? list['data'] : undefined;
-  if (!isObject(list) || !isArray(data)) return undefined;
+  if (!isObject(list) || !isList(data)) return undefined;
   const models = data.filter(isObject);
   const known = new Set(models.map((model) => model['id']));
   const added = [...aliases]
@@ -91,15 +91,6 @@ function* findModels(body: Buffer): Generator<Span> {
 /** Undefined when the bytes are no JSON string. Names of models and keys are short; what is long is none of them. */
 function readString(literal: Buffer): string | undefined {
   if (literal.length > 2048) return undefined;
-  try {
-    const value: unknown = JSON.parse(literal.toString());
-    return typeof value === 'string' ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Array.isArray makes `any[]` of what is unknown. */
-function isArray(value: unknown): value is readonly unknown[] {
-  return Array.isArray(value);
+  const value = readJson(literal.toString());
+  return typeof value === 'string' ? value : undefined;
 }

@@ -7,6 +7,7 @@ import { createProxyMiddleware } from 'http-proxy-middleware';
 import { connectionFailure, type ExchangePhase } from '../backend/connection-failures.ts';
 import { failureOf, type KeyOwner } from '../backend/failures.ts';
 import { ApiError } from '../core/errors.ts';
+import { readJson } from '../core/json.ts';
 import { towardsBackend, towardsClient } from './relay-headers.ts';
 
 export interface RelayOptions {
@@ -150,7 +151,7 @@ async function relay(proxyRes: IncomingMessage & { req?: ClientRequest }, relaye
   }
 
   const bytes = await readAnswer(proxyRes, isFault ? MAX_ERROR_BYTES : MAX_EDITED_BYTES);
-  const edited = exchange.edit?.(status, parse(bytes));
+  const edited = exchange.edit?.(status, readJson(bytes.toString()));
   const { 'content-length': _length, ...headers } = towardsClient(proxyRes.headers);
   if (edited !== undefined) {
     for (const name of ['content-type', 'content-encoding', 'etag', 'last-modified']) delete headers[name];
@@ -207,12 +208,4 @@ function readAnswer(proxyRes: IncomingMessage, maxBytes: number): Promise<Buffer
     proxyRes.once('end', done);
     proxyRes.once('error', reject);
   });
-}
-
-function parse(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString());
-  } catch {
-    return undefined;
-  }
 }
