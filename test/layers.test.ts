@@ -25,7 +25,13 @@ const probes: readonly { file: string; source: string; rules: readonly string[] 
   ...forbidden('src/backend', ['../store/store.ts', '../http/app.ts', '../config.ts', 'express', 'better-sqlite3']),
   ...forbidden('src/store', ['../backend/chat.ts', '../http/app.ts', '../config.ts', 'express', 'undici']),
   ...forbidden('src/store/sqlite', ['../../backend/chat.ts', '../../http/app.ts', '../../gateway.ts']),
-  ...forbidden('src/http', ['../store/sqlite/open.ts', '../store/postgres/open.ts', '../gateway.ts', 'better-sqlite3']),
+  ...forbidden('src/http', [
+    '../store/sqlite/open.ts',
+    '../store/postgres/open.ts',
+    '../gateway.ts',
+    'better-sqlite3',
+    'undici',
+  ]),
   {
     file: 'src/core/reads-types-of-http.ts',
     source: `import type { App } from '../http/app.ts';\nexport type Mine = App;`,

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { probeKeys } from '../../src/http/probe.ts';
+import { probeKeys } from '../../src/backend/probe.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 
