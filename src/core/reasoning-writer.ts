@@ -1,4 +1,4 @@
-import type { OutputItem, ReasoningItem } from '../types/contract.ts';
+import type { OutputItem, ReasoningItem, ReasoningOutput } from '../types/contract.ts';
 import { PLACE_WEIGHT, type EventLog } from './event-log.ts';
 
 /** Tells the client of one stretch of the model's reasoning. */
@@ -9,7 +9,7 @@ export interface ReasoningWriter {
 
 export interface ReasoningOptions {
   /** Most clients show summaries alone, so the reasoning stands there, unless they are to get it as it is, or not at all. */
-  readonly reasoningOutput: 'summary' | 'content' | 'hidden';
+  readonly reasoningOutput: ReasoningOutput;
   /** Makes the `encrypted_content` that the client gives back next time; absent when it did not ask for it. */
   readonly seal?: (reasoning: string) => string | undefined;
 }

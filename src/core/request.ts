@@ -1,4 +1,4 @@
-import type { CreateResponse, ReasoningEffort, RequestedFormat } from '../types/contract.ts';
+import type { CreateResponse, HostedToolsPolicy, ReasoningEffort, RequestedFormat } from '../types/contract.ts';
 import type { ChatRequest, ChatTool } from './chat.ts';
 import type { Dialect } from './dialects.ts';
 import { toPiece, type Piece } from './items.ts';
@@ -16,7 +16,7 @@ export interface Translation {
 export interface TranslationOptions {
   readonly dialect: Dialect;
   readonly modelAliases: ReadonlyMap<string, string>;
-  readonly hostedTools: 'drop' | 'reject';
+  readonly hostedTools: HostedToolsPolicy;
   /** The reasoning in an `encrypted_content` which this caller was given; undefined for a foreign or damaged one. */
   readonly openSeal?: (sealed: string) => string | undefined;
 }

@@ -3,6 +3,7 @@ import type {
   CreateResponse,
   CustomTool,
   FunctionTool,
+  HostedToolsPolicy,
   LocalShellTool,
   NamespaceTool,
   ApplyPatchTool,
@@ -160,7 +161,7 @@ const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
  */
 export function planTools(
   request: Pick<CreateResponse, 'tools' | 'tool_choice' | 'input'>,
-  hostedTools: 'drop' | 'reject',
+  hostedTools: HostedToolsPolicy,
 ): ToolPlan {
   const offers = new Map<string, Offer>();
   const dropped = new Set<string>();

@@ -2,6 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import { ApiError } from '../core/errors.ts';
 import type { Identity } from '../store/store.ts';
+import type { AuthMode } from '../types/contract.ts';
 import { createFailureLimit, networkOf } from './failure-limit.ts';
 
 /** Who asks, as the rest of the program knows it: never by the key itself. */
@@ -12,7 +13,7 @@ export interface Caller {
 }
 
 export interface AuthenticateOptions {
-  readonly mode: 'passthrough' | 'static';
+  readonly mode: AuthMode;
   /** The keys that are taken in `static` mode. */
   readonly apiKeys: readonly string[];
   /** The gateway's own key for the backend in `static` mode. */

@@ -1,5 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { ChatBackend } from '../backend/chat.ts';
+import type { KeyOwner } from '../backend/failures.ts';
 import type { Dialect } from '../core/dialects.ts';
 import { ApiError } from '../core/errors.ts';
 import { inputSizeOf, type InputSize, type TokenEstimator } from '../core/estimate.ts';
@@ -10,7 +11,7 @@ import { createTranslator, type Translator } from '../core/translator.ts';
 import type { Identities } from '../identity.ts';
 import type { Sealer } from '../seal.ts';
 import type { RecordDraft, Store, StoredRecord } from '../store/store.ts';
-import type { CreateResponse, Usage } from '../types/contract.ts';
+import type { CreateResponse, HostedToolsPolicy, ReasoningOutput, Usage } from '../types/contract.ts';
 import { callerOf, type Caller } from './authenticate.ts';
 import { readJsonBody } from './body.ts';
 import { runExchange } from './exchange.ts';
@@ -33,9 +34,9 @@ export interface CreateResponseOptions {
   readonly estimator: TokenEstimator;
   readonly dialect: Dialect;
   readonly modelAliases: ReadonlyMap<string, string>;
-  readonly hostedTools: 'drop' | 'reject';
-  readonly reasoningOutput: 'summary' | 'content' | 'hidden';
-  readonly keyOwner: 'caller' | 'gateway';
+  readonly hostedTools: HostedToolsPolicy;
+  readonly reasoningOutput: ReasoningOutput;
+  readonly keyOwner: KeyOwner;
   readonly publicBaseUrl: string | null;
   readonly maxBodyBytes: number;
   readonly headerHoldMs: number;

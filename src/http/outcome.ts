@@ -1,3 +1,4 @@
+import type { KeyOwner } from '../backend/failures.ts';
 import type { ApiError } from '../core/errors.ts';
 import type { Translator } from '../core/translator.ts';
 import type { Outcome } from '../store/store.ts';
@@ -6,7 +7,7 @@ import type { Usage } from '../types/contract.ts';
 export interface OutcomeOptions {
   readonly completedAtMs: number;
   /** Whose key the backend judges: the caller's, or the gateway's own. */
-  readonly keyOwner: 'caller' | 'gateway';
+  readonly keyOwner: KeyOwner;
   /** By arithmetic, for when the backend has reported no usage. */
   readonly estimateUsage: () => Usage;
 }
