@@ -212,7 +212,13 @@ function toUsage(inputTokens: number, outputTokens: number): Usage {
   };
 }
 
+/** Clients take 16 KiB of headers, or less, and lose the reply with any more. */
+const MAX_LISTED = 50;
+
 /** The types come from the request, and a header takes less than a JSON string does. */
 function toHeaderList(types: readonly string[]): string {
-  return types.map((type) => type.replaceAll(/[^\w.:-]/g, '_')).join(', ');
+  return types
+    .slice(0, MAX_LISTED)
+    .map((type) => type.replaceAll(/[^\w.:-]/g, '_'))
+    .join(', ');
 }

@@ -65,6 +65,14 @@ describe('tools and reasoning over HTTP', () => {
       expect(reply.headers.get('x-dropped-tools')).to.match(/^[\w.:-]+$/);
     });
 
+    it('do not make the header longer than clients take', async () => {
+      const opened = await open();
+      const tools = Array.from({ length: 512 }, (_, index) => ({ type: `${index}_`.padEnd(64, 'x') }));
+      const reply = await opened.create({ model: 'm', input: 'Hi', tools });
+      expect(reply.status).to.equal(200);
+      expect(reply.headers.get('x-dropped-tools')?.split(', ')).to.have.length(50);
+    });
+
     it('are not named where there are none', async () => {
       const opened = await open();
       const reply = await opened.create({ model: 'm', input: 'Hi', tools: [look] });
