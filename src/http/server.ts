@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { ApiError, type ErrorCode } from '../core/errors.ts';
 import type { RequestId } from '../core/ids.ts';
 
@@ -11,7 +12,10 @@ const REQUEST_TIMEOUT_MS = 300_000;
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 const MAX_HEADER_BYTES = 32 * 1024;
 
-/** A server whose refusals of what is not even HTTP are JSON as well. */
+/** For a client to read why it was refused. One that never closes its side would otherwise keep the connection for ever. */
+const REFUSED_MS = 2000;
+
+/** A server whose refusals of what is not even HTTP, or not for an application, are JSON as well. */
 export function createHttpServer(listener: RequestListener, newRequestId: () => RequestId): Server {
   const server = createServer(
     {
@@ -19,14 +23,53 @@ export function createHttpServer(listener: RequestListener, newRequestId: () => 
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
+      // Node's own refusal has no body.
+      requireHostHeader: false,
     },
-    listener,
+    (req, res) => {
+      const target = originForm(req.url ?? '');
+      if (target === undefined || (req.headers.host === undefined && req.httpVersion === '1.1')) {
+        refuseInTurn(res, INVALID);
+        return;
+      }
+      req.url = target;
+      listener(req, res);
+    },
   );
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
-    else socket.end(refusal(error.code, newRequestId()));
+    else refuse(socket, REFUSALS[error.code ?? ''] ?? INVALID);
+  });
+  server.on('checkExpectation', (_req, res) => refuseInTurn(res, UNKNOWN_EXPECTATION));
+  server.on('connect', (_req, socket) => {
+    socket.on('error', () => socket.destroy());
+    refuse(socket, NO_TUNNEL);
   });
   return server;
+
+  /** Behind the replies to what came before it on this connection. */
+  function refuseInTurn(res: ServerResponse, reason: Refusal): void {
+    const { headers, body } = refusal(reason, newRequestId());
+    res.writeHead(reason.status, reason.phrase, headers).end(body);
+  }
+
+  function refuse(socket: Duplex, reason: Refusal): void {
+    const { headers, body } = refusal(reason, newRequestId());
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.end(`HTTP/1.1 ${reason.status} ${reason.phrase}\r\n${lines.join('')}\r\n${body}`);
+    const timer = setTimeout(() => socket.destroy(), REFUSED_MS);
+    socket.once('close', () => clearTimeout(timer));
+  }
+}
+
+/**
+ * The path and the query of a request. A client that takes us for a proxy names the host before them, and Express answers
+ * in HTML when it cannot read that; then this is undefined.
+ */
+function originForm(target: string): string | undefined {
+  if (target.startsWith('/') || target === '*') return target;
+  const url = URL.parse(target);
+  return url === null ? undefined : url.pathname + url.search;
 }
 
 /** Returns where the server listens, without a slash at the end. Throws when it cannot. */
@@ -50,33 +93,56 @@ export async function closeServer(server: Server): Promise<void> {
   clearTimeout(flush);
 }
 
-const REFUSALS: Readonly<Record<string, { status: string; code: ErrorCode; message: string }>> = {
+interface Refusal {
+  readonly status: number;
+  readonly phrase: string;
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+const INVALID: Refusal = {
+  status: 400,
+  phrase: 'Bad Request',
+  code: 'invalid_request',
+  message: 'This is not a valid HTTP request.',
+};
+const UNKNOWN_EXPECTATION: Refusal = {
+  status: 417,
+  phrase: 'Expectation Failed',
+  code: 'invalid_request',
+  message: 'The only expectation that can be met is "Expect: 100-continue".',
+};
+const NO_TUNNEL: Refusal = {
+  status: 405,
+  phrase: 'Method Not Allowed',
+  code: 'method_not_allowed',
+  message: 'CONNECT is not allowed; this is not a proxy.',
+};
+const REFUSALS: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: {
-    status: '431 Request Header Fields Too Large',
+    status: 431,
+    phrase: 'Request Header Fields Too Large',
     code: 'payload_too_large',
     message: `The headers may have at most ${MAX_HEADER_BYTES} bytes.`,
   },
   ERR_HTTP_REQUEST_TIMEOUT: {
-    status: '408 Request Timeout',
+    status: 408,
+    phrase: 'Request Timeout',
     code: 'invalid_request',
     message: 'The request took too long to arrive.',
   },
 };
 
-function refusal(reason: string | undefined, requestId: RequestId): string {
-  const { status, code, message } = REFUSALS[reason ?? ''] ?? {
-    status: '400 Bad Request',
-    code: 'invalid_request' as const,
-    message: 'This is not a valid HTTP request.',
-  };
+function refusal(
+  { code, message }: Refusal,
+  requestId: RequestId,
+): { readonly headers: Readonly<Record<string, string | number>>; readonly body: string } {
   const body = JSON.stringify(new ApiError(code, { message }).toBody());
-  return [
-    `HTTP/1.1 ${status}`,
-    'Connection: close',
-    `x-request-id: ${requestId}`,
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    '',
-    body,
-  ].join('\r\n');
+  const headers = {
+    connection: 'close',
+    'x-request-id': requestId,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+  };
+  return { headers, body };
 }

@@ -1,20 +1,23 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { toRequestId, toUniquePart } from '../../src/core/ids.ts';
 import { closeServer, createHttpServer, listen } from '../../src/http/server.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
 
 const REQUEST_ID = toRequestId(toUniquePart('a'.repeat(32)));
 
 describe('createHttpServer', () => {
+  useRealSockets();
+
   let server: Server;
   let port: number;
 
   beforeEach(async () => {
     server = createHttpServer(
-      (_req, res) => res.end('ok'),
+      (req, res) => res.end(req.url),
       () => REQUEST_ID,
     );
     port = Number(new URL(await listen(server, { host: '127.0.0.1', port: 0 })).port);
@@ -32,6 +35,31 @@ describe('createHttpServer', () => {
       status: 431,
       code: 'payload_too_large',
     },
+    { name: 'a request without a host', sent: 'GET / HTTP/1.1\r\n\r\n', status: 400, code: 'invalid_request' },
+    {
+      name: 'a target without a host',
+      sent: 'GET http:// HTTP/1.1\r\nHost: x\r\n\r\n',
+      status: 400,
+      code: 'invalid_request',
+    },
+    {
+      name: 'a target with half of a host',
+      sent: 'GET http://[::1/x HTTP/1.1\r\nHost: x\r\n\r\n',
+      status: 400,
+      code: 'invalid_request',
+    },
+    {
+      name: 'an expectation that nobody knows',
+      sent: 'GET / HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\n\r\n',
+      status: 417,
+      code: 'invalid_request',
+    },
+    {
+      name: 'CONNECT',
+      sent: 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n',
+      status: 405,
+      code: 'method_not_allowed',
+    },
   ]) {
     it(`answers ${name} in JSON, with a request id`, async () => {
       const [head = '', body = ''] = (await exchange(sent)).split('\r\n\r\n');
@@ -40,6 +68,38 @@ describe('createHttpServer', () => {
       expect(JSON.parse(body)).to.have.nested.property('error.code', code);
     });
   }
+
+  for (const { target, seen } of [
+    { target: '/v1/models?a=b', seen: '/v1/models?a=b' },
+    { target: 'http://example.com/v1/models?a=b', seen: '/v1/models?a=b' },
+    { target: 'http://example.com', seen: '/' },
+    { target: '*', seen: '*' },
+  ]) {
+    it(`shows the application ${seen} of the target ${target}`, async () => {
+      const reply = await exchange(`OPTIONS ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      expect(reply).to.match(/^HTTP\/1\.1 200 /);
+      expect(reply.split('\r\n')).to.include(seen);
+    });
+  }
+
+  it('answers what came before a target that it refuses first', async () => {
+    const replies = await exchange('GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET http:// HTTP/1.1\r\nHost: x\r\n\r\n');
+    expect(replies.match(/HTTP\/1\.1 \d+/g)).to.deep.equal(['HTTP/1.1 200', 'HTTP/1.1 400']);
+  });
+
+  it('serves HTTP/1.0, which needs no host', async () => {
+    expect(await exchange('GET /x HTTP/1.0\r\n\r\n')).to.match(/^HTTP\/1\.1 200 /);
+  });
+
+  it('does not keep the connection of a refused client that never closes it', async function () {
+    this.timeout(5000);
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.on('error', () => undefined);
+    const [accepted] = (await once(server, 'connection')) as [Socket];
+    socket.write('HELLO\r\n\r\n');
+    await once(accepted, 'close');
+    socket.destroy();
+  });
 
   it('closes at once when its connections are idle', async () => {
     const socket = connect(port, '127.0.0.1');
