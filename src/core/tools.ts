@@ -157,7 +157,8 @@ const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
 /**
  * Decides what the backend is offered (contract, section 2). Tools come from `tools`, from `additional_tools` items and
  * from what a client-side tool search has found. Throws ApiError `unsupported_tool` for a hosted tool that is forced, or
- * given at all under `reject`, and `invalid_request` for a `tool_choice` that names no tool of the request.
+ * given at all under `reject`, and `invalid_request` for a `tool_choice` that names no tool of the request and for too
+ * many tools.
  */
 export function planTools(
   request: Pick<CreateResponse, 'tools' | 'tool_choice' | 'input'>,
@@ -165,8 +166,12 @@ export function planTools(
 ): ToolPlan {
   const offers = new Map<string, Offer>();
   const dropped = new Set<string>();
+  let given = 0;
   for (const { tool, path } of givenTools(request)) {
-    for (const offer of toOffers(tool, { path })) {
+    const found = toOffers(tool, { path });
+    given += found.length;
+    if (given > MAX_TOOLS) throw tooManyTools(path);
+    for (const offer of found) {
       if ('tool' in offer) offers.set(toolKey(offer.tool), offer);
       else if (hostedTools === 'drop') dropped.add(offer.hosted);
       else throw hostedToolError(offer.hosted, `${offer.path}.type`);
@@ -197,6 +202,14 @@ export function planTools(
       return allowed === undefined || allowed.has(toolKey(tool)) ? tool : undefined;
     },
   };
+}
+
+/** Of all lists of a request together, with those in namespaces. Each list has a limit of its own in the schema. */
+const MAX_TOOLS = 10_000;
+
+function tooManyTools(param: string): ApiError {
+  const message = `With ${param} the request has more than ${MAX_TOOLS} tools, those in namespaces and in input counted.`;
+  return new ApiError('invalid_request', { param, message });
 }
 
 /** The tools of a list of them, inside namespaces too, which the client executes. */

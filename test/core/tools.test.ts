@@ -273,4 +273,14 @@ describe('planTools', () => {
       expect(performance.now() - start, 'milliseconds').to.be.below(2000);
     });
   });
+
+  it('refuses more tools than a request can mean, however the lists are cut', () => {
+    const tools = Array.from({ length: 512 }, (_, index): ToolParam => ({ type: 'function', name: `t${index}` }));
+    const lists = (length: number): CreateResponse['input'] =>
+      Array.from({ length }, () => ({ type: 'additional_tools', role: 'developer', tools }));
+    expect(planTools({ input: lists(19) }, 'drop').offered).to.have.length(512);
+    expect(() => planTools({ input: lists(20) }, 'drop'))
+      .to.throw(ApiError, '10000 tools')
+      .that.includes({ code: 'invalid_request', param: 'input[19].tools[272]' });
+  });
 });
