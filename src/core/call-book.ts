@@ -29,6 +29,7 @@ export interface CallBookOptions {
 
 const MAX_CALLS = 1024;
 
+/** Begins without calls. `add` throws ApiError when there are too many of them, or too much in them. */
 export function createCallBook(log: EventLog, { tools, usedCallIds, maxToolCalls }: CallBookOptions): CallBook {
   const calls: BackendCall[] = [];
   const callIds = new Set<string>(usedCallIds);

@@ -33,11 +33,13 @@ export function mediaOf(content: string | readonly InputPart[], path: string, fo
   });
 }
 
+/** The texts of the parts, with this between them; what is not text is left out. */
 export function textOf(content: string | readonly InputPart[], separator: string): string {
   if (typeof content === 'string') return content;
   return content.flatMap((part) => ('text' in part ? [part.text] : [])).join(separator);
 }
 
+/** The refusals of the parts as one; empty when there is none. */
 export function refusalOf(content: string | readonly InputPart[]): string {
   if (typeof content === 'string') return '';
   return content.flatMap((part) => (part.type === 'refusal' ? [part.refusal] : [])).join('');

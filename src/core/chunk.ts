@@ -128,6 +128,7 @@ function jsonOf(given: ChatChunk): string {
   }
 }
 
+/** The log probabilities of a choice; what a backend leaves out of one is empty, or 0. */
 export function logprobsOf(choice: ChatChunk): LogProb[] {
   const content = isObject(choice['logprobs']) ? listOf(choice['logprobs']['content']) : [];
   return content.filter(isObject).map((entry) => {
@@ -186,6 +187,7 @@ export function sourcesOf(chunk: ChatChunk): Source[] | undefined {
   });
 }
 
+/** The service tier that was used; undefined where the chunk does not say it. */
 export function serviceTierOf(chunk: ChatChunk): string | undefined {
   return text(chunk['service_tier']) || undefined;
 }

@@ -11,6 +11,7 @@ export interface Citations {
   take(text: string): readonly UrlCitation[];
 }
 
+/** Begins without any. The log is told their weight, and throws when it becomes too much. */
 export function createCitations(log: Pick<EventLog, 'grow'>): Citations {
   let citations: UrlCitation[] = [];
   let sources: readonly Source[] = [];

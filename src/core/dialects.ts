@@ -148,6 +148,7 @@ export const DIALECTS = {
 
 export type DialectName = keyof typeof DIALECTS;
 
+/** Whether this is the name of a built-in kind of backend. */
 export function isDialectName(name: string): name is DialectName {
   return Object.hasOwn(DIALECTS, name);
 }

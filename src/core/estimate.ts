@@ -28,6 +28,7 @@ const MAX_MODELS = 1000;
 /** Below this an observation says more of the chat template than of the text. */
 const MIN_OBSERVED_LENGTH = 200;
 
+/** The size of a request whose body had so many bytes, with its images and files counted instead of weighed. */
 export function inputSizeOf(chat: ChatRequest, bodyBytes: number): InputSize {
   let media = 0;
   let mediaBytes = 0;

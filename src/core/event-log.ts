@@ -91,6 +91,7 @@ export function createEventLog(response: ResponseResource, unique: UniquePart): 
   };
 }
 
+/** The error for a backend that sends without end. */
 export function tooMuch(): ApiError {
   return new ApiError('upstream_invalid_response', { message: 'The backend sent more than this gateway takes.' });
 }

@@ -25,10 +25,12 @@ export function toUniquePart(text: string): UniquePart {
   return text as UniquePart;
 }
 
+/** The id of the response that has this unique part. */
 export function toResponseId(unique: UniquePart): ResponseId {
   return `resp_${unique}` as ResponseId;
 }
 
+/** The id of the record that has this unique part. */
 export function toRequestId(unique: UniquePart): RequestId {
   return `req_${unique}` as RequestId;
 }
@@ -39,6 +41,7 @@ export function parseRequestId(text: string): RequestId | undefined {
   return unique === undefined ? undefined : toRequestId(unique as UniquePart);
 }
 
+/** The id of the response that a record is about. */
 export function toResponseIdOf(requestId: RequestId): ResponseId {
   return toResponseId(requestId.slice('req_'.length) as UniquePart);
 }

@@ -15,6 +15,7 @@ interface PartPlace extends ItemPlace {
   readonly content_index: number;
 }
 
+/** Begins a message in the log. Its parts begin with what is written to them. */
 export function openMessageWriter(log: EventLog, citations: Citations): MessageWriter {
   const place = log.addItem('msg', (id) => ({
     type: 'message',

@@ -6,6 +6,7 @@ export interface ObjectEnd {
   readonly reached: boolean;
 }
 
+/** Begins before the object. What is no object has no end either. */
 export function createObjectEnd(): ObjectEnd {
   let depth = 0;
   let inString = false;

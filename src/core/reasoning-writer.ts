@@ -19,6 +19,7 @@ export function showsReasoning({ reasoningOutput, seal }: ReasoningOptions): boo
   return reasoningOutput !== 'hidden' || seal !== undefined;
 }
 
+/** Begins a reasoning item in the log, in the form that the options ask for. */
 export function openReasoningWriter(log: EventLog, { reasoningOutput, seal }: ReasoningOptions): ReasoningWriter {
   const place = log.addItem('rs', (id) => ({ type: 'reasoning', id, status: 'in_progress', summary: [] }));
   const form = FORMS[reasoningOutput](log, place);

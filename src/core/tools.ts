@@ -312,6 +312,7 @@ function allowedTools(
   return allowed;
 }
 
+/** Whether the choice is a list of the only tools that may be called. */
 export function isAllowedTools(choice: CreateResponse['tool_choice']): choice is AllowedTools {
   return typeof choice === 'object' && choice.type === 'allowed_tools';
 }

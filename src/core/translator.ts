@@ -49,7 +49,10 @@ export interface Translator {
   feed(chunk: ChatChunk): readonly ResponseEvent[];
   /** The backend's answer is over; `done` says whether `[DONE]` was in it. */
   end(done: boolean): readonly ResponseEvent[];
-  /** The backend, or the gateway, failed. After the backend's finish reason a failure of its connection loses nothing, and the answer ends as it should. */
+  /**
+   * The backend, or the gateway, failed. After the backend's finish reason a failure of its connection loses nothing, and the
+   * answer ends as it should.
+   */
   fail(error: ApiError): readonly ResponseEvent[];
   /** The caller asked for a cancel. */
   cancel(): readonly ResponseEvent[];

@@ -42,7 +42,10 @@ export async function readBody(req: IncomingMessage, { maxBytes }: { readonly ma
   return decompress(received, { maxBytes, isWanted: () => !req.socket.destroyed });
 }
 
-/** Parses bytes as JSON. Own `__proto__` keys are dropped. Throws ApiError `invalid_json`, or `invalid_request` when nested too deep. */
+/**
+ * Parses bytes as JSON. Own `__proto__` keys are dropped. Throws ApiError `invalid_json`, or `invalid_request` when
+ * it is nested too deep or holds too many arrays and objects.
+ */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0)
     throw new ApiError('invalid_json', { message: 'The body is empty; a JSON object is needed.' });

@@ -10,6 +10,7 @@ export interface FailureLimit {
 
 const WINDOW_MS = 60_000;
 
+/** Begins with no failures. The oldest network is forgotten when there are more than `maxNetworks`. */
 export function createFailureLimit(options: {
   readonly perMinute: number;
   readonly maxNetworks: number;

@@ -37,6 +37,7 @@ interface Remembered {
 const MAX_ITEMS = 20_000;
 const MAX_BYTES = 128 * 1024 * 1024;
 
+/** Begins empty. With a time of 0 it keeps nothing and changes no request. */
 export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
   const { itemMemoryTtlS, maxBodyBytes, nowMs, maxItems = MAX_ITEMS, maxBytes = MAX_BYTES } = options;
   // In the order of their making, which is that of their end too.

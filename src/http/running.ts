@@ -32,6 +32,7 @@ interface Run {
   cancelDecided: Promise<void> | undefined;
 }
 
+/** Begins with none, and open for new ones. */
 export function createRunningRequests(): RunningRequests {
   const running = new Map<RequestId, Run>();
   let waiting: (() => void)[] = [];

@@ -68,6 +68,7 @@ interface Call {
   failures: number;
 }
 
+/** Opens a lane to the engine. `onFailure` hears of each call that is refused, `onSuccess` of each batch of changes that is written. */
 export function createLane({ engine, onFailure, onSuccess, limits }: LaneOptions): Lane {
   const limit: LaneLimits = { ...LIMITS, ...limits };
   let waiting: Call[] = [];

@@ -11,7 +11,8 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   {
     name: '0001_requests',
-    // `caller`, `idempotency_key` and `body` are HMACs; the key is empty when the request has none, or when it was freed. An index on `caller` alone is in the order of `seq` within each caller, since `seq` is the row id.
+    // `caller`, `idempotency_key` and `body` are HMACs; the key is empty when the request has none, or when it was freed.
+    // An index on `caller` alone is in the order of `seq` within each caller, since `seq` is the row id.
     // Final rows have no owner, so the index on owners holds the unfinished rows only and stays small.
     sql: `
       CREATE TABLE requests (

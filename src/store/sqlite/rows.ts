@@ -62,6 +62,7 @@ export const RECORD_COLUMNS = `request_id, endpoint, model, stream, status, crea
   cancel_requested_at_ms, input_tokens, cached_tokens, output_tokens, reasoning_tokens, total_tokens, usage_estimated,
   cost_micro, incomplete_reason, error_code, seq`;
 
+/** A draft as `accept` takes it, under the present secret alone. */
 export function toDraftRow(draft: RecordDraft): DraftRow {
   return [
     draft.requestId,
@@ -76,6 +77,7 @@ export function toDraftRow(draft: RecordDraft): DraftRow {
   ];
 }
 
+/** An outcome as `finish` takes it. */
 export function toOutcomeRow(requestId: RequestId, outcome: Outcome): OutcomeRow {
   const { usage } = outcome;
   return [
@@ -94,6 +96,7 @@ export function toOutcomeRow(requestId: RequestId, outcome: Outcome): OutcomeRow
   ];
 }
 
+/** A row as the rest of the program knows it. */
 export function toRecord(row: RecordRow): StoredRecord {
   const [
     requestId,

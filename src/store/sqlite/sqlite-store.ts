@@ -52,7 +52,7 @@ export async function openSqliteStore({ clock, log, limits, ...options }: Sqlite
   const health = createHealth(log);
   const { engine, lock } = await start(options, log);
   const lane = createLane({ engine, ...health, limits });
-  let probe: { readonly outcome: Promise<unknown>; readonly startedMs: number } | undefined;
+  let probe: { readonly outcome: Promise<unknown>; readonly startedAtMs: number } | undefined;
 
   return {
     async accept(draft) {
@@ -92,8 +92,8 @@ export async function openSqliteStore({ clock, log, limits, ...options }: Sqlite
     prune: (beforeMs) => prune(lane, beforeMs),
     async checkWritable() {
       const nowMs = performance.now();
-      if (probe === undefined || nowMs - probe.startedMs > PROBE_HOLDS_MS) {
-        probe = { outcome: lane.call(['probeWrite']), startedMs: nowMs };
+      if (probe === undefined || nowMs - probe.startedAtMs > PROBE_HOLDS_MS) {
+        probe = { outcome: lane.call(['probeWrite']), startedAtMs: nowMs };
       }
       await probe.outcome;
     },
@@ -188,11 +188,11 @@ async function prune(lane: Lane, beforeMs: number): Promise<number> {
   let pruned = 0;
   let isMore = true;
   while (isMore) {
-    const startedMs = performance.now();
+    const startedAtMs = performance.now();
     const some = await lane.call(['pruneSome', beforeMs]);
     isMore = some === PRUNE_STEP || (await lane.call(['reclaimSome']));
     pruned += some;
-    if (isMore) await delay((performance.now() - startedMs) * (1 / PRUNE_SHARE - 1));
+    if (isMore) await delay((performance.now() - startedAtMs) * (1 / PRUNE_SHARE - 1));
   }
   return pruned;
 }
