@@ -121,16 +121,10 @@ function checkItem(item: InputItem, path: string): void {
 function checkParts(parts: string | readonly InputPart[], path: string, role: InputMessage['role']): void {
   if (typeof parts === 'string') return;
   parts.forEach((part, index) => {
-    if (!ROLES_OF[part.type].includes(role)) {
-      const param = `${path}[${index}].type`;
-      const message = `${param} must be one of ${partsOf(role).join(', ')} in a message of the role ${role}.`;
-      throw new ApiError('invalid_request', { param, message });
-    }
-    const wanted = wantedBy(part);
-    if (wanted !== undefined) {
-      const param = `${path}[${index}].${wanted}`;
-      throw new ApiError('missing_required_parameter', { param, message: `${param} is missing.` });
-    }
+    if (ROLES_OF[part.type].includes(role)) return;
+    const param = `${path}[${index}].type`;
+    const message = `${param} must be one of ${partsOf(role).join(', ')} in a message of the role ${role}.`;
+    throw new ApiError('invalid_request', { param, message });
   });
 }
 
@@ -138,13 +132,6 @@ function partsOf(role: InputMessage['role']): readonly string[] {
   return Object.entries(ROLES_OF)
     .filter(([, roles]) => roles.includes(role))
     .map(([type]) => type);
-}
-
-/** The field without which there is nothing to send; a file id or URL in its place has an error of its own (core/items.ts). */
-function wantedBy(part: InputPart): string | undefined {
-  if (part.type === 'input_image' && part.image_url === undefined && part.file_id === undefined) return 'image_url';
-  if (part.type !== 'input_file' || part.file_data !== undefined) return undefined;
-  return part.file_url === undefined && part.file_id === undefined ? 'file_data' : undefined;
 }
 
 const NAMED = new Set(['function', 'custom', 'namespace']);
