@@ -46,6 +46,7 @@ export const ERRORS = {
   upstream_invalid_response: server(502, 'The backend sent an answer that could not be understood.'),
   internal_error: server(502, 'The gateway failed.'),
   gateway_draining: server(503, 'The gateway is shutting down.'),
+  server_overloaded: server(503, 'The gateway has too much to do.'),
   store_unavailable: server(503, 'The request store is not available.'),
   upstream_timeout: server(504, 'The backend did not answer in time.'),
   client_disconnected: invalid(499, 'The client closed the connection.'),

@@ -1,6 +1,5 @@
 import type { Usage } from '../types/contract.ts';
-import type { ChatMessage, ChatPart, ChatRequest } from './chat.ts';
-import { unreachable } from './unreachable.ts';
+import { isObject } from './json.ts';
 
 /** What an input weighs before anybody has counted its tokens. */
 export interface InputSize {
@@ -28,38 +27,38 @@ const MAX_MODELS = 1000;
 /** Below this an observation says more of the chat template than of the text. */
 const MIN_OBSERVED_LENGTH = 200;
 
-/** The size of a request whose body had so many bytes, with its images and files counted instead of weighed. */
-export function inputSizeOf(chat: ChatRequest, bodyBytes: number): InputSize {
+/** The size of a chat request whose body had so many bytes, with its images and files counted instead of weighed. */
+export function inputSizeOf({ messages }: { readonly messages?: unknown }, bodyBytes: number): InputSize {
   let media = 0;
   let mediaBytes = 0;
-  for (const bytes of chat.messages.flatMap(mediaSizesOf)) {
+  for (const bytes of listOf(messages).flatMap(mediaSizesOf)) {
     media += 1;
     mediaBytes += bytes;
   }
   return { textBytes: Math.max(0, bodyBytes - mediaBytes), media };
 }
 
+/** Parts that are words. What else a message can hold (images, sounds, files) differs from backend to backend. */
+const TEXT_PARTS = new Set<unknown>(['text', 'thinking', 'reasoning', 'refusal']);
+
 /** The lengths of the images and files of a message, which are base64 or a URL, and so one byte a character. */
-function mediaSizesOf(message: ChatMessage): number[] {
-  if (message.role !== 'user' || typeof message.content === 'string') return [];
-  return message.content.filter((part) => part.type !== 'text').map(mediaSizeOf);
+function mediaSizesOf(message: unknown): number[] {
+  const content = isObject(message) ? message['content'] : undefined;
+  return listOf(content)
+    .filter(isObject)
+    .filter((part) => !TEXT_PARTS.has(part['type']))
+    .map(({ type: _type, ...fields }) => longestString(fields, 0));
 }
 
-function mediaSizeOf(part: Exclude<ChatPart, { type: 'text' }>): number {
-  switch (part.type) {
-    case 'image_url':
-      return part.image_url.url.length;
-    case 'audio_url':
-      return part.audio_url.url.length;
-    case 'input_audio':
-      return (typeof part.input_audio === 'string' ? part.input_audio : part.input_audio.data).length;
-    case 'file':
-      return part.file.file_data.length;
-    case 'document_url':
-      return part.document_url.length;
-    default:
-      return unreachable(part);
-  }
+/** `image_url.url`, `input_audio.data`, `file.file_data` and their like are the longest that their part has. */
+function longestString(value: unknown, depth: number): number {
+  if (typeof value === 'string') return value.length;
+  if (!isObject(value) || depth > 1) return 0;
+  return Object.values(value).reduce<number>((longest, inner) => Math.max(longest, longestString(inner, depth + 1)), 0);
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 /** The factors start from a common guess and are kept for a bounded number of models. */
@@ -76,9 +75,9 @@ export function createTokenEstimator(): TokenEstimator {
     learn(model, { textBytes, media }, outputLength, usage) {
       // An image counts differently at every backend, so such an input teaches nothing of text.
       if (media === 0) observe(inputFactors, model, textBytes, usage.input_tokens);
-      // The thoughts of many models are counted but not sent.
-      const visible = usage.output_tokens - usage.output_tokens_details.reasoning_tokens;
-      observe(outputFactors, model, outputLength, visible);
+      // Thoughts are counted by some backends that do not send them, or send a summary: such an answer teaches nothing.
+      const thought = usage.output_tokens_details.reasoning_tokens > 0;
+      if (!thought) observe(outputFactors, model, outputLength, usage.output_tokens);
     },
   };
 }

@@ -10,7 +10,12 @@ export function readUsage(chunk: ChatChunk, choice: ChatChunk | undefined): Usag
   const usage = [chunk['usage'], choice?.['usage'], field(chunk['x_groq'], 'usage')].find(isUsage);
   if (usage === undefined) return undefined;
   const input = count(usage['prompt_tokens']) ?? 0;
-  const output = count(usage['completion_tokens']) ?? 0;
+  const written = count(usage['completion_tokens']) ?? 0;
+  const reasoning =
+    count(field(usage['completion_tokens_details'], 'reasoning_tokens')) ?? count(usage['reasoning_tokens']) ?? 0;
+  const total = count(usage['total_tokens']);
+  // xAI counts, and charges, reasoning beside the completion and not as a part of it, as its total shows.
+  const output = total === input + written + reasoning ? written + reasoning : written;
   return {
     input_tokens: input,
     input_tokens_details: {
@@ -22,11 +27,8 @@ export function readUsage(chunk: ChatChunk, choice: ChatChunk | undefined): Usag
         0,
     },
     output_tokens: output,
-    output_tokens_details: {
-      reasoning_tokens:
-        count(field(usage['completion_tokens_details'], 'reasoning_tokens')) ?? count(usage['reasoning_tokens']) ?? 0,
-    },
-    total_tokens: count(usage['total_tokens']) ?? input + output,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: total ?? input + output,
   };
 }
 

@@ -64,6 +64,23 @@ describe('readUsage', () => {
       expected: counts(12, 0, 5, 0, 17),
     },
     {
+      name: 'has reasoning beside the completion, as xAI counts it',
+      chunk: {
+        usage: {
+          prompt_tokens: 307,
+          completion_tokens: 26,
+          total_tokens: 560,
+          completion_tokens_details: { reasoning_tokens: 227 },
+        },
+      },
+      expected: counts(307, 0, 253, 227, 560),
+    },
+    {
+      name: 'has reasoning and no total',
+      chunk: { usage: { prompt_tokens: 12, completion_tokens: 5, reasoning_tokens: 3 } },
+      expected: counts(12, 0, 5, 3, 17),
+    },
+    {
       name: 'has no total',
       chunk: { usage: { prompt_tokens: 12, completion_tokens: 5 } },
       expected: counts(12, 0, 5, 0, 17),
