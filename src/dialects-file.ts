@@ -1,13 +1,12 @@
 /** The operator's own kinds of backends, out of the file that `DIALECTS_FILE` names. */
-import { readFileSync, statSync } from 'node:fs';
 import { Ajv, type ErrorObject } from 'ajv';
 import createResponseSchema from '../schemas/create-response.json' with { type: 'json' };
 import schema from '../schemas/dialects.json' with { type: 'json' };
 import responseSchema from '../schemas/response.json' with { type: 'json' };
 import { isDialectName, toDialect, type Dialect } from './core/dialects.ts';
+import { readJsonFile } from './json-file.ts';
+import { lazily } from './lazily.ts';
 import type { OwnDialects } from './types/contract.ts';
-
-const MAX_BYTES = 1_048_576;
 
 export interface DialectsFile {
   readonly dialects: ReadonlyMap<string, Dialect>;
@@ -22,28 +21,27 @@ export function readDialectsFile(path: string | undefined): DialectsFile {
     dialects: new Map(),
     problems: lines.map((line) => `DIALECTS_FILE: ${line}`),
   });
-  let value: unknown;
-  try {
-    if (statSync(path).size > MAX_BYTES) return refuse(`is larger than ${MAX_BYTES} bytes`);
-    value = JSON.parse(readFileSync(path, 'utf8'));
-  } catch (error) {
-    return refuse(error instanceof SyntaxError ? 'is not valid JSON' : 'cannot be read');
-  }
+  const { value, problem } = readJsonFile(path);
+  if (problem !== undefined) return refuse(problem);
+  const isOwnDialects = compileOwnDialects();
   if (!isOwnDialects(value)) return refuse(...new Set(isOwnDialects.errors?.map(describe)));
   const builtIn = Object.keys(value).filter(isDialectName);
   if (builtIn.length > 0) return refuse(...builtIn.map((name) => `${name} is the name of a built-in kind of backend`));
   return { dialects: new Map(Object.entries(value).map(([name, own]) => [name, toDialect(own)])), problems: [] };
 }
 
-const isOwnDialects = new Ajv({
-  strict: true,
-  allErrors: true,
-  allowUnionTypes: true,
-  discriminator: true,
-  verbose: true,
-  keywords: ['tsType'],
-  schemas: [createResponseSchema, responseSchema],
-}).compile<OwnDialects>(schema);
+/** Only where there is a file: this compiles most of the schemas, which takes as long as all the rest of a start. */
+const compileOwnDialects = lazily(() =>
+  new Ajv({
+    strict: true,
+    allErrors: true,
+    allowUnionTypes: true,
+    discriminator: true,
+    verbose: true,
+    keywords: ['tsType'],
+    schemas: [createResponseSchema, responseSchema],
+  }).compile<OwnDialects>(schema),
+);
 
 function describe({ instancePath, keyword, params, parentSchema, propertyName }: ErrorObject): string {
   const place = instancePath.slice(1).replaceAll('/', '.');

@@ -1,10 +1,11 @@
 import { Pool } from 'undici';
 import type { ChatBatch, ChatRequest } from '../core/chat.ts';
 import type { ApiError } from '../core/errors.ts';
-import { readAnswer, readRefusal } from './answer.ts';
-import { openExchange } from './exchange.ts';
+import { readAnswer, readRefusal, relayAnswer, type AnswerOptions, type Refusal, type RelayedRead } from './answer.ts';
+import { contentType } from './answer-reader.ts';
+import { openExchange, type Exchange } from './exchange.ts';
 import { type BackendFailure, failureOf, type KeyOwner } from './failures.ts';
-import { passedOnHeaders } from './reply-headers.ts';
+import { passedOnHeaders, withoutLimits, type ReplyHeaders } from './reply-headers.ts';
 
 export interface ChatBackend {
   /**
@@ -14,6 +15,20 @@ export interface ChatBackend {
   ask(request: ChatRequest, options: AskOptions): Promise<ChatAnswer>;
   /** Breaks what still runs. */
   close(): Promise<void>;
+}
+
+/** The same backend for requests that are passed on instead of translated. */
+export interface ChatRelay {
+  /**
+   * Sends a request whose bytes are the client's own. Resolves as soon as the status is known: the bytes of the answer are for
+   * the client as they come. Throws ApiError for what is not for the client's eyes, or the reason of an aborted signal.
+   */
+  relay(request: RelayRequest, options: AskOptions): Promise<RelayAnswer>;
+}
+
+/** The connections to the backend which are open at the moment. */
+export interface Connected {
+  connections(): { readonly busy: number; readonly idle: number };
 }
 
 export interface AskOptions {
@@ -33,6 +48,33 @@ export interface ChatAnswer {
   readonly batches: AsyncIterable<ChatBatch>;
 }
 
+export interface RelayRequest {
+  readonly stream: boolean;
+  /** The client wants a stream and did not ask for its usage. */
+  readonly canAskForUsage: boolean;
+  /** The bytes to send, with or without that question. */
+  readonly body: (asksForUsage: boolean) => Buffer;
+}
+
+export type RelayAnswer =
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      readonly headers: ReplyHeaders;
+      readonly isEventStream: boolean;
+      /** One for each read, to be treated as `ChatAnswer.batches`; a chunk that was asked for here is not in their bytes. */
+      readonly reads: AsyncIterable<RelayedRead>;
+    }
+  | {
+      /** The backend speaks to the client, in JSON. */
+      readonly kind: 'refused';
+      readonly status: number;
+      readonly headers: ReplyHeaders;
+      readonly body: Buffer;
+      /** What it means. */
+      readonly error: ApiError;
+    };
+
 export interface ChatBackendOptions {
   /** With its `/v1`; a query (Azure's `api-version`) stays at the end of the path. */
   readonly baseUrl: string;
@@ -44,6 +86,8 @@ export interface ChatBackendOptions {
   readonly idleTimeoutMs: number;
   /** Whether `stream_options` may be sent. A backend that refuses it is asked again without, and remembered. */
   readonly streamOptions: boolean;
+  /** Set where the gateway has limits of its own, which are the only ones that its callers should see. */
+  readonly hidesLimits?: boolean;
   /** Gets a sentence for the log when only the operator can help. It holds nothing of request or answer. */
   readonly onOperatorProblem?: (problem: string) => void;
 }
@@ -55,15 +99,31 @@ const OWN_HEADERS = {
   'user-agent': 'responses-gateway',
 } as const;
 
-type Attempt =
-  | { readonly kind: 'answered'; readonly answer: ChatAnswer }
-  | { readonly kind: 'refused'; readonly error: ApiError; readonly refusesStreamOptions: boolean };
+/** What is sent, with and without the question for usage. */
+interface Sending {
+  readonly body: (asksForUsage: boolean) => string | Buffer;
+  readonly canAskForUsage: boolean;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+interface Replied {
+  readonly exchange: Exchange;
+  /** As far as the caller may know them. */
+  readonly replyHeaders: ReplyHeaders;
+}
+
+type Sent = Replied &
+  (
+    | { readonly kind: 'answered'; readonly askedForUsage: boolean }
+    | { readonly kind: 'refused'; readonly refusal: Refusal }
+  );
 
 /**
  * The chat completions backend at `baseUrl`. A request is written at most once: undici tries an idle connection before
  * it is used again, and one that breaks after that is a failure, since a generation that runs twice is paid for twice.
  */
-export function createChatBackend(options: ChatBackendOptions): ChatBackend {
+export function createChatBackend(options: ChatBackendOptions): ChatBackend & ChatRelay & Connected {
   const { origin, path } = toEndpoint(options.baseUrl);
   const pool = new Pool(origin, {
     connections: null,
@@ -77,42 +137,90 @@ export function createChatBackend(options: ChatBackendOptions): ChatBackend {
   });
   let takesStreamOptions = options.streamOptions;
 
-  async function ask(request: ChatRequest, askOptions: AskOptions): Promise<ChatAnswer> {
-    const first = await attempt(takesStreamOptions ? request : withoutStreamOptions(request), askOptions);
-    if (first.kind === 'answered') return first.answer;
-    if (!first.refusesStreamOptions) throw first.error;
-    const second = await attempt(withoutStreamOptions(request), askOptions);
-    if (second.kind === 'refused') throw second.error;
-    // Only now is it certain that the option was the reason, and not a prompt that speaks of it.
-    takesStreamOptions = false;
-    return second.answer;
+  async function ask(request: ChatRequest, { headers, signal }: AskOptions): Promise<ChatAnswer> {
+    const sent = await send({
+      body: (asksForUsage) => JSON.stringify(asksForUsage ? request : withoutStreamOptions(request)),
+      canAskForUsage: request.stream_options !== undefined,
+      headers: { ...headers, ...OWN_HEADERS, accept: acceptOf(request.stream === true) },
+      signal,
+    });
+    if (sent.kind === 'refused') throw report(toFailure(sent, sent.refusal.bytes.toString(), headers));
+    const batches = await readAnswer(sent.exchange, answerOptions(sent, { headers, signal }));
+    return { headers: passedOnHeaders(sent.replyHeaders), batches };
   }
 
-  async function attempt(request: ChatRequest, { headers, signal }: AskOptions): Promise<Attempt> {
-    const secrets = secretsOf(headers);
-    const exchange = await openExchange(pool, {
-      path,
-      headers: {
-        ...headers,
-        ...OWN_HEADERS,
-        accept: request.stream === true ? 'text/event-stream' : 'application/json',
-      },
-      body: JSON.stringify(request),
+  async function relay(request: RelayRequest, { headers, signal }: AskOptions): Promise<RelayAnswer> {
+    const sent = await send({
+      ...request,
+      headers: { ...OWN_HEADERS, accept: acceptOf(request.stream), ...headers },
       signal,
-      firstByteTimeoutMs: options.firstByteTimeoutMs,
     });
-    const toError = (body: string): ApiError =>
-      report(
-        failureOf({ status: exchange.status, headers: exchange.headers, body, keyOwner: options.keyOwner, secrets }),
-      );
+    if (sent.kind === 'refused') return toRelayedRefusal(sent, headers);
+    const { exchange, replyHeaders, askedForUsage: hidesUsage } = sent;
+    const { 'content-length': _length, ...unsized } = replyHeaders;
+    return {
+      kind: 'answered',
+      status: exchange.status,
+      headers: hidesUsage ? unsized : replyHeaders,
+      isEventStream: contentType(exchange.headers) === 'text/event-stream',
+      reads: relayAnswer(exchange, { ...answerOptions(sent, { headers, signal }), hidesUsage }),
+    };
+  }
+
+  /** Throws the ApiError of a refusal that is not for the client's eyes, or that chat clients could not read. */
+  function toRelayedRefusal(
+    sent: Extract<Sent, { kind: 'refused' }>,
+    sentHeaders: AskOptions['headers'],
+  ): Extract<RelayAnswer, { kind: 'refused' }> {
+    const { exchange, replyHeaders, refusal } = sent;
+    const { status } = exchange;
+    const failure = toFailure(sent, refusal.bytes.toString(), sentHeaders);
+    const error = report(failure);
+    const speaksToClient = failure.operatorProblem === undefined && status >= 400 && status < 500;
+    if (!speaksToClient || !isReadable(exchange, refusal, sentHeaders)) throw error;
+    return { kind: 'refused', status, headers: replyHeaders, body: refusal.bytes, error };
+  }
+
+  /** Asks for usage, and once more without that when the backend refuses the option. */
+  async function send(sending: Sending): Promise<Sent> {
+    const first = await attempt(sending, sending.canAskForUsage && takesStreamOptions);
+    if (first.kind === 'answered' || !first.refusesStreamOptions) return first;
+    const second = await attempt(sending, false);
+    // Only now is it certain that the option was the reason, and not a prompt that speaks of it.
+    if (second.kind === 'answered') takesStreamOptions = false;
+    return second;
+  }
+
+  async function attempt(
+    { body, headers, signal }: Sending,
+    asksForUsage: boolean,
+  ): Promise<Sent & { readonly refusesStreamOptions: boolean }> {
+    const { firstByteTimeoutMs } = options;
+    const exchange = await openExchange(pool, { path, headers, body: body(asksForUsage), signal, firstByteTimeoutMs });
+    const replyHeaders = options.hidesLimits === true ? withoutLimits(exchange.headers) : exchange.headers;
     if (exchange.status >= 200 && exchange.status < 300) {
-      const { idleTimeoutMs, onOperatorProblem } = options;
-      const batches = await readAnswer(exchange, { toError, signal, idleTimeoutMs, onOperatorProblem });
-      return { kind: 'answered', answer: { headers: passedOnHeaders(exchange.headers), batches } };
+      return { kind: 'answered', exchange, replyHeaders, askedForUsage: asksForUsage, refusesStreamOptions: false };
     }
-    const body = await readRefusal(exchange, signal);
-    const refusesStreamOptions = request.stream_options !== undefined && speaksOfStreamOptions(exchange.status, body);
-    return { kind: 'refused', error: toError(body), refusesStreamOptions };
+    const refusal = await readRefusal(exchange, signal);
+    const refusesStreamOptions = asksForUsage && speaksOfStreamOptions(exchange.status, refusal.bytes.toString());
+    return { kind: 'refused', exchange, replyHeaders, refusal, refusesStreamOptions };
+  }
+
+  function answerOptions(replied: Replied, { headers, signal }: AskOptions): AnswerOptions {
+    const { idleTimeoutMs, onOperatorProblem } = options;
+    const toError = (body: string): ApiError => report(toFailure(replied, body, headers));
+    return { toError, signal, idleTimeoutMs, onOperatorProblem };
+  }
+
+  function toFailure(replied: Replied, body: string, sentHeaders: AskOptions['headers']): BackendFailure {
+    const { exchange, replyHeaders: headers } = replied;
+    return failureOf({
+      status: exchange.status,
+      headers,
+      body,
+      keyOwner: options.keyOwner,
+      secrets: secretsOf(sentHeaders),
+    });
   }
 
   function report({ error, operatorProblem }: BackendFailure): ApiError {
@@ -120,7 +228,15 @@ export function createChatBackend(options: ChatBackendOptions): ChatBackend {
     return error;
   }
 
-  return { ask, close: () => pool.destroy() };
+  return {
+    ask,
+    relay,
+    connections() {
+      const { connected, free } = pool.stats;
+      return { busy: connected - free, idle: free };
+    },
+    close: () => pool.destroy(),
+  };
 }
 
 function toEndpoint(baseUrl: string): { readonly origin: string; readonly path: string } {
@@ -137,9 +253,20 @@ function speaksOfStreamOptions(status: number, body: string): boolean {
   return (status === 400 || status === 422) && /stream_options|include_usage/.test(body);
 }
 
+function acceptOf(stream: boolean): string {
+  return stream ? 'text/event-stream' : 'application/json';
+}
+
+/** JSON, all of it, and no secret in it: chat clients know how to read that. */
+function isReadable({ headers }: Exchange, { bytes, isWhole }: Refusal, sentHeaders: AskOptions['headers']): boolean {
+  if (!isWhole || !/^application\/(?:[^/]+\+)?json$/.test(contentType(headers))) return false;
+  return !secretsOf(sentHeaders).some((secret) => bytes.includes(secret));
+}
+
 /** The values of the headers, bare, so that none of them comes back in an error of the backend. */
 function secretsOf(headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(headers)
     .filter(([name]) => /authorization|key|token/i.test(name))
-    .map(([, value]) => value.replace(/^bearer\s+/i, ''));
+    .map(([, value]) => value.replace(/^bearer\s+/i, ''))
+    .filter((secret) => secret !== '');
 }

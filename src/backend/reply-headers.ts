@@ -4,7 +4,8 @@ export type ReplyHeaders = Readonly<Record<string, string | readonly string[] | 
 const MAX_HEADERS = 40;
 const MAX_VALUE_CHARACTERS = 256;
 /** Without a hyphen at the end, since Mistral has `ratelimitbysize-…` and `x-ratelimitbysize-…`. */
-const PASSED_ON = /^(?:retry-after(?:-ms)?$|(?:x-)?ratelimit)/;
+const LIMITS = /^(?:x-)?ratelimit/;
+const PASSED_ON = new RegExp(`^retry-after(?:-ms)?$|${LIMITS.source}`);
 
 /**
  * The headers of the backend's reply that its caller gets: when to ask again, what is left of the limits, and the
@@ -17,6 +18,11 @@ export function passedOnHeaders(headers: ReplyHeaders): Record<string, string> {
   }
   setHeader(passedOn, 'x-upstream-request-id', headers['x-request-id']);
   return passedOn;
+}
+
+/** The same without what they say of limits, which are those of the account at the backend. */
+export function withoutLimits(headers: ReplyHeaders): ReplyHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !LIMITS.test(name)));
 }
 
 function setHeader(target: Record<string, string>, name: string, value: string | readonly string[] | undefined): void {

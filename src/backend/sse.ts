@@ -1,17 +1,20 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import type { ChatBatch, ChatChunk } from '../core/chat.ts';
+import type { ChatBatch, ChunkOrWords } from '../core/chat.ts';
 import { isObject, readJson } from '../core/json.ts';
 import { ApiError } from '../core/errors.ts';
 import { errorIn } from './error-body.ts';
+import { learnRepeatedChunk, type RepeatedChunk } from './repeated-chunk.ts';
 
 const MAX_EVENT_CHARACTERS = 16 * 1024 * 1024;
+/** A backend whose chunks are all different (a new id in each, say) is not looked at for repetitions any more. */
+const MAX_LESSONS_IN_VAIN = 4;
 
 /** What one read brought. A failure ends the stream, after the chunks that came before it. */
 export interface SseRead extends ChatBatch {
   readonly failure?: ApiError;
 }
 
-interface SseReader {
+export interface SseReader {
   /** Takes the bytes of one read, cut anywhere. After `done` or a failure it returns nothing more. */
   feed(bytes: Uint8Array): SseRead;
   /** The end of the bytes: takes a last event that lacks its blank line. */
@@ -30,10 +33,14 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
     },
     maxBufferSize: MAX_EVENT_CHARACTERS,
   });
-  let chunks: ChatChunk[] = [];
+  let chunks: ChunkOrWords[] = [];
   let done = false;
   let failure: ApiError | undefined;
   let atEnd = false;
+  let repeated: RepeatedChunk | undefined;
+  let lessonsInVain = 0;
+  /** The parser holds nothing: what comes next is the beginning of an event. */
+  let betweenEvents = false;
 
   function onEvent(event: EventSourceMessage): void {
     if (done || failure !== undefined) return;
@@ -45,15 +52,18 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
       const answer = readJson(data);
       failure = toFailure((isObject(answer) ? errorIn(answer) : undefined) ?? answer ?? data);
     } else if (data !== '') {
-      readChunk(readJson(data));
+      readChunk(data);
     }
   }
 
-  function readChunk(chunk: unknown): void {
+  function readChunk(data: string): void {
+    const chunk = readJson(data);
     if (isObject(chunk)) {
       const error = errorIn(chunk);
       if (error === undefined) chunks.push(chunk);
       else failure = toFailure(error);
+      repeated = lessonsInVain < MAX_LESSONS_IN_VAIN ? learnRepeatedChunk(data, chunk) : undefined;
+      if (repeated !== undefined) lessonsInVain += 1;
     } else if (!atEnd) {
       // At the end it is the rest of an event that was cut, which is for the translator to notice: no finish reason came.
       failure = invalid('The backend sent an event that is not a JSON object.');
@@ -61,10 +71,32 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
   }
 
   function readText(text: string): SseRead {
-    if (done || failure !== undefined) return { chunks: [], done: false };
+    if (isOver()) return { chunks: [], done: false };
     chunks = [];
-    parser.feed(text);
+    for (let at = 0; at < text.length && !isOver();) at = readRepeated(text, at) ?? parse(text, at);
     return { chunks, done, ...(failure !== undefined && { failure }) };
+  }
+
+  function isOver(): boolean {
+    return done || failure !== undefined;
+  }
+
+  /** Takes an event that repeats the one before; returns where the next begins, or undefined when it is for the parser. */
+  function readRepeated(text: string, at: number): number | undefined {
+    const event = betweenEvents ? repeated?.match(text, at) : undefined;
+    if (event === undefined) return undefined;
+    lessonsInVain = 0;
+    chunks.push(event.words);
+    return event.end;
+  }
+
+  /** Gives the parser the rest of the event at hand, or all there is where the backend ends its lines in another way. */
+  function parse(text: string, at: number): number {
+    const blankLine = text.indexOf('\n\n', at);
+    const end = blankLine < 0 ? text.length : blankLine + 2;
+    parser.feed(text.slice(at, end));
+    betweenEvents = blankLine >= 0;
+    return end;
   }
 
   return {

@@ -1,9 +1,8 @@
 import type { OutputItem } from '../types/contract.ts';
 import { openCallWriter } from './call-writer.ts';
-import { findCall, isRepetition, type BackendCall } from './calls.ts';
+import { beginCall, findCall, isRepetition, type BackendCall } from './calls.ts';
 import type { CallPiece } from './chunk.ts';
 import { tooMuch, type EventLog } from './event-log.ts';
-import { createObjectEnd } from './object-end.ts';
 import { mintCallId, toCallId, type CallId } from './ids.ts';
 import type { ToolPlan } from './tools.ts';
 
@@ -17,8 +16,8 @@ export interface CallBook {
   closeAll(): void;
   /** Ends all of them when the model was stopped. `inCall`: while it was writing the last one. */
   closeCut(inCall: boolean): void;
-  /** A call with arguments and no name, which no one can be told of. */
-  readonly hasNameless: boolean;
+  /** Whether a call has arguments and no name, so that no one can be told of it. */
+  hasNameless(): boolean;
 }
 
 export interface CallBookOptions {
@@ -66,25 +65,14 @@ export function createCallBook(log: EventLog, { tools, usedCallIds, maxToolCalls
       const cut = inCall ? calls.at(-1) : undefined;
       for (const call of openCalls()) close(call, call === cut || call.arguments !== '' ? 'incomplete' : 'completed');
     },
-    get hasNameless() {
-      return calls.some((call) => call.name === '' && call.arguments !== '');
-    },
+    hasNameless: () => calls.some((call) => call.name === '' && call.arguments !== ''),
   };
 
   function open(piece: CallPiece, beforeCall: () => void): BackendCall {
     if (calls.length >= MAX_CALLS) throw tooMuch();
     beforeCall();
     closeComplete();
-    const call: BackendCall = {
-      index: piece.index,
-      backendId: piece.id,
-      name: piece.name,
-      arguments: '',
-      argumentsEnd: createObjectEnd(),
-      lastChunk: 0,
-      writer: undefined,
-      closed: false,
-    };
+    const call = beginCall(piece);
     calls.push(call);
     return call;
   }

@@ -1,6 +1,6 @@
 import type { CallWriter } from './call-writer.ts';
 import type { CallPiece } from './chunk.ts';
-import type { ObjectEnd } from './object-end.ts';
+import { createObjectEnd, type ObjectEnd } from './object-end.ts';
 
 /** A tool call of the backend, put together from its pieces. */
 export interface BackendCall {
@@ -16,6 +16,20 @@ export interface BackendCall {
   writer: CallWriter | 'withheld' | undefined;
   /** Its item is done. */
   closed: boolean;
+}
+
+/** The call that this piece begins, before anything of its arguments. */
+export function beginCall({ index, id, name }: CallPiece): BackendCall {
+  return {
+    index,
+    backendId: id,
+    name,
+    arguments: '',
+    argumentsEnd: createObjectEnd(),
+    lastChunk: 0,
+    writer: undefined,
+    closed: false,
+  };
 }
 
 /**

@@ -4,8 +4,13 @@ import type { Dialect } from './dialects.ts';
 import { ApiError } from './errors.ts';
 import { unreachable } from './unreachable.ts';
 
+/** Says what is wrong with a URL that the backend would fetch, as the end of a sentence; undefined when nothing is. */
+export type UrlFault = (text: string) => string | undefined;
+
 /** The forms in which a backend takes what is not text. */
-export type PartForms = Pick<Dialect, 'imageForm' | 'fileForm' | 'audioForm'>;
+export interface PartForms extends Pick<Dialect, 'imageForm' | 'fileForm' | 'audioForm'> {
+  readonly urlFault?: UrlFault;
+}
 
 /**
  * What a user says, in the parts of the chat format; `path` is where it stands in the request. Throws ApiError for what the
@@ -59,7 +64,7 @@ function toChatPart(part: InputPart, path: string, forms: PartForms): ChatPart |
     case 'input_file':
       return toFile(part, path, forms);
     case 'input_audio':
-      return toAudio(part.input_audio, forms);
+      return toAudio(part.input_audio, path, forms);
     default:
       return unreachable(part);
   }
@@ -70,13 +75,14 @@ type PartOf<Type extends InputPart['type']> = Extract<InputPart, { type: Type }>
 function toImage(
   { image_url: url, file_id: id, detail }: PartOf<'input_image'>,
   path: string,
-  { imageForm }: PartForms,
+  { imageForm, urlFault }: PartForms,
 ): ChatPart {
   if (url === undefined && id === undefined) throw missing(`${path}.image_url`);
   if (url === undefined) throw notStored(`${path}.file_id`, 'image_url');
   if (imageForm === 'data' && !url.startsWith('data:')) {
     throw unsupported(`${path}.image_url`, 'the backend fetches no images. Send the image itself, as a data: URL.');
   }
+  checkUrl(url, `${path}.image_url`, urlFault);
   return { type: 'image_url', image_url: { url, ...imageDetail(detail) } };
 }
 
@@ -86,7 +92,7 @@ function imageDetail(detail: PartOf<'input_image'>['detail']): { readonly detail
   return { detail: detail === 'original' ? 'high' : detail };
 }
 
-function toFile(part: PartOf<'input_file'>, path: string, { fileForm }: PartForms): ChatPart {
+function toFile(part: PartOf<'input_file'>, path: string, { fileForm, urlFault }: PartForms): ChatPart {
   const { filename, file_data: data, file_url: url, file_id: id } = part;
   if (data === undefined && url === undefined && id === undefined) throw missing(`${path}.file_data`);
   if (fileForm === 'none')
@@ -94,11 +100,18 @@ function toFile(part: PartOf<'input_file'>, path: string, { fileForm }: PartForm
   if (data === undefined && url === undefined) throw notStored(`${path}.file_id`, 'file_data');
   if (data === undefined && fileForm === 'data') throw notStored(`${path}.file_url`, 'file_data');
   const content = data ?? url ?? '';
+  // Some backends take a URL in the place of the data as well.
+  checkUrl(content, `${path}.${data === undefined ? 'file_url' : 'file_data'}`, urlFault);
   if (fileForm === 'document-url') return { type: 'document_url', document_url: content };
   return { type: 'file', file: { ...(filename !== undefined && { filename }), file_data: content } };
 }
 
-function toAudio({ data, format }: PartOf<'input_audio'>['input_audio'], { audioForm }: PartForms): ChatPart {
+function toAudio(
+  { data, format }: PartOf<'input_audio'>['input_audio'],
+  path: string,
+  { audioForm, urlFault }: PartForms,
+): ChatPart {
+  checkUrl(data, `${path}.input_audio.data`, urlFault);
   switch (audioForm) {
     case 'object':
       return { type: 'input_audio', input_audio: { data, format } };
@@ -109,6 +122,11 @@ function toAudio({ data, format }: PartOf<'input_audio'>['input_audio'], { audio
     default:
       return unreachable(audioForm);
   }
+}
+
+function checkUrl(text: string, param: string, urlFault: UrlFault | undefined): void {
+  const fault = urlFault?.(text);
+  if (fault !== undefined) throw new ApiError('invalid_request', { param, message: `${param} ${fault}.` });
 }
 
 function missing(param: string): ApiError {

@@ -3,9 +3,12 @@
 /** One `chat.completion.chunk`, or a whole completion seen as one. Every field is unknown until it has been looked at. */
 export type ChatChunk = Readonly<Record<string, unknown>>;
 
+/** A chunk, or the words of one that equals the chunk before it in all but its words. */
+export type ChunkOrWords = ChatChunk | string;
+
 /** What one read of the backend's answer brought, in order. `done` is set when `[DONE]` was in it. */
 export interface ChatBatch {
-  readonly chunks: readonly ChatChunk[];
+  readonly chunks: readonly ChunkOrWords[];
   readonly done: boolean;
 }
 

@@ -7,6 +7,7 @@ import type { LogProb, TopLogProb, UrlCitation } from '../types/contract.ts';
 import type { ChatChunk } from './chat.ts';
 import { ApiError } from './errors.ts';
 import { isObject } from './json.ts';
+import { readUsage } from './usage.ts';
 
 /** The list that a field holds; an empty one where it holds anything else. */
 function listOf(value: unknown): readonly unknown[] {
@@ -16,11 +17,20 @@ function listOf(value: unknown): readonly unknown[] {
 /** Choice 0, by its index where it has one. With `n > 1` the others are not ours. */
 export function choiceOf(chunk: ChatChunk): ChatChunk | undefined {
   for (const [position, choice] of listOf(chunk['choices']).entries()) {
-    if (!isObject(choice)) continue;
-    const index = typeof choice['index'] === 'number' ? choice['index'] : position;
-    if (index === 0) return choice;
+    if (isObject(choice) && indexOf(choice, position) === 0) return choice;
   }
   return undefined;
+}
+
+/** All choices, for whoever passes all of them on. */
+export function choicesOf(chunk: ChatChunk): { readonly index: number; readonly choice: ChatChunk }[] {
+  return listOf(chunk['choices']).flatMap((choice, position) =>
+    isObject(choice) ? [{ index: indexOf(choice, position), choice }] : [],
+  );
+}
+
+function indexOf(choice: ChatChunk, position: number): number {
+  return typeof choice['index'] === 'number' ? choice['index'] : position;
 }
 
 /** The delta; some backends send a `message` in its place. */
@@ -55,6 +65,26 @@ export function textPiecesOf(delta: ChatChunk): TextPiece[] {
   const refusal = text(delta['refusal']);
   if (refusal !== '') pieces.push({ kind: 'refusal', text: refusal });
   return pieces;
+}
+
+/**
+ * The one piece of text that is all the chunk says, so that a chunk which differs from it in this text alone says no more
+ * than that either. Undefined when it says anything else.
+ */
+export function onlyTextOf(chunk: ChatChunk): TextPiece | undefined {
+  const choice = choiceOf(chunk);
+  if (choice === undefined || listOf(chunk['choices']).length > 1) return undefined;
+  const delta = deltaOf(choice);
+  const [piece, ...others] = textPiecesOf(delta);
+  const saysMore =
+    others.length > 0 ||
+    finishReasonOf(choice) !== undefined ||
+    readUsage(chunk, choice) !== undefined ||
+    sourcesOf(chunk) !== undefined ||
+    citationsOf(delta).length > 0 ||
+    callPiecesOf(delta).length > 0 ||
+    logprobsOf(choice).length > 0;
+  return saysMore ? undefined : piece;
 }
 
 function text(value: unknown): string {

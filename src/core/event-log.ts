@@ -2,6 +2,7 @@ import type { OutputItem, ResponseEvent, ResponseResource } from '../types/contr
 import { ApiError } from './errors.ts';
 import { foldEvent } from './fold.ts';
 import { toItemId, type ItemId, type ItemIdPrefix, type UniquePart } from './ids.ts';
+import type { Writable } from './writable.ts';
 
 /** An event before it has its number. */
 type Unnumbered = ResponseEvent extends infer Event
@@ -21,7 +22,7 @@ export interface EventLog {
   readonly unique: UniquePart;
   /** The fold of all events so far. */
   readonly snapshot: ResponseResource;
-  /** Numbers an event and folds it into the snapshot. Nothing else does either. */
+  /** Takes an event over, numbers it and folds it into the snapshot. Nothing else does either. */
   emit(event: Unnumbered): void;
   /** Begins an item at the next output index. */
   addItem(prefix: ItemIdPrefix, toItem: (id: ItemId) => OutputItem): ItemPlace;
@@ -44,15 +45,16 @@ export const DETAIL_WEIGHT = 16;
 
 /** Begins with a response that has no output yet. It becomes the snapshot and is changed. */
 export function createEventLog(response: ResponseResource, unique: UniquePart): EventLog {
-  let snapshot = response;
+  const log: Writable<EventLog> = { unique, snapshot: response, emit, grow, addItem, closeItem, itemAt, take };
   let events: ResponseEvent[] = [];
   let sequenceNumber = 0;
   let weight = 0;
 
   function emit(unnumbered: Unnumbered): void {
-    const event: ResponseEvent = { ...unnumbered, sequence_number: sequenceNumber };
+    // In place: a copy of each event would be the dearest part of it.
+    const event: ResponseEvent = Object.assign(unnumbered, { sequence_number: sequenceNumber });
     sequenceNumber += 1;
-    snapshot = foldEvent(snapshot, event);
+    log.snapshot = foldEvent(log.snapshot, event);
     events.push(event);
   }
 
@@ -61,34 +63,31 @@ export function createEventLog(response: ResponseResource, unique: UniquePart): 
     if (weight > MAX_WEIGHT) throw tooMuch();
   }
 
-  return {
-    unique,
-    get snapshot() {
-      return snapshot;
-    },
-    emit,
-    grow,
-    addItem(prefix, toItem) {
-      grow(PLACE_WEIGHT);
-      const outputIndex = snapshot.output.length;
-      const id = toItemId(prefix, unique, outputIndex);
-      emit({ type: 'response.output_item.added', output_index: outputIndex, item: toItem(id) });
-      return { item_id: id, output_index: outputIndex };
-    },
-    closeItem(place, item) {
-      emit({ type: 'response.output_item.done', output_index: place.output_index, item });
-    },
-    itemAt(place, type) {
-      const item = snapshot.output[place.output_index];
-      if (item === undefined || !isOfType(item, type)) throw new RangeError(`there is no ${type} at this place`);
-      return item;
-    },
-    take() {
-      const taken = events;
-      events = [];
-      return taken;
-    },
-  };
+  function addItem(prefix: ItemIdPrefix, toItem: (id: ItemId) => OutputItem): ItemPlace {
+    grow(PLACE_WEIGHT);
+    const outputIndex = log.snapshot.output.length;
+    const id = toItemId(prefix, unique, outputIndex);
+    emit({ type: 'response.output_item.added', output_index: outputIndex, item: toItem(id) });
+    return { item_id: id, output_index: outputIndex };
+  }
+
+  function closeItem(place: ItemPlace, item: OutputItem): void {
+    emit({ type: 'response.output_item.done', output_index: place.output_index, item });
+  }
+
+  function itemAt<Type extends OutputItem['type']>(place: ItemPlace, type: Type): Extract<OutputItem, { type: Type }> {
+    const item = log.snapshot.output[place.output_index];
+    if (item === undefined || !isOfType(item, type)) throw new RangeError(`there is no ${type} at this place`);
+    return item;
+  }
+
+  function take(): readonly ResponseEvent[] {
+    const taken = events;
+    events = [];
+    return taken;
+  }
+
+  return log;
 }
 
 /** The error for a backend that sends without end. */

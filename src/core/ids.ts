@@ -11,6 +11,8 @@ export type RequestId = Branded<'RequestId'>;
 export type ItemId = Branded<'ItemId'>;
 /** The backend's name for a tool call, which its output refers to. */
 export type CallId = Branded<'CallId'>;
+/** `key_<unique>`: a key which the gateway has issued; stays the same when its secret is rotated. */
+export type KeyId = Branded<'KeyId'>;
 /** The part that a response, its record and its items share: 32 lower-case hexadecimal digits, unique for ever. */
 export type UniquePart = Branded<'UniquePart'>;
 
@@ -33,6 +35,16 @@ export function toResponseId(unique: UniquePart): ResponseId {
 /** The id of the record that has this unique part. */
 export function toRequestId(unique: UniquePart): RequestId {
   return `req_${unique}` as RequestId;
+}
+
+/** The id of the key that has this unique part. */
+export function toKeyId(unique: UniquePart): KeyId {
+  return `key_${unique}` as KeyId;
+}
+
+/** Reads `key_…`; undefined when the text is no such id. */
+export function parseKeyId(text: string): KeyId | undefined {
+  return /^key_[0-9a-f]{32}$/.test(text) ? (text as KeyId) : undefined;
 }
 
 /** Takes `req_…` or `resp_…` of one request and returns its `req_…`; undefined when the text is neither. */

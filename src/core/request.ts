@@ -1,5 +1,6 @@
 import type { CreateResponse, HostedToolsPolicy, ReasoningEffort, RequestedFormat } from '../types/contract.ts';
 import type { ChatRequest, ChatTool } from './chat.ts';
+import type { PartForms, UrlFault } from './chat-parts.ts';
 import type { Dialect } from './dialects.ts';
 import { toPiece, type Piece } from './items.ts';
 import { planTools, type ToolPlan } from './tools.ts';
@@ -19,6 +20,8 @@ export interface TranslationOptions {
   readonly hostedTools: HostedToolsPolicy;
   /** The reasoning in an `encrypted_content` which this caller was given; undefined for a foreign or damaged one. */
   readonly openSeal?: (sealed: string) => string | undefined;
+  /** Undefined when the backend may be told to fetch anything. */
+  readonly urlFault?: UrlFault | undefined;
 }
 
 /**
@@ -62,8 +65,9 @@ export function wantsLogprobs(request: Pick<CreateResponse, 'include' | 'top_log
 function toPieces(
   request: CreateResponse,
   { nameTowardsBackend }: ToolPlan,
-  { dialect: forms, openSeal }: TranslationOptions,
+  { dialect, openSeal, urlFault }: TranslationOptions,
 ): Piece[] {
+  const forms: PartForms = urlFault === undefined ? dialect : { ...dialect, urlFault };
   const instructions: Piece[] =
     request.instructions === undefined || request.instructions === ''
       ? []

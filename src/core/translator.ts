@@ -1,6 +1,6 @@
 import type { LogProb, OutputItem, ResponseError, ResponseEvent, ResponseResource, Usage } from '../types/contract.ts';
 import { createCallBook, type CallBookOptions } from './call-book.ts';
-import type { ChatChunk } from './chat.ts';
+import type { ChatChunk, ChunkOrWords } from './chat.ts';
 import {
   callPiecesOf,
   choiceOf,
@@ -28,6 +28,7 @@ import { createThinkTagSplitter } from './think-tags.ts';
 import { unreachable } from './unreachable.ts';
 import { readUsage } from './usage.ts';
 import { verdictOn } from './verdict.ts';
+import type { Writable } from './writable.ts';
 
 /** Call ids in `usedCallIds` are those of the request's own input; calls beyond `maxToolCalls` are not passed on. */
 export interface TranslatorOptions extends CallBookOptions, ReasoningOptions {
@@ -46,7 +47,7 @@ export interface TranslatorOptions extends CallBookOptions, ReasoningOptions {
 export interface Translator {
   /** `response.created` and `response.in_progress`; called once and first. */
   start(): readonly ResponseEvent[];
-  feed(chunk: ChatChunk): readonly ResponseEvent[];
+  feed(chunk: ChunkOrWords): readonly ResponseEvent[];
   /** The backend's answer is over; `done` says whether `[DONE]` was in it. */
   end(done: boolean): readonly ResponseEvent[];
   /**
@@ -89,27 +90,24 @@ export function createTranslator(options: TranslatorOptions): Translator {
 
   let open: Open = IDLE;
   let chunkNumber = 0;
-  let outputLength = 0;
   let sawChoice = false;
+  let lastKind: TextPiece['kind'] = 'text';
   let finishReason: string | undefined;
-  let usage: Usage | null = null;
   let serviceTier: string | undefined;
-  let failure: ApiError | null = null;
-  let ended = false;
 
-  return {
+  const translator: Writable<Translator> = {
     start() {
       log.emit({ type: 'response.created', response: { ...log.snapshot, output: [] } });
       log.emit({ type: 'response.in_progress', response: { ...log.snapshot, output: [] } });
-      return log.take();
+      return tell();
     },
     feed(chunk) {
-      attempt(() => readChunk(chunk));
-      return log.take();
+      attempt(() => (typeof chunk === 'string' ? readWords(chunk) : readChunk(chunk)));
+      return tell();
     },
     end(done) {
       attempt(() => finish(done));
-      return log.take();
+      return tell();
     },
     fail(error) {
       const lostNothing = error.code === 'upstream_error' || error.code === 'upstream_timeout';
@@ -117,39 +115,33 @@ export function createTranslator(options: TranslatorOptions): Translator {
         if (finishReason !== undefined && lostNothing) finish(true);
         else endFailed('failed', error);
       });
-      return log.take();
+      return tell();
     },
     cancel() {
-      if (!ended) endFailed('cancelled', new ApiError('request_cancelled'));
-      return log.take();
+      if (!translator.ended) endFailed('cancelled', new ApiError('request_cancelled'));
+      return tell();
     },
     keepAlive() {
-      if (!ended) log.emit({ type: 'response.in_progress', response: structuredClone(log.snapshot) });
-      return log.take();
+      if (!translator.ended) log.emit({ type: 'response.in_progress', response: structuredClone(log.snapshot) });
+      return tell();
     },
-    get response() {
-      return log.snapshot;
-    },
-    get usage() {
-      return usage;
-    },
-    get outputLength() {
-      return outputLength;
-    },
-    get failure() {
-      return failure;
-    },
-    get ended() {
-      return ended;
-    },
-    get finishing() {
-      return finishReason !== undefined;
-    },
+    response: log.snapshot,
+    usage: null,
+    outputLength: 0,
+    failure: null,
+    ended: false,
+    finishing: false,
   };
+  return translator;
+
+  function tell(): readonly ResponseEvent[] {
+    translator.response = log.snapshot;
+    return log.take();
+  }
 
   /** What the backend sends may be more, or other, than can be taken; then the response fails. */
   function attempt(step: () => void): void {
-    if (ended) return;
+    if (translator.ended) return;
     try {
       step();
     } catch (error) {
@@ -163,7 +155,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   function readChunk(chunk: ChatChunk): void {
     chunkNumber += 1;
     const choice = choiceOf(chunk);
-    usage = readUsage(chunk, choice) ?? usage;
+    translator.usage = readUsage(chunk, choice) ?? translator.usage;
     serviceTier = serviceTierOf(chunk) ?? serviceTier;
     const sources = sourcesOf(chunk);
     if (sources !== undefined) citations.setSources(sources);
@@ -175,11 +167,18 @@ export function createTranslator(options: TranslatorOptions): Translator {
     for (const piece of textPiecesOf(delta)) addText(piece, logprobs);
     const callPieces = callPiecesOf(delta);
     if (callPieces.length > 0) releaseText();
-    for (const piece of callPieces) outputLength += calls.add(piece, chunkNumber, beginCalls);
+    for (const piece of callPieces) translator.outputLength += calls.add(piece, chunkNumber, beginCalls);
     finishReason = finishReasonOf(choice) ?? finishReason;
+    translator.finishing = finishReason !== undefined;
+  }
+
+  function readWords(text: string): void {
+    chunkNumber += 1;
+    if (text !== '') addText({ kind: lastKind, text }, []);
   }
 
   function addText(piece: TextPiece, logprobs: LogProb[]): void {
+    lastKind = piece.kind;
     if (piece.kind !== 'text' || splitter === undefined) {
       addPiece(piece, logprobs);
       return;
@@ -194,7 +193,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
 
   function addPiece({ kind, text }: TextPiece, logprobs: LogProb[]): void {
     log.grow(text.length);
-    outputLength += text.length;
+    translator.outputLength += text.length;
     switch (kind) {
       case 'text':
         message().writeText(text, logprobs);
@@ -271,13 +270,13 @@ export function createTranslator(options: TranslatorOptions): Translator {
   }
 
   function endCompleted(): void {
-    if (calls.hasNameless) {
+    if (calls.hasNameless()) {
       endFailed('failed', invalidResponse('The backend sent a tool call without a name.'));
       return;
     }
     leave('completed');
     calls.closeAll();
-    ended = true;
+    translator.ended = true;
     log.emit({
       type: 'response.completed',
       response: { ...log.snapshot, ...lastFields(), status: 'completed', completed_at: options.nowS() },
@@ -289,7 +288,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     const inCall = open.kind === 'calls';
     leave('incomplete');
     calls.closeCut(inCall);
-    ended = true;
+    translator.ended = true;
     log.emit({
       type: 'response.incomplete',
       response: { ...log.snapshot, ...lastFields(), status: 'incomplete', incomplete_details: { reason } },
@@ -298,8 +297,8 @@ export function createTranslator(options: TranslatorOptions): Translator {
 
   /** No single event is understood by all clients: `error` in both its shapes, then `response.failed`. */
   function endFailed(status: 'failed' | 'cancelled', error: ApiError): void {
-    ended = true;
-    failure = error;
+    translator.ended = true;
+    translator.failure = error;
     const { code, message, param, type } = error;
     log.emit({ type: 'error', code, message, param, error: { message, type, param, code } });
     const responseError: ResponseError = { code, message };
@@ -318,7 +317,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   }
 
   function lastFields(): Pick<ResponseResource, 'usage' | 'service_tier'> {
-    return { usage, service_tier: serviceTier ?? log.snapshot.service_tier };
+    return { usage: translator.usage, service_tier: serviceTier ?? log.snapshot.service_tier };
   }
 }
 

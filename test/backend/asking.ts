@@ -2,10 +2,12 @@ import {
   type ChatAnswer,
   type ChatBackend,
   type ChatBackendOptions,
+  type ChatRelay,
   createChatBackend,
 } from '../../src/backend/chat.ts';
 import type { ChatBatch, ChatChunk, ChatRequest } from '../../src/core/chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
+import { spellOut } from '../support/spell-out.ts';
 
 export const JSON_REQUEST: ChatRequest = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] };
 export const STREAM_REQUEST: ChatRequest = { ...JSON_REQUEST, stream: true, stream_options: { include_usage: true } };
@@ -26,7 +28,7 @@ export function completion(content: string): ChatChunk {
   };
 }
 
-export function connectTo(baseUrl: string, overrides: Partial<ChatBackendOptions> = {}): ChatBackend {
+export function connectTo(baseUrl: string, overrides: Partial<ChatBackendOptions> = {}): ChatBackend & ChatRelay {
   return createChatBackend({
     baseUrl,
     keyOwner: 'caller',
@@ -44,11 +46,14 @@ export async function collect(answer: ChatAnswer): Promise<ChatBatch[]> {
   return batches;
 }
 
+/** All the chunks, as the backend sent them. */
+export function chunksOf(batches: readonly ChatBatch[]): ChatChunk[] {
+  return spellOut(batches.flatMap((batch) => batch.chunks));
+}
+
 /** All the text, whether of deltas or of messages. */
 export function textOf(batches: readonly ChatBatch[]): string {
-  const choices = batches
-    .flatMap((batch) => batch.chunks)
-    .flatMap((chunk) => (chunk['choices'] ?? []) as { delta?: { content?: string } }[]);
+  const choices = chunksOf(batches).flatMap((chunk) => (chunk['choices'] ?? []) as { delta?: { content?: string } }[]);
   return choices.map((choice) => choice.delta?.content ?? '').join('');
 }
 

@@ -9,6 +9,7 @@ import { ApiError } from '../../src/core/errors.ts';
 import { type Reply, type ScriptedBackend, startScriptedBackend } from '../support/backend.ts';
 import {
   apiRejection,
+  chunksOf,
   collect,
   completion,
   connectTo,
@@ -148,7 +149,7 @@ describe('the chat backend', () => {
       const batches = await collect(answer);
 
       expect(answer.headers).to.deep.equal({ 'x-upstream-request-id': 'up1', 'x-ratelimit-remaining': '9' });
-      expect(batches.flatMap((batch) => batch.chunks)).to.deep.equal([textChunk('Hel'), textChunk('lo')]);
+      expect(chunksOf(batches)).to.deep.equal([textChunk('Hel'), textChunk('lo')]);
       expect(batches.at(-1)?.done).to.equal(true);
     });
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { ChatBackend } from '../../src/backend/chat.ts';
 import { type DemoBackend, startDemoBackend } from '../../src/backend/demo.ts';
-import { collect, connectTo, STREAM_REQUEST, textOf } from './asking.ts';
+import { chunksOf, collect, connectTo, STREAM_REQUEST, textOf } from './asking.ts';
 
 const TOOLS = [
   {
@@ -60,7 +60,7 @@ describe('the demo backend', () => {
 
     expect(batches.length).to.be.above(10);
     expect(textOf(batches)).to.include('You said: "Hi".');
-    const chunks = batches.flatMap((batch) => batch.chunks);
+    const chunks = chunksOf(batches);
     expect(new Set(chunks.map((chunk) => chunk['id'])).size).to.equal(1);
     expect(chunks.at(-1)).to.deep.include({ choices: [] }).and.have.property('usage');
     expect(batches.at(-1)?.done).to.equal(true);
@@ -71,7 +71,7 @@ describe('the demo backend', () => {
 
     const batches = await collect(await backend.ask(request, { signal: new AbortController().signal, headers: {} }));
 
-    expect(batches.flatMap((batch) => batch.chunks).some((chunk) => 'usage' in chunk)).to.equal(false);
+    expect(chunksOf(batches).some((chunk) => 'usage' in chunk)).to.equal(false);
   });
 
   it('streams a tool call, its arguments in pieces', async () => {
@@ -83,9 +83,9 @@ describe('the demo backend', () => {
 
     const batches = await collect(await backend.ask(request, { signal: new AbortController().signal, headers: {} }));
 
-    const choices = batches
-      .flatMap((batch) => batch.chunks)
-      .flatMap((chunk) => chunk['choices'] as { delta: Delta; finish_reason: string | null }[]);
+    const choices = chunksOf(batches).flatMap(
+      (chunk) => chunk['choices'] as { delta: Delta; finish_reason: string | null }[],
+    );
     const calls = choices.flatMap((choice) => choice.delta.tool_calls ?? []);
     expect(calls[0]?.function.name).to.equal('get_weather');
     expect(calls[0]?.id).to.match(/^call_/);

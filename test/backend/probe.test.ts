@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { probeKeys } from '../../src/backend/probe.ts';
+import { probeKeys, tryMadeUpKey } from '../../src/backend/probe.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 
@@ -72,5 +72,40 @@ describe('probeKeys', () => {
     const startedAtMs = performance.now();
     expect(await probeKeys(backend.baseUrl)).to.match(/made-up key/);
     expect((await backend.requests[0]?.closed)?.atMs).to.be.below(startedAtMs + 1000);
+  });
+});
+
+describe('tryMadeUpKey', () => {
+  useRealSockets();
+
+  let backend: ScriptedBackend;
+
+  beforeEach(async () => {
+    backend = await startScriptedBackend();
+  });
+  afterEach(() => backend.close());
+
+  for (const { status, expected } of [
+    { status: 200, expected: { kind: 'taken' } },
+    { status: 299, expected: { kind: 'taken' } },
+    { status: 401, expected: { kind: 'refused' } },
+    { status: 403, expected: { kind: 'refused' } },
+    { status: 404, expected: { kind: 'unclear', status: 404 } },
+    { status: 500, expected: { kind: 'unclear', status: 500 } },
+  ]) {
+    it(`makes of a ${status} that the key is ${expected.kind}`, async () => {
+      backend.reply({ json: {}, status });
+      expect(await tryMadeUpKey(backend.baseUrl)).to.deep.equal(expected);
+    });
+  }
+
+  it('gives up when it is told to', async () => {
+    backend.always(({ hang }) => hang());
+    const controller = new AbortController();
+    const check = tryMadeUpKey(backend.baseUrl, { signal: controller.signal });
+    const { closed } = await backend.request(1);
+    controller.abort();
+    expect(await check).to.deep.equal({ kind: 'unreachable' });
+    expect((await closed).aborted).to.equal(true);
   });
 });

@@ -12,6 +12,27 @@ const openCall = (index: number, more: object = {}) =>
 const LOST = new ApiError('upstream_error', { message: 'The backend closed the connection.' });
 
 describe('createTranslator', () => {
+  describe('the response', () => {
+    it('is at each moment what the events so far have made', () => {
+      const machine = openMachine();
+      machine.start();
+      machine.feed(text('Hel'));
+      expect(machine.response).to.include({ status: 'in_progress', output_text: 'Hel' });
+      machine.feed(text('lo'));
+      expect(machine.response.output_text).to.equal('Hello');
+      machine.feed(chunkOf({}, 'stop'));
+      expect(finalResponse(machine.end(true))).to.equal(machine.response);
+    });
+
+    for (const end of ['fail', 'cancel'] as const) {
+      it(`is that of the terminal event after ${end}`, () => {
+        const machine = openMachine();
+        machine.start();
+        expect(finalResponse(machine[end](LOST))).to.equal(machine.response);
+      });
+    }
+  });
+
   describe('keepAlive', () => {
     it('tells the response as it stands, which later events do not change', () => {
       const machine = openMachine();

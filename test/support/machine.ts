@@ -1,6 +1,6 @@
 /** The translator as the gateway opens it for a request, with ids and times that are the same in every run. */
 
-import type { ChatChunk, ChatRequest } from '../../src/core/chat.ts';
+import type { ChatChunk, ChatRequest, ChunkOrWords } from '../../src/core/chat.ts';
 import { DIALECTS, type DialectName } from '../../src/core/dialects.ts';
 import type { ApiError } from '../../src/core/errors.ts';
 import { toUniquePart } from '../../src/core/ids.ts';
@@ -38,13 +38,13 @@ export function openMachine(
     maxToolCalls: request.max_tool_calls ?? null,
     nowS: () => 1_790_000_005,
   });
-  // The getters of the translator have to stay getters.
+  // Not a copy, in which the fields would stay as they are now.
   return Object.defineProperty(translator, 'chat', { value: chat }) as Translator & { readonly chat: ChatRequest };
 }
 
 /** What a backend's answer comes to, once it has been read. */
 export interface Answer {
-  readonly chunks: readonly ChatChunk[];
+  readonly chunks: readonly ChunkOrWords[];
   /** `[DONE]` was in it. */
   readonly done: boolean;
   readonly failure?: ApiError | undefined;

@@ -1,0 +1,86 @@
+/**
+ * What a request costs grows with its size, and not with the square of it. The same work is done in small pieces and in
+ * one that is 25 times as large; the ceiling is far from both, so that a busy machine fails no test.
+ */
+import { expect } from 'chai';
+import type { ChatChunk } from '../../src/core/chat.ts';
+import type { InputItem } from '../../src/types/contract.ts';
+import { chunkOf, openMachine, translate } from '../support/machine.ts';
+
+const TIMES_LARGER = 25;
+const MAX_RATIO = 4;
+const WORDS = 'word '.repeat(20);
+const RUNS = 3;
+
+describe('the cost of a request grows with its size', () => {
+  const turns = (count: number): InputItem[] =>
+    Array.from({ length: count }, (_, turn): InputItem[] => [
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: `Question ${turn}` }] },
+      { type: 'function_call', call_id: `call_${turn % 7}`, name: 'look', arguments: '{}' },
+      { type: 'function_call_output', call_id: `call_${turn % 7}`, output: 'seen' },
+      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: `Answer ${turn}` }] },
+    ]).flat();
+  const read = (chunks: readonly ChatChunk[]) => translate({ chunks: [...chunks, chunkOf({}, 'stop')], done: true });
+  const deltas = (count: number, delta: object) => Array.from({ length: count }, () => chunkOf(delta));
+
+  const cases: { name: string; count: number; work: (count: number) => () => unknown }[] = [
+    {
+      name: 'of turns in the input',
+      count: 100,
+      work: (count) => {
+        const input = turns(count);
+        return () => openMachine({ model: 'm', input });
+      },
+    },
+    {
+      name: 'of text deltas',
+      count: 400,
+      work: (count) => {
+        const chunks = deltas(count, { content: WORDS });
+        return () => read(chunks);
+      },
+    },
+    {
+      name: 'of reasoning deltas',
+      count: 400,
+      work: (count) => {
+        const chunks = deltas(count, { reasoning_content: WORDS });
+        return () => read(chunks);
+      },
+    },
+    {
+      name: 'of pieces of the arguments of a call',
+      count: 400,
+      work: (count) => {
+        const start = chunkOf({
+          tool_calls: [{ index: 0, id: 'call_1', function: { name: 'look', arguments: '["' } }],
+        });
+        const chunks = deltas(count, { tool_calls: [{ index: 0, function: { arguments: WORDS } }] });
+        return () => read([start, ...chunks]);
+      },
+    },
+  ];
+  for (const { name, count, work } of cases) {
+    it(name, () => {
+      const small = work(count);
+      const large = work(count * TIMES_LARGER);
+      const smallMs: number[] = [];
+      const largeMs: number[] = [];
+      for (let run = 0; run < RUNS; run += 1) {
+        smallMs.push(timeOf(() => repeat(TIMES_LARGER, small)));
+        largeMs.push(timeOf(large));
+      }
+      expect(Math.min(...largeMs) / Math.min(...smallMs)).to.be.lessThan(MAX_RATIO);
+    });
+  }
+});
+
+function repeat(times: number, work: () => unknown): void {
+  for (let left = times; left > 0; left -= 1) work();
+}
+
+function timeOf(work: () => unknown): number {
+  const startMs = performance.now();
+  work();
+  return performance.now() - startMs;
+}
