@@ -1,30 +1,38 @@
 import type { ErrorCode } from '../core/errors.ts';
 import type { RequestId } from '../core/ids.ts';
 import type { Usage } from '../types/contract.ts';
+import type { AccountStore, Hold, Refusal } from './accounts.ts';
 
 /**
  * The promises of the record store (contract, section 6). Every engine keeps the same ones; every call is asynchronous,
  * is answered within seconds whatever the database does, and throws ApiError `store_unavailable` when it cannot be served.
  */
-export interface Store {
+export interface Store extends AccountStore {
   /**
-   * Looks for a duplicate and inserts the record, in one transaction that is committed when the promise resolves.
-   * Of any number of equal drafts at once exactly one is accepted. A throw means that no record of it will stay.
+   * Looks for a duplicate, takes the hold and inserts the record, in one transaction that is committed when the promise
+   * resolves. Of any number of equal drafts at once exactly one is accepted. A throw means that no record of it will stay,
+   * and no hold.
    */
   accept(draft: RecordDraft): Promise<Acceptance>;
   /**
    * Writes the final state once and returns the record as it is from then on. A record that is final already is not
    * changed, and one with a cancel asked for ends `cancelled` whatever the outcome says. Undefined when there is no such record.
+   * The transaction which makes the record final, and no other, releases its hold and charges what it has cost.
    * A throw says only that it is not written yet: the store keeps the outcome and tries on until the database takes it.
    */
   finish(requestId: RequestId, outcome: Outcome): Promise<StoredRecord | undefined>;
   /**
-   * Takes back a record which a stranger's key caused (the backend said 401 or 403 before any output). One with a cancel
+   * Takes back a record, with its hold, which a stranger's key caused (the backend said 401 or 403 before any output). One with a cancel
    * asked for ends `cancelled` instead, since that was promised. After a throw the store tries on, as with `finish`.
    */
   discard(requestId: RequestId): Promise<void>;
   /** Notes that a cancel was asked for, when the record is still unfinished. Undefined when the caller has no such record. */
   requestCancel(caller: Identity, requestId: RequestId): Promise<CancelRequest | undefined>;
+  /**
+   * The unfinished records of this process for which somebody has asked for a cancel, perhaps by another process: whoever
+   * runs them ends them.
+   */
+  listCancelRequested(): Promise<readonly RequestId[]>;
   /** The caller's record of this id. Undefined when it does not exist or is another caller's. */
   find(caller: Identity, requestId: RequestId): Promise<StoredRecord | undefined>;
   /** The record which `accept` would call a duplicate of such a draft; for the moments when nothing may be accepted. */
@@ -33,9 +41,15 @@ export interface Store {
   findByIdempotencyKey(caller: Identity, key: Identity): Promise<StoredRecord | undefined>;
   /** The caller's own records, newest first. Undefined when `after` is not one of them. */
   list(caller: Identity, query: RecordQuery): Promise<RecordPage | undefined>;
-  /** Closes what dead processes left unfinished: `gateway_interrupted`, or `cancelled` where that was asked for. Returns how many. */
+  /**
+   * Closes what dead processes left unfinished: `gateway_interrupted`, or `cancelled` where that was asked for. Releases
+   * what they held and charges the cost of an interruption. Returns how many.
+   */
   recover(): Promise<number>;
-  /** Deletes records that ended before this time, in small steps. Returns how many. */
+  /**
+   * Deletes records that ended before this time, in small steps, and returns how many. Entries of the ledgers from before
+   * become one `carry` each key, so that the sum of a ledger is always the balance; usage goes after USAGE_KEPT_DAYS.
+   */
   prune(beforeMs: number): Promise<number>;
   /** Resolves when a write could be committed now; throws ApiError `store_unavailable` otherwise. */
   checkWritable(): Promise<void>;
@@ -75,6 +89,8 @@ export interface RecordDraft {
   readonly idempotency?: Idempotency;
   /** Input tokens by arithmetic, for the usage of a request whose process dies. */
   readonly estimatedInputTokens: number;
+  /** In managed mode: whose key, and what to reserve. Refused by `accept` when the key or its funds do not allow it. */
+  readonly hold?: Hold;
 }
 
 export interface Idempotency {
@@ -82,7 +98,11 @@ export interface Idempotency {
   readonly body: Identity;
 }
 
-export type Acceptance = { readonly kind: 'accepted' } | { readonly kind: 'duplicate'; readonly record: StoredRecord };
+export type Acceptance =
+  | { readonly kind: 'accepted' }
+  | { readonly kind: 'duplicate'; readonly record: StoredRecord }
+  /** Looked at after duplicates; nothing was written. */
+  | { readonly kind: 'refused'; readonly code: Refusal };
 
 export type CancelRequest =
   | { readonly kind: 'asked'; readonly record: StoredRecord }
@@ -93,6 +113,8 @@ export interface Outcome {
   readonly completedAtMs: number;
   readonly usage: Usage | null;
   readonly usageEstimated: boolean;
+  /** What the key is charged while the rest of the hold is released; null when the model has no price, or nothing is charged. */
+  readonly costMicro: number | null;
   readonly incompleteReason: IncompleteReason | null;
   readonly errorCode: ErrorCode | null;
   /** Nothing ran at the backend, so the caller may use the same idempotency key again. */

@@ -13,14 +13,16 @@ export interface EngineUnderTest {
   /** Whether several processes can open one database. */
   readonly isShared: boolean;
   /** Removes the records of the database that was made last. */
-  readonly empty?: () => void;
+  readonly empty?: () => void | Promise<void>;
+  /** Lets the time pass after which a process that has died is known to be dead; absent where that is known at once. */
+  readonly passTime?: () => Promise<void>;
 }
 
 const STRANGER: Identity = ['stranger'];
 const NOW_MS = 1_790_000_000_000;
 
 /** Describes a store by its promises. */
-export function describeStore(name: string, { makeDatabase, isShared, empty }: EngineUnderTest): void {
+export function describeStore(name: string, { makeDatabase, isShared, empty, passTime }: EngineUnderTest): void {
   describe(`the store ${name}`, () => {
     let databaseUrl: string;
     let nowMs: number;
@@ -202,6 +204,16 @@ export function describeStore(name: string, { makeDatabase, isShared, empty }: E
         });
         await Promise.all(races);
         expect(seen.size, 'both sides have won some races').to.equal(2);
+      });
+    });
+
+    describe('listCancelRequested', () => {
+      it('names what still runs and is to be cancelled', async () => {
+        const [asked, ended, quiet] = [await accepted(), await accepted(), await accepted()];
+        for (const { requestId } of [asked, ended]) await store.requestCancel(CALLER, requestId);
+        await store.finish(ended.requestId, newOutcome());
+        expect(await store.listCancelRequested()).to.deep.equal([asked.requestId]);
+        expect(await status(quiet.requestId)).to.equal('processing');
       });
     });
 
@@ -453,9 +465,14 @@ export function describeStore(name: string, { makeDatabase, isShared, empty }: E
         return other;
       }
 
+      async function abandonAndDie(...job: Parameters<typeof abandon>): Promise<void> {
+        await (await abandon(...job)).kill();
+        await passTime?.();
+      }
+
       it('closes what a killed process left unfinished, with an estimate as its usage and the key kept', async () => {
         const draft = newKeyedDraft('key', { estimatedInputTokens: 123 });
-        await (await abandon([draft])).kill();
+        await abandonAndDie([draft]);
         expect(await store.recover()).to.equal(1);
         expect(await store.find(CALLER, draft.requestId)).to.deep.include({
           status: 'failed',
@@ -476,7 +493,7 @@ export function describeStore(name: string, { makeDatabase, isShared, empty }: E
 
       it('ends a record as cancelled when that was promised', async () => {
         const draft = newDraft();
-        await (await abandon([draft], [draft.requestId])).kill();
+        await abandonAndDie([draft], [draft.requestId]);
         await store.recover();
         const record = await store.find(CALLER, draft.requestId);
         expect(record).to.include({ status: 'cancelled', errorCode: 'request_cancelled' });
@@ -484,10 +501,20 @@ export function describeStore(name: string, { makeDatabase, isShared, empty }: E
 
       it('happens when the store is opened', async () => {
         const draft = newDraft();
-        await (await abandon([draft])).kill();
+        await abandonAndDie([draft]);
         const next = await open();
         expect(await next.find(CALLER, draft.requestId)).to.have.property('status', 'failed');
         await next.close();
+      });
+
+      it('tells of a cancel which another process was asked for, and that one of none', async () => {
+        const draft = newDraft();
+        await store.accept(draft);
+        const other = await open();
+        await other.requestCancel(CALLER, draft.requestId);
+        expect(await other.listCancelRequested()).to.deep.equal([]);
+        expect(await store.listCancelRequested()).to.deep.equal([draft.requestId]);
+        await other.close();
       });
 
       it('leaves what a live process has', async () => {
@@ -514,7 +541,7 @@ export function describeStore(name: string, { makeDatabase, isShared, empty }: E
 
       it('is final for whoever comes back late', async () => {
         const draft = newDraft();
-        await (await abandon([draft])).kill();
+        await abandonAndDie([draft]);
         await store.recover();
         const late = await store.finish(draft.requestId, newOutcome());
         expect(late).to.include({ status: 'failed', errorCode: 'gateway_interrupted' });

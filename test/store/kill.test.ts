@@ -2,6 +2,7 @@ import Sqlite from 'better-sqlite3';
 import { expect } from 'chai';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openStore } from '../../src/store/open.ts';
+import { newKeyDraft } from '../support/keys.ts';
 import { startStoreProcess } from '../support/other-process.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
 
@@ -34,6 +35,43 @@ describe('a process that is killed while it accepts and finishes requests', () =
       expect([...statuses.values()].filter((status) => status === 'processing')).to.deep.equal([]);
     }
   });
+
+  it(`settles each hold once and its ledger adds up, ${ROUNDS} times`, async function () {
+    this.timeout(ROUNDS * 5000);
+    const databaseUrl = `file:${shop.file}`;
+    const { keyId } = newKeyDraft();
+    const first = await openStore({ databaseUrl, recordRetentionDays: 30 });
+    await first.createKey(newKeyDraft({ keyId, creditsMicro: 1e12 }));
+    await first.close();
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const hold = { keyId, heldMicro: 1000, interruptedCostMicro: 7 };
+      const other = await startStoreProcess({ databaseUrl, churn: 8, hold, costMicro: 300 });
+      await delay(Math.random() * 100);
+      await other.kill();
+      const store = await openStore({ databaseUrl, recordRetentionDays: 30 });
+      const key = await store.findKey(keyId);
+      await store.close();
+      const sums = readSums();
+      const spent = sums.succeeded * 300 + sums.failed * 7;
+      expect(key).to.include({ heldMicro: 0, balanceMicro: 1e12 - spent });
+      expect(sums).to.include({ processing: 0, ledger: 1e12 - spent });
+    }
+  });
+
+  function readSums(): { succeeded: number; failed: number; processing: number; ledger: number } {
+    const database = new Sqlite(shop.file);
+    const count = database.prepare<[string], number>('SELECT count(*) FROM requests WHERE status = ?').pluck();
+    const sum = database.prepare<[], number>('SELECT sum(amount_micro) FROM ledger').pluck();
+    const of = (status: string) => count.get(status) ?? 0;
+    const sums = {
+      succeeded: of('succeeded'),
+      failed: of('failed'),
+      processing: of('processing'),
+      ledger: sum.get() ?? 0,
+    };
+    database.close();
+    return sums;
+  }
 
   function readStatuses(): ReadonlyMap<string, string> {
     const database = new Sqlite(shop.file);

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
 import { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from '../../src/store/sqlite/sqlite-store.ts';
 import type { StoreLog } from '../../src/store/store.ts';
 
@@ -12,6 +13,8 @@ export interface Workshop {
   readonly said: readonly string[];
   readonly log: StoreLog;
   open(options?: Partial<SqliteStoreOptions>): Promise<SqliteStore>;
+  /** Changes the database behind the back of all stores, its schema too: as a person with a tool may, or a bug of ours. */
+  tamper(sql: string): void;
   /** Closes every store and removes the folder. */
   clear(): Promise<void>;
 }
@@ -35,6 +38,13 @@ export function makeWorkshop(): Workshop {
       const store = await openSqliteStore({ file, clock: Date.now, log, ...options });
       stores.push(store);
       return store;
+    },
+    tamper(sql) {
+      const database = new Sqlite(file);
+      database.unsafeMode(true);
+      database.pragma('writable_schema = ON');
+      database.exec(sql);
+      database.close();
     },
     async clear() {
       await Promise.all(stores.map((store) => store.close()));

@@ -3,6 +3,7 @@
  * line, what the store has promised it.
  */
 import type { RequestId } from '../../src/core/ids.ts';
+import type { Hold } from '../../src/store/accounts.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { RecordDraft, Store } from '../../src/store/store.ts';
 import { CALLER, newDraft, newOutcome } from './records.ts';
@@ -15,6 +16,9 @@ export interface StoreJob {
   readonly cancels?: readonly RequestId[];
   /** So many requests at a time are accepted and finished, one after another, until the process is killed. */
   readonly churn?: number;
+  /** What each of these holds, and what it costs. */
+  readonly hold?: Hold;
+  readonly costMicro?: number;
 }
 
 // The test that started this process may end without killing it.
@@ -29,10 +33,10 @@ await Promise.all(Array.from({ length: job.churn ?? 0 }, () => churn(store)));
 
 async function churn(store: Store): Promise<never> {
   for (;;) {
-    const draft = newDraft();
+    const draft = newDraft(job.hold === undefined ? {} : { hold: job.hold });
     await store.accept(draft);
     say(`accepted ${draft.requestId}`);
-    await store.finish(draft.requestId, newOutcome());
+    await store.finish(draft.requestId, newOutcome({ costMicro: job.costMicro ?? null }));
     say(`finished ${draft.requestId}`);
   }
 }

@@ -1,7 +1,9 @@
 import Sqlite, { type Database } from 'better-sqlite3';
+import type { FailureReason } from '../engine/failures.ts';
+import type { Migration } from '../engine/migrations.ts';
 import { StoreOpenError } from '../store.ts';
-import { toFailureReason, type FailureReason } from './failures.ts';
-import { migrate, MIGRATIONS, type Migration } from './migrations.ts';
+import { toFailureReason } from './failures.ts';
+import { migrate, MIGRATIONS } from './migrations.ts';
 
 export interface DatabaseOptions {
   /** `:memory:`, or the path of a file that exists. It may be empty. */
@@ -67,6 +69,8 @@ function open(file: string, migrations: readonly Migration[]): Database {
     // No lookup here holds a snapshot longer than a moment, so nothing keeps it from that and lets it grow.
     database.pragma('wal_autocheckpoint = 1000');
     database.pragma(`journal_size_limit = ${WAL_KEEPS_BYTES}`);
+    // What a savepoint may have to take back is kept here, and never written to a file of the system's temporary folder.
+    database.pragma('temp_store = MEMORY');
     if (isNew) database.pragma(`application_id = ${APPLICATION_ID}`);
     migrate(database, migrations);
     return database;
@@ -76,8 +80,8 @@ function open(file: string, migrations: readonly Migration[]): Database {
   }
 }
 
-/** Returns whether the database is empty. */
-function checkWhose(database: Database): boolean {
+/** Returns whether the database is empty. Throws StoreOpenError for one of another program. */
+export function checkWhose(database: Database): boolean {
   const tables = database.prepare<[], number>('SELECT count(*) FROM sqlite_schema').pluck().get();
   const applicationId = database.pragma('application_id', { simple: true });
   if (applicationId === APPLICATION_ID) return false;

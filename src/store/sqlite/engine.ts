@@ -1,13 +1,9 @@
+import type { Failure } from '../engine/failures.ts';
+import type { Mode, Operation, Reply } from '../engine/operations.ts';
 import { StoreOpenError } from '../store.ts';
 import { openDatabase } from './database.ts';
-import { toFailureReason, type Failure } from './failures.ts';
-import { prepareOperations, type Operation, type Operations } from './operations.ts';
-
-/** `write` runs a batch in one transaction, `read` each operation by itself. */
-export type Mode = 'read' | 'write';
-
-/** One entry per operation, in order, an Error for one that is our own mistake; or why the batch as a whole had no effect. */
-export type Reply = { readonly results: readonly unknown[] } | { readonly failure: Failure };
+import { toFailureReason } from './failures.ts';
+import { prepareOperations, type SqliteOperations } from './operations.ts';
 
 export interface EngineOptions {
   /** Undefined keeps everything in memory. */
@@ -15,7 +11,7 @@ export interface EngineOptions {
   readonly owner: string;
 }
 
-/** The database and its statements, on the thread that calls. */
+/** The database and its statements, on the thread that calls. `write` runs a batch in one transaction, `read` each operation by itself. */
 export interface Engine {
   run(mode: Mode, batch: readonly Operation[]): Reply;
   close(): void;
@@ -78,7 +74,7 @@ function connect(options: EngineOptions, openWithinMs: number): Connection {
  * its batch must not pay. Each operation writes by one statement, so it leaves nothing of itself behind; one that needs two
  * has to put them into a `database.transaction`, which is a savepoint inside the batch. Throws what the database could not do.
  */
-function attempt(operations: Operations, [name, ...parameters]: Operation): unknown {
+function attempt(operations: SqliteOperations, [name, ...parameters]: Operation): unknown {
   try {
     // Each list was checked against its own operation where it was made; here they are all alike.
     const result: unknown = Reflect.apply(operations[name], undefined, parameters);

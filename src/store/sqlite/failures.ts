@@ -1,16 +1,5 @@
 import Sqlite from 'better-sqlite3';
-
-/**
- * Why a batch could not be run. `busy` and `starting` pass by themselves within moments. After `lost` (the thread died)
- * nobody knows whether the batch was committed; after all others it was not.
- */
-export type FailureReason = 'busy' | 'starting' | 'full' | 'read_only' | 'io_error' | 'corrupt' | 'lost';
-
-export interface Failure {
-  readonly reason: FailureReason;
-  /** For the operator's log. */
-  readonly message: string;
-}
+import type { FailureReason } from '../engine/failures.ts';
 
 /** What each error of SQLite means for the store; a row stands also for the extended codes that begin with it. */
 const REASONS: readonly (readonly [code: string, reason: FailureReason])[] = [

@@ -1,21 +1,36 @@
 import type { Database } from 'better-sqlite3';
 import type { RequestId } from '../../core/ids.ts';
-import { RECORD_COLUMNS, type DraftRow, type OutcomeRow, type RecordRow } from './rows.ts';
+import type { Hold, Refusal } from '../accounts.ts';
+import type { Charges } from '../engine/charges.ts';
+import {
+  CALLER,
+  RECORD_COLUMNS,
+  toPresent,
+  type CancelRow,
+  type DraftRow,
+  type IdempotencyRow,
+  type OutcomeRow,
+  type RecordRow,
+} from '../engine/rows.ts';
+import type { NoteUsage } from './usage.ts';
+import { inTransaction } from './transaction.ts';
 
-/** Caller, idempotency key and body, all as HMACs of one secret. */
-export type IdempotencyRow = readonly [caller: string, idempotencyKey: string, body: string];
-
-export type CancelRow = readonly [kind: 'asked' | 'final', record: RecordRow];
+export interface Lifecycle {
+  /** This process. */
+  readonly owner: string;
+  readonly charges: Charges;
+  readonly noteUsage: NoteUsage;
+}
 
 /**
- * What happens to one record from its beginning to its end. Each operation runs inside the transaction of a batch, which
- * is the only writer at that moment. `owner` is this process.
+ * What happens to one record from its beginning to its end, and to the funds and the usage with it. Each operation runs
+ * inside the transaction of a batch, which is the only writer at that moment.
  */
-export function prepareLifecycle(database: Database, owner: string) {
-  const insert = database.prepare<[...DraftRow, string]>(`
+export function prepareLifecycle(database: Database, { owner, charges, noteUsage }: Lifecycle) {
+  const insert = database.prepare<[...DraftRow, string, number | null, number | null, number | null]>(`
     INSERT INTO requests (request_id, caller, endpoint, model, stream, created_at_ms, estimated_input_tokens,
-      idempotency_key, body, owner, status)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'processing')
+      idempotency_key, body, owner, key, held_micro, interrupted_cost_micro, status)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'processing')
     ON CONFLICT (caller, idempotency_key, body) WHERE idempotency_key IS NOT NULL DO NOTHING`);
 
   /**
@@ -25,10 +40,23 @@ export function prepareLifecycle(database: Database, owner: string) {
   function accept(draft: DraftRow, earlier: readonly IdempotencyRow[]): RecordRow | null {
     const repeated = findDuplicate(earlier);
     if (repeated !== null) return repeated;
-    if (insert.run(...draft, owner).changes === 1) return null;
-    const [, caller, , , , , , key, body] = draft;
-    return key === null || body === null ? null : findDuplicate([[caller, key, body]]);
+    if (insert.run(...draft, owner, null, null, null).changes === 1) return null;
+    return findDuplicate(toPresent(draft));
   }
+
+  /** As `accept`, for a key that pays: the duplicate is looked for first, since it is answered also when nothing is left. */
+  const acceptPaid = inTransaction(
+    database,
+    (draft: DraftRow, earlier: readonly IdempotencyRow[], hold: Hold): RecordRow | Refusal | null => {
+      const repeated = findDuplicate([...earlier, ...toPresent(draft)]);
+      if (repeated !== null) return repeated;
+      const [requestId, , , , , createdAtMs] = draft;
+      const key = charges.takeHold(requestId, hold, createdAtMs);
+      if (typeof key !== 'number') return key;
+      insert.run(...draft, owner, key, hold.heldMicro, hold.interruptedCostMicro);
+      return null;
+    },
+  );
 
   const selectDuplicate = database
     .prepare<[string, string, string], RecordRow>(
@@ -45,48 +73,67 @@ export function prepareLifecycle(database: Database, owner: string) {
   }
 
   // The promise of a 202 is kept here: whoever asked for a cancel before this transaction gets `cancelled`.
-  const close = database
-    .prepare<[...OutcomeRow], RecordRow>(`
-    UPDATE requests SET
-      owner = NULL,
-      status = iif(cancel_requested_at_ms IS NULL, ?, 'cancelled'),
-      completed_at_ms = ?,
-      input_tokens = ?,
-      cached_tokens = ?,
-      output_tokens = ?,
-      reasoning_tokens = ?,
-      total_tokens = ?,
-      usage_estimated = ?,
-      incomplete_reason = iif(cancel_requested_at_ms IS NULL, ?, NULL),
-      error_code = iif(cancel_requested_at_ms IS NULL, ?, 'request_cancelled'),
-      idempotency_key = iif(cancel_requested_at_ms IS NULL AND ?, NULL, idempotency_key)
-    WHERE request_id = ? AND status = 'processing'
-    RETURNING ${RECORD_COLUMNS}`)
-    .raw();
+  const prepareClose = (which: string) =>
+    database
+      .prepare<[...OutcomeRow], RecordRow>(`
+      UPDATE requests SET
+        owner = NULL,
+        status = iif(cancel_requested_at_ms IS NULL, ?, 'cancelled'),
+        completed_at_ms = ?,
+        input_tokens = ?,
+        cached_tokens = ?,
+        output_tokens = ?,
+        reasoning_tokens = ?,
+        total_tokens = ?,
+        usage_estimated = ?,
+        cost_micro = ?,
+        incomplete_reason = iif(cancel_requested_at_ms IS NULL, ?, NULL),
+        error_code = iif(cancel_requested_at_ms IS NULL, ?, 'request_cancelled'),
+        idempotency_key = iif(cancel_requested_at_ms IS NULL AND ?, NULL, idempotency_key)
+      WHERE request_id = ? AND status = 'processing' ${which}
+      RETURNING ${RECORD_COLUMNS}`)
+      .raw();
+  const close = prepareClose('');
+  const closeFree = prepareClose('AND key IS NULL');
 
+  /** Where nobody pays there is only the usage to note, which cannot fail alone: no savepoint is needed, and none paid for. */
   function finish(outcome: OutcomeRow): RecordRow | null {
-    const requestId = outcome[11];
-    return close.get(...outcome) ?? select.get(requestId) ?? null;
+    const closed = closeFree.get(...outcome);
+    if (closed === undefined) return finishPaid(outcome);
+    noteUsage(closed);
+    return closed;
+  }
+
+  const finishPaid = inTransaction(database, (outcome: OutcomeRow): RecordRow | null => {
+    const requestId = outcome[12];
+    return end(outcome) ?? select.get(requestId) ?? null;
+  });
+
+  /** Makes an unfinished record final; undefined when there is none. */
+  function end(outcome: OutcomeRow): RecordRow | undefined {
+    const closed = close.get(...outcome);
+    if (closed === undefined) return undefined;
+    charges.settleHold(closed, outcome[1]);
+    noteUsage(closed);
+    return closed;
   }
 
   const select = database
     .prepare<[RequestId], RecordRow>(`SELECT ${RECORD_COLUMNS} FROM requests WHERE request_id = ?`)
     .raw();
 
-  const remove = database.prepare<[RequestId]>(
-    `DELETE FROM requests WHERE request_id = ? AND status = 'processing' AND cancel_requested_at_ms IS NULL`,
-  );
+  const remove = database
+    .prepare<[RequestId], RecordRow>(`
+    DELETE FROM requests WHERE request_id = ? AND status = 'processing' AND cancel_requested_at_ms IS NULL
+    RETURNING ${RECORD_COLUMNS}`)
+    .raw();
 
-  function discard(requestId: RequestId, nowMs: number): null {
-    if (remove.run(requestId).changes === 0) {
-      close.get('cancelled', nowMs, null, null, null, null, null, 0, null, 'request_cancelled', 0, requestId);
-    }
+  const discard = inTransaction(database, (requestId: RequestId, nowMs: number): null => {
+    const removed = remove.get(requestId);
+    if (removed !== undefined) charges.settleHold(removed, nowMs);
+    else end(['cancelled', nowMs, null, null, null, null, null, 0, null, null, 'request_cancelled', 0, requestId]);
     return null;
-  }
-
-  const selectCaller = database
-    .prepare<[RequestId], string>('SELECT caller FROM requests WHERE request_id = ?')
-    .pluck();
+  });
 
   const markCancel = database
     .prepare<[number, RequestId], RecordRow>(`
@@ -96,21 +143,27 @@ export function prepareLifecycle(database: Database, owner: string) {
     .raw();
 
   function requestCancel(callers: readonly string[], requestId: RequestId, nowMs: number): CancelRow | null {
-    if (!isOwn(callers, requestId)) return null;
+    const own = find(callers, requestId);
+    if (own === null) return null;
     const asked = markCancel.get(nowMs, requestId);
-    if (asked !== undefined) return ['asked', asked];
-    const final = select.get(requestId);
-    return final === undefined ? null : ['final', final];
+    return asked === undefined ? ['final', own] : ['asked', asked];
   }
 
   function find(callers: readonly string[], requestId: RequestId): RecordRow | null {
-    return isOwn(callers, requestId) ? (select.get(requestId) ?? null) : null;
+    const row = select.get(requestId);
+    return row !== undefined && callers.includes(row[CALLER]) ? row : null;
   }
 
-  function isOwn(callers: readonly string[], requestId: RequestId): boolean {
-    const caller = selectCaller.get(requestId);
-    return caller !== undefined && callers.includes(caller);
+  // By the index on owners, which holds unfinished records alone.
+  const selectCancelRequested = database
+    .prepare<[string], RequestId>(
+      'SELECT request_id FROM requests WHERE owner = ? AND cancel_requested_at_ms IS NOT NULL',
+    )
+    .pluck();
+
+  function listCancelRequested(): readonly RequestId[] {
+    return selectCancelRequested.all(owner);
   }
 
-  return { accept, finish, discard, requestCancel, find, findDuplicate };
+  return { accept, acceptPaid, finish, discard, requestCancel, find, findDuplicate, listCancelRequested };
 }

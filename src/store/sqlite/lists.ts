@@ -1,25 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { RequestId } from '../../core/ids.ts';
 import type { RecordStatus } from '../store.ts';
-import { RECORD_COLUMNS, SEQ, type RecordRow } from './rows.ts';
-
-export type ListRow = readonly [
-  caller: string,
-  /** Only records which were accepted before this one. */
-  beforeSeq: number,
-  status: RecordStatus | null,
-  model: string | null,
-  limit: number,
-];
-
-/** What was found in one window, and where the next one begins; null when there is none. */
-export type ListStep = readonly [rows: readonly RecordRow[], nextBeforeSeq: number | null];
-
-/**
- * How many records of the caller one step looks at. A filter that few records pass would otherwise search all of them at
- * once, and everything else would wait.
- */
-const WINDOW = 2000;
+import { LIST_WINDOW, RECORD_COLUMNS, SEQ, type ListRow, type ListStep, type RecordRow } from '../engine/rows.ts';
 
 /** Looking through the records of one caller, newest first. */
 export function prepareLists(database: Database) {
@@ -38,7 +20,7 @@ export function prepareLists(database: Database) {
 
   const selectFloor = database
     .prepare<[string, number], number>(
-      `SELECT seq FROM requests WHERE caller = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ${WINDOW - 1}`,
+      `SELECT seq FROM requests WHERE caller = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ${LIST_WINDOW - 1}`,
     )
     .pluck();
 

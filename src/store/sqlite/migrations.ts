@@ -1,11 +1,6 @@
 import type { Database } from 'better-sqlite3';
+import { findUnknown, type AppliedMigration, type Migration } from '../engine/migrations.ts';
 import { StoreOpenError } from '../store.ts';
-
-export interface Migration {
-  /** Recorded in the database, so it never changes. */
-  readonly name: string;
-  readonly sql: string;
-}
 
 /** Appended to, never edited: each has run somewhere. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -51,29 +46,116 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE TABLE write_probes (id INTEGER PRIMARY KEY, filler BLOB NOT NULL) STRICT;
     `,
   },
+  {
+    name: '0002_accounts',
+    // Secrets are HMACs. What refers to a key does so by its `seq`, which is never given again to another one. `day` and
+    // `month` count from 1970 and from year 0: what was spent stands beside the latest window in which anything was.
+    // No amount can leave the integers which JavaScript knows exactly.
+    sql: `
+      CREATE TABLE keys (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        key_id TEXT NOT NULL UNIQUE,
+        hash TEXT NOT NULL UNIQUE,
+        former_hash TEXT UNIQUE,
+        former_until_ms INTEGER,
+        prefix TEXT NOT NULL,
+        name TEXT NOT NULL,
+        created_at_ms INTEGER NOT NULL,
+        expires_at_ms INTEGER,
+        is_disabled INTEGER NOT NULL DEFAULT 0 CHECK (is_disabled IN (0, 1)),
+        models TEXT CHECK (json_valid(models)),
+        requests_per_minute INTEGER CHECK (requests_per_minute >= 0),
+        tokens_per_minute INTEGER CHECK (tokens_per_minute >= 0),
+        spend_per_day_micro INTEGER CHECK (spend_per_day_micro BETWEEN 0 AND 9007199254740991),
+        spend_per_month_micro INTEGER CHECK (spend_per_month_micro BETWEEN 0 AND 9007199254740991),
+        balance_micro INTEGER CHECK (abs(balance_micro) <= 9007199254740991),
+        held_micro INTEGER NOT NULL DEFAULT 0 CHECK (held_micro BETWEEN 0 AND 9007199254740991),
+        day INTEGER NOT NULL DEFAULT 0,
+        day_spent_micro INTEGER NOT NULL DEFAULT 0 CHECK (day_spent_micro BETWEEN 0 AND 9007199254740991),
+        month INTEGER NOT NULL DEFAULT 0,
+        month_spent_micro INTEGER NOT NULL DEFAULT 0 CHECK (month_spent_micro BETWEEN 0 AND 9007199254740991),
+        CHECK ((former_hash IS NULL) = (former_until_ms IS NULL))
+      ) STRICT;
+      CREATE TABLE ledger (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        key INTEGER NOT NULL,
+        kind TEXT NOT NULL CHECK (kind IN ('grant', 'adjust', 'reserve', 'release', 'settle', 'carry')),
+        amount_micro INTEGER NOT NULL CHECK (abs(amount_micro) <= 9007199254740991),
+        request_id TEXT,
+        note TEXT NOT NULL,
+        created_at_ms INTEGER NOT NULL
+      ) STRICT;
+      CREATE INDEX ledger_by_key ON ledger (key);
+      CREATE TABLE usage (
+        hour INTEGER NOT NULL,
+        caller TEXT NOT NULL,
+        model TEXT NOT NULL,
+        requests INTEGER NOT NULL,
+        failed INTEGER NOT NULL,
+        cancelled INTEGER NOT NULL,
+        input_tokens INTEGER NOT NULL,
+        cached_tokens INTEGER NOT NULL,
+        output_tokens INTEGER NOT NULL,
+        reasoning_tokens INTEGER NOT NULL,
+        cost_micro INTEGER NOT NULL,
+        duration_ms INTEGER NOT NULL,
+        PRIMARY KEY (hour, caller, model)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX usage_by_caller ON usage (caller, hour);
+      ALTER TABLE requests ADD COLUMN key INTEGER;
+      ALTER TABLE requests ADD COLUMN held_micro INTEGER CHECK (held_micro BETWEEN 0 AND 9007199254740991);
+      ALTER TABLE requests ADD COLUMN interrupted_cost_micro INTEGER;
+    `,
+  },
+  {
+    name: '0003_ledger_references',
+    sql: `
+      ALTER TABLE ledger ADD COLUMN reference TEXT;
+      CREATE UNIQUE INDEX ledger_by_reference ON ledger (key, reference) WHERE reference IS NOT NULL;
+    `,
+  },
 ];
 
 /**
  * Runs what has not run on this database yet, in one transaction, so that two processes which start together do it once.
- * Throws StoreOpenError when the database knows a migration which this program does not.
+ * Throws StoreOpenError when the database knows a migration which this program must know and does not.
  */
 export function migrate(database: Database, migrations: readonly Migration[]): void {
   const run = database.transaction(() => {
     database.exec(
       'CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at_ms INTEGER NOT NULL) STRICT',
     );
-    const applied = new Set(database.prepare<[], string>('SELECT name FROM migrations ORDER BY name').pluck().all());
-    const record = database.prepare<[string, number]>('INSERT INTO migrations (name, applied_at_ms) VALUES (?, ?)');
-    const unknown = [...applied].findLast((name) => !migrations.some((migration) => migration.name === name));
+    addRunsBeside(database);
+    const select = database.prepare<[], AppliedMigration>(
+      'SELECT name, runs_beside AS runsBeside FROM migrations ORDER BY name',
+    );
+    const found = select.all();
+    const applied = new Set(found.map(({ name }) => name));
+    const record = database.prepare<[string, number, string | null]>(
+      'INSERT INTO migrations (name, applied_at_ms, runs_beside) VALUES (?, ?, ?)',
+    );
+    const unknown = findUnknown(found, migrations);
     if (unknown !== undefined) {
       throw new StoreOpenError(
         `The database ${database.name} was written by a newer version of this program (it has ${JSON.stringify(unknown)}).`,
       );
     }
-    for (const { name, sql } of migrations.filter((migration) => !applied.has(migration.name))) {
+    for (const { name, sql, runsBeside } of migrations.filter((migration) => !applied.has(migration.name))) {
       database.exec(sql);
-      record.run(name, Date.now());
+      record.run(name, Date.now(), runsBeside ?? null);
     }
   });
   run.immediate();
+}
+
+/** The list of the first versions had no such column. It is no migration, since it is about the list of them. */
+function addRunsBeside(database: Database): void {
+  const columns = database.prepare<[], string>(`SELECT name FROM pragma_table_info('migrations')`).pluck().all();
+  if (!columns.includes('runs_beside')) database.exec('ALTER TABLE migrations ADD COLUMN runs_beside TEXT');
+}
+
+/** The names of the migrations that have run on this database, in their order. */
+export function listMigrations(database: Database): readonly string[] {
+  const isNew = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'").get() === undefined;
+  return isNew ? [] : database.prepare<[], string>('SELECT name FROM migrations ORDER BY name').pluck().all();
 }

@@ -1,24 +1,34 @@
 import type { Database } from 'better-sqlite3';
+import { prepareCharges } from '../engine/charges.ts';
+import type { Operations } from '../engine/operations.ts';
+import { prepareFunds } from './funds.ts';
+import { prepareKeys } from './keys.ts';
+import { prepareLedger } from './ledger.ts';
 import { prepareLifecycle } from './lifecycle.ts';
 import { prepareLists } from './lists.ts';
+import { prepareOperator } from './operator.ts';
 import { prepareRecovery } from './recovery.ts';
 import { prepareRetention } from './retention.ts';
+import { prepareNotes, prepareUsage } from './usage.ts';
 
-export type Operations = ReturnType<typeof prepareOperations>;
-export type OperationName = keyof Operations;
-
-/** One call on its way to the database, as a flat list: the name of the operation and what it takes. */
-export type OperationOf<Name extends OperationName> = readonly [Name, ...Parameters<Operations[Name]>];
-/** Any of them, in a batch where all kinds are mixed. */
-export type Operation = readonly [OperationName, ...unknown[]];
-export type ResultOf<Name extends OperationName> = ReturnType<Operations[Name]>;
+/** What this engine can be asked for: also to run a pragma. */
+export type SqliteOperations = Operations & { pragma(source: string): unknown };
 
 /** Everything that can be asked of an open database, with its statements prepared. */
-export function prepareOperations(database: Database, context: { file: string | undefined; owner: string }) {
+export function prepareOperations(
+  database: Database,
+  { file, owner }: { file: string | undefined; owner: string },
+): SqliteOperations {
+  const funds = prepareFunds(database);
+  const lifecycle = { owner, charges: prepareCharges(funds), noteUsage: prepareNotes(database) };
   return {
-    ...prepareLifecycle(database, context.owner),
+    ...prepareLifecycle(database, lifecycle),
     ...prepareLists(database),
-    ...prepareRecovery(database, context),
+    ...prepareOperator(database),
+    ...prepareKeys(database, funds),
+    ...prepareLedger(database, funds),
+    ...prepareUsage(database),
+    ...prepareRecovery(database, file, lifecycle),
     ...prepareRetention(database),
     ...prepareChecks(database),
   };

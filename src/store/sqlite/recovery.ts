@@ -1,16 +1,24 @@
 import type { Database } from 'better-sqlite3';
+import { RECORD_COLUMNS, type RecordRow } from '../engine/rows.ts';
+import type { Lifecycle } from './lifecycle.ts';
 import { isOwnerDead, listOwners } from './owner-lock.ts';
+import { inTransaction } from './transaction.ts';
 
 /** How many records one step closes. */
 const STEP = 500;
 
 /** Closing what dead processes left behind. `file` is undefined for a database in memory, which dies with its only process. */
-export function prepareRecovery(database: Database, { file, owner }: { file: string | undefined; owner: string }) {
+export function prepareRecovery(
+  database: Database,
+  file: string | undefined,
+  { owner, charges, noteUsage }: Lifecycle,
+) {
   const selectOwners = database
     .prepare<[], string>('SELECT DISTINCT owner FROM requests WHERE owner IS NOT NULL')
     .pluck();
 
-  const closeSome = database.prepare<[number, string, number]>(`
+  const closeSome = database
+    .prepare<[number, string, number], RecordRow>(`
     UPDATE requests SET
       owner = NULL,
       status = iif(cancel_requested_at_ms IS NULL, 'failed', 'cancelled'),
@@ -21,8 +29,20 @@ export function prepareRecovery(database: Database, { file, owner }: { file: str
       output_tokens = 0,
       reasoning_tokens = 0,
       total_tokens = estimated_input_tokens,
-      usage_estimated = 1
-    WHERE seq IN (SELECT seq FROM requests WHERE owner = ? LIMIT ?)`);
+      usage_estimated = 1,
+      cost_micro = interrupted_cost_micro
+    WHERE seq IN (SELECT seq FROM requests WHERE owner = ? LIMIT ?)
+    RETURNING ${RECORD_COLUMNS}`)
+    .raw();
+
+  const endSome = inTransaction(database, (nowMs: number, dead: string, limit: number): number => {
+    const closed = closeSome.all(nowMs, dead, limit);
+    for (const record of closed) {
+      charges.settleHold(record, nowMs);
+      noteUsage(record);
+    }
+    return closed.length;
+  });
 
   /** Closes some of the unfinished records whose process is dead; returns how many, and 0 when there are no more. */
   function recoverSome(nowMs: number): number {
@@ -32,7 +52,7 @@ export function prepareRecovery(database: Database, { file, owner }: { file: str
     owners.delete(owner);
     let left = STEP;
     for (const other of owners) {
-      if (left > 0 && isOwnerDead(file, other)) left -= closeSome.run(nowMs, other, left).changes;
+      if (left > 0 && isOwnerDead(file, other)) left -= endSome(nowMs, other, left);
     }
     return STEP - left;
   }

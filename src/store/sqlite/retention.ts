@@ -1,7 +1,5 @@
 import type { Database } from 'better-sqlite3';
-
-/** How many records one step deletes: some milliseconds in a large database, during which everything else waits. */
-export const PRUNE_STEP = 100;
+import { PRUNE_STEP } from '../engine/operations.ts';
 
 /** How many pages one step gives back to the file system. */
 const RECLAIM_STEP_PAGES = 200;
@@ -20,6 +18,15 @@ export function prepareRetention(database: Database) {
     return removeSome.run(beforeMs, PRUNE_STEP).changes;
   }
 
+  const removeUsage = database.prepare<[number, number]>(`
+    DELETE FROM usage WHERE (hour, caller, model) IN (
+      SELECT hour, caller, model FROM usage WHERE hour < ? ORDER BY hour LIMIT ?)`);
+
+  /** Forgets some of what was used in the hours before; returns how many sums. */
+  function pruneUsageSome(beforeHour: number): number {
+    return removeUsage.run(beforeHour, PRUNE_STEP).changes;
+  }
+
   const countPages = database.prepare<[], number>('SELECT page_count FROM pragma_page_count').pluck();
   const countFreePages = database.prepare<[], number>('SELECT freelist_count FROM pragma_freelist_count').pluck();
 
@@ -35,5 +42,5 @@ export function prepareRetention(database: Database) {
     return true;
   }
 
-  return { pruneSome, reclaimSome };
+  return { pruneSome, pruneUsageSome, reclaimSome };
 }

@@ -3,19 +3,11 @@ import { extname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { unreachable } from '../../core/unreachable.ts';
+import type { Failure } from '../engine/failures.ts';
+import type { RemoteEngine, Reply } from '../engine/operations.ts';
 import { StoreOpenError } from '../store.ts';
-import { openEngine, type EngineOptions, type Mode, type Reply } from './engine.ts';
-import type { Failure } from './failures.ts';
-import type { Operation } from './operations.ts';
+import { openEngine, type EngineOptions } from './engine.ts';
 import type { FromWorker, ToWorker } from './worker.ts';
-
-/** An engine that is somewhere else. */
-export interface RemoteEngine {
-  /** Never rejects: what goes wrong is in the reply. */
-  run(mode: Mode, batch: readonly Operation[]): Promise<Reply>;
-  /** Resolves when the database is closed, or was given up after a few seconds. */
-  close(): Promise<void>;
-}
 
 export type StartWorker = (file: URL, options: WorkerOptions) => Worker;
 

@@ -4,7 +4,8 @@ import { chmodSync, mkdirSync, readdirSync, statSync, truncateSync, writeFileSyn
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
-import { MIGRATIONS, type Migration } from '../../../src/store/sqlite/migrations.ts';
+import type { Migration } from '../../../src/store/engine/migrations.ts';
+import { MIGRATIONS } from '../../../src/store/sqlite/migrations.ts';
 import { StoreOpenError } from '../../../src/store/store.ts';
 import { startLockingProcess, startStoreProcess } from '../../support/other-process.ts';
 import { newDraft } from '../../support/records.ts';
@@ -62,6 +63,7 @@ describe('the database file', () => {
     { name: 'fullfsync', value: 1, why: 'waits for the drive itself on macOS' },
     { name: 'auto_vacuum', value: 2, why: 'can give pages back in steps' },
     { name: 'journal_size_limit', value: 16 * 1024 * 1024, why: 'keeps a small log after a burst' },
+    { name: 'temp_store', value: 2, why: 'makes no temporary files' },
     { name: 'integrity_check', value: 'ok', why: 'is sound' },
   ];
   for (const { name, value, why } of pragmas) {
@@ -100,7 +102,7 @@ describe('the database file', () => {
       { what: 'was cut short', prepare: () => truncateSync(shop.file, 5000), says: /is corrupt or not a database/ },
       {
         what: 'was written by a newer version of this program',
-        prepare: () => change("INSERT INTO migrations VALUES ('9999_future', 0)"),
+        prepare: () => change("INSERT INTO migrations (name, applied_at_ms) VALUES ('9999_future', 0)"),
         says: /was written by a newer version of this program \(it has "9999_future"\)/,
       },
       {

@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { openEngine, type Engine, type Reply } from '../../../src/store/sqlite/engine.ts';
-import type { Operation } from '../../../src/store/sqlite/operations.ts';
-import { toDraftRow } from '../../../src/store/sqlite/rows.ts';
+import { openEngine, type Engine } from '../../../src/store/sqlite/engine.ts';
+import type { Operation, Reply } from '../../../src/store/engine/operations.ts';
+import { toKeyDraftRow } from '../../../src/store/engine/key-rows.ts';
+import { toDraftRow } from '../../../src/store/engine/rows.ts';
+import { newHold, newKeyDraft } from '../../support/keys.ts';
 import { CALLER, newDraft } from '../../support/records.ts';
 import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
 import type { RecordDraft } from '../../../src/store/store.ts';
@@ -33,6 +35,24 @@ describe('the engine', () => {
     const found = resultsOf(engine.run('read', [find(one), find(other)]));
     expect(found).to.have.deep.nested.property('[0][2]', one.model);
     expect(found).to.have.deep.nested.property('[1][0]', other.requestId);
+  });
+
+  it('takes back all of an operation that breaks a rule of the tables, its hold too', () => {
+    const key = newKeyDraft({ creditsMicro: 100 });
+    const draft = newDraft();
+    const acceptPaid: Operation = ['acceptPaid', toDraftRow(draft), [], newHold(key.keyId, 30)];
+    const results = resultsOf(
+      engine.run('write', [
+        ['createKey', toKeyDraftRow(key)],
+        accept(draft),
+        acceptPaid,
+        ['listLedger', key.keyId, Number.MAX_SAFE_INTEGER, 10],
+        ['findKey', key.keyId],
+      ]),
+    );
+    expect(results[2]).to.be.instanceOf(Error);
+    expect(results[3]).to.have.lengthOf(1);
+    expect(results[4]).to.deep.equal(results[0]);
   });
 
   it('takes back a whole batch that the database refuses', () => {

@@ -2,6 +2,7 @@ import Sqlite from 'better-sqlite3';
 import { expect } from 'chai';
 import { statSync } from 'node:fs';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { newKeyDraft } from '../../support/keys.ts';
 import { newDraft, newOutcome } from '../../support/records.ts';
 import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
 
@@ -24,6 +25,18 @@ describe('pruning in SQLite', () => {
     await store.accept(newDraft()).then(() => ends.push('accepted'));
     await pruned;
     expect(ends).to.deep.equal(['accepted', 'pruned 1000']);
+  });
+
+  it('takes away the ledger of a key that was deleted, young entries too', async () => {
+    const { keyId } = await store.createKey(newKeyDraft({ creditsMicro: 1, createdAtMs: 10 }));
+    for (let entries = 0; entries < 250; entries += 1) {
+      void store.credit(keyId, { kind: 'grant', amountMicro: 1, note: '', createdAtMs: 10 });
+    }
+    await store.deleteKey(keyId);
+    await store.prune(1);
+    const database = new Sqlite(shop.file);
+    expect(database.prepare('SELECT * FROM ledger').all()).to.deep.equal([]);
+    database.close();
   });
 
   const files = [

@@ -2,9 +2,18 @@ import Sqlite from 'better-sqlite3';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { describeCharges } from '../charges-conformance.ts';
 import { describeStore } from '../conformance.ts';
+import { describeFunds } from '../funds-conformance.ts';
+import { describeKeys } from '../keys-conformance.ts';
+import { describeUsage } from '../usage-conformance.ts';
 
-describeStore('in memory', { makeDatabase: () => ':memory:', isShared: false });
+const IN_MEMORY = { makeDatabase: () => ':memory:', isShared: false };
+describeStore('in memory', IN_MEMORY);
+describeKeys('in memory', IN_MEMORY);
+describeCharges('in memory', IN_MEMORY);
+describeUsage('in memory', IN_MEMORY);
+describeFunds('in memory', IN_MEMORY);
 
 describe('SQLite', () => {
   let folder: string;
@@ -14,11 +23,16 @@ describe('SQLite', () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  describeStore('in a file', { makeDatabase: () => `file:${folder}/gateway.db`, isShared: true, empty });
+  const inFile = { makeDatabase: () => `file:${folder}/gateway.db`, isShared: true, empty };
+  describeStore('in a file', inFile);
+  describeKeys('in a file', inFile);
+  describeCharges('in a file', inFile);
+  describeUsage('in a file', inFile);
+  describeFunds('in a file', inFile);
 
   function empty(): void {
     const database = new Sqlite(join(folder, 'gateway.db'));
-    database.exec('DELETE FROM requests');
+    database.exec('DELETE FROM requests; DELETE FROM keys; DELETE FROM ledger; DELETE FROM usage');
     database.close();
   }
 });

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../core/errors.ts';
 import type { Failure } from './failures.ts';
-import type { Operation, OperationName, OperationOf, ResultOf } from './operations.ts';
-import type { RemoteEngine } from './thread.ts';
+import type { Operation, OperationName, OperationOf, RemoteEngine, ResultOf } from './operations.ts';
 
 /**
  * The calls on their way to the engine, in the order in which they were made, one batch at a time. What arrives while a
@@ -12,6 +11,8 @@ import type { RemoteEngine } from './thread.ts';
 export interface Lane {
   /** Resolves with what the operation returned, after its commit. Throws ApiError `store_unavailable` within seconds otherwise. */
   call<Name extends OperationName>(operation: OperationOf<Name>, care?: Care): Promise<ResultOf<Name>>;
+  /** As `call`, for what only some engines can be asked for. */
+  ask(operation: Operation, care?: Care): Promise<unknown>;
   /** Takes no more calls, and resolves when the last one is over or can wait no longer. Returns how many were given up. */
   close(): Promise<number>;
 }
@@ -27,6 +28,8 @@ export interface Care {
 
 export interface LaneOptions {
   readonly engine: RemoteEngine;
+  /** Operations which need a transaction of their own; the engine gets them one at a time, with nothing beside. */
+  readonly alone?: ReadonlySet<Operation[0]>;
   readonly onFailure?: (failure: Failure) => void;
   readonly onSuccess?: () => void;
   /** Others than the usual ones, for tests. */
@@ -52,6 +55,8 @@ const LIMITS: LaneLimits = {
   closeWithinMs: 3000,
 };
 
+const NONE: ReadonlySet<Operation[0]> = new Set();
+
 const SWEEP_MS = 100;
 const RETRY_PASSING_MS = 5;
 const RETRY_KEPT_FIRST_MS = 50;
@@ -69,7 +74,7 @@ interface Call {
 }
 
 /** Opens a lane to the engine. `onFailure` hears of each call that is refused, `onSuccess` of each batch of changes that is written. */
-export function createLane({ engine, onFailure, onSuccess, limits }: LaneOptions): Lane {
+export function createLane({ engine, alone = NONE, onFailure, onSuccess, limits }: LaneOptions): Lane {
   const limit: LaneLimits = { ...LIMITS, ...limits };
   let waiting: Call[] = [];
   /**
@@ -89,7 +94,11 @@ export function createLane({ engine, onFailure, onSuccess, limits }: LaneOptions
 
   function call<Name extends OperationName>(operation: OperationOf<Name>, care?: Care): Promise<ResultOf<Name>>;
   // The list of calls is too mixed for the compiler to see that each gets the result of its own operation.
-  function call(operation: Operation, care: Care = {}): Promise<unknown> {
+  function call(operation: Operation, care?: Care): Promise<unknown> {
+    return ask(operation, care);
+  }
+
+  function ask(operation: Operation, care: Care = {}): Promise<unknown> {
     if (isClosed) return Promise.reject(toUnavailable('the store is closed'));
     const room = care.isKept === true ? limit.waiting + limit.kept : limit.waiting;
     if (waiting.length + kept.length >= room) return Promise.reject(toUnavailable('too many calls wait for the store'));
@@ -140,9 +149,14 @@ export function createLane({ engine, onFailure, onSuccess, limits }: LaneOptions
     let lookups = 0;
     const end = waiting.findIndex((call, index) => {
       if (isLookup(call)) lookups += 1;
-      return index === limit.batch || lookups > limit.lookups;
+      const isCut = index > 0 && (isAlone(call) || isAlone(waiting[index - 1]));
+      return isCut || index === limit.batch || lookups > limit.lookups;
     });
     return waiting.splice(0, end === -1 ? waiting.length : end);
+  }
+
+  function isAlone(call: Call | undefined): boolean {
+    return call !== undefined && alone.has(call.operation[0]);
   }
 
   function noteSuccess(): void {
@@ -231,7 +245,7 @@ export function createLane({ engine, onFailure, onSuccess, limits }: LaneOptions
     return left.length;
   }
 
-  return { call, close };
+  return { call, ask, close };
 }
 
 function isLookup({ care }: Call): boolean {

@@ -27,11 +27,35 @@ export type OutcomeRow = readonly [
   reasoningTokens: number | null,
   totalTokens: number | null,
   usageEstimated: 0 | 1,
+  costMicro: number | null,
   incompleteReason: IncompleteReason | null,
   errorCode: ErrorCode | null,
   freesIdempotencyKey: 0 | 1,
   requestId: RequestId,
 ];
+
+/** Caller, idempotency key and body, all as HMACs of one secret. */
+export type IdempotencyRow = readonly [caller: string, idempotencyKey: string, body: string];
+
+export type CancelRow = readonly [kind: 'asked' | 'final', record: RecordRow];
+
+export type ListRow = readonly [
+  caller: string,
+  /** Only records which were accepted before this one. */
+  beforeSeq: number,
+  status: RecordStatus | null,
+  model: string | null,
+  limit: number,
+];
+
+/** What was found in one window, and where the next one begins; null when there is none. */
+export type ListStep = readonly [rows: readonly RecordRow[], nextBeforeSeq: number | null];
+
+/**
+ * How many records one step of a list looks at. A filter that few records pass would otherwise search all of them at
+ * once, and everything else would wait.
+ */
+export const LIST_WINDOW = 2000;
 
 export type RecordRow = readonly [
   requestId: RequestId,
@@ -52,15 +76,24 @@ export type RecordRow = readonly [
   incompleteReason: IncompleteReason | null,
   errorCode: ErrorCode | null,
   seq: number,
+  caller: string,
+  /** The place of the key which pays; null where the gateway issues none. */
+  key: number | null,
+  heldMicro: number | null,
 ];
 
-/** Where a RecordRow holds its place in the order of acceptance. */
+/** Where a RecordRow holds what is asked for by itself. `SEQ` is its place in the order of acceptance. */
+export const REQUEST_ID = 0;
+export const COST = 14;
 export const SEQ = 17;
+export const CALLER = 18;
+export const KEY = 19;
+export const HELD = 20;
 
 /** The columns of a RecordRow, in its order. */
 export const RECORD_COLUMNS = `request_id, endpoint, model, stream, status, created_at_ms, completed_at_ms,
   cancel_requested_at_ms, input_tokens, cached_tokens, output_tokens, reasoning_tokens, total_tokens, usage_estimated,
-  cost_micro, incomplete_reason, error_code, seq`;
+  cost_micro, incomplete_reason, error_code, seq, caller, key, held_micro`;
 
 /** A draft as `accept` takes it, under the present secret alone. */
 export function toDraftRow(draft: RecordDraft): DraftRow {
@@ -77,6 +110,11 @@ export function toDraftRow(draft: RecordDraft): DraftRow {
   ];
 }
 
+/** How a draft is known under the present secret; nothing when it has no idempotency key. */
+export function toPresent([, caller, , , , , , key, body]: DraftRow): readonly IdempotencyRow[] {
+  return key === null || body === null ? [] : [[caller, key, body]];
+}
+
 /** An outcome as `finish` takes it. */
 export function toOutcomeRow(requestId: RequestId, outcome: Outcome): OutcomeRow {
   const { usage } = outcome;
@@ -89,6 +127,7 @@ export function toOutcomeRow(requestId: RequestId, outcome: Outcome): OutcomeRow
     usage?.output_tokens_details.reasoning_tokens ?? null,
     usage?.total_tokens ?? null,
     outcome.usageEstimated ? 1 : 0,
+    outcome.costMicro,
     outcome.incompleteReason,
     outcome.errorCode,
     outcome.freesIdempotencyKey ? 1 : 0,

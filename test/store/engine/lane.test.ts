@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Mode, Reply } from '../../../src/store/sqlite/engine.ts';
-import type { FailureReason } from '../../../src/store/sqlite/failures.ts';
-import { createLane, type Lane, type LaneLimits } from '../../../src/store/sqlite/lane.ts';
-import type { Operation } from '../../../src/store/sqlite/operations.ts';
+import type { FailureReason } from '../../../src/store/engine/failures.ts';
+import { createLane, type Lane, type LaneLimits } from '../../../src/store/engine/lane.ts';
+import type { Mode, Operation, Reply } from '../../../src/store/engine/operations.ts';
 import { newRequestId } from '../../support/records.ts';
 import { failureCode, until } from '../../support/sqlite.ts';
 
@@ -21,7 +20,7 @@ describe('the lane', () => {
   });
   afterEach(() => Promise.all(lanes.map((lane) => lane.close())));
 
-  function makeLane(limits: Partial<LaneLimits> = {}): Lane {
+  function makeLane(limits: Partial<LaneLimits> = {}, alone: ReadonlySet<Operation[0]> = new Set()): Lane {
     const lane = createLane({
       engine: {
         run: async (mode, batch) => {
@@ -30,6 +29,7 @@ describe('the lane', () => {
         },
         close: () => Promise.resolve(),
       },
+      alone,
       onFailure: ({ reason }) => failures.push(reason),
       limits: { closeWithinMs: 50, ...limits },
     });
@@ -51,6 +51,17 @@ describe('the lane', () => {
   function failWith(reason: FailureReason): () => Reply {
     return () => ({ failure: { reason, message: 'on purpose' } });
   }
+
+  it('gives an operation a batch of its own where the engine asks for that', async () => {
+    const lane = makeLane({}, new Set(['discard']));
+    await Promise.all([accept(lane), find(lane), finish(lane), finish(lane), find(lane), accept(lane)]);
+    expect(batches.map(({ names }) => names)).to.deep.equal([
+      ['probeWrite', 'find'],
+      ['discard'],
+      ['discard'],
+      ['find', 'probeWrite'],
+    ]);
+  });
 
   it('sends what was called for in one turn as one batch, in order', async () => {
     const lane = makeLane();

@@ -1,0 +1,26 @@
+import type { RequestId } from '../core/ids.ts';
+import type { CancelRequest, RecordQuery, StoredRecord } from './store.ts';
+
+/** The records of all callers, for the operator alone. Every call fails as those of the record store do. */
+export interface OperatorStore {
+  /** Newest first. Undefined when there is no record `after`. */
+  listAll(query: OperatorQuery): Promise<OperatorPage | undefined>;
+  findAny(requestId: RequestId): Promise<OwnedRecord | undefined>;
+  /** As `requestCancel`, whoever made the request. */
+  requestCancelOfAny(requestId: RequestId): Promise<CancelRequest | undefined>;
+}
+
+export interface OperatorQuery extends RecordQuery {
+  /** Only the records of callers that begin so: a key id, or the first characters of an HMAC. */
+  readonly callerPrefix?: string;
+}
+
+/** A record with its caller: the key id in managed mode, else the HMAC of a key. */
+export interface OwnedRecord extends StoredRecord {
+  readonly caller: string;
+}
+
+export interface OperatorPage {
+  readonly records: readonly OwnedRecord[];
+  readonly hasMore: boolean;
+}

@@ -1,0 +1,75 @@
+import type { Database } from 'better-sqlite3';
+import {
+  describeUnbalanced,
+  describeWrongHold,
+  MAX_PROBLEMS,
+  type DatabaseCheck,
+  type WrongSum,
+} from '../engine/check.ts';
+import { StoreOpenError } from '../store.ts';
+import { listMigrations, MIGRATIONS } from './migrations.ts';
+import { withSnapshot } from './snapshot.ts';
+
+/**
+ * Reads the whole database, as it is at this moment: whether SQLite finds it sound, and whether the books of every key add
+ * up. Throws StoreOpenError when it cannot even be read.
+ */
+export function checkDatabase(file: string): Promise<DatabaseCheck> {
+  return withCurrentSnapshot(file, (database) => {
+    const damage = findDamage(database);
+    // What is found in damaged tables means nothing, and reading on may fail.
+    if (damage.length > 0) return { records: 0, keys: 0, problems: damage };
+    return {
+      records: count(database, 'requests'),
+      keys: count(database, 'keys'),
+      problems: findLedgerProblems(database),
+    };
+  });
+}
+
+/** As `checkDatabase`, of the ledgers alone. */
+export function checkLedgers(file: string): Promise<Omit<DatabaseCheck, 'records'>> {
+  return withCurrentSnapshot(file, (database) => ({
+    keys: count(database, 'keys'),
+    problems: findLedgerProblems(database),
+  }));
+}
+
+function withCurrentSnapshot<Result>(file: string, read: (database: Database) => Result): Promise<Result> {
+  return withSnapshot(file, (database) => {
+    const applied = new Set(listMigrations(database));
+    if (MIGRATIONS.every(({ name }) => applied.has(name))) return read(database);
+    throw new StoreOpenError(`The database ${file} is of an older version; db migrate brings it up to this one.`);
+  });
+}
+
+function count(database: Database, table: 'requests' | 'keys'): number {
+  return database.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
+}
+
+function findDamage(database: Database): readonly string[] {
+  const lines = database.prepare<[], string>(`PRAGMA integrity_check(${MAX_PROBLEMS})`).pluck().all();
+  return lines.filter((line) => line !== 'ok');
+}
+
+/** The balance of a prepaid key is the sum of its ledger, and what it holds is what its running requests have reserved. */
+function findLedgerProblems(database: Database): readonly string[] {
+  const unbalanced = database
+    .prepare<[], WrongSum>(`
+    SELECT key_id, balance_micro, coalesce((SELECT sum(amount_micro) FROM ledger WHERE key = keys.seq), 0) AS sum
+    FROM keys WHERE balance_micro <> sum LIMIT ${MAX_PROBLEMS}`)
+    .raw()
+    .all()
+    .map(describeUnbalanced);
+  const wrongHolds = database
+    .prepare<[], WrongSum>(`
+    SELECT key_id, keys.held_micro, coalesce(held, 0) AS sum
+    FROM keys LEFT JOIN (
+      SELECT key, sum(held_micro) AS held FROM requests WHERE owner IS NOT NULL GROUP BY key
+    ) ON key = keys.seq
+    WHERE keys.held_micro <> sum LIMIT ${MAX_PROBLEMS}`)
+    .raw()
+    .all()
+    .map(describeWrongHold);
+  return [...unbalanced, ...wrongHolds];
+}

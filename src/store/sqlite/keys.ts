@@ -1,0 +1,100 @@
+import type { Database } from 'better-sqlite3';
+import type { KeyId } from '../../core/ids.ts';
+import type { KeyChange } from '../accounts.ts';
+import type { FundsTable } from '../engine/charges.ts';
+import { CHANGED_COLUMNS, KEY_COLUMNS, type FoundKeyRow, type KeyDraftRow, type KeyRow } from '../engine/key-rows.ts';
+import { inTransaction } from './transaction.ts';
+
+/** Keys from their making to their end; what they pay with is in ledger.ts and charges.ts. */
+export function prepareKeys(database: Database, funds: FundsTable) {
+  const insert = database
+    .prepare<[...KeyDraftRow], KeyRow>(`
+    INSERT INTO keys (key_id, hash, prefix, name, created_at_ms, expires_at_ms, models, requests_per_minute,
+      tokens_per_minute, spend_per_day_micro, spend_per_month_micro, balance_micro)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    RETURNING ${KEY_COLUMNS}`)
+    .raw();
+
+  const createKey = inTransaction(database, (draft: KeyDraftRow): KeyRow => {
+    const [keyId, , , , createdAtMs] = draft;
+    const row = insert.get(...draft);
+    if (row === undefined) throw new Error('a key that was inserted was not returned');
+    const account = funds.find(keyId);
+    if (account !== undefined) funds.enter(account.seq, 'grant', account.balanceMicro ?? 0, null, '', createdAtMs);
+    return row;
+  });
+
+  const select = database.prepare<[KeyId], KeyRow>(`SELECT ${KEY_COLUMNS} FROM keys WHERE key_id = ?`).raw();
+
+  function findKey(keyId: KeyId): KeyRow | null {
+    return select.get(keyId) ?? null;
+  }
+
+  const selectByHash = database.prepare<[string], KeyRow>(`SELECT ${KEY_COLUMNS} FROM keys WHERE hash = ?`).raw();
+
+  const selectByFormerHash = database
+    .prepare<[string, number], KeyRow>(`SELECT ${KEY_COLUMNS} FROM keys WHERE former_hash = ? AND former_until_ms > ?`)
+    .raw();
+
+  function findKeyByHash(hashes: readonly string[], nowMs: number): FoundKeyRow | null {
+    for (const hash of hashes) {
+      const row = selectByHash.get(hash) ?? selectByFormerHash.get(hash, nowMs);
+      if (row !== undefined) return [hash, row];
+    }
+    return null;
+  }
+
+  const replaceHash = database.prepare<{ from: string; to: string }>(`
+    UPDATE keys SET hash = iif(hash = :from, :to, hash), former_hash = iif(former_hash = :from, :to, former_hash)
+    WHERE hash = :from OR former_hash = :from`);
+
+  /** Both are HMACs of one secret. Found by the first, the key is known by the other one from now on. */
+  function rehashKey(from: string, to: string): null {
+    replaceHash.run({ from, to });
+    return null;
+  }
+
+  const selectSeq = database.prepare<[KeyId], number>('SELECT seq FROM keys WHERE key_id = ?').pluck();
+
+  const selectPage = database
+    .prepare<[number, number], KeyRow>(`SELECT ${KEY_COLUMNS} FROM keys WHERE seq < ? ORDER BY seq DESC LIMIT ?`)
+    .raw();
+
+  /** Null when `after` is no key. */
+  function listKeys(limit: number, after: KeyId | null): readonly KeyRow[] | null {
+    const beforeSeq = after === null ? Number.MAX_SAFE_INTEGER : selectSeq.get(after);
+    return beforeSeq === undefined ? null : selectPage.all(beforeSeq, limit);
+  }
+
+  const updates = Object.entries(CHANGED_COLUMNS).map(([name, valueOf]) => ({
+    valueOf,
+    statement: database.prepare<[string | number | null, KeyId]>(`UPDATE keys SET ${name} = ? WHERE key_id = ?`),
+  }));
+
+  const updateKey = inTransaction(database, (keyId: KeyId, change: KeyChange): KeyRow | null => {
+    for (const { valueOf, statement } of updates) {
+      const value = valueOf(change);
+      if (value !== undefined) statement.run(value, keyId);
+    }
+    return findKey(keyId);
+  });
+
+  const replaceSecret = database
+    .prepare<[string, string, number, KeyId], KeyRow>(`
+    UPDATE keys SET former_hash = hash, hash = ?, prefix = ?, former_until_ms = ? WHERE key_id = ?
+    RETURNING ${KEY_COLUMNS}`)
+    .raw();
+
+  function rotateKey(keyId: KeyId, hash: string, prefix: string, formerUntilMs: number): KeyRow | null {
+    return replaceSecret.get(hash, prefix, formerUntilMs, keyId) ?? null;
+  }
+
+  const remove = database.prepare<[KeyId]>('DELETE FROM keys WHERE key_id = ?');
+
+  /** Its ledger cannot be read from now on, and goes in small steps with the next pruning. */
+  function deleteKey(keyId: KeyId): boolean {
+    return remove.run(keyId).changes === 1;
+  }
+
+  return { createKey, findKey, findKeyByHash, rehashKey, listKeys, updateKey, rotateKey, deleteKey };
+}

@@ -1,0 +1,3 @@
+import { describeOperatorStore } from '../operator-conformance.ts';
+
+describeOperatorStore('in memory', () => ':memory:');

@@ -1,0 +1,46 @@
+import { expect } from 'chai';
+import { dirname } from 'node:path';
+import { createPrivateFile, makePrivateFolder } from '../../../src/store/private-files.ts';
+import { openDatabase } from '../../../src/store/sqlite/database.ts';
+import { MIGRATIONS } from '../../../src/store/sqlite/migrations.ts';
+import { upgradeDatabase } from '../../../src/store/sqlite/upgrade.ts';
+import { newDraft } from '../../support/records.ts';
+import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
+
+describe('an upgrade of the database', () => {
+  const names = MIGRATIONS.map(({ name }) => name);
+  let shop: Workshop;
+
+  beforeEach(() => {
+    shop = makeWorkshop();
+  });
+  afterEach(() => shop.clear());
+
+  it('makes the database where there is none, and has nothing to do the second time', async () => {
+    expect(await upgradeDatabase(shop.file)).to.deep.equal({ migrations: names, applied: names });
+    expect(await upgradeDatabase(shop.file)).to.deep.equal({ migrations: names, applied: [] });
+  });
+
+  it('keeps what a version before managed keys has written', async () => {
+    makePrivateFolder(dirname(shop.file));
+    createPrivateFile(shop.file);
+    const old = openDatabase({ file: shop.file, openWithinMs: 1000, migrations: MIGRATIONS.slice(0, 1) });
+    const draft = newDraft();
+    old
+      .prepare(
+        `INSERT INTO requests (request_id, caller, owner, endpoint, model, stream, status, created_at_ms, estimated_input_tokens)
+         VALUES (?, ?, 'a dead process', 'responses', 'm', 0, 'processing', 5, 7)`,
+      )
+      .run(draft.requestId, draft.caller[0]);
+    old.close();
+    const store = await shop.open();
+    expect(await store.find(draft.caller, draft.requestId)).to.include({ status: 'processing', createdAtMs: 5 });
+    expect(await store.recover()).to.equal(1);
+    expect(await store.find(draft.caller, draft.requestId)).to.include({ status: 'failed', costMicro: null });
+  });
+
+  it('may run beside a store', async () => {
+    await shop.open();
+    expect(await upgradeDatabase(shop.file)).to.deep.equal({ migrations: names, applied: [] });
+  });
+});

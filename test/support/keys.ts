@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto';
+import { toKeyId, toUniquePart, type KeyId } from '../../src/core/ids.ts';
+import type { Hold, KeyDraft, KeyLimits, StoredKey } from '../../src/store/accounts.ts';
+
+export const NO_LIMITS: KeyLimits = {
+  requestsPerMinute: null,
+  tokensPerMinute: null,
+  spendPerDayMicro: null,
+  spendPerMonthMicro: null,
+};
+
+export function newKeyId(): KeyId {
+  return toKeyId(toUniquePart(randomBytes(16).toString('hex')));
+}
+
+/** A key without limits and without credits; its secret has an HMAC of its own. */
+export function newKeyDraft(overrides: Partial<KeyDraft> = {}): KeyDraft {
+  const keyId = newKeyId();
+  return {
+    keyId,
+    secret: { hash: [`hash of ${keyId}`], prefix: 'sk-abc' },
+    name: 'a key',
+    createdAtMs: 5,
+    expiresAtMs: null,
+    models: null,
+    limits: NO_LIMITS,
+    creditsMicro: null,
+    ...overrides,
+  };
+}
+
+/** The same, as the store shows it. */
+export function newStoredKey(overrides: Partial<StoredKey> = {}): StoredKey {
+  const { secret, creditsMicro, ...draft } = newKeyDraft();
+  return {
+    ...draft,
+    prefix: secret.prefix,
+    balanceMicro: creditsMicro,
+    isDisabled: false,
+    heldMicro: 0,
+    spentTodayMicro: 0,
+    spentThisMonthMicro: 0,
+    formerUntilMs: null,
+    ...overrides,
+  };
+}
+
+/** A hold for a model that has a price. */
+export function newHold(keyId: KeyId, heldMicro: number): Hold {
+  return { keyId, heldMicro, interruptedCostMicro: 1 };
+}
