@@ -1,11 +1,15 @@
+import { unreachable } from '../core/unreachable.ts';
 import { locateDatabase } from './database-url.ts';
+import type { OperatorStore } from './operator.ts';
 import { openSqliteStore } from './sqlite/sqlite-store.ts';
 import type { Store, StoreLog } from './store.ts';
 import { startUpkeep } from './upkeep.ts';
 
 export interface StoreOptions {
-  /** `:memory:`, or `file:` and a path. */
+  /** `:memory:`, `file:` and a path, or `postgres://` and a server. */
   readonly databaseUrl: string;
+  /** How many connections to a server at most. */
+  readonly databasePoolSize?: number;
   readonly recordRetentionDays: number;
   readonly clock?: () => number;
   readonly log?: StoreLog;
@@ -16,10 +20,8 @@ export interface StoreOptions {
  * it is closed. Throws StoreOpenError with one line for the operator.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { databaseUrl, recordRetentionDays, clock = Date.now, log = SILENT } = options;
-  const location = locateDatabase(databaseUrl);
-  const file = location.kind === 'file' ? location.path : undefined;
-  const store = await openSqliteStore({ file, clock, log });
+  const { recordRetentionDays, clock = Date.now, log = SILENT } = options;
+  const store = await connectStore(options);
   await closeAbandoned(store, log);
   const stopUpkeep = startUpkeep(store, { recordRetentionDays, clock, log });
   return {
@@ -32,6 +34,27 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     },
   };
 }
+
+/** The store as it is, for a process that serves nobody: nothing in it is closed or pruned. Throws StoreOpenError. */
+export async function connectStore(options: Omit<StoreOptions, 'recordRetentionDays'>): Promise<Store & OperatorStore> {
+  const { databaseUrl, databasePoolSize = POOL_SIZE, clock = Date.now, log = SILENT } = options;
+  const location = locateDatabase(databaseUrl);
+  switch (location.kind) {
+    case 'memory':
+      return openSqliteStore({ file: undefined, clock, log });
+    case 'file':
+      return openSqliteStore({ file: location.path, clock, log });
+    case 'postgres': {
+      // Its driver is loaded by those alone who use it.
+      const { openPostgresStore } = await import('./postgres/postgres-store.ts');
+      return openPostgresStore({ url: location.url, poolSize: databasePoolSize, clock, log });
+    }
+    default:
+      return unreachable(location);
+  }
+}
+
+const POOL_SIZE = 5;
 
 const SILENT: StoreLog = { info: () => undefined, warn: () => undefined };
 

@@ -1,0 +1,161 @@
+import type { KeyId } from '../../core/ids.ts';
+import type { Account, EntryRow, FundsTable } from '../engine/charges.ts';
+import type { RecordRow } from '../engine/rows.ts';
+import { toUsageSum, USAGE_SUMS, type UsageSumRow } from '../engine/usage-rows.ts';
+import { toJson, type Connection, type Statement } from './pool.ts';
+
+/**
+ * The funds of some keys, their ledger and the usage inside one transaction: read once, with their rows locked, changed in
+ * memory, and written at the end.
+ */
+export interface Books {
+  readonly funds: FundsTable;
+  /** Locks these keys and reads their funds, all in the order of their places, so that two transactions cannot wait for each other. */
+  load(keys: Iterable<number>): Promise<void>;
+  /** As `load`, of one key; undefined when there is none. */
+  loadById(keyId: KeyId): Promise<Account | undefined>;
+  noteUsage(record: RecordRow): void;
+  /** Sends what was changed. */
+  write(): readonly Promise<unknown>[];
+}
+
+type AccountRow = readonly [
+  keyId: KeyId,
+  seq: number,
+  isDisabled: 0 | 1,
+  expiresAtMs: number | null,
+  balanceMicro: number | null,
+  heldMicro: number,
+  day: number,
+  daySpentMicro: number,
+  month: number,
+  monthSpentMicro: number,
+  spendPerDayMicro: number | null,
+  spendPerMonthMicro: number | null,
+];
+
+const ACCOUNT_COLUMNS = `key_id, seq, is_disabled, expires_at_ms, balance_micro, held_micro, day, day_spent_micro, month,
+  month_spent_micro, spend_per_day_micro, spend_per_month_micro`;
+
+const LOCK_KEYS: Statement = {
+  name: 'lock_keys',
+  text: `SELECT ${ACCOUNT_COLUMNS} FROM keys WHERE seq = ANY($1::bigint[]) ORDER BY seq FOR NO KEY UPDATE`,
+};
+
+const LOCK_KEY: Statement = {
+  name: 'lock_key',
+  text: `SELECT ${ACCOUNT_COLUMNS} FROM keys WHERE key_id = $1 FOR NO KEY UPDATE`,
+};
+
+const WRITE_FUNDS: Statement = {
+  name: 'write_funds',
+  text: `
+    UPDATE keys SET balance_micro = (f->>1)::bigint, held_micro = (f->>2)::bigint, day = (f->>3)::bigint,
+      day_spent_micro = (f->>4)::bigint, month = (f->>5)::bigint, month_spent_micro = (f->>6)::bigint
+    FROM jsonb_array_elements($1::jsonb) AS f WHERE seq = (f->>0)::bigint`,
+};
+
+const WRITE_ENTRIES: Statement = {
+  name: 'write_entries',
+  text: `
+    INSERT INTO ledger (key, kind, amount_micro, request_id, note, created_at_ms, reference)
+    SELECT (e->>0)::bigint, e->>1, (e->>2)::bigint, e->>3, e->>4, (e->>5)::bigint, e->>6
+    FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS entries (e, place) ORDER BY place`,
+};
+
+// As on SQLite, sums stay within what JavaScript counts exactly.
+const added = (column: string) => `${column} = least(usage.${column} + excluded.${column}, ${Number.MAX_SAFE_INTEGER})`;
+
+const WRITE_USAGE: Statement = {
+  name: 'write_usage',
+  text: `
+    INSERT INTO usage (hour, caller, model, ${USAGE_SUMS.join(', ')})
+    SELECT (u->>0)::bigint, u->>1, u->>2, ${USAGE_SUMS.map((_, index) => `(u->>${index + 3})::bigint`).join(', ')}
+    FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS sums (u, place) ORDER BY place
+    ON CONFLICT (hour, caller, model) DO UPDATE SET ${USAGE_SUMS.map(added).join(', ')}`,
+};
+
+/** Opens the books of one transaction. Nothing is loaded yet. */
+export function openBooks(connection: Connection): Books {
+  const accounts = new Map<number, Account>();
+  const places = new Map<KeyId, number>();
+  const changed = new Set<number>();
+  const entries: EntryRow[] = [];
+  const usage = new Map<string, UsageSumRow>();
+
+  function keep([keyId, seq, isDisabled, expiresAtMs, balanceMicro, heldMicro, ...rest]: AccountRow): Account {
+    const [day, daySpentMicro, month, monthSpentMicro, spendPerDayMicro, spendPerMonthMicro] = rest;
+    const windows = { day, daySpentMicro, month, monthSpentMicro, spendPerDayMicro, spendPerMonthMicro };
+    const account = { seq, isDisabled, expiresAtMs, balanceMicro, heldMicro, ...windows };
+    accounts.set(seq, account);
+    places.set(keyId, seq);
+    return account;
+  }
+
+  return {
+    async load(keys) {
+      const wanted = [...new Set(keys)];
+      if (wanted.length === 0) return;
+      for (const row of await connection.rows<AccountRow>(LOCK_KEYS, [wanted])) keep(row);
+    },
+    async loadById(keyId) {
+      const [row] = await connection.rows<AccountRow>(LOCK_KEY, [keyId]);
+      return row === undefined ? undefined : keep(row);
+    },
+    funds: {
+      of: (key) => accounts.get(key),
+      find: (keyId) => accounts.get(places.get(keyId) ?? 0),
+      write(key, funds) {
+        const account = accounts.get(key);
+        if (account === undefined) throw new Error('the funds of a key were written that was not loaded');
+        accounts.set(key, { ...account, ...funds });
+        changed.add(key);
+      },
+      enter(...entry) {
+        if (entry[2] !== 0) entries.push(entry);
+      },
+    },
+    noteUsage(record) {
+      const sum = toUsageSum(record);
+      const place = JSON.stringify(sum.slice(0, 3));
+      const earlier = usage.get(place);
+      usage.set(place, earlier === undefined ? sum : addSums(earlier, sum));
+    },
+    write() {
+      const funds = [...changed].map((key) => toFundsRow(accounts.get(key)));
+      // In one order for all, as the keys.
+      const sums = [...usage.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, sum]) => sum);
+      return [
+        ...(funds.length === 0 ? [] : [connection.changes(WRITE_FUNDS, [toJson(funds)])]),
+        ...(entries.length === 0 ? [] : [connection.changes(WRITE_ENTRIES, [toJson(entries)])]),
+        ...(sums.length === 0 ? [] : [connection.changes(WRITE_USAGE, [toJson(sums)])]),
+      ];
+    },
+  };
+}
+
+function toFundsRow(account: Account | undefined): readonly unknown[] {
+  if (account === undefined) return [];
+  const { seq, balanceMicro, heldMicro, day, daySpentMicro, month, monthSpentMicro } = account;
+  return [seq, balanceMicro, heldMicro, day, daySpentMicro, month, monthSpentMicro];
+}
+
+/** Two sums of the same hour, caller and model. */
+function addSums(one: UsageSumRow, other: UsageSumRow): UsageSumRow {
+  const [hour, caller, model, requests, failed, cancelled, input, cached, output, reasoning, cost, durationMs] = one;
+  const add = (amount: number, index: number) => Math.min(amount + Number(other[index]), Number.MAX_SAFE_INTEGER);
+  return [
+    hour,
+    caller,
+    model,
+    add(requests, 3),
+    add(failed, 4),
+    add(cancelled, 5),
+    add(input, 6),
+    add(cached, 7),
+    add(output, 8),
+    add(reasoning, 9),
+    add(cost, 10),
+    add(durationMs, 11),
+  ];
+}

@@ -1,0 +1,68 @@
+import { Client } from 'pg';
+import { showDatabase } from '../database-url.ts';
+import {
+  describeUnbalanced,
+  describeWrongHold,
+  MAX_PROBLEMS,
+  type DatabaseCheck,
+  type WrongSum,
+} from '../engine/check.ts';
+import { StoreOpenError } from '../store.ts';
+import { toReason } from './failures.ts';
+import { listMigrations, MIGRATIONS } from './migrations.ts';
+import { toConnection, toSlowClientConfig, type Connection, type Statement } from './pool.ts';
+
+const COUNT: Statement = {
+  name: 'count_all',
+  text: 'SELECT (SELECT count(*) FROM requests), (SELECT count(*) FROM keys)',
+};
+
+const FIND_UNBALANCED: Statement = {
+  name: 'find_unbalanced',
+  text: `
+    SELECT key_id, balance_micro, coalesce(sum, 0)
+    FROM keys LEFT JOIN (SELECT key, sum(amount_micro) AS sum FROM ledger GROUP BY key) AS sums ON sums.key = keys.seq
+    WHERE balance_micro <> coalesce(sum, 0) LIMIT ${MAX_PROBLEMS}`,
+};
+
+const FIND_WRONG_HOLDS: Statement = {
+  name: 'find_wrong_holds',
+  text: `
+    SELECT key_id, keys.held_micro, coalesce(held, 0)
+    FROM keys LEFT JOIN (
+      SELECT key, sum(held_micro) AS held FROM requests WHERE owner IS NOT NULL GROUP BY key
+    ) AS holds ON holds.key = keys.seq
+    WHERE keys.held_micro <> coalesce(held, 0) LIMIT ${MAX_PROBLEMS}`,
+};
+
+/**
+ * Reads the whole database on this server, as it is at this moment, and looks whether the books of every key add up. That
+ * its files are sound is the server's own matter. Throws StoreOpenError when it cannot be read.
+ */
+export async function checkServer(url: string): Promise<DatabaseCheck> {
+  const client = new Client(toSlowClientConfig(url));
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    const applied = new Set((await listMigrations(client)).map(({ name }) => name));
+    if (!MIGRATIONS.every(({ name }) => applied.has(name))) {
+      throw new StoreOpenError(
+        `The database ${showDatabase(url)} is of an older version; db migrate brings it up to this one.`,
+      );
+    }
+    return await check(toConnection(client));
+  } catch (error) {
+    if (error instanceof StoreOpenError) throw error;
+    throw new StoreOpenError(`The database ${showDatabase(url)} cannot be read: ${toReason(error)}.`, { cause: error });
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function check(connection: Connection): Promise<DatabaseCheck> {
+  const [[records, keys] = [0, 0]] = await connection.rows<[number, number]>(COUNT);
+  const unbalanced = await connection.rows<WrongSum>(FIND_UNBALANCED);
+  const wrongHolds = await connection.rows<WrongSum>(FIND_WRONG_HOLDS);
+  return { records, keys, problems: [...unbalanced.map(describeUnbalanced), ...wrongHolds.map(describeWrongHold)] };
+}

@@ -1,0 +1,169 @@
+import { DatabaseError } from 'pg';
+import { ApiError } from '../../core/errors.ts';
+import type { Mode, Operation, OperationName, Operations, RemoteEngine, Reply } from '../engine/operations.ts';
+import { CHANGE_NAMES, isPlainAcceptance, writeChanges, type Change, type ChangeName } from './changes.ts';
+import { PassingError, toFailure } from './failures.ts';
+import { KEY_CHANGES, KEY_LOOKUPS } from './keys.ts';
+import { LEDGER_CHANGES, LEDGER_LOOKUPS } from './ledger.ts';
+import { LOOKUPS } from './lookups.ts';
+import { prepareCancels, prepareRecovery, type Owner } from './owners.ts';
+import type { Committable, Connection, Connections } from './pool.ts';
+import { RETENTION } from './retention.ts';
+import { USAGE_LOOKUPS } from './usage.ts';
+
+/** Operations as they are run through a connection. */
+export type Remote<Some extends Partial<Operations>> = {
+  readonly [Name in keyof Some]: Some[Name] extends (...parameters: infer Parameters extends unknown[]) => infer Result
+    ? (connection: Connection, ...parameters: Parameters) => Promise<Result>
+    : never;
+};
+
+/** As `Remote`, each in a transaction of its own. */
+export type RemoteChanges<Some extends Partial<Operations>> = {
+  readonly [Name in keyof Some]: Some[Name] extends (...parameters: infer Parameters extends unknown[]) => infer Result
+    ? (connection: Connection, ...parameters: Parameters) => Promise<Committable<Result>>
+    : never;
+};
+
+const ALONE_NAMES = [
+  'createKey',
+  'rehashKey',
+  'updateKey',
+  'rotateKey',
+  'deleteKey',
+  'credit',
+  'carrySome',
+  'pruneSome',
+  'pruneUsageSome',
+  'reclaimSome',
+  'probeWrite',
+  'recoverSome',
+] as const satisfies readonly OperationName[];
+type AloneName = (typeof ALONE_NAMES)[number];
+
+/** What changes anything but records has a transaction of its own. */
+export const ALONE: ReadonlySet<Operation[0]> = new Set(ALONE_NAMES);
+
+/** Every operation is either a change of records or one of these. */
+function prepareOperations(owner: Owner) {
+  return {
+    looking: {
+      ...LOOKUPS,
+      ...KEY_LOOKUPS,
+      ...LEDGER_LOOKUPS,
+      ...USAGE_LOOKUPS,
+      ...prepareCancels(owner),
+    } satisfies Remote<Omit<Operations, AloneName | ChangeName>>,
+    changing: {
+      ...KEY_CHANGES,
+      ...LEDGER_CHANGES,
+      ...RETENTION,
+      ...prepareRecovery(owner),
+    } satisfies RemoteChanges<Pick<Operations, AloneName>>,
+  };
+}
+
+/** The engine over these connections. Changes of records are written together; lookups run beside each other. */
+export function createEngine(connections: Connections, owner: Owner): RemoteEngine {
+  const { looking, changing } = prepareOperations(owner);
+
+  async function run(mode: Mode, batch: readonly Operation[]): Promise<Reply> {
+    try {
+      const changed = await change(batch.filter(isChange));
+      return { results: await lookUpAll(mode, batch, changed) };
+    } catch (error) {
+      const failure = toFailure(error);
+      if (failure !== undefined) return { failure };
+      const mistake = error instanceof Error ? error : new Error('unknown', { cause: error });
+      // A mistake of ours, for which the others of its batch must not pay.
+      return { results: batch.length === 1 ? [mistake] : await runEach(mode, batch) };
+    }
+  }
+
+  async function runEach(mode: Mode, batch: readonly Operation[]): Promise<readonly unknown[]> {
+    const results: unknown[] = [];
+    for (const operation of batch) {
+      const reply = await run(mode, [operation]);
+      results.push('results' in reply ? reply.results[0] : new ApiError('store_unavailable'));
+    }
+    return results;
+  }
+
+  /** The results in the order of the changes. */
+  async function change(batch: readonly Operation[]): Promise<readonly unknown[]> {
+    const [first] = batch;
+    if (first === undefined) return [];
+    if (ALONE.has(first[0]))
+      return [await connections.transaction((connection) => runOne<Committable<unknown>>(changing, connection, first))];
+    return writeAs(owner.name, batch.filter(isRecordChange));
+  }
+
+  async function writeAs(name: string, changes: readonly Change[]): Promise<readonly unknown[]> {
+    try {
+      if (!isPlainAcceptance(changes)) {
+        return await connections.transaction((connection) => writeChanges(connection, name, changes));
+      }
+      return await connections.write(async (connection) => (await writeChanges(connection, name, changes)).result);
+    } catch (error) {
+      if (!isUnknownOwner(error)) throw error;
+      await owner.renew(name);
+      throw new PassingError('this process was taken for dead, and goes on under another name', { cause: error });
+    }
+  }
+
+  /** The results of the whole batch. When its changes are written, a lookup that fails must not make them seem failed. */
+  function lookUpAll(
+    mode: Mode,
+    batch: readonly Operation[],
+    changed: readonly unknown[],
+  ): Promise<readonly unknown[]> {
+    const results = changed.values();
+    return Promise.all(
+      batch.map(async (operation) => {
+        if (isChange(operation)) return results.next().value;
+        try {
+          return await connections.lookUp((connection) => runOne<unknown>(looking, connection, operation));
+        } catch (error) {
+          if (mode === 'read') throw error;
+          return new ApiError('store_unavailable', { cause: error });
+        }
+      }),
+    );
+  }
+
+  return {
+    run,
+    async close() {
+      await owner.release().catch(() => undefined);
+      await connections.close();
+    },
+  };
+}
+
+function isChange([name]: Operation): boolean {
+  return CHANGE_NAMES.has(name) || ALONE.has(name);
+}
+
+function isRecordChange(operation: Operation): operation is Change {
+  return CHANGE_NAMES.has(operation[0]);
+}
+
+/** A method, since each list was checked against its own operation where it was made; here they are all alike. */
+interface Runnable<Result> {
+  run(connection: Connection, ...parameters: unknown[]): Promise<Result>;
+}
+
+function runOne<Result>(
+  operations: Readonly<Record<string, Runnable<Result>['run']>>,
+  connection: Connection,
+  [name, ...parameters]: Operation,
+): Promise<Result> {
+  const run = operations[name];
+  if (run === undefined) throw new Error(`there is no operation ${name}`);
+  return run(connection, ...parameters);
+}
+
+/** A record was to be written for an owner who is gone. */
+function isUnknownOwner(error: unknown): boolean {
+  return error instanceof DatabaseError && error.constraint === 'requests_owner_fkey';
+}

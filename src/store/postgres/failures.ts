@@ -1,0 +1,60 @@
+import { DatabaseError } from 'pg';
+import type { Failure, FailureReason } from '../engine/failures.ts';
+
+/** What each state of PostgreSQL (its codes, or how they begin) means for the store; the first that fits holds. */
+const REASONS: readonly (readonly [state: string, reason: FailureReason])[] = [
+  // A lock was waited for too long, or in a circle: the transaction was taken back, and another try may do better.
+  ['40', 'busy'],
+  ['55P03', 'busy'],
+  ['57P03', 'starting'],
+  ['53100', 'full'],
+  ['25006', 'read_only'],
+  ['XX001', 'corrupt'],
+  ['XX002', 'corrupt'],
+  // Connections, resources, an operator who intervened, statements that took too long, the system below.
+  ['08', 'io_error'],
+  ['53', 'io_error'],
+  ['57', 'io_error'],
+  ['58', 'io_error'],
+  ['XX', 'io_error'],
+  // An idle transaction was ended: this process was stopped meanwhile.
+  ['25P03', 'busy'],
+  // The password, the name of the database, or what the role may do: an operator can mend it while the gateway runs.
+  ['28', 'io_error'],
+  ['3D', 'io_error'],
+  ['42501', 'io_error'],
+];
+
+/** Nothing was changed, and another try may do better: what was found has just changed, or a connection has ended. */
+export class PassingError extends Error {
+  override readonly name = 'PassingError';
+}
+
+/** Nobody knows whether it was committed. */
+export class UnknownOutcome extends Error {
+  override readonly name = 'UnknownOutcome';
+}
+
+/** Why the database did not do what it was asked for; undefined for a mistake of ours, such as a broken constraint. */
+export function toFailure(error: unknown): Failure | undefined {
+  if (error instanceof PassingError) return { reason: 'busy', message: error.message };
+  const message = toReason(error);
+  if (error instanceof UnknownOutcome) return { reason: 'lost', message };
+  if (error instanceof RangeError || error instanceof TypeError) return undefined;
+  // Whatever does not come from the server itself is about the way to it.
+  if (!(error instanceof DatabaseError)) return { reason: 'io_error', message };
+  const reason = REASONS.find(([state]) => error.code?.startsWith(state) === true)?.[1];
+  return reason === undefined ? undefined : { reason, message };
+}
+
+/** True when the server has answered, with an error after which the connection is as good as before. */
+export function isAnswer(error: unknown): error is DatabaseError {
+  return error instanceof DatabaseError && !/^(?:08|57P|25P03)/.test(error.code ?? '');
+}
+
+/** Why something could not be done, for the operator. Nothing the driver says holds the password. */
+export function toReason(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown reason';
+  if (error instanceof AggregateError) return error.errors.map(toReason).join(', ');
+  return error.message;
+}

@@ -1,0 +1,110 @@
+import type { Operations } from '../engine/operations.ts';
+import { CHANGED_COLUMNS, KEY_COLUMNS, type KeyRow } from '../engine/key-rows.ts';
+import { openBooks } from './books.ts';
+import type { Remote, RemoteChanges } from './engine.ts';
+import type { Statement } from './pool.ts';
+
+const FIND: Statement = { name: 'find_key', text: `SELECT ${KEY_COLUMNS} FROM keys WHERE key_id = $1` };
+
+const FIND_BY_HASH: Statement = {
+  name: 'find_key_by_hash',
+  text: `SELECT ${KEY_COLUMNS} FROM keys WHERE hash = $1 OR (former_hash = $1 AND former_until_ms > $2)
+    ORDER BY hash = $1 DESC LIMIT 1`,
+};
+
+const FIND_PLACE: Statement = { name: 'find_key_place', text: 'SELECT seq FROM keys WHERE key_id = $1' };
+
+const LIST: Statement = {
+  name: 'list_keys',
+  text: `SELECT ${KEY_COLUMNS} FROM keys WHERE seq < $1 ORDER BY seq DESC LIMIT $2`,
+};
+
+const INSERT: Statement = {
+  name: 'insert_key',
+  text: `
+    INSERT INTO keys (key_id, hash, prefix, name, created_at_ms, expires_at_ms, models, requests_per_minute,
+      tokens_per_minute, spend_per_day_micro, spend_per_month_micro, balance_micro)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+    RETURNING ${KEY_COLUMNS}`,
+};
+
+const REHASH: Statement = {
+  name: 'rehash_key',
+  text: `
+    UPDATE keys SET hash = CASE hash WHEN $1 THEN $2 ELSE hash END,
+      former_hash = CASE former_hash WHEN $1 THEN $2 ELSE former_hash END
+    WHERE hash = $1 OR former_hash = $1`,
+};
+
+const ROTATE: Statement = {
+  name: 'rotate_key',
+  text: `
+    UPDATE keys SET former_hash = hash, hash = $1, prefix = $2, former_until_ms = $3 WHERE key_id = $4
+    RETURNING ${KEY_COLUMNS}`,
+};
+
+const UPDATES = Object.entries(CHANGED_COLUMNS).map(([column, valueOf]) => ({
+  valueOf,
+  statement: { name: `update_key_${column}`, text: `UPDATE keys SET ${column} = $1 WHERE key_id = $2` },
+}));
+
+const DELETE: Statement = { name: 'delete_key', text: 'DELETE FROM keys WHERE key_id = $1 RETURNING seq' };
+
+const NOTE_DELETED: Statement = { name: 'note_deleted_key', text: 'INSERT INTO deleted_keys (key) VALUES ($1)' };
+
+export const KEY_LOOKUPS: Remote<Pick<Operations, 'findKey' | 'findKeyByHash' | 'listKeys'>> = {
+  async findKey(connection, keyId) {
+    const [row] = await connection.rows<KeyRow>(FIND, [keyId]);
+    return row ?? null;
+  },
+  async findKeyByHash(connection, hashes, nowMs) {
+    for (const hash of hashes) {
+      const [row] = await connection.rows<KeyRow>(FIND_BY_HASH, [hash, nowMs]);
+      if (row !== undefined) return [hash, row];
+    }
+    return null;
+  },
+  async listKeys(connection, limit, after) {
+    const [place] = after === null ? [[Number.MAX_SAFE_INTEGER]] : await connection.rows<[number]>(FIND_PLACE, [after]);
+    return place === undefined ? null : connection.rows<KeyRow>(LIST, [place[0], limit]);
+  },
+};
+
+type KeyChangeName = 'createKey' | 'rehashKey' | 'updateKey' | 'rotateKey' | 'deleteKey';
+
+/** Keys from their making to their end; what they pay with is in ledger.ts and changes.ts. */
+export const KEY_CHANGES: RemoteChanges<Pick<Operations, KeyChangeName>> = {
+  async createKey(connection, draft) {
+    const [keyId, , , , createdAtMs] = draft;
+    const [row] = await connection.rows<KeyRow>(INSERT, draft);
+    if (row === undefined) throw new Error('a key that was inserted was not returned');
+    const books = openBooks(connection);
+    const account = await books.loadById(keyId);
+    if (account !== undefined)
+      books.funds.enter(account.seq, 'grant', account.balanceMicro ?? 0, null, '', createdAtMs);
+    return { result: row, last: books.write() };
+  },
+  async rehashKey(connection, from, to) {
+    return { result: null, last: [connection.changes(REHASH, [from, to])] };
+  },
+  async updateKey(connection, keyId, change) {
+    const changes = UPDATES.flatMap(({ valueOf, statement }) => {
+      const value = valueOf(change);
+      return value === undefined ? [] : [connection.changes(statement, [value, keyId])];
+    });
+    await Promise.all(changes);
+    const [row] = await connection.rows<KeyRow>(FIND, [keyId]);
+    return { result: row ?? null };
+  },
+  async rotateKey(connection, keyId, hash, prefix, formerUntilMs) {
+    const [row] = await connection.rows<KeyRow>(ROTATE, [hash, prefix, formerUntilMs, keyId]);
+    return { result: row ?? null };
+  },
+  async deleteKey(connection, keyId) {
+    const [deleted] = await connection.rows<[number]>(DELETE, [keyId]);
+    return {
+      result: deleted !== undefined,
+      last: deleted === undefined ? [] : [connection.changes(NOTE_DELETED, deleted)],
+    };
+  },
+};

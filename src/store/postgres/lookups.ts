@@ -1,0 +1,110 @@
+import type { RequestId } from '../../core/ids.ts';
+import type { Operations } from '../engine/operations.ts';
+import { CALLER, LIST_WINDOW, RECORD_COLUMNS, SEQ, type RecordRow } from '../engine/rows.ts';
+import type { Remote } from './engine.ts';
+import type { Connection, Statement } from './pool.ts';
+
+const FIND: Statement = {
+  name: 'find_request',
+  text: `SELECT ${RECORD_COLUMNS} FROM requests WHERE request_id = $1`,
+};
+
+const FIND_DUPLICATE: Statement = {
+  name: 'find_duplicate',
+  text: `SELECT ${RECORD_COLUMNS} FROM requests WHERE caller = $1 AND idempotency_key = $2 AND body = $3`,
+};
+
+const FIND_BY_KEY: Statement = {
+  name: 'find_by_idempotency_key',
+  text: `SELECT ${RECORD_COLUMNS} FROM requests WHERE seq = (
+    SELECT max(seq) FROM requests WHERE caller = $1 AND idempotency_key = $2)`,
+};
+
+const FIND_PLACE: Statement = {
+  name: 'find_place',
+  text: 'SELECT seq FROM requests WHERE request_id = $1 AND caller = ANY($2::text[])',
+};
+
+const FIND_PLACE_OF_ANY: Statement = {
+  name: 'find_place_of_any',
+  text: 'SELECT seq FROM requests WHERE request_id = $1',
+};
+
+const FIND_FLOOR: Statement = {
+  name: 'find_floor',
+  text: `SELECT seq FROM requests WHERE caller = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1 OFFSET ${LIST_WINDOW - 1}`,
+};
+
+const LIST: Statement = {
+  name: 'list_requests',
+  text: `SELECT ${RECORD_COLUMNS} FROM requests
+    WHERE caller = $1 AND seq < $2 AND seq >= $3 AND status = coalesce($4, status) AND model = coalesce($5, model)
+    ORDER BY seq DESC LIMIT $6`,
+};
+
+const FIND_FLOOR_OF_ALL: Statement = {
+  name: 'find_floor_of_all',
+  text: `SELECT seq FROM requests WHERE seq < $1 ORDER BY seq DESC LIMIT 1 OFFSET ${LIST_WINDOW - 1}`,
+};
+
+const LIST_ALL: Statement = {
+  name: 'list_all_requests',
+  text: `SELECT ${RECORD_COLUMNS} FROM requests
+    WHERE seq < $1 AND seq >= $2 AND left(caller, length($3)) = $3
+      AND status = coalesce($4, status) AND model = coalesce($5, model)
+    ORDER BY seq DESC LIMIT $6`,
+};
+
+type Lookup =
+  | 'find'
+  | 'findAny'
+  | 'findDuplicate'
+  | 'findByIdempotencyKey'
+  | 'findPlace'
+  | 'findPlaceOfAny'
+  | 'list'
+  | 'listAll';
+
+/** Looking for records. */
+export const LOOKUPS: Remote<Pick<Operations, Lookup>> = {
+  async find(connection, callers, requestId) {
+    const row = await findAny(connection, requestId);
+    return row !== null && callers.includes(row[CALLER]) ? row : null;
+  },
+  findAny,
+  async findDuplicate(connection, candidates) {
+    for (const candidate of candidates) {
+      const [row] = await connection.rows<RecordRow>(FIND_DUPLICATE, candidate);
+      if (row !== undefined) return row;
+    }
+    return null;
+  },
+  async findByIdempotencyKey(connection, candidates) {
+    const found = await Promise.all(candidates.map((each) => connection.rows<RecordRow>(FIND_BY_KEY, each)));
+    return found.flat().sort((one, other) => other[SEQ] - one[SEQ])[0] ?? null;
+  },
+  async findPlace(connection, callers, requestId) {
+    const [row] = await connection.rows<[number]>(FIND_PLACE, [requestId, callers]);
+    return row?.[0] ?? null;
+  },
+  async findPlaceOfAny(connection, requestId) {
+    const [row] = await connection.rows<[number]>(FIND_PLACE_OF_ANY, [requestId]);
+    return row?.[0] ?? null;
+  },
+  async list(connection, [caller, beforeSeq, status, model, limit]) {
+    const [floor] = await connection.rows<[number]>(FIND_FLOOR, [caller, beforeSeq]);
+    const from = floor?.[0] ?? null;
+    return [await connection.rows<RecordRow>(LIST, [caller, beforeSeq, from ?? 0, status, model, limit]), from];
+  },
+  async listAll(connection, beforeSeq, [callerPrefix, status, model], limit) {
+    const [floor] = await connection.rows<[number]>(FIND_FLOOR_OF_ALL, [beforeSeq]);
+    const from = floor?.[0] ?? null;
+    const values = [beforeSeq, from ?? 0, callerPrefix, status, model, limit];
+    return [await connection.rows<RecordRow>(LIST_ALL, values), from];
+  },
+};
+
+async function findAny(connection: Connection, requestId: RequestId): Promise<RecordRow | null> {
+  const [row] = await connection.rows<RecordRow>(FIND, [requestId]);
+  return row ?? null;
+}

@@ -1,0 +1,187 @@
+import { Client } from 'pg';
+import { findUnknown, type AppliedMigration, type Migration, type Upgrade } from '../engine/migrations.ts';
+import { StoreOpenError } from '../store.ts';
+import { toSlowClientConfig } from './pool.ts';
+
+/** Appended to, never edited: each has run somewhere. The names are those of SQLite's where the subject is the same. */
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    name: '0001_requests',
+    // As on SQLite. In addition each process has a row of its own among the owners, as long as it shows that it lives:
+    // nothing can be accepted for an owner that was given up. `seq` alone is in the order of acceptance, and has gaps.
+    sql: `
+      CREATE TABLE owners (
+        owner text PRIMARY KEY,
+        seen_at timestamptz NOT NULL
+      );
+      CREATE TABLE requests (
+        seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        request_id text NOT NULL UNIQUE,
+        caller text NOT NULL,
+        owner text REFERENCES owners,
+        endpoint text NOT NULL,
+        model text NOT NULL,
+        stream smallint NOT NULL,
+        status text NOT NULL CHECK (status IN ('processing', 'succeeded', 'failed', 'cancelled')),
+        created_at_ms bigint NOT NULL,
+        completed_at_ms bigint,
+        cancel_requested_at_ms bigint,
+        estimated_input_tokens bigint NOT NULL,
+        input_tokens bigint,
+        cached_tokens bigint,
+        output_tokens bigint,
+        reasoning_tokens bigint,
+        total_tokens bigint,
+        usage_estimated smallint NOT NULL DEFAULT 0,
+        cost_micro bigint,
+        incomplete_reason text,
+        error_code text,
+        idempotency_key text,
+        body text,
+        CHECK ((status = 'processing') = (owner IS NOT NULL)),
+        CHECK ((status = 'processing') = (completed_at_ms IS NULL)),
+        CHECK (idempotency_key IS NULL OR body IS NOT NULL)
+      );
+      CREATE INDEX requests_by_caller ON requests (caller, seq);
+      CREATE UNIQUE INDEX requests_by_idempotency_key ON requests (caller, idempotency_key, body)
+        WHERE idempotency_key IS NOT NULL;
+      CREATE INDEX requests_by_owner ON requests (owner) WHERE owner IS NOT NULL;
+      CREATE INDEX requests_by_completion ON requests (completed_at_ms) WHERE completed_at_ms IS NOT NULL;
+      CREATE TABLE write_probes (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY);
+    `,
+  },
+  {
+    name: '0002_accounts',
+    // As on SQLite. The ledger of a deleted key goes in small steps: until then its place is noted in deleted_keys.
+    sql: `
+      CREATE TABLE keys (
+        seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        key_id text NOT NULL UNIQUE,
+        hash text NOT NULL UNIQUE,
+        former_hash text UNIQUE,
+        former_until_ms bigint,
+        prefix text NOT NULL,
+        name text NOT NULL,
+        created_at_ms bigint NOT NULL,
+        expires_at_ms bigint,
+        is_disabled smallint NOT NULL DEFAULT 0 CHECK (is_disabled IN (0, 1)),
+        models text,
+        requests_per_minute bigint CHECK (requests_per_minute >= 0),
+        tokens_per_minute bigint CHECK (tokens_per_minute >= 0),
+        spend_per_day_micro bigint CHECK (spend_per_day_micro BETWEEN 0 AND 9007199254740991),
+        spend_per_month_micro bigint CHECK (spend_per_month_micro BETWEEN 0 AND 9007199254740991),
+        balance_micro bigint CHECK (abs(balance_micro) <= 9007199254740991),
+        held_micro bigint NOT NULL DEFAULT 0 CHECK (held_micro BETWEEN 0 AND 9007199254740991),
+        day bigint NOT NULL DEFAULT 0,
+        day_spent_micro bigint NOT NULL DEFAULT 0 CHECK (day_spent_micro BETWEEN 0 AND 9007199254740991),
+        month bigint NOT NULL DEFAULT 0,
+        month_spent_micro bigint NOT NULL DEFAULT 0 CHECK (month_spent_micro BETWEEN 0 AND 9007199254740991),
+        CHECK ((former_hash IS NULL) = (former_until_ms IS NULL))
+      );
+      CREATE TABLE deleted_keys (key bigint PRIMARY KEY);
+      CREATE TABLE ledger (
+        seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        key bigint NOT NULL,
+        kind text NOT NULL CHECK (kind IN ('grant', 'adjust', 'reserve', 'release', 'settle', 'carry')),
+        amount_micro bigint NOT NULL CHECK (abs(amount_micro) <= 9007199254740991),
+        request_id text,
+        note text NOT NULL,
+        created_at_ms bigint NOT NULL
+      );
+      CREATE INDEX ledger_by_key ON ledger (key, seq);
+      CREATE TABLE usage (
+        hour bigint NOT NULL,
+        caller text NOT NULL,
+        model text NOT NULL,
+        requests bigint NOT NULL,
+        failed bigint NOT NULL,
+        cancelled bigint NOT NULL,
+        input_tokens bigint NOT NULL,
+        cached_tokens bigint NOT NULL,
+        output_tokens bigint NOT NULL,
+        reasoning_tokens bigint NOT NULL,
+        cost_micro bigint NOT NULL,
+        duration_ms bigint NOT NULL,
+        PRIMARY KEY (hour, caller, model)
+      );
+      CREATE INDEX usage_by_caller ON usage (caller, hour);
+      ALTER TABLE requests ADD COLUMN key bigint;
+      ALTER TABLE requests ADD COLUMN held_micro bigint CHECK (held_micro BETWEEN 0 AND 9007199254740991);
+      ALTER TABLE requests ADD COLUMN interrupted_cost_micro bigint;
+    `,
+  },
+  {
+    name: '0003_ledger_references',
+    sql: `
+      ALTER TABLE ledger ADD COLUMN reference text;
+      CREATE UNIQUE INDEX ledger_by_reference ON ledger (key, reference) WHERE reference IS NOT NULL;
+    `,
+  },
+];
+
+/** Any number that no other program takes on the same database: "Reqs". */
+const ADVISORY_LOCK = 0x52_65_71_73;
+
+/**
+ * Runs what has not run on this database yet, in one transaction; of several processes that start together one does it and
+ * the others wait. Throws StoreOpenError when the database cannot be used.
+ */
+export async function migrate(url: string, migrations: readonly Migration[] = MIGRATIONS): Promise<Upgrade> {
+  const client = new Client(toSlowClientConfig(url));
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query('BEGIN');
+    await client.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCK]);
+    const applied = await prepareList(client);
+    const unknown = findUnknown(applied, migrations);
+    if (unknown !== undefined) {
+      throw new StoreOpenError(
+        `The database was written by a newer version of this program (it has ${JSON.stringify(unknown)}).`,
+      );
+    }
+    const names = new Set(applied.map(({ name }) => name));
+    const missing = migrations.filter(({ name }) => !names.has(name));
+    for (const migration of missing) await apply(client, migration);
+    await client.query('COMMIT');
+    return {
+      migrations: [...applied, ...missing].map(({ name }) => name),
+      applied: missing.map(({ name }) => name),
+    };
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function prepareList(client: Client): Promise<readonly AppliedMigration[]> {
+  // Looked for first: a role that may not make tables can still use a database which is ready.
+  if (!(await hasList(client))) {
+    await client.query(
+      'CREATE TABLE migrations (name text PRIMARY KEY, applied_at_ms bigint NOT NULL, runs_beside text)',
+    );
+  }
+  return listMigrations(client);
+}
+
+/** What has run on this database, in its order; nothing on a new one. */
+export async function listMigrations(client: Client): Promise<readonly AppliedMigration[]> {
+  if (!(await hasList(client))) return [];
+  const { rows } = await client.query<AppliedMigration>(
+    'SELECT name, runs_beside AS "runsBeside" FROM migrations ORDER BY name',
+  );
+  return rows;
+}
+
+async function hasList(client: Client): Promise<boolean> {
+  const { rows } = await client.query<{ name: string | null }>("SELECT to_regclass('migrations') AS name");
+  return typeof rows[0]?.name === 'string';
+}
+
+async function apply(client: Client, { name, sql, runsBeside }: Migration): Promise<void> {
+  await client.query(sql);
+  await client.query('INSERT INTO migrations (name, applied_at_ms, runs_beside) VALUES ($1, $2, $3)', [
+    name,
+    Date.now(),
+    runsBeside ?? null,
+  ]);
+}

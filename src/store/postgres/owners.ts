@@ -1,0 +1,161 @@
+/**
+ * Who owns an unfinished record, and whether that process still lives.
+ *
+ * Each process has a row among the owners, in which it notes every few seconds that it lives. The clock is the database's,
+ * so that those of the gateways need not agree. A process that was silent for DEAD_AFTER_S is taken for dead by any other:
+ * its records are closed, and then its row is deleted. Records refer to their owner, so that nothing can be accepted in
+ * the name of an owner who is gone, however long its process was paused: the process takes a new name then.
+ */
+import { randomBytes } from 'node:crypto';
+import type { RequestId } from '../../core/ids.ts';
+import { prepareCharges } from '../engine/charges.ts';
+import type { Operations } from '../engine/operations.ts';
+import { KEY, RECORD_COLUMNS, type RecordRow } from '../engine/rows.ts';
+import { openBooks } from './books.ts';
+import type { Remote, RemoteChanges } from './engine.ts';
+import type { Connection, Connections, Statement } from './pool.ts';
+
+export interface Owner {
+  /** The present name of this process. */
+  readonly name: string;
+  /** Takes another name, unless that has happened since `former` was given up. */
+  renew(former: string): Promise<void>;
+  /** Ends the heartbeats, and lets others close at once what is still unfinished. */
+  release(): Promise<void>;
+}
+
+/** Much longer than a pause of a busy process, or a restart of the database. */
+const DEAD_AFTER_S = 15;
+const BEAT_MS = 3000;
+
+const INSERT: Statement = {
+  name: 'insert_owner',
+  text: 'INSERT INTO owners (owner, seen_at) VALUES ($1, clock_timestamp())',
+};
+
+const BEAT: Statement = { name: 'beat', text: 'UPDATE owners SET seen_at = clock_timestamp() WHERE owner = $1' };
+
+const RELEASE: Statement = { name: 'release_owner', text: `UPDATE owners SET seen_at = '-infinity' WHERE owner = $1` };
+
+/** Takes a name for this process and keeps it alive. `onFailure` hears why a heartbeat was not written. */
+export async function takeOwner(
+  connections: Connections,
+  onFailure: (error: unknown) => void,
+  everyMs = BEAT_MS,
+): Promise<Owner> {
+  let name = await insertOwner(connections);
+  let beating: Promise<void> | undefined;
+  let renewing: Promise<string> | undefined;
+  const timer = setInterval(() => {
+    beating ??= beat()
+      .catch(onFailure)
+      .finally(() => {
+        beating = undefined;
+      });
+  }, everyMs);
+  timer.unref();
+
+  async function beat(): Promise<void> {
+    const beaten = name;
+    const found = await connections.write((connection) => connection.changes(BEAT, [beaten]));
+    if (found === 0) await renew(beaten);
+  }
+
+  async function renew(former: string): Promise<void> {
+    if (name !== former) return;
+    renewing ??= insertOwner(connections).finally(() => {
+      renewing = undefined;
+    });
+    name = await renewing;
+  }
+
+  return {
+    get name() {
+      return name;
+    },
+    renew,
+    async release() {
+      clearInterval(timer);
+      await beating;
+      await connections.write((connection) => connection.changes(RELEASE, [name]));
+    },
+  };
+}
+
+async function insertOwner(connections: Connections): Promise<string> {
+  const name = randomBytes(8).toString('hex');
+  await connections.write((connection) => connection.changes(INSERT, [name]));
+  return name;
+}
+
+const FIND_DEAD: Statement = {
+  name: 'find_dead_owner',
+  text: `
+    SELECT owner FROM owners WHERE owner <> $1 AND seen_at < clock_timestamp() - interval '${DEAD_AFTER_S} seconds'
+    ORDER BY owner LIMIT 1 FOR UPDATE SKIP LOCKED`,
+};
+
+/** How many records one step closes. */
+const STEP = 500;
+
+const CLOSE: Statement = {
+  name: 'close_abandoned',
+  text: `
+    UPDATE requests SET
+      owner = NULL,
+      status = CASE WHEN cancel_requested_at_ms IS NULL THEN 'failed' ELSE 'cancelled' END,
+      error_code = CASE WHEN cancel_requested_at_ms IS NULL THEN 'gateway_interrupted' ELSE 'request_cancelled' END,
+      completed_at_ms = $1,
+      input_tokens = estimated_input_tokens,
+      cached_tokens = 0,
+      output_tokens = 0,
+      reasoning_tokens = 0,
+      total_tokens = estimated_input_tokens,
+      usage_estimated = 1,
+      cost_micro = interrupted_cost_micro
+    WHERE seq IN (SELECT seq FROM requests WHERE owner = $2 ORDER BY seq LIMIT ${STEP} FOR NO KEY UPDATE)
+    RETURNING ${RECORD_COLUMNS}`,
+};
+
+const DELETE: Statement = { name: 'delete_owner', text: 'DELETE FROM owners WHERE owner = $1' };
+
+/** Closing what dead processes left behind. Of several processes that notice it at once, one does it. */
+export function prepareRecovery(owner: Owner): RemoteChanges<Pick<Operations, 'recoverSome'>> {
+  return {
+    async recoverSome(connection, nowMs) {
+      for (;;) {
+        const [dead] = await connection.rows<[string]>(FIND_DEAD, [owner.name]);
+        if (dead === undefined) return { result: 0 };
+        const closed = await connection.rows<RecordRow>(CLOSE, [nowMs, dead[0]]);
+        if (closed.length > 0) return { result: closed.length, last: await settleAll(connection, closed, nowMs) };
+        await connection.changes(DELETE, dead);
+      }
+    },
+  };
+}
+
+async function settleAll(connection: Connection, closed: readonly RecordRow[], nowMs: number) {
+  const books = openBooks(connection);
+  const charges = prepareCharges(books.funds);
+  await books.load(closed.flatMap((record) => record[KEY] ?? []));
+  for (const record of closed) {
+    charges.settleHold(record, nowMs);
+    books.noteUsage(record);
+  }
+  return books.write();
+}
+
+const LIST_CANCEL_REQUESTED: Statement = {
+  name: 'list_cancel_requested',
+  text: 'SELECT request_id FROM requests WHERE owner = $1 AND cancel_requested_at_ms IS NOT NULL',
+};
+
+/** Hearing of cancels which another process was asked for. */
+export function prepareCancels(owner: Owner): Remote<Pick<Operations, 'listCancelRequested'>> {
+  return {
+    async listCancelRequested(connection) {
+      const rows = await connection.rows<[RequestId]>(LIST_CANCEL_REQUESTED, [owner.name]);
+      return rows.map(([requestId]) => requestId);
+    },
+  };
+}

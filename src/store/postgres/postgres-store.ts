@@ -1,0 +1,49 @@
+import { createHealth, createLaneStore } from '../engine/lane-store.ts';
+import { createLane, type LaneLimits } from '../engine/lane.ts';
+import { showDatabase } from '../database-url.ts';
+import type { OperatorStore } from '../operator.ts';
+import { StoreOpenError, type Store, type StoreLog } from '../store.ts';
+import { ALONE, createEngine } from './engine.ts';
+import { toReason } from './failures.ts';
+import { migrate } from './migrations.ts';
+import { takeOwner } from './owners.ts';
+import { openPool } from './pool.ts';
+
+export interface PostgresStoreOptions {
+  /** `postgres://` and so on, with its password. */
+  readonly url: string;
+  /** How many connections at most. */
+  readonly poolSize: number;
+  readonly clock: () => number;
+  readonly log: StoreLog;
+  /** Others than the usual ones, for tests. */
+  readonly limits?: Partial<LaneLimits>;
+}
+
+/** Opens the store on PostgreSQL, making its tables where they are missing. Throws StoreOpenError. */
+export async function openPostgresStore({
+  url,
+  poolSize,
+  clock,
+  log,
+  limits,
+}: PostgresStoreOptions): Promise<Store & OperatorStore> {
+  const health = createHealth(log);
+  const onLost = (message: string) => log.info({ reason: message }, 'a connection to the database was lost');
+  const connections = openPool({ url, size: poolSize, onLost });
+  try {
+    await migrate(url);
+    const owner = await takeOwner(connections, (error) =>
+      log.warn({ reason: toReason(error) }, 'the heartbeat of this process could not be written'),
+    );
+    const engine = createEngine(connections, owner);
+    const lane = createLane({ engine, alone: ALONE, ...health, limits });
+    return createLaneStore({ engine, lane, clock, log });
+  } catch (error) {
+    await connections.close();
+    if (error instanceof StoreOpenError) throw error;
+    throw new StoreOpenError(`The database ${showDatabase(url)} cannot be opened: ${toReason(error)}.`, {
+      cause: error,
+    });
+  }
+}

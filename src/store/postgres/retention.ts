@@ -1,0 +1,35 @@
+import { PRUNE_STEP, type Operations } from '../engine/operations.ts';
+import type { RemoteChanges } from './engine.ts';
+import type { Statement } from './pool.ts';
+
+// Several gateways prune at once, and pass over what another one is deleting.
+const PRUNE: Statement = {
+  name: 'prune_requests',
+  text: `
+    DELETE FROM requests WHERE seq IN (
+      SELECT seq FROM requests WHERE completed_at_ms < $1 ORDER BY completed_at_ms LIMIT ${PRUNE_STEP}
+      FOR UPDATE SKIP LOCKED)`,
+};
+
+const PRUNE_USAGE: Statement = {
+  name: 'prune_usage',
+  text: `
+    DELETE FROM usage WHERE (hour, caller, model) IN (
+      SELECT hour, caller, model FROM usage WHERE hour < $1 ORDER BY hour LIMIT ${PRUNE_STEP}
+      FOR UPDATE SKIP LOCKED)`,
+};
+
+const PROBE: Statement = { name: 'probe_write', text: 'INSERT INTO write_probes DEFAULT VALUES' };
+const DELETE_PROBES: Statement = { name: 'delete_probes', text: 'DELETE FROM write_probes' };
+
+/** Keeping the database from growing for ever. */
+export const RETENTION: RemoteChanges<Pick<Operations, 'pruneSome' | 'pruneUsageSome' | 'reclaimSome' | 'probeWrite'>> =
+  {
+    pruneSome: async (connection, beforeMs) => ({ result: await connection.changes(PRUNE, [beforeMs]) }),
+    pruneUsageSome: async (connection, beforeHour) => ({ result: await connection.changes(PRUNE_USAGE, [beforeHour]) }),
+    // The server's own autovacuum does it.
+    reclaimSome: async () => ({ result: false }),
+    async probeWrite(connection) {
+      return { result: null, last: [connection.changes(PROBE), connection.changes(DELETE_PROBES)] };
+    },
+  };

@@ -1,0 +1,63 @@
+import type { KeyId } from '../../core/ids.ts';
+import type { UsageQuery } from '../accounts.ts';
+import type { Operations } from '../engine/operations.ts';
+import { USAGE_SUMS, type UsageSumRow } from '../engine/usage-rows.ts';
+import type { Remote } from './engine.ts';
+import type { Statement } from './pool.ts';
+
+/** The hour in which the hour of a row begins to be counted. */
+const STARTS = {
+  hour: 'hour',
+  day: 'hour / 24 * 24',
+  month: `(extract(epoch FROM date_trunc('month', to_timestamp(hour * 3600), 'UTC')) / 3600)::bigint`,
+} satisfies Record<UsageQuery['per'], string>;
+
+const toSum = (per: UsageQuery['per'], whose: string): Statement => ({
+  name: whose === '' ? `sum_usage_${per}` : `sum_own_usage_${per}`,
+  text: `
+    SELECT ${STARTS[per]} AS start, caller, model, ${USAGE_SUMS.map((name) => `sum(${name})`).join(', ')}
+    FROM usage WHERE hour >= $1 AND hour < $2 ${whose}
+    GROUP BY start, caller, model ORDER BY start`,
+});
+
+const toSums = (whose: string) => ({
+  hour: toSum('hour', whose),
+  day: toSum('day', whose),
+  month: toSum('month', whose),
+});
+
+const SUM_ALL = toSums('');
+const SUM_OWN = toSums('AND caller = $3');
+
+const FIND_SPAN: Statement = {
+  name: 'find_usage_span',
+  text: 'SELECT coalesce(min(hour), 0), coalesce(max(hour) + 1, 0) FROM usage',
+};
+
+// Backwards from the newest record, as on SQLite.
+const LIST_ACTIVITY: Statement = {
+  name: 'list_activity',
+  text: `
+    SELECT keys.key_id, count(*), min(requests.created_at_ms),
+      sum(coalesce(total_tokens, CASE status WHEN 'processing' THEN estimated_input_tokens ELSE 0 END))
+    FROM requests JOIN keys ON keys.seq = requests.key
+    WHERE requests.created_at_ms >= $1 AND requests.seq > coalesce(
+      (SELECT seq FROM requests WHERE created_at_ms < $1 ORDER BY seq DESC LIMIT 1), 0)
+    GROUP BY keys.key_id`,
+};
+
+/** What was used, by UTC hour, caller and model, and what is being used. */
+export const USAGE_LOOKUPS: Remote<Pick<Operations, 'sumUsage' | 'findUsageSpan' | 'listActivity'>> = {
+  sumUsage: (connection, caller, per, { from, until }) =>
+    caller === null
+      ? connection.rows<UsageSumRow>(SUM_ALL[per], [from, until])
+      : connection.rows<UsageSumRow>(SUM_OWN[per], [from, until, caller]),
+  async findUsageSpan(connection) {
+    const [[from, until] = [0, 0]] = await connection.rows<[number, number]>(FIND_SPAN);
+    return { from, until };
+  },
+  async listActivity(connection, sinceMs) {
+    const rows = await connection.rows<[KeyId, number, number, number]>(LIST_ACTIVITY, [sinceMs]);
+    return rows.map(([keyId, requests, firstAtMs, tokens]) => ({ keyId, requests, tokens, firstAtMs }));
+  },
+};
