@@ -4,11 +4,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { toKeyId, toUniquePart } from '../src/core/ids.ts';
 import { createIdentities, loadSecret } from '../src/identity.ts';
 import { StoreOpenError, type Identity } from '../src/store/store.ts';
 
 describe('createIdentities', () => {
-  const { caller, idempotencyKey, body } = createIdentities('a secret of ours', null);
+  const { caller, keySecret, idempotencyKey, body } = createIdentities('a secret of ours', null);
   const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
   const me = caller('key');
 
@@ -20,6 +21,14 @@ describe('createIdentities', () => {
     expect(me[0]).to.match(/^[\w-]{22}$/);
   });
 
+  it('remembers a bounded number of callers, and makes the same again of one it has forgotten', () => {
+    const remembered = caller('key');
+    expect(caller('key')).to.equal(remembered);
+    for (let other = 0; other < 10_000; other += 1) caller(`key ${other}`);
+    expect(caller('key')).not.to.equal(remembered);
+    expect(caller('key')).to.deep.equal(remembered);
+  });
+
   const other = caller('other key');
   const pairs: readonly { what: string; one: Identity; other: Identity }[] = [
     { what: 'two callers', one: me, other },
@@ -29,6 +38,7 @@ describe('createIdentities', () => {
     { what: 'one body of two callers', one: body(me, bytes('{}')), other: body(other, bytes('{}')) },
     { what: 'a key and a body that read alike', one: idempotencyKey(me, 'a'), other: body(me, bytes('a')) },
     { what: 'a caller and a key that read alike', one: caller('a'), other: idempotencyKey(me, 'a') },
+    { what: 'a caller and the secret of a key that read alike', one: caller('a'), other: keySecret('a') },
     { what: 'one caller under two secrets', one: me, other: createIdentities('another secret', null).caller('key') },
   ];
   for (const { what, one, other } of pairs) {
@@ -43,6 +53,18 @@ describe('createIdentities', () => {
     const [old, both] = [before.caller('key'), now.caller('key')];
     expect(both).to.have.lengthOf(2);
     expect(both[1]).to.equal(old[0]);
+    expect(now.idempotencyKey(both, 'k')[1]).to.equal(before.idempotencyKey(old, 'k')[0]);
+    expect(now.body(both, bytes('b'))[1]).to.equal(before.body(old, bytes('b'))[0]);
+    expect(now.keySecret('rgk')[1]).to.equal(before.keySecret('rgk')[0]);
+  });
+
+  it('knows the holder of a key under every secret by the id of the key, and finds again what is his', () => {
+    const keyId = toKeyId(toUniquePart('0'.repeat(32)));
+    const before = createIdentities('the old secret', null);
+    const now = createIdentities('the new secret', 'the old secret');
+    const [old, both] = [before.keyHolder(keyId), now.keyHolder(keyId)];
+    expect(old).to.deep.equal([keyId]);
+    expect(both).to.deep.equal([keyId, keyId]);
     expect(now.idempotencyKey(both, 'k')[1]).to.equal(before.idempotencyKey(old, 'k')[0]);
     expect(now.body(both, bytes('b'))[1]).to.equal(before.body(old, bytes('b'))[0]);
   });

@@ -1,0 +1,39 @@
+import { Ajv, type ValidateFunction } from 'ajv';
+import adminSchema from '../../schemas/admin.json' with { type: 'json' };
+import usageSchema from '../../schemas/usage.json' with { type: 'json' };
+import { ApiError } from '../core/errors.ts';
+import { lazily } from '../lazily.ts';
+import { toShapeError } from '../shape-error.ts';
+import type { CreateKey, CreditKey, RotateKey, UpdateKey } from '../types/contract.ts';
+
+/** Made when the first key is managed: most gateways run without ever being asked to. */
+const ajv = lazily(
+  () =>
+    new Ajv({
+      strict: true,
+      allowUnionTypes: true,
+      // An error then brings the schema it came from, which says what would have been accepted.
+      verbose: true,
+      keywords: ['tsType'],
+      schemas: [usageSchema, adminSchema],
+    }),
+);
+
+/** Each returns the body it was given. Throws ApiError that names the field at fault; the message never quotes its value. */
+export const checkCreateKey = toCheck(() => ajv().compile<CreateKey>({ $ref: 'admin.json#/$defs/CreateKey' }));
+export const checkUpdateKey = toCheck(() => ajv().compile<UpdateKey>({ $ref: 'admin.json#/$defs/UpdateKey' }));
+export const checkRotateKey = toCheck(() => ajv().compile<RotateKey>({ $ref: 'admin.json#/$defs/RotateKey' }));
+export const checkCreditKey = toCheck(() => ajv().compile<CreditKey>({ $ref: 'admin.json#/$defs/CreditKey' }));
+
+function toCheck<Body>(compile: () => ValidateFunction<Body>): (body: unknown) => Body {
+  const compiled = lazily(compile);
+  return (body) => {
+    const hasShape = compiled();
+    if (hasShape(body)) return body;
+    const errors = hasShape.errors ?? [];
+    if (errors[0]?.instancePath === '' && errors[0].keyword === 'type') {
+      throw new ApiError('invalid_request', { message: 'The body must be a JSON object.' });
+    }
+    throw toShapeError(errors);
+  };
+}

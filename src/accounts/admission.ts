@@ -1,0 +1,199 @@
+import { formatAmount } from '../core/decimal.ts';
+import { ApiError } from '../core/errors.ts';
+import { matchesModel } from '../core/model-patterns.ts';
+import { costOf, expectedOutputOf, holdOf, type Price, type Prices } from '../core/pricing.ts';
+import { unreachable } from '../core/unreachable.ts';
+import type { AccountStore, Hold, StoredKey } from '../store/accounts.ts';
+import type { Acceptance } from '../store/store.ts';
+import type { Usage } from '../types/contract.ts';
+import { faultOf } from './keys.ts';
+import type { RateLimits } from './rate-limits.ts';
+import { spendWindowsOf } from './spend-windows.ts';
+
+/** Decides whether a request may start, as far as its key, its model and the rate limits go (contract, section 7). */
+export interface Admission {
+  /**
+   * `key` is the caller's, where the gateway issues keys. Throws ApiError `model_not_found`, `forbidden` or
+   * `rate_limit_exceeded`; what was asked for has taken nothing then.
+   */
+  admit(key: StoredKey | undefined, ask: Ask): Promise<Admitted>;
+  /**
+   * The same for a request of which neither the model nor the cost is known; returns `x-ratelimit-*` for its reply. Throws
+   * ApiError `forbidden` where one of them matters, or `rate_limit_exceeded`.
+   */
+  admitUnmetered(key: StoredKey | undefined): Promise<Readonly<Record<string, string>>>;
+  /** Whether the key can use this model at all, by the name that it is listed under and the one that the backend knows. */
+  offers(key: StoredKey | undefined, model: string, backendModel: string): boolean;
+}
+
+/** What a request is about to use, as far as it is known before it runs. */
+export interface Ask {
+  /** As the caller names it. */
+  readonly model: string;
+  /** As the backend knows it. */
+  readonly backendModel: string;
+  readonly estimatedInputTokens: number;
+  /** What the request allows the model to write in one choice; null when it names no limit. */
+  readonly maxOutputTokens: number | null;
+  /** How many answers it asks for at once; 1 but for chat completions with `n`. */
+  readonly choices: number;
+}
+
+/** A request which may start, unless the store says that its funds do not allow it. */
+export interface Admitted {
+  /** For the draft of its record; undefined where the gateway issues no keys. */
+  readonly hold: Hold | undefined;
+  /** `x-ratelimit-*`, for its reply. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** In millionths, at the prices of the moment of its admission; null when the model has no price. */
+  costOf(usage: Usage): number | null;
+  /** It did not come to run: gives the rate limits back what it took. */
+  takeBack(): void;
+  /** It is over: corrects what the estimate took of the token limit. Null says that nothing was used. */
+  settle(usage: Usage | null): void;
+  /** What the caller is told when the store refuses the request. */
+  explain(refused: RefusalCode): Promise<ApiError>;
+}
+
+export type RefusalCode = Extract<Acceptance, { readonly kind: 'refused' }>['code'];
+
+const FREE: Admitted = {
+  hold: undefined,
+  headers: {},
+  costOf: () => null,
+  takeBack: () => undefined,
+  settle: () => undefined,
+  explain: (refused) => Promise.resolve(new ApiError(refused)),
+};
+
+/** Where the gateway issues no keys, their owner has limits of his own: all may start, and nothing is counted. */
+export const ADMIT_ALL: Admission = {
+  admit: () => Promise.resolve(FREE),
+  admitUnmetered: () => Promise.resolve(FREE.headers),
+  offers: () => true,
+};
+
+export interface AdmissionOptions {
+  readonly accounts: Pick<AccountStore, 'findKey'>;
+  readonly rateLimits: RateLimits;
+  readonly prices: {
+    /** Null without a price file. */
+    readonly currency: string | null;
+    readonly find: Prices['find'];
+  };
+  readonly defaultMaxOutputTokens: number;
+  readonly nowMs: () => number;
+}
+
+/** For the keys which the gateway issues: their models, their limits, and what to reserve. */
+export function createAdmission(options: AdmissionOptions): Admission {
+  const { prices, rateLimits } = options;
+  return {
+    async admit(key, ask) {
+      assertKey(key);
+      const price = prices.find(ask.model, ask.backendModel);
+      checkModel(key, ask, price);
+      const expected = {
+        inputTokens: ask.estimatedInputTokens,
+        outputTokens: expectedOutputOf({ ...ask, defaultMaxOutputTokens: options.defaultMaxOutputTokens }),
+      };
+      const taken = await rateLimits.take(key, expected.inputTokens + expected.outputTokens);
+      const hold = {
+        keyId: key.keyId,
+        heldMicro: price === undefined ? 0 : holdOf(price, expected),
+        interruptedCostMicro: price === undefined ? null : holdOf(price, { ...expected, outputTokens: 0 }),
+      };
+      return {
+        hold,
+        headers: taken.headers,
+        costOf: (usage) => (price === undefined ? null : costOf(price, usage)),
+        takeBack: () => taken.takeBack(),
+        settle: (usage) => taken.correct(usage === null ? 0 : usage.input_tokens + usage.output_tokens),
+        explain: (refused) => explain(refused, hold, options),
+      };
+    },
+    async admitUnmetered(key) {
+      assertKey(key);
+      if (key.models !== null || paysPerUse(key)) throw new ApiError('forbidden', { message: UNMETERED });
+      return (await rateLimits.take(key, 0)).headers;
+    },
+    offers(key, model, backendModel) {
+      assertKey(key);
+      const isPaid = !paysPerUse(key) || prices.find(model, backendModel) !== undefined;
+      return isPaid && mayUse(key, model, backendModel);
+    },
+  };
+}
+
+const UNMETERED =
+  'The API key has credits, a spend limit or a list of models, and what a request to this path uses is not known here. ' +
+  'Only keys without them can use it.';
+
+function assertKey(key: StoredKey | undefined): asserts key is StoredKey {
+  if (key === undefined) throw new Error('a caller was let in without a key');
+}
+
+/** Whether what the key costs is limited, so that the price of all that it does must be known. */
+function paysPerUse({ balanceMicro, limits }: Pick<StoredKey, 'balanceMicro' | 'limits'>): boolean {
+  return balanceMicro !== null || limits.spendPerDayMicro !== null || limits.spendPerMonthMicro !== null;
+}
+
+/** Whether the key may use this model, by either of its names. */
+function mayUse({ models }: Pick<StoredKey, 'models'>, ...names: readonly string[]): boolean {
+  return models === null || models.some((pattern) => names.some((name) => matchesModel(pattern, name)));
+}
+
+function checkModel(key: StoredKey, { model, backendModel }: Ask, price: Price | undefined): void {
+  if (!mayUse(key, model, backendModel)) {
+    throw modelNotFound();
+  }
+  if (price !== undefined || !paysPerUse(key)) return;
+  throw new ApiError('forbidden', {
+    param: 'model',
+    message:
+      'The model has no price here, and the API key has credits or a spend limit, which only priced models can use.',
+  });
+}
+
+/** Whether there is such a model is not for a key to know that may not use it. */
+export function modelNotFound(): ApiError {
+  const message = 'The model does not exist, or the API key may not use it.';
+  return new ApiError('model_not_found', { param: 'model', message });
+}
+
+/** The sentence which tells the owner of a key what the store has found missing. Deterministic: asking again changes nothing. */
+async function explain(refused: RefusalCode, { keyId, heldMicro }: Hold, options: AdmissionOptions): Promise<ApiError> {
+  const key = await options.accounts.findKey(keyId);
+  if (key === undefined) return new ApiError('invalid_api_key');
+  const message = messageOf(refused, { key, heldMicro, nowMs: options.nowMs(), currency: options.prices.currency });
+  return new ApiError(refused, { ...(message !== undefined && { message }) });
+}
+
+interface Shortage {
+  readonly key: StoredKey;
+  readonly heldMicro: number;
+  readonly nowMs: number;
+  readonly currency: string | null;
+}
+
+function messageOf(refused: RefusalCode, shortage: Shortage): string | undefined {
+  const { key, heldMicro, nowMs, currency } = shortage;
+  const show = (micro: number): string => [formatAmount(micro), currency ?? 'credits'].join(' ');
+  switch (refused) {
+    case 'invalid_api_key':
+      return faultOf(key, nowMs);
+    case 'insufficient_credits':
+      return `The request may cost up to ${show(heldMicro)}, and the API key has ${show(key.balanceMicro ?? 0)} left.`;
+    case 'spend_limit_exceeded': {
+      // When neither has room, the month is what it has to wait for.
+      const window = spendWindowsOf(key, nowMs).findLast(({ leftMicro }) => leftMicro < heldMicro);
+      if (window === undefined) return undefined;
+      return (
+        `The request may cost up to ${show(heldMicro)}. Of the ${show(window.limitMicro)} which the API key may spend ` +
+        `per ${window.per}, ${show(Math.max(0, window.leftMicro))} are left until ${new Date(window.endsAtMs).toISOString()}.`
+      );
+    }
+    default:
+      return unreachable(refused);
+  }
+}

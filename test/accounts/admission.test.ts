@@ -1,0 +1,228 @@
+import { expect } from 'chai';
+import { ADMIT_ALL, createAdmission, type Admission, type Ask } from '../../src/accounts/admission.ts';
+import { openRateLimits } from '../../src/accounts/rate-limits.ts';
+import { ApiError } from '../../src/core/errors.ts';
+import { createPrices } from '../../src/core/pricing.ts';
+import type { KeyLimits, StoredKey } from '../../src/store/accounts.ts';
+import type { Usage } from '../../src/types/contract.ts';
+import { newStoredKey } from '../support/keys.ts';
+
+const NOW_MS = Date.UTC(2026, 10, 21, 12);
+/** Two millionths a token of input, ten a token of output. */
+const PRICES = createPrices({ currency: 'USD', models: { 'paid*': { input: '2', output: '10' } } });
+const ASK: Ask = {
+  model: 'paid',
+  backendModel: 'llama',
+  estimatedInputTokens: 1000,
+  maxOutputTokens: 100,
+  choices: 1,
+};
+const USAGE: Usage = {
+  input_tokens: 300,
+  input_tokens_details: { cached_tokens: 0 },
+  output_tokens: 20,
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: 320,
+};
+
+describe('the admission of managed keys', () => {
+  let admission: Admission;
+  /** As the store shows it when it is asked again. */
+  let stored: StoredKey | undefined;
+
+  beforeEach(async () => {
+    const nowMs = (): number => NOW_MS;
+    admission = createAdmission({
+      accounts: { findKey: () => Promise.resolve(stored) },
+      rateLimits: await openRateLimits({ accounts: { listActivity: () => Promise.resolve([]) }, nowMs }),
+      prices: PRICES,
+      defaultMaxOutputTokens: 4096,
+      nowMs,
+    });
+  });
+
+  function keyWith(key: Partial<StoredKey>, limits: Partial<KeyLimits> = {}): StoredKey {
+    const plain = newStoredKey(key);
+    return { ...plain, limits: { ...plain.limits, ...limits } };
+  }
+
+  async function refusal(call: Promise<unknown>): Promise<ApiError> {
+    const thrown = await call.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(thrown).to.be.instanceOf(ApiError);
+    return thrown as ApiError;
+  }
+
+  describe('looks at the model', () => {
+    const cases: readonly { models: readonly string[] | null; model?: string; isAllowed: boolean }[] = [
+      { models: null, isAllowed: true },
+      { models: ['paid'], isAllowed: true },
+      { models: ['llama'], isAllowed: true },
+      { models: ['other', 'll*'], isAllowed: true },
+      { models: ['other', 'pai'], isAllowed: false },
+      { models: [], isAllowed: false },
+    ];
+    for (const { models, isAllowed } of cases) {
+      it(`and ${isAllowed ? 'lets' : 'does not let'} a key for ${JSON.stringify(models)} in`, async () => {
+        const key = keyWith({ models });
+        expect(admission.offers(key, ASK.model, ASK.backendModel)).to.equal(isAllowed);
+        if (isAllowed) return void (await admission.admit(key, ASK));
+        const { code, param, message } = await refusal(admission.admit(key, ASK));
+        expect({ code, param }).to.deep.equal({ code: 'model_not_found', param: 'model' });
+        expect(message).to.equal('The model does not exist, or the API key may not use it.');
+      });
+    }
+
+    it('before the rate', async () => {
+      const key = keyWith({ models: [] }, { requestsPerMinute: 0 });
+      expect((await refusal(admission.admit(key, ASK))).code).to.equal('model_not_found');
+    });
+  });
+
+  describe('of a model without a price', () => {
+    const free: Ask = { ...ASK, model: 'llama' };
+    const limited = [
+      { name: 'credits', key: () => keyWith({ balanceMicro: 1_000_000 }) },
+      { name: 'no credits left', key: () => keyWith({ balanceMicro: 0 }) },
+      { name: 'a limit of spending per day', key: () => keyWith({}, { spendPerDayMicro: 5 }) },
+      { name: 'a limit of spending per month', key: () => keyWith({}, { spendPerMonthMicro: 5 }) },
+    ];
+    for (const { name, key } of limited) {
+      it(`is refused to a key with ${name}`, async () => {
+        const { code, param, message } = await refusal(admission.admit(key(), free));
+        expect({ code, param }).to.deep.equal({ code: 'forbidden', param: 'model' });
+        expect(message).to.include('has no price');
+        expect(admission.offers(key(), 'llama', 'llama')).to.equal(false);
+        expect(admission.offers(key(), 'paid', 'llama')).to.equal(true);
+      });
+    }
+
+    it('holds and charges nothing', async () => {
+      const key = keyWith({}, { requestsPerMinute: 5 });
+      const admitted = await admission.admit(key, free);
+      expect(admitted.hold).to.deep.equal({ keyId: key.keyId, heldMicro: 0, interruptedCostMicro: null });
+      expect(admitted.costOf(USAGE)).to.equal(null);
+    });
+  });
+
+  it('holds the estimated input and the allowed output, and charges what was used', async () => {
+    const key = keyWith({ balanceMicro: 5 });
+    const admitted = await admission.admit(key, ASK);
+    // 1000 × 2 + 100 × 10, and 1000 × 2
+    expect(admitted.hold).to.deep.equal({ keyId: key.keyId, heldMicro: 3000, interruptedCostMicro: 2000 });
+    expect(admitted.costOf(USAGE)).to.equal(800);
+  });
+
+  const outputs: readonly { name: string; ask: Partial<Ask>; tokens: number }[] = [
+    { name: 'the default where the request names no limit', ask: { maxOutputTokens: null }, tokens: 5096 },
+    { name: 'the default at most', ask: { maxOutputTokens: 50_000 }, tokens: 5096 },
+    { name: 'the output of all choices', ask: { choices: 3 }, tokens: 1300 },
+  ];
+  for (const { name, ask, tokens } of outputs) {
+    it(`takes ${name} out of the tokens of the minute, and holds as much`, async () => {
+      const key = keyWith({}, { tokensPerMinute: 10_000 });
+      const { headers, hold } = await admission.admit(key, { ...ASK, ...ask });
+      expect(headers['x-ratelimit-remaining-tokens']).to.equal(String(10_000 - tokens));
+      expect(hold?.heldMicro).to.equal(2000 + (tokens - 1000) * 10);
+    });
+  }
+
+  describe('explains what the store has refused', () => {
+    const rows: readonly { refused: 'insufficient_credits' | 'spend_limit_exceeded'; key: StoredKey; said: string }[] =
+      [
+        {
+          refused: 'insufficient_credits',
+          key: keyWith({ balanceMicro: 1234 }),
+          said: 'The request may cost up to 0.003 USD, and the API key has 0.001234 USD left.',
+        },
+        {
+          refused: 'spend_limit_exceeded',
+          key: keyWith(
+            { spentTodayMicro: 500, heldMicro: 200 },
+            { spendPerDayMicro: 1000, spendPerMonthMicro: 9_000_000 },
+          ),
+          said:
+            'The request may cost up to 0.003 USD. Of the 0.001 USD which the API key may spend per day, 0.0003 USD are ' +
+            'left until 2026-11-22T00:00:00.000Z.',
+        },
+        {
+          refused: 'spend_limit_exceeded',
+          key: keyWith({ spentThisMonthMicro: 5000 }, { spendPerDayMicro: 1000, spendPerMonthMicro: 4000 }),
+          said:
+            'The request may cost up to 0.003 USD. Of the 0.004 USD which the API key may spend per month, 0.00 USD are ' +
+            'left until 2026-12-01T00:00:00.000Z.',
+        },
+        { refused: 'spend_limit_exceeded', key: keyWith({}), said: 'The spend limit is reached.' },
+      ];
+    for (const { refused, key, said } of rows) {
+      it(`with: ${said}`, async () => {
+        stored = key;
+        const admitted = await admission.admit(keyWith({}), ASK);
+        const { code, status, message } = await admitted.explain(refused);
+        expect({ code, status, message }).to.deep.equal({ code: refused, status: 402, message: said });
+      });
+    }
+
+    const faults: readonly { name: string; key: StoredKey | undefined; said: string }[] = [
+      { name: 'deleted', key: undefined, said: 'The API key is not valid.' },
+      { name: 'disabled', key: keyWith({ isDisabled: true }), said: 'The API key is disabled.' },
+      { name: 'expired', key: keyWith({ expiresAtMs: NOW_MS }), said: 'The API key has expired.' },
+    ];
+    for (const { name, key, said } of faults) {
+      it(`where the key was ${name} meanwhile`, async () => {
+        stored = key;
+        const admitted = await admission.admit(keyWith({}), ASK);
+        expect(await admitted.explain('invalid_api_key')).to.include({
+          code: 'invalid_api_key',
+          status: 401,
+          message: said,
+        });
+      });
+    }
+  });
+
+  describe('of a request that nobody can price', () => {
+    const limited = [
+      { name: 'credits', key: () => keyWith({ balanceMicro: 1_000_000 }) },
+      { name: 'a limit of spending', key: () => keyWith({}, { spendPerMonthMicro: 5 }) },
+      { name: 'a list of models', key: () => keyWith({ models: ['*'] }) },
+    ];
+    for (const { name, key } of limited) {
+      it(`is refused to a key with ${name}, and says why`, async () => {
+        const { code, message } = await refusal(admission.admitUnmetered(key()));
+        expect(code).to.equal('forbidden');
+        expect(message).to.match(
+          /^The API key has credits, a spend limit or a list of models, and .* is not known here\./,
+        );
+      });
+    }
+
+    it('counts against the requests of the minute alone', async () => {
+      const key = keyWith({}, { requestsPerMinute: 1, tokensPerMinute: 10 });
+      expect(await admission.admitUnmetered(key)).to.include({
+        'x-ratelimit-remaining-requests': '0',
+        'x-ratelimit-remaining-tokens': '10',
+      });
+      expect((await refusal(admission.admitUnmetered(key))).code).to.equal('rate_limit_exceeded');
+    });
+  });
+
+  it('never lets a caller without a key in by mistake', async () => {
+    const thrown = await admission.admit(undefined, ASK).catch((error: unknown) => error);
+    expect(thrown).to.be.instanceOf(Error).and.not.instanceOf(ApiError);
+    expect(() => admission.offers(undefined, 'm', 'm')).to.throw('without a key');
+  });
+});
+
+describe('the admission where the gateway issues no keys', () => {
+  it('lets all in, takes nothing, and says nothing', async () => {
+    const admitted = await ADMIT_ALL.admit(undefined, ASK);
+    expect(admitted.hold).to.equal(undefined);
+    expect(admitted.headers).to.deep.equal({});
+    expect(admitted.costOf(USAGE)).to.equal(null);
+    expect(await ADMIT_ALL.admitUnmetered(undefined)).to.deep.equal({});
+    expect(ADMIT_ALL.offers(undefined, 'm', 'm')).to.equal(true);
+  });
+});
