@@ -1,12 +1,21 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import { request, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import express from 'express';
-import { pino } from 'pino';
-import { authenticate, callerOf, type AuthenticateOptions, type Caller } from '../../src/http/authenticate.ts';
-import { errorHandler } from '../../src/http/error-handler.ts';
-import { requestLogging } from '../../src/http/logging.ts';
+import { ApiError } from '../../../src/core/errors.ts';
+import {
+  authenticate,
+  callerOf,
+  type AuthenticateOptions,
+  type Caller,
+} from '../../../src/http/access/authenticate.ts';
+import { errorHandler } from '../../../src/http/error-handler.ts';
+import type { StoredKey } from '../../../src/store/accounts.ts';
+import { newStoredKey } from '../../support/keys.ts';
+import { observe } from '../../support/observe.ts';
 
 describe('authenticate', () => {
   let server: Server;
@@ -15,6 +24,9 @@ describe('authenticate', () => {
   let nowMs: number;
   /** What the route behind answers. */
   let status: number;
+  /** What the gateway has issued, by hash, and how often that was asked for. */
+  let keys: Map<string, StoredKey>;
+  let lookups: number;
 
   afterEach(async () => {
     server.closeAllConnections();
@@ -26,15 +38,27 @@ describe('authenticate', () => {
     callers = [];
     nowMs = 0;
     status = 200;
+    keys = new Map();
+    lookups = 0;
     const app = express();
     app.set('trust proxy', 1);
-    app.use(requestLogging(pino({ level: 'silent' })));
+    app.use(observe());
     app.use(
       authenticate({
         mode: 'passthrough',
         apiKeys: [],
         upstreamApiKey: null,
-        toIdentity: (key) => [`identity of ${key}`],
+        accounts: {
+          async findKeyByHash([hash]) {
+            lookups += 1;
+            return keys.get(hash);
+          },
+        },
+        identities: {
+          caller: (key) => [`identity of ${key}`],
+          keySecret: (text) => [`hash of ${text}`],
+          keyHolder: (keyId) => [keyId],
+        },
         nowMs: () => nowMs,
         ...options,
       }),
@@ -69,7 +93,7 @@ describe('authenticate', () => {
     { name: 'a key that is too long', authorization: `Bearer ${'k'.repeat(4097)}`, code: '401 invalid_api_key' },
   ];
 
-  for (const mode of ['passthrough', 'static'] as const) {
+  for (const mode of ['passthrough', 'static', 'managed'] as const) {
     for (const { name, authorization, code } of refused) {
       it(`refuses ${name} in ${mode} mode`, async () => {
         await open({ mode, apiKeys: ['sk-1'] });
@@ -82,10 +106,28 @@ describe('authenticate', () => {
     }
   }
 
-  it('never says in its refusal what was sent', async () => {
-    await open({ mode: 'static', apiKeys: ['sk-1'] });
-    expect(await (await ask('Bearer canary')).text()).not.to.include('canary');
-  });
+  for (const mode of ['static', 'managed'] as const) {
+    it(`never says in its refusal what was sent in ${mode} mode`, async () => {
+      await open({ mode });
+      const secret = `rgk_${'canary12'.repeat(5)}`;
+      expect(await (await ask(`Bearer ${secret}`)).text()).not.to.include('canary');
+    });
+  }
+
+  for (const { second, answer } of [
+    { second: 'Bearer one', answer: '200' },
+    { second: 'Bearer two', answer: '400 invalid_request' },
+  ]) {
+    it(`answers ${answer} to "Bearer one" with "${second}" as a second header`, async () => {
+      await open();
+      const headers = ['host', 'x', 'Authorization', 'Bearer one', 'authorization', second];
+      const [reply] = (await once(request(url, { headers }).end(), 'response')) as [IncomingMessage];
+      const { error } = JSON.parse(await text(reply)) as { error?: { code: string; param: string; message: string } };
+      expect(`${reply.statusCode} ${error?.code ?? ''}`.trim()).to.equal(answer);
+      expect(error?.param ?? 'Authorization').to.equal('Authorization');
+      expect(callers.map(({ identity }) => identity[0])).to.deep.equal(error ? [] : ['identity of one']);
+    });
+  }
 
   it('lets a preflight through without a key', async () => {
     await open({ mode: 'static', apiKeys: ['sk-1'] });
@@ -211,6 +253,113 @@ describe('authenticate', () => {
       for (let n = 0; n < 31; n++) await ask('Bearer guess');
       nowMs += 60_000;
       expect((await ask('Bearer guess')).status).to.equal(401);
+    });
+  });
+
+  describe('in managed mode', () => {
+    const options = { mode: 'managed', upstreamApiKey: 'sk-up' } as const;
+    const secretOf = (number: number): string => `rgk_${String(number).padStart(40, '0')}`;
+    const SECRET = secretOf(1);
+
+    function issue(overrides: Partial<StoredKey> = {}, secret = SECRET): StoredKey {
+      const key = newStoredKey(overrides);
+      keys.set(`hash of ${secret}`, key);
+      return key;
+    }
+
+    it('knows the caller by the id of the key, and shows the backend its own key', async () => {
+      await open(options);
+      const key = issue();
+      expect((await ask(`Bearer ${SECRET}`, { 'openai-organization': 'org-1' })).status).to.equal(200);
+      expect(callers).to.deep.equal([
+        { identity: [key.keyId], backendHeaders: { authorization: 'Bearer sk-up' }, key },
+      ]);
+    });
+
+    const refusals: readonly { name: string; key: Partial<StoredKey> | undefined; message: string }[] = [
+      { name: 'a key that was never issued', key: undefined, message: 'The API key is not valid.' },
+      { name: 'a disabled key', key: { isDisabled: true }, message: 'The API key is disabled.' },
+      { name: 'an expired key', key: { expiresAtMs: 1 }, message: 'The API key has expired.' },
+    ];
+    for (const { name, key, message } of refusals) {
+      it(`refuses ${name}, and tells its owner`, async () => {
+        await open(options);
+        nowMs = 1;
+        if (key !== undefined) issue(key);
+        const response = await ask(`Bearer ${SECRET}`);
+        expect(response.status).to.equal(401);
+        expect(await response.json()).to.deep.equal({
+          error: { message, type: 'authentication_error', param: '', code: 'invalid_api_key' },
+        });
+        expect(callers).to.deep.equal([]);
+      });
+    }
+
+    it('does not look for what is no secret of ours', async () => {
+      await open(options);
+      expect(await codeOf(await ask('Bearer sk-1'))).to.equal('401 invalid_api_key');
+      expect(lookups).to.equal(0);
+    });
+
+    it('looks for no more than 30 wrong secrets a minute from one address', async () => {
+      await open(options);
+      for (let n = 0; n < 40; n++) await ask(`Bearer ${secretOf(n)}`);
+      expect(lookups).to.equal(30);
+      expect(await codeOf(await ask(`Bearer ${secretOf(41)}`))).to.equal('429 rate_limit_exceeded');
+    });
+
+    it('looks for few wrong secrets of a burst from one address, and holds up nobody else by it', async () => {
+      const accounts: AuthenticateOptions['accounts'] = {
+        async findKeyByHash([hash]) {
+          lookups += 1;
+          await delay(5);
+          return keys.get(hash);
+        },
+      };
+      await open({ ...options, accounts });
+      issue({}, secretOf(500));
+      const burst = Array.from({ length: 200 }, (_, n) => ask(`Bearer ${secretOf(n)}`));
+      const other = await ask(`Bearer ${secretOf(500)}`, { 'x-forwarded-for': '203.0.113.2' });
+      expect(other.status).to.equal(200);
+      const codes = await Promise.all(burst.map(async (asked) => codeOf(await asked)));
+      expect(codes.filter((code) => code === '429 rate_limit_exceeded')).to.have.lengthOf(170);
+      // The 30 that may fail and those under way beside the last of them, and the good one.
+      expect(lookups).to.be.within(31, 30 + 15 + 1);
+    });
+
+    it('lets in many good keys that it sees for the first time, all at once', async () => {
+      await open(options);
+      for (let n = 0; n < 100; n++) issue({}, secretOf(n));
+      const asked = Array.from({ length: 100 }, (_, n) => ask(`Bearer ${secretOf(n)}`));
+      const statuses = (await Promise.all(asked)).map((response) => response.status);
+      expect(new Set(statuses)).to.deep.equal(new Set([200]));
+    });
+
+    it('does not hold up a key that was taken before', async () => {
+      await open(options);
+      issue({}, secretOf(100));
+      await ask(`Bearer ${secretOf(100)}`);
+      for (let n = 0; n < 40; n++) await ask(`Bearer ${secretOf(n)}`);
+      expect((await ask(`Bearer ${secretOf(100)}`)).status).to.equal(200);
+    });
+
+    it('holds up a key that was taken before and is disabled now', async () => {
+      await open(options);
+      const key = issue();
+      await ask(`Bearer ${SECRET}`);
+      keys.set(`hash of ${SECRET}`, { ...key, isDisabled: true });
+      for (let n = 0; n < 31; n++) await ask(`Bearer ${SECRET}`);
+      expect(await codeOf(await ask(`Bearer ${SECRET}`))).to.equal('429 rate_limit_exceeded');
+      expect(lookups).to.equal(31);
+    });
+
+    it('does not take a store that is out of order for a wrong key', async () => {
+      await open({
+        ...options,
+        accounts: { findKeyByHash: () => Promise.reject(new ApiError('store_unavailable')) },
+      });
+      for (let n = 0; n < 31; n++)
+        expect(await codeOf(await ask(`Bearer ${SECRET}`))).to.equal('503 store_unavailable');
     });
   });
 });

@@ -10,9 +10,9 @@ import {
 import { connect } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync, type InputType } from 'node:zlib';
 import { expect } from 'chai';
-import { discardBody, parseJson, readBody, readJsonBody } from '../../src/http/body.ts';
-import { ApiError, type ErrorCode } from '../../src/core/errors.ts';
-import { useRealSockets } from '../support/real-sockets.ts';
+import { discardBody, parseJson, readBody, readJsonBody } from '../../../src/http/body/body.ts';
+import { ApiError, type ErrorCode } from '../../../src/core/errors.ts';
+import { useRealSockets } from '../../support/real-sockets.ts';
 
 const MAX_BYTES = 64 * 1024;
 const TEXT = Buffer.from(JSON.stringify({ input: 'Grüße, 世界 '.repeat(50) }));
@@ -306,6 +306,12 @@ describe('parseJson', () => {
     expect(errorOf(`[${'[],'.repeat(1_000_001)}0]`).message).to.equal(
       'The body has more than 1000000 arrays and objects.',
     );
+  });
+
+  it('refuses a body of very many fields, before it takes half a minute', () => {
+    const fields = (count: number) => `{${Array.from({ length: count }, (_, index) => `"${index}":":"`).join(',')}}`;
+    expect(errorOf(fields(300_001)).message).to.equal('The body has more than 300000 fields.');
+    parseJson(Buffer.from(fields(300_000)));
   });
 
   for (const key of ['__proto__', String.raw`\u005f_proto__`]) {

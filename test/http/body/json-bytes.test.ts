@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { array, assert, constantFrom, property } from 'fast-check';
-import { endOfString } from '../../src/http/json-bytes.ts';
+import { endOfString } from '../../../src/http/body/json-bytes.ts';
 
 describe('endOfString', () => {
   it('finds the quote that closes whatever string there is, and not one inside it', () => {

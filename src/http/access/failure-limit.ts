@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { ApiError } from '../core/errors.ts';
+import { ApiError } from '../../core/errors.ts';
 
 /** Counts failed authentications by network, so that strangers cannot make the gateway work. A bounded number of networks is kept. */
 export interface FailureLimit {

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { constants, brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 import { promisify } from 'node:util';
-import { ApiError } from '../core/errors.ts';
+import { ApiError, toApiError } from '../../core/errors.ts';
+import { holdBytes } from '../access/load.ts';
 import { endOfString } from './json-bytes.ts';
 import { findSyntaxError } from './json-syntax.ts';
 import { createTurns } from './take-turns.ts';
@@ -9,6 +10,8 @@ import { createTurns } from './take-turns.ts';
 const MAX_DEPTH = 128;
 /** Arrays and objects in one body. 32 MiB of `[],[],…` would otherwise become gigabytes, and stop the process for seconds. */
 const MAX_CONTAINERS = 1_000_000;
+/** Names of fields in one body. Objects with very many take a time that grows faster than they do: 3 million, half a minute. */
+const MAX_NAMES = 300_000;
 /** What is smaller may be parsed first and judged afterwards: it cannot become much. */
 const LARGE_BYTES = 256 * 1024;
 const DISCARD_MS = 2000;
@@ -32,19 +35,22 @@ export async function readJsonBody(req: IncomingMessage, limits: { readonly maxB
 
 /**
  * Reads and decompresses a request body of at most `maxBytes`, before and after decompression. Throws ApiError
- * `payload_too_large`, `unsupported_content_encoding`, `invalid_request` for damaged data, `client_disconnected`.
+ * `payload_too_large`, `unsupported_content_encoding`, `invalid_request` for damaged data, `server_overloaded`,
+ * `client_disconnected`.
  */
 export async function readBody(req: IncomingMessage, { maxBytes }: { readonly maxBytes: number }): Promise<Buffer> {
   const decompress = decompressorFor(req.headers['content-encoding']);
   if (Number(req.headers['content-length']) > maxBytes) throw tooLarge(maxBytes);
   const received = await collect(req, maxBytes);
   if (decompress === undefined || received.length === 0) return received;
-  return decompress(received, { maxBytes, isWanted: () => !req.socket.destroyed });
+  const whole = await decompress(received, { maxBytes, isWanted: () => !req.socket.destroyed });
+  holdBytes(req, Math.max(0, whole.length - received.length));
+  return whole;
 }
 
 /**
  * Parses bytes as JSON. Own `__proto__` keys are dropped. Throws ApiError `invalid_json`, or `invalid_request` when
- * it is nested too deep or holds too many arrays and objects.
+ * it is nested too deep or holds too many arrays, objects or fields.
  */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0)
@@ -185,7 +191,15 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
     const onData = (chunk: Buffer): void => {
       chunks.push(chunk);
       length += chunk.length;
-      if (length > maxBytes) settle(() => reject(tooLarge(maxBytes)));
+      if (length > maxBytes) {
+        settle(() => reject(tooLarge(maxBytes)));
+        return;
+      }
+      try {
+        holdBytes(req, chunk.length);
+      } catch (error) {
+        settle(() => reject(toApiError(error)));
+      }
     };
     const onEnd = (): void =>
       settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
@@ -205,6 +219,7 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
 function checkNesting(bytes: Buffer): void {
   let depth = 0;
   let containers = 0;
+  let names = 0;
   for (let at = 0; at < bytes.length; at++) {
     switch (bytes[at]) {
       case 0x22: // "
@@ -220,8 +235,14 @@ function checkNesting(bytes: Buffer): void {
       case 0x7d: // }
         depth--;
         break;
+      case 0x3a: // :
+        names++;
+        break;
       default:
     }
+  }
+  if (names > MAX_NAMES) {
+    throw new ApiError('invalid_request', { message: `The body has more than ${MAX_NAMES} fields.` });
   }
   if (containers > MAX_CONTAINERS) {
     throw new ApiError('invalid_request', { message: `The body has more than ${MAX_CONTAINERS} arrays and objects.` });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { ConfigError, readConfig } from '../../src/config.ts';
-import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
-import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
+import { ConfigError, readConfig } from '../../../src/config.ts';
+import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
+import { openGateway, TEST_KEY, type TestGateway } from '../../support/gateway.ts';
 
 const PAGE = 'https://app.example.com';
 const OTHER = 'https://evil.example.com';

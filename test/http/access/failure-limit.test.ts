@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { ApiError } from '../../src/core/errors.ts';
-import { createFailureLimit, networkOf, type FailureLimit } from '../../src/http/failure-limit.ts';
+import { ApiError } from '../../../src/core/errors.ts';
+import { createFailureLimit, networkOf, type FailureLimit } from '../../../src/http/access/failure-limit.ts';
 
 describe('createFailureLimit', () => {
   let nowMs: number;

@@ -1,0 +1,127 @@
+/** JSON as the bytes that somebody wrote: where things stand in it, so that a few can be changed and all others stay. */
+
+import { readJson } from '../../core/json.ts';
+
+/** A field of an object: its name, and where the bytes of its value stand. */
+export interface Field {
+  /** Undefined for a name of extraordinary length. */
+  readonly name: string | undefined;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What is to stand in the place of the bytes from `start` to `end`. */
+export interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Names of fields and models are short; what is long is none of them. */
+const MAX_STRING_BYTES = 2048;
+
+/**
+ * The fields of the object that begins at `start` or after space, a repeated one each time. None of what is no object; of
+ * bytes that are not JSON, what looks like a field.
+ */
+export function* fieldsOf(bytes: Buffer, start: number): Generator<Field> {
+  let depth = 0;
+  let isNameNext = false;
+  let name: string | undefined;
+  let valueStart = start;
+  for (let at = start; at < bytes.length; at++) {
+    switch (bytes[at]) {
+      case 0x22: {
+        // "
+        const opening = at;
+        at = endOfString(bytes, at + 1);
+        if (isNameNext) name = readString(bytes.subarray(opening, at + 1));
+        isNameNext = false;
+        break;
+      }
+      case 0x7b: // {
+        depth++;
+        isNameNext = depth === 1;
+        break;
+      case 0x5b: // [
+        depth++;
+        if (depth === 1) return;
+        break;
+      case 0x3a: // :
+        if (depth === 1) valueStart = at + 1;
+        break;
+      case 0x2c: // ,
+        if (depth !== 1) break;
+        yield { name, ...trimmed(bytes, valueStart, at) };
+        isNameNext = true;
+        break;
+      case 0x7d: // }
+      case 0x5d: // ]
+        depth--;
+        if (depth > 0) break;
+        // Of an empty object there was no name.
+        if (!isNameNext) yield { name, ...trimmed(bytes, valueStart, at) };
+        return;
+      default:
+    }
+  }
+}
+
+/** The text of a short JSON string; undefined when the bytes are none. */
+export function readString(literal: Buffer): string | undefined {
+  if (literal.length > MAX_STRING_BYTES) return undefined;
+  const value = readJson(literal.toString());
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** The bytes with these edits, of which no two overlap. The same bytes when there are none. */
+export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
+  if (edits.length === 0) return bytes;
+  const pieces: Buffer[] = [];
+  let copied = 0;
+  for (const { start, end, text } of edits.toSorted((one, other) => one.start - other.start)) {
+    pieces.push(bytes.subarray(copied, start), Buffer.from(text));
+    copied = end;
+  }
+  return Buffer.concat([...pieces, bytes.subarray(copied)]);
+}
+
+function trimmed(bytes: Buffer, from: number, to: number): { readonly start: number; readonly end: number } {
+  let start = from;
+  let end = to;
+  while (start < end && isSpace(bytes[start])) start++;
+  while (end > start && isSpace(bytes[end - 1])) end--;
+  return { start, end };
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+/**
+ * The index of the quote that closes the JSON string whose content begins at `start`; the length of the bytes when none does.
+ * Goes byte by byte, with a search in native code every so often, which jumps over the long strings: images and files.
+ */
+export function endOfString(bytes: Buffer, start: number): number {
+  let at = start;
+  while (at < bytes.length) {
+    const near = at + 48;
+    while (at < near) {
+      const byte = bytes[at];
+      if (byte === 0x22 || byte === undefined) return at;
+      at += byte === 0x5c ? 2 : 1;
+    }
+    const stop = bytes.indexOf(0x22, at);
+    if (stop < 0) return bytes.length;
+    if (backslashesBefore(bytes, at, stop) % 2 === 0) return stop;
+    at = stop + 1;
+  }
+  return at;
+}
+
+/** An odd number of backslashes makes what follows a character of the string. */
+function backslashesBefore(bytes: Buffer, from: number, end: number): number {
+  let at = end;
+  while (at > from && bytes[at - 1] === 0x5c) at--;
+  return end - at;
+}

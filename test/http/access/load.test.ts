@@ -1,0 +1,168 @@
+import { once } from 'node:events';
+import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
+import { openGateway, TEST_KEY, type TestGateway } from '../../support/gateway.ts';
+import { useRealSockets } from '../../support/real-sockets.ts';
+
+const COMPLETION = { choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }] };
+const REQUEST = { model: 'm', input: 'Hello' };
+
+describe('the limits of what runs at once', () => {
+  useRealSockets();
+
+  let backend: ScriptedBackend;
+  let gateway: TestGateway;
+
+  beforeEach(async () => {
+    backend = await startScriptedBackend();
+  });
+
+  afterEach(async () => {
+    await gateway.close();
+    await backend.close();
+  });
+
+  async function open(settings: Record<string, string>): Promise<void> {
+    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings });
+  }
+
+  async function codeOf(reply: Response): Promise<string | undefined> {
+    return ((await reply.json()) as { error: { code: string } | null }).error?.code;
+  }
+
+  describe('MAX_CONCURRENT_REQUESTS', () => {
+    it('refuses one more with 503 and when to come again, and takes the next when one is over', async () => {
+      await open({ MAX_CONCURRENT_REQUESTS: '2' });
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      backend.always(async ({ start, end }) => {
+        await released;
+        start(200, { 'content-type': 'application/json' });
+        end(JSON.stringify(COMPLETION));
+      });
+      const running = [gateway.create(REQUEST), gateway.get('/v1/models')];
+      await backend.request(2);
+
+      const refused = await gateway.create(REQUEST);
+      expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([503, '1']);
+      expect(refused.headers.get('x-should-retry')).to.equal(null);
+      expect(await codeOf(refused)).to.equal('server_overloaded');
+      expect((await gateway.get('/v1/models')).status).to.equal(503);
+
+      release();
+      await Promise.all((await Promise.all(running)).map((reply) => reply.text()));
+      expect((await gateway.create(REQUEST)).status).to.equal(200);
+    });
+
+    it('still lets callers look at their records and cancel them', async () => {
+      await open({ MAX_CONCURRENT_REQUESTS: '1' });
+      backend.always(({ hang }) => hang());
+      const waiting = gateway.create(REQUEST);
+      await backend.request(1);
+      const { data } = (await (await gateway.get('/api/v1/requests')).json()) as { data: { request_id: string }[] };
+      const cancel = await fetch(`${gateway.url}/api/v1/requests/${data[0]?.request_id}/cancel`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${TEST_KEY}` },
+      });
+      expect([cancel.status, (await waiting).status]).to.deep.equal([202, 409]);
+    });
+
+    it('counts a client that went away no longer', async () => {
+      await open({ MAX_CONCURRENT_REQUESTS: '1' });
+      backend.reply(({ hang }) => hang());
+      backend.reply({ json: COMPLETION });
+      const leaving = new AbortController();
+      const gone = gateway.create(REQUEST, { signal: leaving.signal }).catch(() => undefined);
+      const { closed } = await backend.request(1);
+      leaving.abort();
+      await gone;
+      await closed;
+      expect((await gateway.create(REQUEST)).status).to.equal(200);
+    });
+  });
+
+  describe('MAX_BODY_BYTES_IN_FLIGHT', () => {
+    const limits = { MAX_BODY_BYTES: '10000', MAX_BODY_BYTES_IN_FLIGHT: '15000' };
+    const large = { ...REQUEST, instructions: 'x'.repeat(8000) };
+
+    function send(body: Uint8Array | string, headers: Record<string, string | number> = {}): ClientRequest {
+      const sent = request(`${gateway.url}/api/v1/responses`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${TEST_KEY}`, 'content-type': 'application/json', ...headers },
+      });
+      sent.on('error', () => undefined);
+      sent.write(body);
+      return sent;
+    }
+
+    async function statusOf(sent: ClientRequest): Promise<number | undefined> {
+      const [reply] = (await once(sent, 'response')) as [IncomingMessage];
+      reply.resume();
+      return reply.statusCode;
+    }
+
+    it('refuses a body for which there is no room, until the request before it is over', async () => {
+      await open(limits);
+      backend.reply(({ hang }) => hang());
+      backend.always({ json: COMPLETION });
+      const leaving = new AbortController();
+      const first = gateway.create(large, { signal: leaving.signal }).catch(() => undefined);
+      const { closed } = await backend.request(1);
+      const refused = await gateway.create(large);
+      expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([503, '1']);
+      expect(await codeOf(refused)).to.equal('server_overloaded');
+      expect((await gateway.create(REQUEST)).status).to.equal(200);
+
+      leaving.abort();
+      await first;
+      await closed;
+      expect((await gateway.create(large)).status).to.equal(200);
+    });
+
+    it('counts what has come of a body which is still on its way', async () => {
+      await open(limits);
+      const slow = send(JSON.stringify(large).slice(0, 8000), { 'content-length': 9000 });
+      // The bytes have been read when a body that would fit without them does not.
+      let status = 200;
+      backend.always({ json: COMPLETION });
+      while (status === 200) ({ status } = await gateway.create(large));
+      expect(status).to.equal(503);
+      slow.destroy();
+      while (status === 503) ({ status } = await gateway.create(large));
+      expect(status).to.equal(200);
+    });
+
+    it('counts what a body has become by decompression', async () => {
+      await open(limits);
+      backend.reply(({ hang }) => hang());
+      const first = send(gzipSync(JSON.stringify(large)), { 'content-encoding': 'gzip' }).end();
+      await backend.request(1);
+      expect(await statusOf(send(gzipSync(JSON.stringify(large)), { 'content-encoding': 'gzip' }).end())).to.equal(503);
+      first.destroy();
+    });
+  });
+
+  describe('MAX_REQUESTS_PER_SOCKET', () => {
+    for (const { limit, connections } of [
+      { limit: '0', connections: ['keep-alive', 'keep-alive', 'keep-alive'] },
+      { limit: '2', connections: ['keep-alive', 'close', 'keep-alive'] },
+    ]) {
+      it(`${limit} ends a connection accordingly`, async () => {
+        await open({ MAX_REQUESTS_PER_SOCKET: limit });
+        const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+        const seen: unknown[] = [];
+        for (let count = 0; count < 3; count++) {
+          const [reply] = (await once(request(`${gateway.url}/healthz`, { agent }).end(), 'response')) as [
+            IncomingMessage,
+          ];
+          await text(reply);
+          seen.push(reply.headers.connection);
+        }
+        agent.destroy();
+        expect(seen).to.deep.equal(connections);
+      });
+    }
+  });
+});
