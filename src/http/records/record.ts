@@ -1,9 +1,10 @@
 import { isIPv6 } from 'node:net';
 import type { Request, Response } from 'express';
-import { ApiError, ERRORS } from '../core/errors.ts';
-import { toResponseIdOf } from '../core/ids.ts';
-import type { StoredRecord } from '../store/store.ts';
-import type { RequestRecord } from '../types/contract.ts';
+import { ApiError, ERRORS } from '../../core/errors.ts';
+import { toRecord } from '../../request-record.ts';
+import type { StoredRecord } from '../../store/store.ts';
+import type { DuplicateReply } from '../../types/contract.ts';
+import { factsOf } from '../telemetry/request-facts.ts';
 
 /** Where this gateway is reached, without a slash at the end: the setting, else what the caller used. */
 export function baseUrlOf(req: Request, publicBaseUrl: string | null): string {
@@ -16,35 +17,13 @@ function socketAddressOf({ socket: { localAddress = '', localPort } }: Request):
   return `${isIPv6(localAddress) ? `[${localAddress}]` : localAddress}:${localPort}`;
 }
 
-/** The record as the contract shows it (section 6). */
-export function toRecord(stored: StoredRecord, baseUrl: string): RequestRecord {
-  return {
-    object: 'request',
-    request_id: stored.requestId,
-    response_id: toResponseIdOf(stored.requestId),
-    status: stored.status,
-    status_url: `${baseUrl}/api/v1/requests/${stored.requestId}`,
-    endpoint: stored.endpoint,
-    model: stored.model,
-    stream: stored.stream,
-    created_at: toSeconds(stored.createdAtMs),
-    completed_at: stored.completedAtMs === null ? null : toSeconds(stored.completedAtMs),
-    cancel_requested_at: stored.cancelRequestedAtMs === null ? null : toSeconds(stored.cancelRequestedAtMs),
-    usage: stored.usage,
-    usage_estimated: stored.usageEstimated,
-    cost: stored.costMicro,
-    incomplete_details: stored.incompleteReason === null ? null : { reason: stored.incompleteReason },
-    // Out of our own table alone: the backend's words can quote the prompt, and are not stored.
-    error: stored.errorCode === null ? null : { code: stored.errorCode, message: ERRORS[stored.errorCode].message },
-  };
-}
-
 /**
  * Answers a repeated request: 409 with the fields of the original's record at the top level. A 200 would lose the answer
  * silently in the SDKs, whose `create` would give an undefined text.
  */
 export function sendDuplicate(res: Response, stored: StoredRecord, baseUrl: string): void {
   const record = toRecord(stored, baseUrl);
+  factsOf(res).errorCode = 'duplicate_request';
   const { error } = new ApiError('duplicate_request', {
     message:
       `This request was made before, as ${record.request_id}, which is ${record.status}. Its answer is not kept; ` +
@@ -59,9 +38,5 @@ export function sendDuplicate(res: Response, stored: StoredRecord, baseUrl: stri
       'idempotency-replayed': 'true',
     })
     // The record's own error gives way to the one which a client reads; the record at `status_url` shows it.
-    .json({ ...record, error });
-}
-
-function toSeconds(ms: number): number {
-  return Math.floor(ms / 1000);
+    .json({ ...record, error } satisfies DuplicateReply);
 }

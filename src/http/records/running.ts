@@ -1,5 +1,5 @@
-import { ApiError } from '../core/errors.ts';
-import type { RequestId } from '../core/ids.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { RequestId } from '../../core/ids.ts';
 
 /** The requests which run in this process: what a cancel and a drain look up. */
 export interface RunningRequests {
@@ -17,6 +17,8 @@ export interface RunningRequests {
   /** Resolves when none is left. */
   whenIdle(): Promise<void>;
   readonly draining: boolean;
+  /** Whether anything runs. */
+  readonly busy: boolean;
 }
 
 export interface RunningRequest {
@@ -27,8 +29,7 @@ export interface RunningRequest {
   end(): void;
 }
 
-interface Run {
-  readonly controller: AbortController;
+interface Run extends RunningRequest {
   cancelDecided: Promise<void> | undefined;
 }
 
@@ -41,13 +42,9 @@ export function createRunningRequests(): RunningRequests {
   return {
     begin(requestId) {
       const controller = new AbortController();
-      const run: Run = { controller, cancelDecided: undefined };
-      running.set(requestId, run);
-      return {
+      const run: Run = {
         signal: controller.signal,
-        get cancelDecided() {
-          return run.cancelDecided;
-        },
+        cancelDecided: undefined,
         abort: (reason) => controller.abort(reason),
         end() {
           running.delete(requestId);
@@ -56,10 +53,12 @@ export function createRunningRequests(): RunningRequests {
           waiting = [];
         },
       };
+      running.set(requestId, run);
+      return run;
     },
     cancelIf(requestId, asked) {
       const run = running.get(requestId);
-      const decided = abortIf(asked, run?.controller);
+      const decided = abortIf(asked, run);
       if (run !== undefined) {
         // The last of several decisions; none of them is a failure of the request.
         run.cancelDecided = Promise.allSettled([run.cancelDecided, decided]).then(() => undefined);
@@ -70,7 +69,7 @@ export function createRunningRequests(): RunningRequests {
       draining = true;
     },
     interrupt() {
-      for (const { controller } of running.values()) controller.abort(new ApiError('gateway_interrupted'));
+      for (const run of running.values()) run.abort(new ApiError('gateway_interrupted'));
     },
     whenIdle() {
       if (running.size === 0) return Promise.resolve();
@@ -79,9 +78,12 @@ export function createRunningRequests(): RunningRequests {
     get draining() {
       return draining;
     },
+    get busy() {
+      return running.size > 0;
+    },
   };
 }
 
-async function abortIf(asked: Promise<boolean>, controller: AbortController | undefined): Promise<void> {
-  if (await asked) controller?.abort(new ApiError('request_cancelled'));
+async function abortIf(asked: Promise<boolean>, run: Run | undefined): Promise<void> {
+  if (await asked) run?.abort(new ApiError('request_cancelled'));
 }

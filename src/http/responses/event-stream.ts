@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import type { ResponseEvent } from '../types/contract.ts';
-import { closeWhenStalled } from './stalled-client.ts';
+import type { ResponseEvent } from '../../types/contract.ts';
+import { createEventWriter } from './event-text.ts';
+import { closeWhenStalled, untilWritable } from '../stalled-client.ts';
 
 export interface EventStream {
   /** Writes whole events in one write. The promise, when there is one, resolves as soon as the client can take more. */
@@ -32,6 +33,7 @@ const HEADERS = {
 export function openEventStream(res: ServerResponse, options: EventStreamOptions): EventStream {
   res.writeHead(200, { ...options.headers, ...HEADERS });
   res.flushHeaders();
+  const toText = createEventWriter();
   const comment = setTimeout(sendComment, options.commentMs);
   const events = setTimeout(sendKeepAlive, options.eventMs);
   closeWhenStalled(res, options.stallMs);
@@ -42,13 +44,19 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
       if (batch.length === 0 || res.destroyed) return undefined;
       comment.refresh();
       events.refresh();
-      return res.write(batch.map(serialize).join('')) ? undefined : writable(res, options.signal);
+      return res.write(textOf(batch)) ? undefined : untilWritable(res, options.signal);
     },
     end() {
       stopTimers();
       if (!res.destroyed) res.end('data: [DONE]\n\n');
     },
   };
+
+  function textOf(batch: readonly ResponseEvent[]): string {
+    let text = '';
+    for (const event of batch) text += toText(event);
+    return text;
+  }
 
   function sendComment(): void {
     // A client that does not read needs no sign of life, and must not cost memory.
@@ -57,7 +65,7 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
   }
 
   function sendKeepAlive(): void {
-    if (!res.writableNeedDrain && !res.destroyed) res.write(options.keepAliveEvents().map(serialize).join(''));
+    if (!res.writableNeedDrain && !res.destroyed) res.write(textOf(options.keepAliveEvents()));
     events.refresh();
   }
 
@@ -65,22 +73,4 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
     clearTimeout(comment);
     clearTimeout(events);
   }
-}
-
-function serialize(event: ResponseEvent): string {
-  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
-}
-
-/** Resolves when the client has read enough, is gone, or is not worth waiting for any longer. */
-function writable(res: ServerResponse, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = (): void => {
-      res.off('drain', settle).off('close', settle);
-      signal.removeEventListener('abort', settle);
-      resolve();
-    };
-    res.on('drain', settle).on('close', settle);
-    signal.addEventListener('abort', settle);
-    if (res.destroyed || signal.aborted) settle();
-  });
 }

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import { ApiError } from '../core/errors.ts';
-import type { Translator } from '../core/translator.ts';
-import type { ResponseEvent } from '../types/contract.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { Translator } from '../../core/translator.ts';
+import type { ResponseEvent } from '../../types/contract.ts';
 import { openEventStream, type EventStream, type EventStreamOptions } from './event-stream.ts';
-import { closeWhenStalled } from './stalled-client.ts';
+import { closeWhenStalled } from '../stalled-client.ts';
 
 /** The end of one exchange that the client sees. The two kinds take the same events and differ in nothing before this. */
 export interface Reply {
@@ -33,8 +33,9 @@ export function createJsonReply(
         'content-type': 'application/json; charset=utf-8',
         'content-length': Buffer.byteLength(body),
       });
-      closeWhenStalled(res, stallMs);
       res.end(body);
+      // What the connection has taken already needs no watch.
+      if (res.writableLength > 0) closeWhenStalled(res, stallMs);
     },
   };
 }

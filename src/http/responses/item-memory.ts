@@ -1,7 +1,7 @@
-import { isList, isObject } from '../core/json.ts';
-import { ApiError } from '../core/errors.ts';
-import type { Identity } from '../store/store.ts';
-import type { OutputItem } from '../types/contract.ts';
+import { isList, isObject } from '../../core/json.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { Identity } from '../../store/store.ts';
+import type { OutputItem } from '../../types/contract.ts';
 
 /**
  * The items of recent replies, for clients that refer to them instead of sending them again (the AI SDK does, unless it is told

@@ -1,10 +1,11 @@
-import type { ChatBackend } from '../backend/chat.ts';
-import type { ChatBatch, ChatRequest } from '../core/chat.ts';
-import { ApiError, toApiError } from '../core/errors.ts';
-import type { Translator } from '../core/translator.ts';
-import type { ResponseEvent } from '../types/contract.ts';
+import type { ChatBackend } from '../../backend/chat.ts';
+import type { ChatBatch, ChatRequest } from '../../core/chat.ts';
+import { ApiError, toApiError } from '../../core/errors.ts';
+import type { Translator } from '../../core/translator.ts';
+import type { ResponseEvent } from '../../types/contract.ts';
 import type { Reply } from './reply.ts';
-import type { RunningRequest } from './running.ts';
+import { noteRead, type RequestFacts } from '../telemetry/request-facts.ts';
+import type { RunningRequest } from '../records/running.ts';
 
 export interface Exchange {
   readonly backend: ChatBackend;
@@ -12,6 +13,7 @@ export interface Exchange {
   readonly backendHeaders: Readonly<Record<string, string>>;
   readonly translator: Translator;
   readonly reply: Reply;
+  readonly facts: Pick<RequestFacts, 'backend' | 'firstOutputAtMs' | 'chunks'>;
   /** Its signal aborts with an ApiError that says why the request ends early. */
   readonly run: Pick<RunningRequest, 'signal' | 'cancelDecided'>;
   /** Called once, when it is known how the response ends and before the client is told. */
@@ -28,13 +30,14 @@ const USAGE_WAIT_MS = 5000;
  * failure that the client has not been told of by then.
  */
 export async function runExchange(exchange: Exchange): Promise<void> {
-  const { translator, reply, run } = exchange;
+  const { translator, reply, run, facts } = exchange;
   const { signal } = run;
   let endKnown = false;
 
   try {
     await deliver(translator.start());
     const answer = await exchange.backend.ask(exchange.chat, { signal, headers: exchange.backendHeaders });
+    facts.backend = 'answered';
     reply.answered(answer.headers);
     await pump(answer.batches);
   } catch (thrown) {
@@ -51,7 +54,8 @@ export async function runExchange(exchange: Exchange): Promise<void> {
     try {
       while (!translator.ended) {
         if (translator.finishing) usageDeadlineMs ??= performance.now() + USAGE_WAIT_MS;
-        const next = await untilDeadline(iterator.next(), usageDeadlineMs);
+        const read = iterator.next();
+        const next = await (usageDeadlineMs === undefined ? read : untilDeadline(read, usageDeadlineMs));
         if (run.cancelDecided !== undefined) {
           await run.cancelDecided;
           signal.throwIfAborted();
@@ -64,27 +68,28 @@ export async function runExchange(exchange: Exchange): Promise<void> {
   }
 
   function translate(batch: ChatBatch): readonly ResponseEvent[] {
-    const events = batch.chunks.flatMap((chunk) => translator.feed(chunk));
-    return batch.done ? [...events, ...translator.end(true)] : events;
+    const events: ResponseEvent[] = [];
+    for (const chunk of batch.chunks) for (const event of translator.feed(chunk)) events.push(event);
+    noteRead(facts, batch.chunks.length, translator.outputLength > 0);
+    if (batch.done) for (const event of translator.end(true)) events.push(event);
+    return events;
   }
 
   /** Waits for a client that reads slowly, which in turn slows the backend down. */
-  async function deliver(events: readonly ResponseEvent[]): Promise<void> {
+  function deliver(events: readonly ResponseEvent[]): Promise<void> | undefined {
     if (translator.ended && !endKnown) {
       endKnown = true;
       exchange.onEnd();
     }
-    const written = reply.write(events);
-    if (written !== undefined) await written;
+    return reply.write(events);
   }
 }
 
-/** What is there already counts as in time. Throws ApiError `upstream_timeout` after the deadline, if there is one. */
+/** What is there already counts as in time. Throws ApiError `upstream_timeout` after the deadline. */
 async function untilDeadline(
   next: Promise<IteratorResult<ChatBatch, unknown>>,
-  deadlineMs: number | undefined,
+  deadlineMs: number,
 ): Promise<IteratorResult<ChatBatch, unknown>> {
-  if (deadlineMs === undefined) return next;
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new ApiError('upstream_timeout')), Math.max(0, deadlineMs - performance.now()));

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { ApiError } from '../../src/core/errors.ts';
-import { createItemMemory, type ItemMemory, type ItemMemoryOptions } from '../../src/http/item-memory.ts';
-import type { Identity } from '../../src/store/store.ts';
-import type { OutputItem } from '../../src/types/contract.ts';
-import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
-import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
+import { ApiError } from '../../../src/core/errors.ts';
+import { createItemMemory, type ItemMemory, type ItemMemoryOptions } from '../../../src/http/responses/item-memory.ts';
+import type { Identity } from '../../../src/store/store.ts';
+import type { OutputItem } from '../../../src/types/contract.ts';
+import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
+import { openGateway, TEST_KEY, type TestGateway } from '../../support/gateway.ts';
 
 const ME: Identity = ['me'];
 const OTHER: Identity = ['other'];

@@ -1,4 +1,4 @@
-import { ApiError } from '../core/errors.ts';
+import { ApiError } from '../../core/errors.ts';
 
 /**
  * The key of an `Idempotency-Key` header, bare or as a quoted string (draft-ietf-httpapi-idempotency-key-header, section 2.1):

@@ -1,11 +1,13 @@
 import type { RequestHandler } from 'express';
-import { ApiError } from '../core/errors.ts';
-import { parseRequestId, type RequestId } from '../core/ids.ts';
-import type { Identities } from '../identity.ts';
-import type { RecordQuery, RecordStatus, Store } from '../store/store.ts';
-import { callerOf } from './authenticate.ts';
+import { ApiError } from '../../core/errors.ts';
+import { parseRequestId, type RequestId } from '../../core/ids.ts';
+import type { Identities } from '../../identity.ts';
+import { toRecord } from '../../request-record.ts';
+import type { RecordQuery, RecordStatus, Store } from '../../store/store.ts';
+import type { RequestList } from '../../types/contract.ts';
+import { callerOf } from '../access/authenticate.ts';
 import { parseIdempotencyKey } from './idempotency-key.ts';
-import { baseUrlOf, toRecord } from './record.ts';
+import { baseUrlOf } from './record.ts';
 import type { RunningRequests } from './running.ts';
 
 export interface RequestRoutesOptions {
@@ -57,7 +59,7 @@ export function createRequestRoutes({
         first_id: data.at(0)?.request_id ?? null,
         last_id: data.at(-1)?.request_id ?? null,
         has_more: page.hasMore,
-      });
+      } satisfies RequestList);
     },
     async cancel(req, res) {
       const requestId = toId(req.params.id);

@@ -1,0 +1,96 @@
+import type { RequestHandler } from 'express';
+import type { LimitState, RateLimits } from '../../accounts/rate-limits.ts';
+import { spendWindowsOf, type SpendWindow } from '../../accounts/spend-windows.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { AccountStore, StoredKey, UsageRow } from '../../store/accounts.ts';
+import type { OwnKey, OwnLimit, OwnUsage } from '../../types/contract.ts';
+import { callerOf } from '../access/authenticate.ts';
+
+export interface ShowKeyOptions {
+  readonly accounts: Pick<AccountStore, 'findKey' | 'listUsage'>;
+  /** Undefined where the gateway issues no keys. */
+  readonly rateLimits: RateLimits | undefined;
+  readonly prices: { readonly currency: string | null };
+  /** Unix time in milliseconds. */
+  readonly nowMs: () => number;
+}
+
+/** `GET /api/v1/key`: what the caller's own key may do, and what is left of it. */
+export function showKey({ accounts, rateLimits, prices, nowMs }: ShowKeyOptions): RequestHandler {
+  return async (_req, res) => {
+    const caller = callerOf(res);
+    if (caller.key === undefined || rateLimits === undefined) throw new ApiError('not_found', { message: NO_KEYS });
+    const atMs = nowMs();
+    const { dayMs, monthMs } = beginningsOf(atMs);
+    // Not the key that came with the caller, which may be a second old.
+    const [key, rows] = await Promise.all([
+      accounts.findKey(caller.key.keyId),
+      accounts.listUsage({ caller: caller.identity, fromMs: monthMs, untilMs: atMs + 1, per: 'day' }),
+    ]);
+    if (key === undefined) throw new ApiError('invalid_api_key');
+    const rates = await rateLimits.show(key);
+    const windows = spendWindowsOf(key, atMs);
+    const limitOf = (per: SpendWindow['per']): OwnLimit => toSpendLimit(windows.find((window) => window.per === per));
+    const resetsAt = Math.ceil((atMs + rates.resetMs) / 1000);
+    res.json({
+      object: 'key',
+      ...describeKey(key),
+      currency: prices.currency,
+      rate_limits: {
+        requests_per_minute: toRateLimit(rates.requests, resetsAt),
+        tokens_per_minute: toRateLimit(rates.tokens, resetsAt),
+      },
+      spend_limits: { per_day: limitOf('day'), per_month: limitOf('month') },
+      usage: { today: sumOf(rows.filter(({ startMs }) => startMs >= dayMs)), this_month: sumOf(rows) },
+    } satisfies OwnKey);
+  };
+}
+
+const NO_KEYS = 'This gateway does not issue keys (AUTH_MODE is not managed), so it knows nothing of yours.';
+
+function beginningsOf(atMs: number): { readonly dayMs: number; readonly monthMs: number } {
+  const now = new Date(atMs);
+  const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
+  return { dayMs: Date.UTC(year, month, now.getUTCDate()), monthMs: Date.UTC(year, month) };
+}
+
+function describeKey(key: StoredKey) {
+  return {
+    id: key.keyId,
+    name: key.name,
+    prefix: key.prefix,
+    created_at: toSeconds(key.createdAtMs),
+    expires_at: key.expiresAtMs === null ? null : toSeconds(key.expiresAtMs),
+    models: key.models === null ? null : [...key.models],
+    balance: key.balanceMicro,
+    held: key.heldMicro,
+    spent: { today: key.spentTodayMicro, this_month: key.spentThisMonthMicro },
+  };
+}
+
+function toRateLimit(state: LimitState | undefined, resetsAt: number): OwnLimit {
+  return state === undefined ? null : { limit: state.limit, remaining: state.remaining, resets_at: resetsAt };
+}
+
+function toSpendLimit(window: SpendWindow | undefined): OwnLimit {
+  if (window === undefined) return null;
+  const { limitMicro, leftMicro, endsAtMs } = window;
+  return { limit: limitMicro, remaining: Math.max(0, leftMicro), resets_at: toSeconds(endsAtMs) };
+}
+
+function sumOf(rows: readonly UsageRow[]): OwnUsage {
+  const sum = (count: (row: UsageRow) => number): number => rows.reduce((total, row) => total + count(row), 0);
+  return {
+    requests: sum((row) => row.requests),
+    failed: sum((row) => row.failed),
+    cancelled: sum((row) => row.cancelled),
+    input_tokens: sum((row) => row.inputTokens),
+    cached_tokens: sum((row) => row.cachedTokens),
+    output_tokens: sum((row) => row.outputTokens),
+    reasoning_tokens: sum((row) => row.reasoningTokens),
+  };
+}
+
+function toSeconds(ms: number): number {
+  return Math.floor(ms / 1000);
+}

@@ -1,0 +1,162 @@
+import type { Request, RequestHandler, Response } from 'express';
+import type { ChatBackend } from '../../backend/chat.ts';
+import type { Dialect } from '../../core/dialects.ts';
+import { inputSizeOf } from '../../core/estimate.ts';
+import { toChatRequest, wantsLogprobs, wantsSealedReasoning, type Translation } from '../../core/request.ts';
+import { initialResponse } from '../../core/response.ts';
+import { createTranslator, type Translator } from '../../core/translator.ts';
+import type { Sealer } from '../../seal.ts';
+import type { CreateResponse, HostedToolsPolicy, ImageUrlPolicy, ReasoningOutput } from '../../types/contract.ts';
+import type { AcceptedRequest, ServeAccepted, Submission } from '../records/accept.ts';
+import { callerOf } from '../access/authenticate.ts';
+import { readJsonBody } from '../body/body.ts';
+import { runExchange } from './exchange.ts';
+import { parseIdempotencyKey } from '../records/idempotency-key.ts';
+import { URL_FAULTS } from './image-urls.ts';
+import type { ItemMemory } from './item-memory.ts';
+import type { Ending } from '../records/outcome.ts';
+import { createJsonReply, createStreamReply } from './reply.ts';
+import { factsOf, noteBackendCall } from '../telemetry/request-facts.ts';
+import { validateCreateResponse } from '../validate.ts';
+
+export interface CreateResponseOptions {
+  readonly backend: ChatBackend;
+  readonly serveAccepted: ServeAccepted;
+  readonly sealer: Sealer;
+  readonly itemMemory: ItemMemory;
+  readonly dialect: Dialect;
+  readonly modelAliases: ReadonlyMap<string, string>;
+  readonly hostedTools: HostedToolsPolicy;
+  readonly imageUrls: ImageUrlPolicy;
+  readonly reasoningOutput: ReasoningOutput;
+  readonly maxBodyBytes: number;
+  readonly headerHoldMs: number;
+  readonly keepaliveCommentMs: number;
+  readonly keepaliveEventMs: number;
+  readonly clientStallMs: number;
+  readonly nowMs: () => number;
+}
+
+/** One request as it is translated and recorded; the value which the steps below hand on. */
+interface Job {
+  readonly request: CreateResponse;
+  readonly translation: Translation;
+  readonly submission: Submission;
+}
+
+/** `POST /api/v1/responses`: accept, or answer the duplicate; ask, translate, reply, settle. */
+export function createResponse(options: CreateResponseOptions): RequestHandler {
+  return async (req, res) => {
+    const job = await readJob(req, res, options);
+    await options.serveAccepted(req, res, job.submission, (accepted) => perform(job, accepted, res, options));
+  };
+}
+
+async function readJob(req: Request, res: Response, options: CreateResponseOptions): Promise<Job> {
+  const caller = callerOf(res);
+  const idempotencyKey = parseIdempotencyKey(req.headers['idempotency-key']);
+  const { bytes, value } = await readJsonBody(req, { maxBytes: options.maxBodyBytes });
+  const bytesRemembered = options.itemMemory.resolve(caller.identity, value);
+  const request = validateCreateResponse(value);
+  const translation = toChatRequest(request, {
+    ...options,
+    openSeal: (sealed) => options.sealer.open(caller.identity, sealed),
+    urlFault: URL_FAULTS[options.imageUrls],
+  });
+  return {
+    request,
+    translation,
+    submission: {
+      caller,
+      endpoint: 'responses',
+      model: request.model,
+      backendModel: translation.chat.model,
+      stream: request.stream === true,
+      body: bytes,
+      idempotencyKey,
+      inputSize: inputSizeOf(translation.chat, bytes.length + bytesRemembered),
+      maxOutputTokens: request.max_output_tokens ?? null,
+      choices: 1,
+    },
+  };
+}
+
+async function perform(
+  job: Job,
+  { unique, createdAtMs, run, settle }: AcceptedRequest,
+  res: Response,
+  options: CreateResponseOptions,
+): Promise<void> {
+  const { translation, submission } = job;
+  const facts = factsOf(res);
+  const translator = openTranslator(job, { unique, createdAtMs }, options);
+  if (translation.tools.dropped.length > 0) res.setHeader('x-dropped-tools', toHeaderList(translation.tools.dropped));
+  await runExchange({
+    backend: options.backend,
+    chat: translation.chat,
+    backendHeaders: { ...submission.caller.backendHeaders, ...noteBackendCall(facts) },
+    translator,
+    run,
+    facts,
+    reply: submission.stream
+      ? createStreamReply(res, translator, {
+          signal: run.signal,
+          headerHoldMs: options.headerHoldMs,
+          commentMs: options.keepaliveCommentMs,
+          eventMs: options.keepaliveEventMs,
+          stallMs: options.clientStallMs,
+        })
+      : createJsonReply(res, translator, { stallMs: options.clientStallMs }),
+    onEnd() {
+      remember(job, translator, options);
+      settle(endingOf(translator));
+    },
+    onInternalError: (thrown) => res.log.error({ err: thrown }, 'the gateway failed'),
+  });
+}
+
+function openTranslator(
+  { request, translation, submission: { caller } }: Job,
+  { unique, createdAtMs }: Pick<AcceptedRequest, 'unique' | 'createdAtMs'>,
+  options: CreateResponseOptions,
+): Translator {
+  return createTranslator({
+    response: initialResponse(request, translation.tools, { unique, createdAtS: Math.floor(createdAtMs / 1000) }),
+    unique,
+    tools: translation.tools,
+    usedCallIds: translation.usedCallIds,
+    reasoningOutput: options.reasoningOutput,
+    ...(wantsSealedReasoning(request) && { seal: (text: string) => options.sealer.seal(caller.identity, text) }),
+    thinkTags: options.dialect.thinkTags,
+    logprobs: wantsLogprobs(request),
+    maxToolCalls: request.max_tool_calls ?? null,
+    nowS: () => Math.floor(options.nowMs() / 1000),
+  });
+}
+
+/** Keeps the output items in memory, where the operator has asked for that and the caller does not mind. */
+function remember({ request, submission }: Job, translator: Translator, { itemMemory }: CreateResponseOptions): void {
+  if (translator.failure !== null || request.store === false) return;
+  itemMemory.remember(submission.caller.identity, translator.response.output);
+}
+
+function endingOf({ failure, response, usage, outputLength }: Translator): Ending {
+  return {
+    failure,
+    incompleteReason: response.incomplete_details?.reason ?? null,
+    usage,
+    outputLength,
+    hasOutput: outputLength > 0 || response.output.length > 0,
+  };
+}
+
+/** Clients take 16 KiB of headers, or less, and lose the reply with any more. */
+const MAX_LISTED = 50;
+
+/** The types come from the request, and a header takes less than a JSON string does. */
+function toHeaderList(types: readonly string[]): string {
+  return types
+    .slice(0, MAX_LISTED)
+    .map((type) => type.replaceAll(/[^\w.:-]/g, '_'))
+    .join(', ');
+}

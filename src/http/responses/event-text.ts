@@ -1,0 +1,44 @@
+import type { ResponseEvent } from '../../types/contract.ts';
+
+type DeltaEvent = Extract<ResponseEvent, { delta: string }>;
+
+/** Returns what writes the events of one stream as text, each as `event:`, `data:` and a blank line (contract, section 4). */
+export function createEventWriter(): (event: ResponseEvent) => string {
+  const writeDelta = createDeltaWriter();
+  return (event) => ('delta' in event && !hasLogprobs(event) ? writeDelta(event) : writeWhole(event));
+}
+
+function writeWhole(event: ResponseEvent): string {
+  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+function hasLogprobs(event: DeltaEvent): boolean {
+  return 'logprobs' in event && event.logprobs.length > 0;
+}
+
+/**
+ * Nearly all events are deltas, and those of one part differ in their text and number alone. What stands before these two is
+ * written once for each part, which leaves a fifth of the work.
+ */
+function createDeltaWriter(): (event: DeltaEvent) => string {
+  let last: DeltaEvent | undefined;
+  let beginning = '';
+  return (event) => {
+    if (last === undefined || !areOfOnePart(event, last)) beginning = beginningOf(event);
+    last = event;
+    return `${beginning}${JSON.stringify(event.delta)},"sequence_number":${event.sequence_number}}\n\n`;
+  };
+}
+
+function areOfOnePart(one: DeltaEvent, other: DeltaEvent): boolean {
+  return one.type === other.type && one.item_id === other.item_id && partIndexOf(one) === partIndexOf(other);
+}
+
+function partIndexOf(event: DeltaEvent): number | undefined {
+  if ('content_index' in event) return event.content_index;
+  return 'summary_index' in event ? event.summary_index : undefined;
+}
+
+function beginningOf({ delta: _delta, sequence_number: _number, ...place }: DeltaEvent): string {
+  return `event: ${place.type}\ndata: ${JSON.stringify(place).slice(0, -1)},"delta":`;
+}
