@@ -5,13 +5,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import express from 'express';
-import { pino } from 'pino';
-import { authenticate } from '../../src/http/authenticate.ts';
-import { errorHandler, notFound } from '../../src/http/error-handler.ts';
-import { requestLogging } from '../../src/http/logging.ts';
-import { createPassthrough, type Passthrough, type PassthroughOptions } from '../../src/http/passthrough.ts';
-import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
-import { useRealSockets } from '../support/real-sockets.ts';
+import { ADMIT_ALL } from '../../../src/accounts/admission.ts';
+import { authenticate } from '../../../src/http/access/authenticate.ts';
+import { errorHandler, notFound } from '../../../src/http/error-handler.ts';
+import { createPassthrough, type PassthroughOptions } from '../../../src/http/passthrough/passthrough.ts';
+import { createRelay, type Relay, type RelayOptions } from '../../../src/http/passthrough/relay.ts';
+import { createIdentities } from '../../../src/identity.ts';
+import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
+import { observe } from '../../support/observe.ts';
+import { useRealSockets } from '../../support/real-sockets.ts';
 
 const KEY = 'sk-caller-1';
 interface Init extends RequestInit {
@@ -24,7 +26,7 @@ describe('passthrough', () => {
   useRealSockets();
 
   let backend: ScriptedBackend;
-  let passthrough: Passthrough | undefined;
+  let relay: Relay | undefined;
   let server: Server | undefined;
   let url: string;
   let problems: string[];
@@ -35,44 +37,48 @@ describe('passthrough', () => {
   });
 
   afterEach(async () => {
-    passthrough?.close();
+    relay?.close();
     server?.closeAllConnections();
     server?.close();
     if (server?.listening === true) await once(server, 'close');
     await backend.close();
   });
 
-  async function open(options: Partial<PassthroughOptions> & { upstreamApiKey?: string } = {}): Promise<void> {
+  type Options = Partial<RelayOptions & PassthroughOptions> & { upstreamApiKey?: string };
+
+  async function open(options: Options = {}): Promise<void> {
     const ownKey = options.upstreamApiKey;
-    passthrough = createPassthrough({
+    relay = createRelay({
       baseUrl: backend.baseUrl,
       keyOwner: ownKey === undefined ? 'caller' : 'gateway',
-      passthroughPaths: [],
-      modelAliases: new Map(),
-      maxBodyBytes: 1024 * 1024,
       connectTimeoutMs: 1000,
       firstByteTimeoutMs: 5000,
       idleTimeoutMs: 5000,
       onOperatorProblem: (problem) => problems.push(problem),
       ...options,
     });
+    const passthrough = createPassthrough({
+      relay,
+      passthroughPaths: [],
+      modelAliases: new Map(),
+      maxBodyBytes: 1024 * 1024,
+      admission: ADMIT_ALL,
+      ...options,
+    });
     const app = express();
     app.disable('etag');
-    app.use((_req, res, next) => {
-      res.setHeader('x-request-id', 'req_own');
-      next();
-    });
-    app.use(requestLogging(pino({ level: 'silent' })));
+    app.use(observe());
     app.use(
       ['/api/v1', '/v1'],
       authenticate({
         mode: ownKey === undefined ? 'passthrough' : 'static',
         apiKeys: [KEY],
         upstreamApiKey: ownKey ?? null,
-        toIdentity: (key) => [key],
+        accounts: { findKeyByHash: () => Promise.resolve(undefined) },
+        identities: createIdentities('a secret of ours', null),
         nowMs: Date.now,
       }),
-      passthrough.router,
+      passthrough,
     );
     app.use(notFound, errorHandler);
     server = app.listen(0, '127.0.0.1');
@@ -273,7 +279,7 @@ describe('passthrough', () => {
       const response = await chat('{}');
       const headers = Object.fromEntries(response.headers);
       expect(headers).to.include({
-        'x-request-id': 'req_own',
+        'x-request-id': `req_${'1'.repeat(32)}`,
         'x-upstream-request-id': 'upstream-7',
         'x-ratelimit-remaining-requests': '9',
         'content-type': 'application/json',

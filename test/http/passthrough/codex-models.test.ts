@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { withCodexModels } from '../../src/http/codex-models.ts';
-import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
-import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { withCodexModels } from '../../../src/http/passthrough/codex-models.ts';
+import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
+import { openGateway, type TestGateway } from '../../support/gateway.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 

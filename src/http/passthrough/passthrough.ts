@@ -1,32 +1,30 @@
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
-import { ApiError } from '../core/errors.ts';
-import { callerOf } from './authenticate.ts';
-import { readBody } from './body.ts';
+import { modelNotFound, type Admission } from '../../accounts/admission.ts';
+import { ApiError } from '../../core/errors.ts';
+import { callerOf } from '../access/authenticate.ts';
+import { readBody } from '../body/body.ts';
 import { withCodexModels } from './codex-models.ts';
-import { methodNotAllowed } from './error-handler.ts';
+import { methodNotAllowed } from '../error-handler.ts';
 import { listWithAliases, namedModel, replaceModel, type ModelAliases } from './models.ts';
-import { createRelay, type Exchange, type RelayOptions } from './relay.ts';
+import type { Exchange, Relay } from './relay.ts';
 
-export interface PassthroughOptions extends RelayOptions {
+export interface PassthroughOptions {
+  readonly relay: Relay;
   /** What is passed on beside chat completions and models, as the caller writes it, with all that is below. */
   readonly passthroughPaths: readonly string[];
   readonly modelAliases: ModelAliases;
   readonly maxBodyBytes: number;
-}
-
-export interface Passthrough {
-  /** To be mounted where the caller is known and no body has been read. */
-  readonly router: Router;
-  /** Breaks what still runs. */
-  close(): void;
+  readonly admission: Pick<Admission, 'admitUnmetered' | 'offers'>;
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** The paths which are not translated: the backend answers, and its bytes are its own (contract, section 1). */
-export function createPassthrough(options: PassthroughOptions): Passthrough {
-  const { modelAliases: aliases, maxBodyBytes } = options;
-  const relay = createRelay(options);
+/**
+ * The paths which are not translated: the backend answers, and its bytes are its own (contract, section 1). To be mounted
+ * where the caller is known and no body has been read.
+ */
+export function createPassthrough(options: PassthroughOptions): Router {
+  const { relay, modelAliases: aliases, maxBodyBytes, admission } = options;
   const router = express.Router();
 
   const forward = (req: Request, res: Response, exchange: Partial<Exchange> = {}): Promise<void> => {
@@ -47,13 +45,16 @@ export function createPassthrough(options: PassthroughOptions): Passthrough {
   router
     .route('/models')
     .get((req, res) => {
+      const { key } = callerOf(res);
       const forCodex = req.query['client_version'] !== undefined;
-      if (aliases.size === 0 && !forCodex) return forward(req, res);
+      if (aliases.size === 0 && !forCodex && key === undefined) return forward(req, res);
       return forward(req, res, {
         ...(forCodex && { path: '/models' }),
         edit(status, answer) {
           if (status !== 200) return undefined;
-          const list = listWithAliases(answer, aliases);
+          const list = listWithAliases(answer, aliases, (...names) => admission.offers(key, ...names));
+          // What cannot be read cannot be cut down to what the key may know of.
+          if (list === undefined && key !== undefined) throw new ApiError('upstream_invalid_response');
           return forCodex ? withCodexModels(list) : list;
         },
       });
@@ -63,23 +64,30 @@ export function createPassthrough(options: PassthroughOptions): Passthrough {
   router
     .route('/models/*id')
     .get((req, res) => {
-      const alias = req.params.id.join('/');
-      const model = aliases.get(alias);
+      const name = req.params.id.join('/');
+      const model = aliases.get(name);
+      if (!admission.offers(callerOf(res).key, name, model ?? name)) throw modelNotFound();
       if (model === undefined) return forward(req, res);
       return forward(req, res, {
         path: `/models/${encodeURIComponent(model)}`,
         // Many backends have a list only; that the alias exists is known without them.
         edit: (status, found) =>
-          NO_ANSWER.has(status) ? namedModel(alias, undefined) : namedIfFound(status, alias, found),
+          NO_ANSWER.has(status) ? namedModel(name, undefined) : namedIfFound(status, name, found),
       });
     })
     .all(methodNotAllowed('GET'));
 
+  const forwardUnmetered = async (req: Request, res: Response): Promise<void> => {
+    const headers = await admission.admitUnmetered(callerOf(res).key);
+    for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+    return forward(req, res);
+  };
+
   for (const path of options.passthroughPaths) {
-    router.use(path.replace(/^\/v1/, ''), allow(METHODS), (req, res) => forward(req, res));
+    router.use(path.replace(/^\/v1/, ''), allow(METHODS), (req, res) => forwardUnmetered(req, res));
   }
 
-  return { router, close: () => relay.close() };
+  return router;
 }
 
 const NO_ANSWER = new Set([404, 405, 501]);

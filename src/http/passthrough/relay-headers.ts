@@ -1,8 +1,18 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
-import { passedOnHeaders } from '../backend/reply-headers.ts';
+import { passedOnHeaders, type ReplyHeaders } from '../../backend/reply-headers.ts';
 
 /** What describes the body, what the caller wants, and nothing that says who or where it is. Cookies never. */
 const TOWARDS_BACKEND = ['accept', 'content-type', 'openai-beta', 'user-agent'];
+
+/** What a client says of itself and of what it wants, for a request whose body has been read. */
+export function wishesOf(headers: IncomingHttpHeaders): Record<string, string> {
+  const wishes: Record<string, string> = {};
+  for (const name of ['accept', 'openai-beta', 'user-agent']) {
+    const value = headers[name];
+    if (typeof value === 'string') wishes[name] = value;
+  }
+  return wishes;
+}
 
 /** The headers of a passed on request: an allow-list, and the key that the backend is to see. */
 export function towardsBackend(
@@ -19,14 +29,19 @@ export function towardsBackend(
 
 /** Those of one connection alone (RFC 9110), and those which speak for the host they came from and not for this one. */
 const OF_BACKEND_ALONE =
-  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|set-cookie2?|alt-svc|strict-transport-security|clear-site-data|nel|report-to|access-control-.*|date|server|x-powered-by|x-request-id|x-upstream-request-id)$/;
+  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|set-cookie2?|alt-svc|strict-transport-security|clear-site-data|nel|report-to|access-control-.*|content-security-policy.*|cross-origin-.*|permissions-policy|referrer-policy|x-content-type-options|x-frame-options|date|server|x-powered-by|x-request-id|x-upstream-request-id)$/;
 
 /** The headers of the backend's reply that its caller gets; the backend's request id goes by another name, since ours has that one. */
-export function towardsClient(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
-  const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
+export function towardsClient(headers: ReplyHeaders): OutgoingHttpHeaders {
+  const named = new Set(
+    String(headers['connection'] ?? '')
+      .split(',')
+      .map((name) => name.trim().toLowerCase()),
+  );
   const passedOn: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined && !OF_BACKEND_ALONE.test(name) && !named.has(name)) passedOn[name] = value;
+    if (value === undefined || OF_BACKEND_ALONE.test(name) || named.has(name)) continue;
+    passedOn[name] = typeof value === 'string' ? value : [...value];
   }
   const id = passedOnHeaders({ 'x-request-id': headers['x-request-id'] })['x-upstream-request-id'];
   return id === undefined ? passedOn : { ...passedOn, 'x-upstream-request-id': id };

@@ -4,11 +4,14 @@ import { Agent as HttpAgent, type ClientRequest, type IncomingMessage } from 'no
 import { Agent as HttpsAgent } from 'node:https';
 import type { NextFunction, Request, Response } from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
-import { connectionFailure, type ExchangePhase } from '../backend/connection-failures.ts';
-import { failureOf, type KeyOwner } from '../backend/failures.ts';
-import { ApiError } from '../core/errors.ts';
-import { readJson } from '../core/json.ts';
+import type { Connected } from '../../backend/chat.ts';
+import { connectionFailure, type ExchangePhase } from '../../backend/connection-failures.ts';
+import { failureOf, type KeyOwner } from '../../backend/failures.ts';
+import { withoutLimits, type ReplyHeaders } from '../../backend/reply-headers.ts';
+import { ApiError } from '../../core/errors.ts';
+import { readJson } from '../../core/json.ts';
 import { towardsBackend, towardsClient } from './relay-headers.ts';
+import { factsOf, noteBackendCall } from '../telemetry/request-facts.ts';
 
 export interface RelayOptions {
   /** With its `/v1`. */
@@ -19,6 +22,8 @@ export interface RelayOptions {
   readonly firstByteTimeoutMs: number;
   /** The longest silence after that. */
   readonly idleTimeoutMs: number;
+  /** Set where the gateway has limits of its own, which are the only ones that its callers should see. */
+  readonly hidesLimits?: boolean;
   /** Gets a sentence for the log when only the operator can help. */
   readonly onOperatorProblem: (problem: string) => void;
 }
@@ -33,7 +38,7 @@ export interface Exchange {
   readonly edit?: (status: number, answer: unknown) => object | undefined;
 }
 
-export interface Relay {
+export interface Relay extends Connected {
   /** Resolves when the reply has been sent. Throws ApiError as long as nothing of it has been. */
   forward(req: Request, res: Response, exchange: Exchange): Promise<void>;
   close(): void;
@@ -71,7 +76,8 @@ export function createRelay(options: RelayOptions): Relay {
         const exchange = exchanges.get(req);
         if (exchange === undefined) return;
         exchange.phase = 'answering';
-        relay(proxyRes, { req, res, exchange, options }).catch(exchange.fail);
+        const headers = options.hidesLimits === true ? withoutLimits(proxyRes.headers) : proxyRes.headers;
+        relay(proxyRes, { req, res, exchange, options, headers }).catch(exchange.fail);
       },
       error: (error, req) => exchanges.get(req)?.fail(error),
     },
@@ -85,14 +91,19 @@ export function createRelay(options: RelayOptions): Relay {
         exchanges.set(req, running);
         res.once('close', resolve);
         refuseBodyWithoutLength(req);
-        req.headers = towardsBackend(req.headers, exchange);
+        req.headers = { ...towardsBackend(req.headers, exchange), ...noteBackendCall(factsOf(res)) };
         req.url = exchange.path;
         const next: NextFunction = (reason?: unknown) => fail(reason ?? new Error('the proxy passed the request by'));
         proxy(req, res, next).catch(fail);
       });
     },
+    connections: () => ({ busy: countSockets(agent.sockets), idle: countSockets(agent.freeSockets) }),
     close: () => agent.destroy(),
   };
+}
+
+function countSockets(byHost: HttpAgent['sockets']): number {
+  return Object.values(byHost).reduce((sum, sockets) => sum + (sockets?.length ?? 0), 0);
 }
 
 function toFailure(reason: unknown, phase: ExchangePhase): Error {
@@ -135,15 +146,18 @@ interface Relayed {
   readonly res: Response;
   readonly exchange: Running;
   readonly options: RelayOptions;
+  /** Those of the answer, as far as the caller may know them. */
+  readonly headers: ReplyHeaders;
 }
 
 async function relay(proxyRes: IncomingMessage & { req?: ClientRequest }, relayed: Relayed): Promise<void> {
   const { res, exchange, options } = relayed;
   const status = proxyRes.statusCode ?? 0;
   const isFault = mayBeFault(proxyRes, relayed);
+  noteAnswer(proxyRes, res);
   proxyRes.req?.setTimeout(options.idleTimeoutMs);
   if (exchange.edit === undefined && !isFault) {
-    res.writeHead(status, towardsClient(proxyRes.headers));
+    res.writeHead(status, towardsClient(relayed.headers));
     // The client should know at once that the backend has answered, also when the first event takes its time.
     res.flushHeaders();
     proxyRes.pipe(res);
@@ -152,7 +166,7 @@ async function relay(proxyRes: IncomingMessage & { req?: ClientRequest }, relaye
 
   const bytes = await readAnswer(proxyRes, isFault ? MAX_ERROR_BYTES : MAX_EDITED_BYTES);
   const edited = exchange.edit?.(status, readJson(bytes.toString()));
-  const { 'content-length': _length, ...headers } = towardsClient(proxyRes.headers);
+  const { 'content-length': _length, ...headers } = towardsClient(relayed.headers);
   if (edited !== undefined) {
     for (const name of ['content-type', 'content-encoding', 'etag', 'last-modified']) delete headers[name];
     res.status(200).set(headers).json(edited);
@@ -160,6 +174,15 @@ async function relay(proxyRes: IncomingMessage & { req?: ClientRequest }, relaye
   }
   if (isFault) throwFault(proxyRes, bytes, relayed);
   res.writeHead(status, { ...headers, 'content-length': bytes.length }).end(bytes);
+}
+
+function noteAnswer(proxyRes: IncomingMessage, res: Response): void {
+  const facts = factsOf(res);
+  const status = proxyRes.statusCode ?? 0;
+  if (status >= 200 && status < 300) facts.backend = 'answered';
+  facts.stream = /^text\/event-stream\b/i.test(proxyRes.headers['content-type'] ?? '');
+  // Whoever reads the answer begins in this same turn, so nothing is lost, and his pace is kept.
+  proxyRes.once('data', () => (facts.firstOutputAtMs = performance.now()));
 }
 
 /** Whether the answer may be one which the caller cannot do anything about, or cannot read. Its body decides. */
@@ -171,14 +194,14 @@ function mayBeFault(proxyRes: IncomingMessage, { req, options }: Relayed): boole
 }
 
 /** Throws the ApiError of an answer that is not for the caller's eyes; returns when it is to be passed on after all. */
-function throwFault(proxyRes: IncomingMessage, bytes: Buffer, { exchange, options }: Relayed): void {
+function throwFault(proxyRes: IncomingMessage, bytes: Buffer, { exchange, options, headers }: Relayed): void {
   const status = proxyRes.statusCode ?? 0;
   if (status === 404 && !isJson(proxyRes) && !exchange.path.startsWith('/chat/')) {
     throw new ApiError('not_found', { message: 'The backend does not have this path.' });
   }
   const { error, operatorProblem } = failureOf({
     status,
-    headers: proxyRes.headers,
+    headers,
     body: proxyRes.headers['content-encoding'] === undefined ? bytes.toString() : '',
     keyOwner: options.keyOwner,
     secrets: Object.values(exchange.backendHeaders).map((value) => value.replace(/^Bearer /, '')),

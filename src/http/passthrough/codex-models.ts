@@ -1,6 +1,6 @@
 /** The list of models as Codex asks for it: with `?client_version=…`, and its own kind of entries (`ModelInfo`) under `models`. */
 
-import { isObject } from '../core/json.ts';
+import { isObject } from '../../core/json.ts';
 
 /**
  * The list with a `models` array beside its `data`; undefined when it is no list. Models whose metadata Codex brings along are

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { listWithAliases, namedModel, replaceModel } from '../../src/http/models.ts';
+import { listWithAliases, namedModel, replaceModel } from '../../../src/http/passthrough/models.ts';
 
 const ALIASES = new Map([
   ['gpt-5', 'llama-3.3-70b'],
@@ -47,12 +47,26 @@ describe('replaceModel', () => {
 });
 
 describe('listWithAliases', () => {
+  const ALL = () => true;
+
+  it('leaves out what is not offered by either name', () => {
+    const list = { data: [{ id: 'a' }, { id: 'b' }, { id: 'c' }, { name: 'd' }, null] };
+    const aliases = new Map([
+      ['first', 'a'],
+      ['third', 'c'],
+    ]);
+    const offers = (name: string, backendModel: string): boolean => name === 'b' || backendModel === 'c';
+    expect(listWithAliases(list, aliases, offers)).to.deep.equal({
+      data: [{ id: 'b' }, { id: 'c' }, { id: 'third' }],
+    });
+  });
+
   it('puts an alias beside the model it stands for, with what the backend says of that', () => {
     const list = {
       object: 'list',
       data: [{ id: 'llama-3.3-70b', object: 'model', created: 7, owned_by: 'us', extra: 1 }],
     };
-    expect(listWithAliases(list, new Map([['gpt-5', 'llama-3.3-70b']]))).to.deep.equal({
+    expect(listWithAliases(list, new Map([['gpt-5', 'llama-3.3-70b']]), ALL)).to.deep.equal({
       object: 'list',
       data: [
         { id: 'llama-3.3-70b', object: 'model', created: 7, owned_by: 'us', extra: 1 },
@@ -62,19 +76,19 @@ describe('listWithAliases', () => {
   });
 
   it('lists an alias of a model that the backend does not list', () => {
-    expect(listWithAliases({ data: [] }, new Map([['a', 'b']]))).to.deep.equal({
+    expect(listWithAliases({ data: [] }, new Map([['a', 'b']]), ALL)).to.deep.equal({
       data: [{ id: 'a', object: 'model', created: 0, owned_by: 'unknown' }],
     });
   });
 
   it('lists nothing twice', () => {
     const list = { data: [{ id: 'gpt-5' }, null, 'odd'] };
-    expect(listWithAliases(list, new Map([['gpt-5', 'x']]))).to.deep.equal(list);
+    expect(listWithAliases(list, new Map([['gpt-5', 'x']]), ALL)).to.deep.equal(list);
   });
 
   for (const answer of [undefined, null, [], 'x', { data: {} }, { models: [] }]) {
     it(`takes ${JSON.stringify(answer)} for no list`, () => {
-      expect(listWithAliases(answer, ALIASES)).to.equal(undefined);
+      expect(listWithAliases(answer, ALIASES, ALL)).to.equal(undefined);
     });
   }
 });
