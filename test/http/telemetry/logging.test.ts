@@ -6,9 +6,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import express, { type RequestHandler } from 'express';
-import { errorHandler } from '../../src/http/error-handler.ts';
-import { createLogger, noteModel, requestLogging } from '../../src/http/logging.ts';
-import { useRealSockets } from '../support/real-sockets.ts';
+import { ApiError } from '../../../src/core/errors.ts';
+import { errorHandler } from '../../../src/http/error-handler.ts';
+import { createLogger } from '../../../src/http/telemetry/logging.ts';
+import { factsOf } from '../../../src/http/telemetry/request-facts.ts';
+import type { Usage } from '../../../src/types/contract.ts';
+import { observe } from '../../support/observe.ts';
+import { useRealSockets } from '../../support/real-sockets.ts';
 
 interface Line {
   readonly level: number;
@@ -16,7 +20,7 @@ interface Line {
   readonly [key: string]: unknown;
 }
 
-describe('requestLogging', () => {
+describe('the line of a request', () => {
   useRealSockets();
 
   let server: Server;
@@ -40,11 +44,7 @@ describe('requestLogging', () => {
       },
     });
     const app = express();
-    app.use((_req, res, next) => {
-      res.setHeader('x-request-id', 'req_fresh');
-      next();
-    });
-    app.use(requestLogging(log), route, errorHandler);
+    app.use(observe(log), route, errorHandler);
     server = app.listen(0, '127.0.0.1');
     await once(server, 'listening');
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -61,22 +61,30 @@ describe('requestLogging', () => {
     return line;
   }
 
-  it('writes one line for a request, with what an operator asks for', async () => {
+  it('is one for a request, with what an operator asks for', async () => {
     await open((_req, res) => {
       res.setHeader('x-request-id', 'req_of_record');
-      noteModel(res, 'm-1');
+      const facts = factsOf(res);
+      Object.assign(facts, { model: 'm-1', stream: true, keyPrefix: 'sk-ab', usage: usageOf(12, 34) });
+      facts.firstOutputAtMs = facts.startedAtMs + 5.4;
       res.json({ ok: true });
     });
     const line = await lineOf(() =>
-      fetch(`${url}/v1/a/b?key=secret`, { headers: { 'x-client-request-id': 'client-1' } }),
+      fetch(`${url}/v1/responses?key=secret`, { headers: { 'x-client-request-id': 'client-1' } }),
     );
     expect(line).to.deep.include({
       level: 30,
       msg: 'answered',
-      req: { method: 'GET', path: '/v1/a/b', clientId: 'client-1' },
+      req: { method: 'GET', path: '/v1/responses', clientId: 'client-1' },
       requestId: 'req_of_record',
-      status: 200,
+      endpoint: 'responses',
+      key: 'sk-ab',
       model: 'm-1',
+      stream: true,
+      status: 200,
+      inputTokens: 12,
+      outputTokens: 34,
+      firstOutputMs: 5,
     });
     expect(line['ms']).to.be.a('number');
     expect(line['bytes']).to.be.within(100, 1000);
@@ -99,7 +107,7 @@ describe('requestLogging', () => {
       const req = httpRequest(url, (response) => response.once('data', () => req.destroy()));
       req.on('error', () => {}).end();
     });
-    expect(line.msg).to.equal('client gone');
+    expect(line).to.include({ msg: 'aborted', errorCode: 'client_disconnected', status: 200, level: 30 });
   });
 
   for (const { status, level } of [
@@ -116,6 +124,37 @@ describe('requestLogging', () => {
     await open((_req, res) => void res.end());
     const line = await lineOf(() => fetch(url, { headers: { 'x-client-request-id': `a\tb${'c'.repeat(500)}` } }));
     expect(line['req']).to.have.property('clientId', `ab${'c'.repeat(126)}`);
+  });
+
+  it('says that nothing was sent to a client that went away before', async () => {
+    let arrived = (): void => undefined;
+    const inside = new Promise<void>((resolve) => (arrived = resolve));
+    await open(() => arrived());
+    const line = await lineOf(async () => {
+      const req = httpRequest(url).on('error', () => {});
+      req.end();
+      await inside;
+      req.destroy();
+    });
+    expect(line).to.include({ msg: 'aborted', status: 499 });
+  });
+
+  it('has the code of the error', async () => {
+    await open((_req, _res, next) => next(new ApiError('model_not_found')));
+    expect(await lineOf(() => fetch(url))).to.include({ msg: 'rejected', errorCode: 'model_not_found', level: 30 });
+  });
+
+  it('is an error when the backend failed, whatever status was sent before', async () => {
+    await open((_req, res) => {
+      Object.assign(factsOf(res), { errorCode: 'upstream_error', backend: 'answered' });
+      res.json({});
+    });
+    expect(await lineOf(() => fetch(url))).to.include({ msg: 'failed', status: 200, level: 50 });
+  });
+
+  it('has a level of its own for probes that go well', async () => {
+    await open((_req, res) => void res.json({}));
+    expect(await lineOf(() => fetch(`${url}/healthz`))).to.include({ level: 20, endpoint: 'health' });
   });
 
   it('bounds the path', async () => {
@@ -160,11 +199,21 @@ describe('requestLogging', () => {
   });
 });
 
+function usageOf(input: number, output: number): Usage {
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: input + output,
+  };
+}
+
 describe('createLogger', () => {
-  const module = join(import.meta.dirname, '../../src/http/logging.ts');
+  const module = join(import.meta.dirname, '../../../src/http/telemetry/logging.ts');
 
   async function outputOf(statements: string): Promise<string> {
-    const program = `import { createLogger } from ${JSON.stringify(module)}; ${statements}`;
+    const program = `import { createLogger, openLogOutput } from ${JSON.stringify(module)}; ${statements}`;
     const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program];
     const { stdout } = await promisify(execFile)(process.execPath, args);
     return stdout;
@@ -174,6 +223,28 @@ describe('createLogger', () => {
     expect(await outputOf("createLogger('info').info('last words'); process.exit(0);")).to.include(
       '"msg":"last words"',
     );
+  });
+
+  const REQUEST_LINE =
+    "info({ req: { method: 'GET', path: '/x' }, status: 200, model: 'm' }, 'answered'); process.exit(0);";
+
+  for (const format of ['auto', 'json']) {
+    it(`writes JSON where nobody looks, in the format ${format}`, async () => {
+      const line = await outputOf(`createLogger('info', await openLogOutput('${format}')).${REQUEST_LINE}`);
+      expect(JSON.parse(line)).to.deep.include({ msg: 'answered', status: 200, model: 'm' });
+    });
+  }
+
+  it('writes for people in the format pretty', async () => {
+    const line = await outputOf(`createLogger('info', await openLogOutput('pretty')).${REQUEST_LINE}`);
+    expect(line).to.match(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: GET \/x 200 answered \{"model":"m"\}\n$/);
+  });
+
+  it('writes for people where they look, in the format auto', async () => {
+    const line = await outputOf(
+      `process.stdout.isTTY = true; createLogger('info', await openLogOutput('auto')).${REQUEST_LINE}`,
+    );
+    expect(line).to.include('INFO').and.to.include('GET /x 200 answered');
   });
 
   it('writes nothing below its level', async () => {

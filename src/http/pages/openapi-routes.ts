@@ -1,0 +1,261 @@
+/** Every path of the gateway as the API description has it: what it takes, what it answers, and by which errors it refuses. */
+
+import { ADMIN_OPERATIONS } from './openapi-admin.ts';
+import { OPERATING } from './openapi-operating.ts';
+import {
+  AFTER,
+  BEHIND_KEY,
+  PAGE_SIZE,
+  SPAN_OF_TIME,
+  WITH_BODY,
+  type Operation,
+  type Parameter,
+  type ReplyDescription,
+} from './openapi-operation.ts';
+
+export interface DescribedGateway {
+  readonly defaultModelId: string | null;
+  /** Without them their paths do not exist, and are not described. */
+  readonly hasAdmin: boolean;
+  readonly hasMetrics: boolean;
+}
+
+/** The operations of a gateway with these settings, in the order in which a reader wants them. */
+export function operationsOf({ defaultModelId, hasAdmin, hasMetrics }: DescribedGateway): readonly Operation[] {
+  return [
+    ...responseOperations(defaultModelId ?? 'your-model'),
+    ...REQUEST_OPERATIONS,
+    ...chatOperations(defaultModelId ?? 'your-model'),
+    ...ACCOUNT_OPERATIONS,
+    ...(hasAdmin ? ADMIN_OPERATIONS : []),
+    ...OPERATING.filter(({ path }) => hasMetrics || path !== '/metrics'),
+  ];
+}
+
+/** What the gateway does not take on when it has enough to do. */
+const LIMITED = [...BEHIND_KEY, 'server_overloaded'] as const;
+const OF_BACKEND = ['upstream_error', 'upstream_unreachable', 'upstream_invalid_response', 'upstream_timeout'] as const;
+
+/** What ends a request that has a record. */
+const RECORDED = [
+  ...LIMITED,
+  ...WITH_BODY,
+  ...OF_BACKEND,
+  'missing_required_parameter',
+  'invalid_idempotency_key',
+  'duplicate_request',
+  'request_cancelled',
+  'insufficient_credits',
+  'spend_limit_exceeded',
+  'forbidden',
+  'model_not_found',
+  'gateway_draining',
+  'gateway_interrupted',
+] as const;
+
+const IDEMPOTENCY_KEY: Parameter = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description: 'A repetition with the same key and the same body is answered with 409 and the record of the first.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+};
+
+const DUPLICATE: ReplyDescription = {
+  description: 'The request was made before, or it was cancelled.',
+  content: { 'application/json': 'request-replies.json#/$defs/DuplicateReply' },
+  headers: ['location', 'idempotency-replayed', 'x-should-retry'],
+};
+
+function responseOperations(model: string): readonly Operation[] {
+  return [
+    {
+      id: 'createResponse',
+      method: 'post',
+      path: '/api/v1/responses',
+      alias: '/v1/responses',
+      tag: 'Responses',
+      summary: 'Create a response',
+      description:
+        'With `"stream": true` the reply is a stream of events, each `data:` line one JSON object, which ends with ' +
+        '`data: [DONE]`. A failure before the first event is an ordinary error; after it, an `error` event and ' +
+        '`response.failed` end the stream. Fields that are not known are ignored.',
+      auth: 'apiKey',
+      parameters: [IDEMPOTENCY_KEY],
+      body: { schema: 'create-response.json', example: { model, input: 'Say hello in one word.' } },
+      replies: {
+        200: {
+          description: 'The response, or the events that make it.',
+          content: { 'application/json': 'response.json', 'text/event-stream': 'event.json' },
+          headers: ['x-upstream-request-id', 'x-dropped-tools'],
+        },
+        409: DUPLICATE,
+      },
+      errors: [
+        ...RECORDED,
+        'unsupported_parameter',
+        'unsupported_tool',
+        'previous_response_not_found',
+        'context_length_exceeded',
+        'not_found',
+        // A backend that is overloaded, and what else it refuses with a status of its own.
+        ['upstream_error', '503'],
+        ['invalid_request', '4XX'],
+      ],
+    },
+  ];
+}
+
+const REQUEST_ID: Parameter = {
+  name: 'request_id',
+  in: 'path',
+  description: 'The id of the request (`req_…`), or that of its response (`resp_…`).',
+  schema: { type: 'string' },
+};
+
+const RECORD = { 'application/json': 'request-record.json' } as const;
+
+const REQUEST_OPERATIONS: readonly Operation[] = [
+  {
+    id: 'listRequests',
+    method: 'get',
+    path: '/api/v1/requests',
+    alias: '/v1/requests',
+    tag: 'Requests',
+    summary: "List the caller's own records",
+    description: 'Newest first. With an `Idempotency-Key` header the reply is the one record of that key.',
+    auth: 'apiKey',
+    parameters: [
+      { ...IDEMPOTENCY_KEY, description: 'Asks for the one record of the request that was sent with this key.' },
+      PAGE_SIZE,
+      AFTER,
+      {
+        name: 'status',
+        in: 'query',
+        description: 'Only records with this status.',
+        schema: { enum: ['processing', 'succeeded', 'failed', 'cancelled'] },
+      },
+      { name: 'model', in: 'query', description: 'Only records of this model.', schema: { type: 'string' } },
+    ],
+    replies: {
+      200: {
+        description: 'The records, or the one record of the key.',
+        content: { 'application/json': 'request-replies.json#/$defs/RequestsFound' },
+      },
+    },
+    errors: [...BEHIND_KEY, 'invalid_idempotency_key', 'request_not_found'],
+  },
+  {
+    id: 'getRequest',
+    method: 'get',
+    path: '/api/v1/requests/{request_id}',
+    alias: '/v1/requests/{request_id}',
+    tag: 'Requests',
+    summary: 'Look at one record',
+    auth: 'apiKey',
+    parameters: [REQUEST_ID],
+    replies: { 200: { description: 'The record as it stands.', content: RECORD } },
+    errors: [...BEHIND_KEY, 'request_not_found'],
+  },
+  {
+    id: 'cancelRequest',
+    method: 'post',
+    path: '/api/v1/requests/{request_id}/cancel',
+    alias: '/v1/requests/{request_id}/cancel',
+    tag: 'Requests',
+    summary: 'Cancel a request',
+    auth: 'apiKey',
+    parameters: [REQUEST_ID],
+    replies: {
+      200: { description: 'It had ended before; the record says how.', content: RECORD },
+      202: { description: 'The cancel is asked for, and the record will end as `cancelled`.', content: RECORD },
+    },
+    errors: [...BEHIND_KEY, 'request_not_found'],
+  },
+];
+
+/** Its presence says that the words of the backend are sent on as they come. */
+const OF_THE_BACKEND: ReplyDescription = {
+  description:
+    'Whatever the backend answers, errors of its own among it. One that it does not write as JSON comes in the form of the ' +
+    'errors of the gateway.',
+  content: { '*/*': undefined },
+  headers: ['x-upstream-request-id'],
+};
+const PASSED_ON = [...LIMITED, ...OF_BACKEND, 'gateway_draining', 'not_found'] as const;
+
+function chatOperations(model: string): readonly Operation[] {
+  return [
+    {
+      id: 'createChatCompletion',
+      method: 'post',
+      path: '/v1/chat/completions',
+      alias: '/api/v1/chat/completions',
+      tag: 'Chat completions',
+      summary: 'Create a chat completion',
+      description:
+        "Passed on to the backend, whose bytes are the reply. Of the body the gateway looks at no more than it has to: the model's " +
+        'name where there are aliases, and, where the gateway issues the keys, what is counted.',
+      auth: 'apiKey',
+      parameters: [IDEMPOTENCY_KEY],
+      body: {
+        schema: 'create-chat-completion.json',
+        example: { model, messages: [{ role: 'user', content: 'Say hello in one word.' }] },
+      },
+      replies: { 409: DUPLICATE, default: OF_THE_BACKEND },
+      errors: RECORDED,
+    },
+    {
+      id: 'listModels',
+      method: 'get',
+      path: '/v1/models',
+      alias: '/api/v1/models',
+      tag: 'Chat completions',
+      summary: 'List the models',
+      description: "The backend's list, with the aliases, and without the models which the key may not use.",
+      auth: 'apiKey',
+      replies: { default: OF_THE_BACKEND },
+      errors: PASSED_ON,
+    },
+    {
+      id: 'getModel',
+      method: 'get',
+      path: '/v1/models/{model}',
+      alias: '/api/v1/models/{model}',
+      tag: 'Chat completions',
+      summary: 'Look at one model',
+      auth: 'apiKey',
+      parameters: [
+        { name: 'model', in: 'path', description: 'Its name, slashes included.', schema: { type: 'string' } },
+      ],
+      replies: { default: OF_THE_BACKEND },
+      errors: [...PASSED_ON, 'model_not_found'],
+    },
+  ];
+}
+
+const ACCOUNT_OPERATIONS: readonly Operation[] = [
+  {
+    id: 'getUsage',
+    method: 'get',
+    path: '/api/v1/usage',
+    alias: '/v1/usage',
+    tag: 'Account',
+    summary: "Sum up what the caller's requests used",
+    auth: 'apiKey',
+    parameters: SPAN_OF_TIME,
+    replies: { 200: { description: 'By span of time and model.', content: { 'application/json': 'usage.json' } } },
+    errors: BEHIND_KEY,
+  },
+  {
+    id: 'getKey',
+    method: 'get',
+    path: '/api/v1/key',
+    alias: '/v1/key',
+    tag: 'Account',
+    summary: "Look at the caller's own key",
+    description: 'Its models, limits, balance and usage, where the gateway issues the keys; elsewhere `not_found`.',
+    auth: 'apiKey',
+    replies: { 200: { description: 'The key.', content: { 'application/json': 'key.json' } } },
+    errors: [...BEHIND_KEY, 'not_found'],
+  },
+];

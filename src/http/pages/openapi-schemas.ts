@@ -1,0 +1,137 @@
+/** The schemas that ajv checks with (draft-07, one file each) as the components of an OpenAPI 3.1 document (2020-12). */
+
+import adminSchema from '../../../schemas/admin.json' with { type: 'json' };
+import createChatCompletionSchema from '../../../schemas/create-chat-completion.json' with { type: 'json' };
+import createResponseSchema from '../../../schemas/create-response.json' with { type: 'json' };
+import errorSchema from '../../../schemas/error.json' with { type: 'json' };
+import eventSchema from '../../../schemas/event.json' with { type: 'json' };
+import keySchema from '../../../schemas/key.json' with { type: 'json' };
+import operateSchema from '../../../schemas/operate.json' with { type: 'json' };
+import requestRecordSchema from '../../../schemas/request-record.json' with { type: 'json' };
+import requestRepliesSchema from '../../../schemas/request-replies.json' with { type: 'json' };
+import responseSchema from '../../../schemas/response.json' with { type: 'json' };
+import usageSchema from '../../../schemas/usage.json' with { type: 'json' };
+import { isObject } from '../../core/json.ts';
+
+export type JsonObject = { readonly [name: string]: unknown };
+
+/** Where a schema is defined: `error.json`, or `admin.json#/$defs/CreateKey`. */
+export type SchemaRef = `${string}.json` | `${string}.json#/$defs/${string}`;
+
+const FILES: ReadonlyMap<string, JsonObject> = new Map(
+  [
+    adminSchema,
+    createChatCompletionSchema,
+    createResponseSchema,
+    errorSchema,
+    eventSchema,
+    keySchema,
+    operateSchema,
+    requestRecordSchema,
+    requestRepliesSchema,
+    responseSchema,
+    usageSchema,
+  ].map((schema) => [schema.$id, schema]),
+);
+
+export interface ComponentSchemas {
+  /** What a place in the document says that wants this schema, which is a component from then on, with all that it names. */
+  refTo(ref: SchemaRef): { readonly $ref: string };
+  /** By name, in the order of the alphabet. */
+  all(): JsonObject;
+}
+
+/** Begins with no component. Two definitions of one name are a mistake in `schemas/`, and throw. */
+export function createComponentSchemas(): ComponentSchemas {
+  const components = new Map<string, { readonly source: JsonObject; schema: JsonObject }>();
+
+  return {
+    refTo: (ref) => ({ $ref: toComponent(locate(ref, '')) }),
+    all: () =>
+      Object.fromEntries(
+        [...components]
+          .map(([name, { schema }]) => [name, schema] as const)
+          .sort(([one], [other]) => (one < other ? -1 : 1)),
+      ),
+  };
+
+  function toComponent(place: Place): string {
+    const source = find(place);
+    const name = place.pointer.split('/').at(-1) || String(source['title']);
+    const known = components.get(name);
+    if (known === undefined) {
+      const component = { source, schema: {} };
+      // Before its inside is looked at, which may name the component itself.
+      components.set(name, component);
+      component.schema = rewrite(source, place.file);
+    } else if (known.source !== source) {
+      throw new Error(`two schemas are called ${name}`);
+    }
+    return `#/components/schemas/${name}`;
+  }
+
+  /** One schema as 2020-12 has it: definitions are components, and what only our own tools understand is left out. */
+  function rewrite(schema: JsonObject, file: string): JsonObject {
+    const rewritten: Record<string, unknown> = {};
+    const inside = (value: unknown): unknown => (isObject(value) ? rewrite(value, file) : value);
+    for (const [keyword, value] of Object.entries(schema)) {
+      if (LEFT_OUT.has(keyword)) continue;
+      if (keyword === '$ref') rewritten[keyword] = toComponent(locate(String(value), file));
+      else if (NAMED_SCHEMAS.has(keyword) && isObject(value)) rewritten[keyword] = mapValues(value, inside);
+      else if (Array.isArray(value) && LISTED_SCHEMAS.has(keyword)) rewritten[keyword] = value.map(inside);
+      else rewritten[keyword] = SINGLE_SCHEMAS.has(keyword) ? inside(value) : value;
+    }
+    const { discriminator } = schema;
+    if (isObject(discriminator)) rewritten['discriminator'] = withMapping(discriminator, schema['oneOf'], file);
+    return rewritten;
+  }
+
+  /** Without a mapping, OpenAPI takes the value of the property for the name of a component. */
+  function withMapping(discriminator: JsonObject, branches: unknown, file: string): JsonObject {
+    const property = String(discriminator['propertyName']);
+    const mapping: Record<string, string> = {};
+    for (const branch of Array.isArray(branches) ? branches.filter(isObject) : []) {
+      const place = locate(String(branch['$ref']), file);
+      for (const value of valuesOf(find(place), property)) mapping[value] = toComponent(place);
+    }
+    return { propertyName: property, mapping };
+  }
+}
+
+/** `tsType` is for the generated types; the others say what the place in the document says. */
+const LEFT_OUT = new Set(['$schema', '$id', '$defs', 'tsType']);
+const NAMED_SCHEMAS = new Set(['properties', 'patternProperties']);
+const LISTED_SCHEMAS = new Set(['allOf', 'anyOf', 'oneOf']);
+const SINGLE_SCHEMAS = new Set(['additionalProperties', 'else', 'if', 'items', 'not', 'propertyNames', 'then']);
+
+interface Place {
+  readonly file: string;
+  /** Empty for the whole file. */
+  readonly pointer: string;
+}
+
+/** Where a `$ref` leads that stands in this file. */
+function locate(ref: string, file: string): Place {
+  const [name = '', pointer = ''] = ref.split('#');
+  return { file: name === '' ? file : name, pointer };
+}
+
+function find({ file, pointer }: Place): JsonObject {
+  const found = pointer
+    .split('/')
+    .slice(1)
+    .reduce((value: unknown, name) => (isObject(value) ? value[name] : undefined), FILES.get(file));
+  if (!isObject(found)) throw new Error(`there is no schema ${file}#${pointer}`);
+  return found;
+}
+
+/** The values which a property can have by its `const` or `enum`. */
+function valuesOf({ properties }: JsonObject, property: string): readonly string[] {
+  const schema = isObject(properties) ? properties[property] : undefined;
+  if (!isObject(schema)) return [];
+  return (Array.isArray(schema['enum']) ? schema['enum'] : [schema['const']]).map(String);
+}
+
+function mapValues(object: JsonObject, change: (value: unknown) => unknown): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value)]));
+}

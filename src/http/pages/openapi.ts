@@ -1,0 +1,224 @@
+/** `/openapi.json`: the table of routes, the schemas and the error table, put together as OpenAPI 3.1. */
+
+import type { RequestHandler } from 'express';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { ERRORS, type ErrorCode } from '../../core/errors.ts';
+import { etagOf } from './etag.ts';
+import {
+  AUTH,
+  HEADERS,
+  TAGS,
+  type ErrorRef,
+  type HeaderName,
+  type Operation,
+  type Parameter,
+  type ReplyDescription,
+} from './openapi-operation.ts';
+import { operationsOf, type DescribedGateway } from './openapi-routes.ts';
+import { createComponentSchemas, type ComponentSchemas, type JsonObject, type SchemaRef } from './openapi-schemas.ts';
+
+export interface OpenApiOptions extends DescribedGateway {
+  readonly publicBaseUrl: string | null;
+  /** What is passed on to the backend beside what the table names. */
+  readonly passthroughPaths: readonly string[];
+}
+
+/** An OpenAPI 3.1 document, as far as the page looks into it. */
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0';
+  readonly info: { readonly title: string; readonly version: string; readonly description: string } & JsonObject;
+  readonly servers?: readonly { readonly url: string }[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  /** By path and method. */
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
+  readonly components: { readonly schemas: JsonObject } & JsonObject;
+}
+
+export interface OpenApiOperation {
+  readonly operationId: string;
+  readonly tags: readonly [string];
+  readonly summary: string;
+  readonly description?: string;
+  /** Who may call it, by the names of the security schemes; empty for everybody. */
+  readonly security: readonly Readonly<Record<string, readonly []>>[];
+  readonly parameters?: readonly (Parameter & { readonly required: boolean })[];
+  readonly requestBody?: {
+    readonly required: boolean;
+    readonly content: { readonly [JSON_TYPE]: { readonly schema: JsonObject; readonly example: JsonObject } };
+  };
+  readonly responses: Readonly<Record<string, OpenApiResponse>>;
+  /** The path of the same operation by its first name. */
+  readonly 'x-alias-of'?: string;
+}
+
+export interface OpenApiResponse {
+  readonly description: string;
+  readonly headers: JsonObject;
+  readonly content: Readonly<Record<string, { readonly schema: JsonObject }>>;
+}
+
+const JSON_TYPE = 'application/json';
+
+/** The description of a gateway with these settings. */
+export function createOpenApi(options: OpenApiOptions): OpenApiDocument {
+  const schemas = createComponentSchemas();
+  const operations = operationsOf(options);
+  const tags = new Set(operations.map(({ tag }) => tag));
+  const auth = new Set(operations.flatMap(({ auth }) => auth ?? []));
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Responses gateway',
+      version: packageJson.version,
+      summary: packageJson.description,
+      description: describe(options),
+      license: { name: packageJson.license, identifier: packageJson.license },
+    },
+    // Without it the paths are those of the host which the document came from.
+    ...(options.publicBaseUrl !== null && { servers: [{ url: options.publicBaseUrl }] }),
+    tags: [...tags].map((name) => ({ name, description: TAGS[name] })),
+    paths: describePaths(operations, schemas),
+    components: {
+      schemas: schemas.all(),
+      headers: Object.fromEntries(Object.entries(HEADERS).map(([name, description]) => [name, header(description)])),
+      securitySchemes: Object.fromEntries(
+        [...auth].map((name) => [name, { type: 'http', scheme: 'bearer', description: AUTH[name] }]),
+      ),
+    },
+  };
+}
+
+/** Sends the document. It is written when somebody first asks for it, and a client that has it already is told so. */
+export function showOpenApi(describeApi: () => OpenApiDocument): RequestHandler {
+  let written: { readonly body: string; readonly etag: string } | undefined;
+  return (_req, res) => {
+    written ??= write(describeApi());
+    const { body, etag } = written;
+    res.set({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache', etag }).send(body);
+  };
+}
+
+function write(document: OpenApiDocument): { readonly body: string; readonly etag: string } {
+  const body = JSON.stringify(document);
+  return { body, etag: etagOf(body) };
+}
+
+function describe({ passthroughPaths }: OpenApiOptions): string {
+  const sentences = [
+    `${packageJson.description}.`,
+    'Everything below `/api/v1` is below `/v1` as well, so that one base URL serves both kinds of client.',
+    'Every error is JSON: `{"error": {"message", "type", "param", "code"}}`. A path answers other methods than those which are ' +
+      'described here with 405 `method_not_allowed`, and a `GET` path answers `HEAD`. What is no HTTP that the gateway takes is ' +
+      'refused with 400, 408, 417 or 431, before it is known what it was for.',
+  ];
+  if (passthroughPaths.length > 0) {
+    const paths = passthroughPaths.map((path) => `\`${path}\``).join(', ');
+    sentences.push(`Passed on to the backend as they come, with all that is below them: ${paths}.`);
+  }
+  return sentences.join(' ');
+}
+
+function describePaths(operations: readonly Operation[], schemas: ComponentSchemas): OpenApiDocument['paths'] {
+  const paths: Record<string, Record<string, OpenApiOperation>> = {};
+  for (const operation of operations) {
+    const described = describeOperation(operation, schemas);
+    (paths[operation.path] ??= {})[operation.method] = described;
+    if (operation.alias === undefined) continue;
+    (paths[operation.alias] ??= {})[operation.method] = {
+      ...described,
+      operationId: `${operation.id}Alias`,
+      description: `The same as \`${operation.path}\`.`,
+      'x-alias-of': operation.path,
+    };
+  }
+  return paths;
+}
+
+function describeOperation(operation: Operation, schemas: ComponentSchemas): OpenApiOperation {
+  const { id, tag, summary, description, auth, parameters, body } = operation;
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description !== undefined && { description }),
+    security: auth === undefined ? [] : [{ [auth]: [] }],
+    ...(parameters !== undefined && {
+      parameters: parameters.map((parameter) => ({ ...parameter, required: parameter.in === 'path' })),
+    }),
+    ...(body !== undefined && {
+      requestBody: {
+        required: body.isOptional !== true,
+        content: { [JSON_TYPE]: { schema: schemas.refTo(body.schema), example: body.example } },
+      },
+    }),
+    responses: describeReplies(operation, schemas),
+  };
+}
+
+function describeReplies({ replies, errors }: Operation, schemas: ComponentSchemas): OpenApiOperation['responses'] {
+  const codesByStatus = groupByStatus(errors);
+  const statuses = new Set([...Object.keys(replies), ...codesByStatus.keys()]);
+  return Object.fromEntries(
+    [...statuses].sort().map((status) => {
+      const codes = codesByStatus.get(status) ?? [];
+      const isRelayed = replies['default'] !== undefined;
+      return [status, describeReply({ status, reply: replies[status], codes, isRelayed }, schemas)];
+    }),
+  );
+}
+
+function groupByStatus(errors: readonly ErrorRef[]): ReadonlyMap<string, readonly ErrorCode[]> {
+  const codes = new Map<string, ErrorCode[]>();
+  for (const error of errors) {
+    const [code, status] = typeof error === 'string' ? [error, String(ERRORS[error].status)] : error;
+    codes.set(status, [...(codes.get(status) ?? []), code]);
+  }
+  return codes;
+}
+
+interface OneReply {
+  readonly status: string;
+  readonly reply: ReplyDescription | undefined;
+  /** Of the errors that come with this status. */
+  readonly codes: readonly ErrorCode[];
+  /** Whether the backend's own errors come with the same status. */
+  readonly isRelayed: boolean;
+}
+
+function describeReply({ status, reply, codes, isRelayed }: OneReply, schemas: ComponentSchemas): OpenApiResponse {
+  const content = Object.entries(reply?.content ?? {}).map(
+    ([mediaType, ref]) => [mediaType, schemaOf(ref, schemas)] as const,
+  );
+  const schemasByType = new Map<string, JsonObject>(content);
+  if (codes.length > 0) {
+    const other = schemasByType.get(JSON_TYPE) ?? (isRelayed ? { description: "The backend's own error." } : undefined);
+    const error = errorSchema(codes, schemas);
+    schemasByType.set(JSON_TYPE, other === undefined ? error : { anyOf: [error, other] });
+  }
+  const names: HeaderName[] = ['x-request-id', ...(reply?.headers ?? []), ...(WAIT.has(status) ? RETRY_AFTER : [])];
+  return {
+    description: [reply?.description, ...codes.map((code) => `\`${code}\`: ${ERRORS[code].message}`)]
+      .filter(Boolean)
+      .join('\n\n'),
+    headers: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])),
+    content: Object.fromEntries([...schemasByType].map(([mediaType, schema]) => [mediaType, { schema }])),
+  };
+}
+
+/** Statuses that say when to come again. */
+const WAIT = new Set(['429', '503']);
+const RETRY_AFTER = ['retry-after'] as const;
+
+/** Anything at all, where the form is not the gateway's to say. */
+function schemaOf(ref: SchemaRef | undefined, schemas: ComponentSchemas): JsonObject {
+  return ref === undefined ? {} : schemas.refTo(ref);
+}
+
+function errorSchema(codes: readonly ErrorCode[], schemas: ComponentSchemas): JsonObject {
+  const code = { enum: codes };
+  return { allOf: [schemas.refTo('error.json'), { properties: { error: { properties: { code } } } }] };
+}
+
+function header(description: string): JsonObject {
+  return { description, schema: { type: 'string' } };
+}

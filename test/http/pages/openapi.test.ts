@@ -1,0 +1,147 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { expect } from 'chai';
+import express, { type Router } from 'express';
+import { createOpenApi, type OpenApiDocument, type OpenApiOptions } from '../../../src/http/pages/openapi.ts';
+import { openGateway, type TestGateway } from '../../support/gateway.ts';
+
+const OPTIONS: OpenApiOptions = {
+  publicBaseUrl: null,
+  defaultModelId: null,
+  hasAdmin: true,
+  hasMetrics: true,
+  passthroughPaths: [],
+};
+
+describe('createOpenApi', () => {
+  for (const options of [
+    OPTIONS,
+    { ...OPTIONS, hasAdmin: false, hasMetrics: false, publicBaseUrl: 'https://gateway.example.com/below' },
+    { ...OPTIONS, passthroughPaths: ['/v1/embeddings'], defaultModelId: 'best-model' },
+  ]) {
+    it(`is valid OpenAPI 3.1 with ${JSON.stringify(options)}`, async () => {
+      const document = JSON.parse(JSON.stringify(createOpenApi(options))) as Record<string, unknown>;
+      expect(await new Validator().validate(document)).to.deep.include({ valid: true });
+    });
+  }
+
+  it('has nothing of draft-07 and of our own tools left, and every reference leads somewhere', () => {
+    const document = createOpenApi(OPTIONS);
+    const text = JSON.stringify(document);
+    expect(text).not.to.match(/"(?:tsType|\$schema|\$id|\$defs|definitions)":/);
+    const refs = [...text.matchAll(/"(?:\$ref|[^"]*)":"(#\/[^"]*)"/g)].map((match) => match[1] ?? '');
+    expect(refs.length).to.be.greaterThan(200);
+    const missing = refs.filter(
+      (ref) =>
+        ref
+          .split('/')
+          .slice(1)
+          .reduce((at: unknown, name) => (at as Record<string, unknown> | undefined)?.[name], document) === undefined,
+    );
+    expect(missing).to.deep.equal([]);
+  });
+
+  it('says by which value of its type each part of a union is known', () => {
+    const { schemas } = createOpenApi(OPTIONS).components;
+    const part = schemas['InputPart'] as { discriminator: { mapping: Record<string, string> } };
+    expect(part.discriminator).to.deep.equal({
+      propertyName: 'type',
+      mapping: {
+        input_text: '#/components/schemas/InputText',
+        output_text: '#/components/schemas/InputText',
+        text: '#/components/schemas/InputText',
+        refusal: '#/components/schemas/InputRefusal',
+        input_image: '#/components/schemas/InputImage',
+        input_file: '#/components/schemas/InputFile',
+        input_audio: '#/components/schemas/InputAudio',
+      },
+    });
+  });
+
+  it('describes what is turned off no more than it is there', () => {
+    const document = createOpenApi({ ...OPTIONS, hasAdmin: false, hasMetrics: false });
+    const all = JSON.stringify(document);
+    expect(all).not.to.match(/\/admin|"\/metrics"|AdminKey|adminToken|metricsToken/);
+    expect(document.paths).to.include.keys('/api/v1/responses', '/v1/responses', '/');
+  });
+
+  it('recommends the model of the settings, and names what else is passed on', () => {
+    const document = createOpenApi({ ...OPTIONS, defaultModelId: 'best-model', passthroughPaths: ['/v1/embeddings'] });
+    expect(JSON.stringify(document.paths['/v1/responses'])).to.include('"model":"best-model"');
+    expect(document.info.description).to.include('`/v1/embeddings`');
+  });
+});
+
+describe('/openapi.json', () => {
+  const { use } = express.application;
+  let gateway: TestGateway;
+  let root: Router | undefined;
+
+  beforeEach(() => {
+    root = undefined;
+    express.application.use = function (this: { router: Router }, ...given: Parameters<typeof use>) {
+      root ??= this.router;
+      return use.apply(this, given);
+    } as typeof use;
+  });
+
+  afterEach(async () => {
+    express.application.use = use;
+    await gateway.close();
+  });
+
+  const described = async () => (await (await fetch(`${gateway.url}/openapi.json`)).json()) as OpenApiDocument;
+
+  for (const mode of ['passthrough', 'managed']) {
+    it(`describes every route of a gateway with AUTH_MODE=${mode}, and no other`, async () => {
+      gateway = await openGateway({
+        AUTH_MODE: mode,
+        ADMIN_TOKEN: 'admin-token-of-this-test',
+        METRICS_TOKEN: 'metrics-token-of-this-test',
+      });
+      const { paths } = await described();
+      const inDocument = Object.entries(paths).flatMap(([path, methods]) =>
+        Object.keys(methods).map((method) => nameless(`${method} ${path}`)),
+      );
+      const inRouter = new Set(root === undefined ? [] : routesOf(root).map(nameless));
+      // A GET of the responses only tells WebSocket clients to go on over HTTP; the console's page loads the rest by itself.
+      const notForCallers = /^get (?:\/api)?\/v1\/responses$|^get \/console\/./;
+      expect([...inRouter].filter((route) => !notForCallers.test(route)).sort()).to.deep.equal(inDocument.sort());
+    });
+  }
+
+  it('is the same until the gateway starts again, and not sent to a client that has it', async () => {
+    gateway = await openGateway({});
+    const etag = (await fetch(`${gateway.url}/openapi.json`)).headers.get('etag') ?? '';
+    const [reply] = (await once(
+      get(`${gateway.url}/openapi.json`, { headers: { 'if-none-match': etag } }),
+      'response',
+    )) as [IncomingMessage];
+    reply.resume();
+    expect([etag, reply.statusCode]).to.deep.equal([etag, 304]).and.not.include('');
+  });
+});
+
+interface Listed {
+  readonly path: string;
+  readonly methods: readonly string[] | undefined;
+  readonly router: Router | undefined;
+}
+
+/** Every method and path that the router answers itself, such as `get /v1/models`. */
+function routesOf(router: Router, below = ''): string[] {
+  const { listRoutes } = router as unknown as { listRoutes: () => readonly Listed[] };
+  return listRoutes.call(router).flatMap(({ path, methods = [], router: inner }) => {
+    const whole = path === '/' && below !== '' && below !== '/console' ? below : below + path;
+    if (inner !== undefined) return routesOf(inner, whole === '/' ? '' : whole);
+    return methods
+      .filter((method) => method !== '*' && method !== 'HEAD')
+      .map((method) => `${method.toLowerCase()} ${whole}`);
+  });
+}
+
+/** What a path calls its parameters is its own affair. */
+function nameless(route: string): string {
+  return route.replaceAll(/\{\w+\}|[:*]\w+/g, '{}');
+}
