@@ -1,8 +1,18 @@
 import { isIP } from 'node:net';
 import { DIALECTS, isDialectName, type Dialect } from './core/dialects.ts';
+import type { Prices } from './core/pricing.ts';
 import { readDialectsFile, type DialectsFile } from './dialects-file.ts';
+import { readPricesFile } from './prices-file.ts';
 import { findMisspelt, readSettings, showValue, type Environment } from './settings.ts';
-import type { AuthMode, HostedToolsPolicy, LogLevel, ReasoningOutput, Settings } from './types/contract.ts';
+import type {
+  AuthMode,
+  HostedToolsPolicy,
+  ImageUrlPolicy,
+  LogFormat,
+  LogLevel,
+  ReasoningOutput,
+  Settings,
+} from './types/contract.ts';
 
 /** What the gateway is told at its start, checked and frozen. `.env.example` describes each setting. */
 export interface Config {
@@ -25,17 +35,29 @@ export interface Config {
   readonly passthroughPaths: readonly string[];
   readonly authMode: AuthMode;
   readonly apiKeys: readonly string[];
+  /** Null turns the admin API off. */
+  readonly adminToken: string | null;
   /** As browsers send them; `*` for all. */
   readonly corsOrigins: readonly string[];
-  /** `:memory:`, or `file:` and a path. */
+  /** `:memory:`, `file:` and a path, or `postgres://` and a server, with its password: not to be shown. */
   readonly databaseUrl: string;
+  readonly databasePoolSize: number;
   readonly gatewaySecret: string | null;
   readonly gatewaySecretPrevious: string | null;
   readonly recordRetentionDays: number;
+  readonly pricesFile: string | null;
+  /** What that file says at the start; null without one. */
+  readonly prices: Prices | null;
+  readonly defaultMaxOutputTokens: number;
   readonly hostedTools: HostedToolsPolicy;
+  readonly imageUrls: ImageUrlPolicy;
   readonly reasoningOutput: ReasoningOutput;
   readonly itemMemoryTtlS: number;
   readonly maxBodyBytes: number;
+  readonly maxBodyBytesInFlight: number;
+  readonly maxConcurrentRequests: number;
+  /** 0 for any number. */
+  readonly maxRequestsPerSocket: number;
   readonly connectTimeoutMs: number;
   readonly firstByteTimeoutMs: number;
   readonly idleTimeoutMs: number;
@@ -44,6 +66,11 @@ export interface Config {
   readonly keepaliveEventMs: number;
   readonly drainTimeoutMs: number;
   readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+  readonly metricsToken: string | null;
+  /** Null leaves the metrics on the port of the API, for those who have the token. */
+  readonly metricsPort: number | null;
+  readonly metricsHost: string;
   /** What is allowed but probably not meant, one line each, for the log. */
   readonly warnings: readonly string[];
 }
@@ -68,12 +95,13 @@ export function readConfig(env: Environment): Config {
   );
   const own = readDialectsFile(settings.DIALECTS_FILE);
   const dialect = findDialect(settings.UPSTREAM_DIALECT, own);
-  const lines = [...problems.map((problem) => problem.line), ...broken, ...own.problems];
+  const { prices, problems: priceProblems } = readPricesFile(settings.PRICES_FILE);
+  const lines = [...problems.map((problem) => problem.line), ...broken, ...own.problems, ...priceProblems];
   if (dialect === undefined && own.problems.length === 0) lines.push(unknownDialect(settings.UPSTREAM_DIALECT, own));
   const misspelt = findMisspelt(env);
   // A misspelt name alone stops nothing, but it is often why another setting is missing.
   if (lines.length > 0 || dialect === undefined) throw new ConfigError([...lines, ...misspelt]);
-  return toConfig(settings, dialect, [...misspelt, ...findDoubtful(settings)]);
+  return toConfig(settings, { dialect, prices }, [...misspelt, ...findDoubtful(settings)]);
 }
 
 function findDialect(name: string, { dialects }: DialectsFile): Dialect | undefined {
@@ -97,8 +125,10 @@ const RULES: readonly Rule[] = [
   { about: ['TRUST_PROXY'], find: (s) => findProxyProblems(s.TRUST_PROXY) },
   { about: ['MODEL_ALIASES'], find: (s) => findAliasProblems(s.MODEL_ALIASES) },
   { about: ['PASSTHROUGH_PATHS'], find: (s) => findPathProblems(s.PASSTHROUGH_PATHS) },
+  { about: ['MAX_BODY_BYTES', 'MAX_BODY_BYTES_IN_FLIGHT'], find: findBodyProblems },
   { about: ['AUTH_MODE', 'UPSTREAM_API_KEY', 'API_KEYS'], find: findAuthProblems },
   { about: ['UPSTREAM_BASE_URL', 'HOST', 'NODE_ENV'], find: findDemoProblems },
+  { about: ['DATABASE_URL', 'GATEWAY_SECRET'], find: findDatabaseProblems },
 ];
 
 function findUrlProblems(name: string, text: string | undefined): readonly string[] {
@@ -138,22 +168,28 @@ function findAliasProblems(aliases: Settings['MODEL_ALIASES']): readonly string[
 
 function findPathProblems(paths: readonly string[]): readonly string[] {
   return paths
-    .filter((path) => /^\/v1\/(?:responses|requests)(?:\/|$)/.test(path))
+    .filter((path) => /^\/v1\/(?:responses|requests|usage|key)(?:\/|$)/.test(path))
     .map((path) => `PASSTHROUGH_PATHS: must not name ${path}, where the gateway answers itself`);
 }
 
+function findBodyProblems({ MAX_BODY_BYTES, MAX_BODY_BYTES_IN_FLIGHT }: Settings): readonly string[] {
+  if (MAX_BODY_BYTES_IN_FLIGHT >= MAX_BODY_BYTES) return [];
+  return [`MAX_BODY_BYTES_IN_FLIGHT: must be at least MAX_BODY_BYTES, which is ${MAX_BODY_BYTES}`];
+}
+
 function findAuthProblems({ AUTH_MODE, API_KEYS, UPSTREAM_API_KEY }: Settings): readonly string[] {
+  const hasKeys = API_KEYS.length > 0;
   if (AUTH_MODE === 'static') {
-    return API_KEYS.length > 0 ? [] : ['API_KEYS: must name at least one key with AUTH_MODE=static'];
+    return hasKeys ? [] : ['API_KEYS: must name at least one key with AUTH_MODE=static'];
   }
   const problems: string[] = [];
-  if (UPSTREAM_API_KEY !== undefined) {
+  if (AUTH_MODE === 'passthrough' && UPSTREAM_API_KEY !== undefined) {
     problems.push(
       "UPSTREAM_API_KEY: must not be set with AUTH_MODE=passthrough, where the backend gets the caller's own key; " +
         'use AUTH_MODE=static with API_KEYS, or every stranger would spend on this key',
     );
   }
-  if (API_KEYS.length > 0) problems.push('API_KEYS: hold with AUTH_MODE=static only; set it, or leave them out');
+  if (hasKeys) problems.push('API_KEYS: hold with AUTH_MODE=static only; set it, or leave them out');
   return problems;
 }
 
@@ -166,13 +202,34 @@ function findDemoProblems({ UPSTREAM_BASE_URL, HOST, NODE_ENV }: Settings): read
   return problems;
 }
 
-function findDoubtful({ UPSTREAM_BASE_URL, HOST, API_KEYS }: Settings): readonly string[] {
+function findDatabaseProblems({ DATABASE_URL, GATEWAY_SECRET }: Settings): readonly string[] {
+  if (!DATABASE_URL.startsWith('postgres')) return [];
+  if (!URL.canParse(DATABASE_URL))
+    return ['DATABASE_URL: is not a URL that can be read; are signs in its password escaped?'];
+  return GATEWAY_SECRET === undefined
+    ? ['GATEWAY_SECRET: must be set with PostgreSQL, the same for all gateways that share the database']
+    : [];
+}
+
+function findDoubtful({
+  UPSTREAM_BASE_URL,
+  HOST,
+  API_KEYS,
+  METRICS_PORT,
+  METRICS_TOKEN,
+  METRICS_HOST,
+}: Settings): readonly string[] {
   const warnings: string[] = [];
   if (UPSTREAM_BASE_URL !== undefined && new URL(UPSTREAM_BASE_URL).pathname === '/') {
     warnings.push('UPSTREAM_BASE_URL: has no path; most backends need their /v1 at its end');
   }
   if (!isLoopback(HOST) && API_KEYS.some((key) => key.length < 16)) {
     warnings.push('API_KEYS: has a key of less than 16 characters, which can be guessed from outside');
+  }
+  if (METRICS_PORT !== undefined && METRICS_TOKEN === undefined && !isLoopback(METRICS_HOST)) {
+    warnings.push(
+      'METRICS_HOST: is no loopback address, and without METRICS_TOKEN whoever reaches it reads the metrics',
+    );
   }
   return warnings;
 }
@@ -181,7 +238,11 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-function toConfig(settings: Settings, dialect: Dialect, warnings: readonly string[]): Config {
+function toConfig(
+  settings: Settings,
+  { dialect, prices }: Pick<Config, 'dialect' | 'prices'>,
+  warnings: readonly string[],
+): Config {
   return Object.freeze({
     host: settings.HOST,
     port: settings.PORT,
@@ -196,15 +257,24 @@ function toConfig(settings: Settings, dialect: Dialect, warnings: readonly strin
     passthroughPaths: Object.freeze(settings.PASSTHROUGH_PATHS),
     authMode: settings.AUTH_MODE,
     apiKeys: Object.freeze([...new Set(settings.API_KEYS)]),
+    adminToken: settings.ADMIN_TOKEN ?? null,
     corsOrigins: Object.freeze(settings.CORS_ORIGINS),
     databaseUrl: settings.DATABASE_URL,
+    databasePoolSize: settings.DATABASE_POOL_SIZE,
     gatewaySecret: settings.GATEWAY_SECRET ?? null,
     gatewaySecretPrevious: settings.GATEWAY_SECRET_PREVIOUS ?? null,
     recordRetentionDays: settings.RECORD_RETENTION_DAYS,
+    pricesFile: settings.PRICES_FILE ?? null,
+    prices,
+    defaultMaxOutputTokens: settings.DEFAULT_MAX_OUTPUT_TOKENS,
     hostedTools: settings.HOSTED_TOOLS,
+    imageUrls: settings.IMAGE_URLS,
     reasoningOutput: settings.REASONING_OUTPUT,
     itemMemoryTtlS: settings.ITEM_MEMORY_TTL_S,
     maxBodyBytes: settings.MAX_BODY_BYTES,
+    maxBodyBytesInFlight: settings.MAX_BODY_BYTES_IN_FLIGHT,
+    maxConcurrentRequests: settings.MAX_CONCURRENT_REQUESTS,
+    maxRequestsPerSocket: settings.MAX_REQUESTS_PER_SOCKET,
     connectTimeoutMs: settings.CONNECT_TIMEOUT_MS,
     firstByteTimeoutMs: settings.FIRST_BYTE_TIMEOUT_MS,
     idleTimeoutMs: settings.IDLE_TIMEOUT_MS,
@@ -213,6 +283,11 @@ function toConfig(settings: Settings, dialect: Dialect, warnings: readonly strin
     keepaliveEventMs: settings.KEEPALIVE_EVENT_MS,
     drainTimeoutMs: settings.DRAIN_TIMEOUT_MS,
     logLevel: settings.LOG_LEVEL,
+    // Lines that nobody but a program reads; a terminal in production is somebody who looks for a moment.
+    logFormat: settings.LOG_FORMAT === 'auto' && settings.NODE_ENV === 'production' ? 'json' : settings.LOG_FORMAT,
+    metricsToken: settings.METRICS_TOKEN ?? null,
+    metricsPort: settings.METRICS_PORT ?? null,
+    metricsHost: settings.METRICS_HOST,
     warnings: Object.freeze(warnings),
   });
 }

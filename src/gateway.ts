@@ -1,43 +1,72 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { createAdministration } from './accounts/administration.ts';
+import { ADMIT_ALL, createAdmission } from './accounts/admission.ts';
+import { rememberKeys } from './accounts/keys.ts';
+import { openRateLimits } from './accounts/rate-limits.ts';
 import { createChatBackend, type ChatBackend } from './backend/chat.ts';
 import { startDemoBackend } from './backend/demo.ts';
 import { probeKeys } from './backend/probe.ts';
 import { describeStart } from './banner.ts';
+import { COMMAND_LINE } from './command-line.ts';
 import type { Config } from './config.ts';
 import { createTokenEstimator } from './core/estimate.ts';
-import { toRequestId, toUniquePart, type NewUniquePart } from './core/ids.ts';
-import { createApp } from './http/app.ts';
-import { authenticate } from './http/authenticate.ts';
-import { allowOrigins } from './http/cors.ts';
-import { createResponse } from './http/create-response.ts';
-import { createItemMemory } from './http/item-memory.ts';
-import { createLogger, requestLogging } from './http/logging.ts';
+import { toKeyId, toRequestId, type NewUniquePart } from './core/ids.ts';
+import { createCurrentPrices } from './current-prices.ts';
+import { createAcceptance } from './http/records/accept.ts';
+import { createAdminApi } from './http/admin.ts';
+import { createApp, createMetricsApp, type ScrapedParts } from './http/app.ts';
+import { authenticate } from './http/access/authenticate.ts';
+import { allowOrigins } from './http/access/cors.ts';
+import { watchCancels } from './http/records/cancel-watch.ts';
+import { createConsole } from './http/pages/console.ts';
+import { createChatCompletion } from './http/chat/chat.ts';
+import { createResponse } from './http/responses/create-response.ts';
+import { notFound } from './http/error-handler.ts';
+import { showDocs } from './http/pages/docs.ts';
+import { createItemMemory } from './http/responses/item-memory.ts';
+import { toProviderName } from './http/telemetry/gen-ai.ts';
+import { showKey } from './http/records/key.ts';
+import { showLanding } from './http/pages/landing.ts';
+import { limitLoad } from './http/access/load.ts';
+import { createLogger, openLogOutput, requestLines } from './http/telemetry/logging.ts';
+import type { Metrics, MetricsOptions } from './http/telemetry/metrics.ts';
+import { observeRequests } from './http/telemetry/observe.ts';
+import { createOpenApi, showOpenApi } from './http/pages/openapi.ts';
 import { showHealth, showReadiness } from './http/operate.ts';
-import { createPassthrough } from './http/passthrough.ts';
-import { createRequestRoutes } from './http/requests.ts';
-import { createRunningRequests } from './http/running.ts';
+import { createPassthrough } from './http/passthrough/passthrough.ts';
+import { createRelay } from './http/passthrough/relay.ts';
+import { createRequestRoutes } from './http/records/requests.ts';
+import { createRunningRequests } from './http/records/running.ts';
+import { refuseMetrics, showMetrics } from './http/telemetry/scrape.ts';
 import { closeServer, createHttpServer, listen } from './http/server.ts';
-import { createIdentities, loadSecret } from './identity.ts';
+import { createTracing } from './http/telemetry/tracing.ts';
+import { showUsage, showUsageOfAll } from './http/records/usage.ts';
+import { createIdentities, loadSecret, type Identities } from './identity.ts';
 import { createSealer } from './seal.ts';
+import type { AccountStore } from './store/accounts.ts';
 import { openStore } from './store/open.ts';
 import type { Store } from './store/store.ts';
+import { timeStore } from './store/timed-store.ts';
+import { newUniquePartAt } from './unique-part.ts';
 
 export { readConfig, ConfigError, type Config } from './config.ts';
 
 export interface Gateway {
-  /** Begins to listen on `HOST` and `PORT`. Returns where, without a slash at the end. Throws when the port is taken. */
-  listen(): Promise<{ readonly url: string }>;
+  /** Begins to listen on `HOST` and `PORT`, and on `METRICS_PORT` if there is one. Returns where, without a slash at the end. Throws when the port is taken. */
+  listen(): Promise<{ readonly url: string; readonly metricsUrl?: string }>;
   /** Accepts nothing new, lets what runs end within `DRAIN_TIMEOUT_MS`, ends the rest by its failure path, and closes. */
   drain(): Promise<void>;
   /** Ends what runs by its failure path at once, and closes. */
   close(): Promise<void>;
   /**
-   * Tries a random key on the backend, since one that takes any key lets callers with the same key share their records.
-   * Returns a sentence for the operator, or undefined when all is well or nothing is to be tried. Takes 3 s at most.
+   * Looks for what the operator has probably not meant: a backend that takes any key, which lets callers with the same key
+   * share their records, or a gateway that issues keys and has none. Returns a sentence for the operator, or undefined when
+   * all is well or nothing is to be tried. Takes 3 s at most.
    */
   probe(): Promise<string | undefined>;
+  /** Reads `PRICES_FILE` again, for the requests that come from now on, and logs what came of it. Does not throw. */
+  reload(): void;
   /** What a person reads at the start, line by line. */
   readonly banner: readonly string[];
 }
@@ -61,70 +90,122 @@ const INTERRUPT_MS = 2000;
  */
 export async function createGateway(config: Config, overrides: GatewayOverrides = {}): Promise<Gateway> {
   const nowMs = overrides.nowMs ?? Date.now;
-  const newUniquePart = overrides.newUniquePart ?? (() => timeOrderedPart(nowMs()));
-  const log = overrides.log ?? createLogger(config.logLevel);
+  const newUniquePart = overrides.newUniquePart ?? (() => newUniquePartAt(nowMs()));
+  const log = overrides.log ?? createLogger(config.logLevel, await openLogOutput(config.logFormat));
   const keyOwner = config.authMode === 'passthrough' ? 'caller' : 'gateway';
 
   const secret = loadSecret({ databaseUrl: config.databaseUrl, secret: config.gatewaySecret });
   const identities = createIdentities(secret, config.gatewaySecretPrevious);
-  const store = overrides.store ?? (await openStore({ ...config, clock: nowMs, log }));
+  const records = overrides.store ?? (await openStore({ ...config, clock: nowMs, log }));
   const demo = config.upstreamBaseUrl === null ? await startDemoBackend() : undefined;
   const upstreamBaseUrl = demo?.baseUrl ?? config.upstreamBaseUrl ?? '';
   const onOperatorProblem = (problem: string) => log.error({ problem }, 'the backend needs the operator');
-  const backend =
-    overrides.backend ??
-    createChatBackend({
-      ...config,
-      baseUrl: upstreamBaseUrl,
-      keyOwner,
-      streamOptions: config.dialect.streamOptions,
-      onOperatorProblem,
-    });
-  const passthrough = createPassthrough({ ...config, baseUrl: upstreamBaseUrl, keyOwner, onOperatorProblem });
+  const towardsBackend = {
+    ...config,
+    baseUrl: upstreamBaseUrl,
+    keyOwner,
+    hidesLimits: config.authMode === 'managed',
+    onOperatorProblem,
+  } as const;
+  const upstream = createChatBackend({ ...towardsBackend, streamOptions: config.dialect.streamOptions });
+  const backend = overrides.backend ?? upstream;
+  const relay = createRelay(towardsBackend);
+  const providerName = toProviderName(config.upstreamDialect);
+  const metrics = wantsMetrics(config) ? await createMetrics({ providerName, backend: upstream, relay }) : undefined;
+  const store = metrics === undefined ? records : timeStore(records, (...took) => metrics.storeTook(...took));
   const running = createRunningRequests();
+  const stopWatching = watchCancels(store, running);
+  const prices = createCurrentPrices({ ...config, log });
+  const accounts = rememberKeys(store, nowMs);
+  const rateLimits = config.authMode === 'managed' ? await openRateLimits({ accounts, nowMs }) : undefined;
+  const admission =
+    rateLimits === undefined ? ADMIT_ALL : createAdmission({ ...config, accounts, rateLimits, prices, nowMs });
+  const serveAccepted = createAcceptance({
+    ...config,
+    store,
+    admission,
+    running,
+    identities,
+    estimator: createTokenEstimator(),
+    keyOwner,
+    nowMs,
+  });
 
-  const app = createApp({
-    trustProxy: config.trustProxy,
+  // A client that takes nothing for as long as a silent backend is waited for is gone.
+  const clientStallMs = config.idleTimeoutMs;
+
+  const scraped: ScrapedParts = {
     demo: demo !== undefined,
-    newUniquePart,
-    logging: requestLogging(log),
-    cors: allowOrigins(config.corsOrigins),
+    observe: observeRequests({
+      newUniquePart,
+      log,
+      observers: metrics === undefined ? [requestLines] : [requestLines, metrics],
+      startTrace: createTracing({ baseUrl: upstreamBaseUrl, providerName }),
+      passthroughPaths: config.passthroughPaths,
+    }),
+    showMetrics: metrics === undefined ? refuseMetrics : showMetrics(metrics, config.metricsToken),
+  };
+  const describeApi = () =>
+    createOpenApi({
+      ...config,
+      hasAdmin: config.adminToken !== null,
+      hasMetrics: servesMetrics(config),
+    });
+  const app = createApp({
+    ...scraped,
+    showMetrics: config.metricsPort === null ? scraped.showMetrics : refuseMetrics,
+    trustProxy: config.trustProxy,
+    cors: config.corsOrigins.length === 0 ? undefined : allowOrigins(config.corsOrigins),
     authenticate: authenticate({
       ...config,
       mode: config.authMode,
-      toIdentity: (apiKey) => identities.caller(apiKey),
+      accounts,
+      identities,
       nowMs,
     }),
+    limitLoad: limitLoad(config),
     createResponse: createResponse({
       ...config,
       backend,
-      store,
-      running,
-      identities,
+      serveAccepted,
       sealer: createSealer(secret, config.gatewaySecretPrevious),
       itemMemory: createItemMemory({ ...config, nowMs }),
-      estimator: createTokenEstimator(),
-      keyOwner,
-      // A client that takes nothing for as long as a silent backend is waited for is gone.
-      clientStallMs: config.idleTimeoutMs,
-      newUniquePart,
+      clientStallMs,
       nowMs,
     }),
+    createChatCompletion:
+      config.authMode === 'managed'
+        ? createChatCompletion({ ...config, relay: upstream, serveAccepted, clientStallMs })
+        : undefined,
     requests: createRequestRoutes({ store, running, identities, publicBaseUrl: config.publicBaseUrl }),
-    passthrough: passthrough.router,
+    showUsage: showUsage({ store, nowMs }),
+    showKey: showKey({ accounts, rateLimits, prices, nowMs }),
+    passthrough: createPassthrough({ ...config, relay, admission }),
+    admin: createAdmin(config, { store, accounts, identities, newUniquePart, nowMs }),
+    console: createConsole({ ...config, demo: demo !== undefined }),
     running,
+    showLanding: showLanding({ ...config, demo: demo !== undefined }),
+    showDocs: showDocs(describeApi, config),
+    showOpenApi: showOpenApi(describeApi),
     showHealth,
     showReadiness: showReadiness({ store, running }),
   });
-  const server = createHttpServer(app, () => toRequestId(newUniquePart()));
+  const newRequestId = () => toRequestId(newUniquePart());
+  const server = createHttpServer(app, newRequestId, config);
+  const metricsServer =
+    config.metricsPort === null ? undefined : createHttpServer(createMetricsApp(scraped), newRequestId);
   let url = '';
+  let metricsUrl: string | undefined;
   let closed: Promise<void> | undefined;
 
   return {
     async listen() {
       url = await listen(server, config);
+      if (metricsServer !== undefined) {
+        metricsUrl = await listen(metricsServer, { host: config.metricsHost, port: config.metricsPort ?? 0 });
+      }
       for (const warning of config.warnings) log.warn(warning);
-      return { url };
+      return { url, ...(metricsUrl !== undefined && { metricsUrl }) };
     },
     async drain() {
       running.drain();
@@ -138,11 +219,13 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     },
     close,
     async probe() {
+      if (config.authMode === 'managed') return findMissingKeys(accounts);
       const asksBackend = config.authMode === 'passthrough' && config.upstreamBaseUrl !== null;
       return asksBackend ? probeKeys(config.upstreamBaseUrl) : undefined;
     },
+    reload: () => prices.reload(),
     get banner() {
-      return describeStart({ config, url, demo: demo !== undefined });
+      return describeStart({ config, url, metricsUrl, demo: demo !== undefined });
     },
   };
 
@@ -153,17 +236,62 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
 
   async function closeAll(): Promise<void> {
     running.drain();
+    stopWatching();
     running.interrupt();
     await Promise.race([running.whenIdle(), delay(INTERRUPT_MS, undefined, { ref: false })]);
     await closeServer(server);
-    passthrough.close();
-    await backend.close();
+    // The last of all: a scrape may still want to know how the requests have ended.
+    if (metricsServer !== undefined) await closeServer(metricsServer);
+    relay.close();
+    await Promise.all([...new Set([backend, upstream])].map((each) => each.close()));
     await demo?.close();
     await store.close();
   }
 }
 
-/** 48 bits of time and 74 of chance: unique, and in the order of their making, which keeps the index of the records compact. */
-function timeOrderedPart(nowMs: number): ReturnType<NewUniquePart> {
-  return toUniquePart(nowMs.toString(16).padStart(12, '0') + randomUUID().replaceAll('-', '').slice(12));
+/** Whether the metrics are on the port of the API. */
+function servesMetrics({ metricsToken, metricsPort }: Config): boolean {
+  return metricsToken !== null && metricsPort === null;
+}
+
+/** Loaded only where somebody looks, since a start is over sooner without it. */
+async function createMetrics(options: MetricsOptions): Promise<Metrics> {
+  const { createMetrics } = await import('./http/telemetry/metrics.ts');
+  return createMetrics(options);
+}
+
+function wantsMetrics({ metricsToken, metricsPort }: Config): boolean {
+  return metricsToken !== null || metricsPort !== null;
+}
+
+interface AdminParts {
+  readonly store: Store;
+  readonly accounts: AccountStore;
+  readonly identities: Identities;
+  readonly newUniquePart: NewUniquePart;
+  readonly nowMs: () => number;
+}
+
+/** What is below `/admin/v1`: without a token, nothing. */
+function createAdmin(config: Config, { store, accounts, identities, newUniquePart, nowMs }: AdminParts) {
+  const { adminToken, authMode } = config;
+  if (adminToken === null) return notFound;
+  return createAdminApi({
+    authenticate: authenticate({ ...config, mode: 'static', apiKeys: [adminToken], accounts, identities, nowMs }),
+    administration: createAdministration({
+      accounts,
+      toHash: identities.keySecret,
+      newKeyId: () => toKeyId(newUniquePart()),
+      nowMs,
+    }),
+    showUsageOfAll: showUsageOfAll({ store, nowMs }),
+    mode: authMode,
+  });
+}
+
+async function findMissingKeys(accounts: Pick<AccountStore, 'listKeys'>): Promise<string | undefined> {
+  // A store that cannot say it now says so in its own way.
+  const page = await accounts.listKeys({ limit: 1 }).catch(() => undefined);
+  if (page === undefined || page.keys.length > 0) return undefined;
+  return `There is no API key yet, so nobody can use the gateway: make one with \`${COMMAND_LINE} keys create --name <name>\` or the admin API.`;
 }

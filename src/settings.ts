@@ -18,6 +18,8 @@ interface PropertySchema {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minLength?: number;
+  readonly pattern?: string;
+  readonly default?: unknown;
   readonly examples?: readonly string[];
   /** True of a secret, whose value is never shown. */
   readonly writeOnly?: boolean;
@@ -26,9 +28,13 @@ interface PropertySchema {
 const PROPERTIES: ReadonlyMap<string, PropertySchema> = new Map(Object.entries(schema.properties));
 const MAX_KEYS_FILE_BYTES = 1_048_576;
 
-const validate = new Ajv({ strict: true, allErrors: true, useDefaults: true, keywords: ['tsType'] }).compile<Settings>(
-  schema,
-);
+const validate = new Ajv({
+  strict: true,
+  allErrors: true,
+  useDefaults: true,
+  keywords: ['tsType'],
+  validateSchema: false,
+}).compile<Settings>(schema);
 
 /**
  * Reads the settings out of an environment and finds every mistake in them. A wrong setting counts as absent in what is
@@ -61,8 +67,39 @@ export function findMisspelt(env: Environment): readonly string[] {
 
 /** The value, to be added to a message; nothing of a secret, and nothing of a URL that may hold one. */
 export function showValue(name: string, text: string | undefined): string {
-  if (text === undefined || PROPERTIES.get(name)?.writeOnly === true || /[@?]/.test(text)) return '';
+  if (text === undefined || !mayShow(name, text)) return '';
   return ` (it is ${JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text)})`;
+}
+
+function mayShow(name: string, text: string): boolean {
+  return PROPERTIES.get(name)?.writeOnly !== true && !/[@?]/.test(text);
+}
+
+export interface ShownSetting {
+  readonly name: string;
+  /** As it is written into the environment; null when it is not to be shown, or there is neither a value nor a default. */
+  readonly value: string | null;
+  readonly origin: 'set' | 'default' | 'absent';
+  readonly isHidden: boolean;
+}
+
+/** Every setting as it may be shown to anybody: nothing of a secret, and nothing of a URL that may hold one. */
+export function showSettings(env: Environment): readonly ShownSetting[] {
+  const texts = presentTexts(env);
+  return [...PROPERTIES].map(([name, property]) => {
+    const text = texts.get(name);
+    if (text !== undefined) {
+      const isHidden = !mayShow(name, text);
+      return { name, value: isHidden ? null : text, origin: 'set', isHidden };
+    }
+    const value = toDefaultText(property.default);
+    return { name, value, origin: value === null ? 'absent' : 'default', isHidden: false };
+  });
+}
+
+function toDefaultText(value: unknown): string | null {
+  if (value === undefined || (Array.isArray(value) && value.length === 0)) return null;
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** An empty variable is as good as an absent one, since that is how many tools write absence. */
@@ -117,6 +154,8 @@ function parseJson(text: string): unknown {
   }
 }
 
+const VISIBLE = 'visible ASCII characters without white space';
+
 function requirement(name: string): string {
   const property = PROPERTIES.get(name) ?? {};
   const examples = property.examples?.join(' or ') ?? '';
@@ -125,8 +164,9 @@ function requirement(name: string): string {
   if (property.type === 'object') return `must be a JSON object of texts that are not empty, such as ${examples}`;
   if (property.type === 'array' && examples !== '') return `must be a list such as ${examples}`;
   const least = property.minLength ?? 0;
-  if (least > 1) return `must have at least ${least} characters`;
-  return examples === '' ? 'must be visible ASCII characters without white space' : `must look like ${examples}`;
+  if (least > 1 && property.pattern === undefined) return `must have at least ${least} characters`;
+  if (least > 1) return `must have at least ${least} ${VISIBLE}`;
+  return examples === '' ? `must be ${VISIBLE}` : `must look like ${examples}`;
 }
 
 function nearestSetting(name: string): string | undefined {

@@ -27,15 +27,24 @@ describe('readConfig', () => {
       passthroughPaths: [],
       authMode: 'passthrough',
       apiKeys: [],
+      adminToken: null,
       corsOrigins: [],
       databaseUrl: 'file:./data/gateway.db',
+      databasePoolSize: 5,
       gatewaySecret: null,
       gatewaySecretPrevious: null,
       recordRetentionDays: 30,
+      pricesFile: null,
+      prices: null,
+      defaultMaxOutputTokens: 4096,
       hostedTools: 'drop',
+      imageUrls: 'any',
       reasoningOutput: 'summary',
       itemMemoryTtlS: 0,
       maxBodyBytes: 32 * 1024 * 1024,
+      maxBodyBytesInFlight: 512 * 1024 * 1024,
+      maxConcurrentRequests: 2000,
+      maxRequestsPerSocket: 0,
       connectTimeoutMs: 5_000,
       firstByteTimeoutMs: 600_000,
       idleTimeoutMs: 300_000,
@@ -44,6 +53,10 @@ describe('readConfig', () => {
       keepaliveEventMs: 60_000,
       drainTimeoutMs: 30_000,
       logLevel: 'info',
+      logFormat: 'auto',
+      metricsToken: null,
+      metricsPort: null,
+      metricsHost: '127.0.0.1',
       warnings: [],
     });
   });
@@ -66,6 +79,26 @@ describe('readConfig', () => {
       name: 'an empty variable as an absent one',
       env: { HOST: '', PORT: ' ' },
       expected: { host: '127.0.0.1', port: 8080 },
+    },
+    {
+      name: 'JSON lines in production',
+      env: { ...BACKEND, NODE_ENV: 'production' },
+      expected: { logFormat: 'json' },
+    },
+    {
+      name: 'pretty lines where they are asked for, in production too',
+      env: { ...BACKEND, NODE_ENV: 'production', LOG_FORMAT: 'pretty' },
+      expected: { logFormat: 'pretty' },
+    },
+    {
+      name: 'where the metrics are served',
+      env: { METRICS_PORT: '9090', METRICS_HOST: '::1', METRICS_TOKEN: 'a-token-of-enough-letters' },
+      expected: { metricsPort: 9090, metricsHost: '::1', metricsToken: 'a-token-of-enough-letters', warnings: [] },
+    },
+    {
+      name: 'the token of the admin API',
+      env: { ADMIN_TOKEN: 'sixteen--letters' },
+      expected: { adminToken: 'sixteen--letters' },
     },
     {
       name: 'a text without the white space around it',
@@ -99,6 +132,11 @@ describe('readConfig', () => {
       expected: { upstreamApiKey: 'sk-1' },
     },
     {
+      name: 'keys of its own beside the key of the backend',
+      env: { AUTH_MODE: 'managed', UPSTREAM_API_KEY: 'sk-1' },
+      expected: { authMode: 'managed', upstreamApiKey: 'sk-1' },
+    },
+    {
       name: 'further paths',
       env: { PASSTHROUGH_PATHS: '/v1/embeddings, /v1/audio/speech' },
       expected: { passthroughPaths: ['/v1/embeddings', '/v1/audio/speech'] },
@@ -114,6 +152,11 @@ describe('readConfig', () => {
       name: 'a database by its absolute path',
       env: { DATABASE_URL: 'file:///var/lib/gateway.db' },
       expected: { databaseUrl: 'file:///var/lib/gateway.db' },
+    },
+    {
+      name: 'a database on a server',
+      env: { DATABASE_URL: 'postgres://u:p@db:5433/x?sslmode=require', GATEWAY_SECRET: 'a long enough secret' },
+      expected: { databaseUrl: 'postgres://u:p@db:5433/x?sslmode=require', databasePoolSize: 5 },
     },
     {
       name: 'a backend behind any address',
@@ -142,7 +185,22 @@ describe('readConfig', () => {
       env: { LOG_LEVEL: 'loud' },
       problem: 'LOG_LEVEL: must be one of fatal, error, warn, info, debug, trace, silent (it is "loud")',
     },
-    { env: { AUTH_MODE: 'managed' }, problem: 'AUTH_MODE: must be one of passthrough, static (it is "managed")' },
+    {
+      env: { METRICS_TOKEN: 'short' },
+      problem: 'METRICS_TOKEN: must have at least 16 visible ASCII characters without white space',
+    },
+    {
+      env: { AUTH_MODE: 'keys' },
+      problem: 'AUTH_MODE: must be one of passthrough, static, managed (it is "keys")',
+    },
+    {
+      env: { ADMIN_TOKEN: 'fifteen-letters' },
+      problem: 'ADMIN_TOKEN: must have at least 16 visible ASCII characters without white space',
+    },
+    {
+      env: { ADMIN_TOKEN: 'the token of the operator' },
+      problem: 'ADMIN_TOKEN: must have at least 16 visible ASCII characters without white space',
+    },
     { env: { HOST: 'http://x' }, problem: 'HOST: must look like 127.0.0.1 or 0.0.0.0 or ::1 (it is "http://x")' },
     {
       env: { DEFAULT_MODEL_ID: 'a\u0000' },
@@ -150,15 +208,30 @@ describe('readConfig', () => {
     },
     {
       env: { DATABASE_URL: 'data.db' },
-      problem: 'DATABASE_URL: must look like file:./data/gateway.db or :memory: (it is "data.db")',
+      problem:
+        'DATABASE_URL: must look like file:./data/gateway.db or :memory: or postgres://gateway:password@db.example.com/gateway (it is "data.db")',
     },
     {
       env: { DATABASE_URL: 'file://data/gateway.db' },
-      problem: 'DATABASE_URL: must look like file:./data/gateway.db or :memory: (it is "file://data/gateway.db")',
+      problem:
+        'DATABASE_URL: must look like file:./data/gateway.db or :memory: or postgres://gateway:password@db.example.com/gateway (it is "file://data/gateway.db")',
+    },
+    {
+      env: { DATABASE_URL: 'mysql://user:canary@db/x' },
+      problem:
+        'DATABASE_URL: must look like file:./data/gateway.db or :memory: or postgres://gateway:password@db.example.com/gateway',
     },
     {
       env: { DATABASE_URL: 'postgres://user:canary@db/x' },
-      problem: 'DATABASE_URL: must look like file:./data/gateway.db or :memory:',
+      problem: 'GATEWAY_SECRET: must be set with PostgreSQL, the same for all gateways that share the database',
+    },
+    {
+      env: { DATABASE_URL: 'postgres://user:canary@[db/x', GATEWAY_SECRET: 'a long enough secret' },
+      problem: 'DATABASE_URL: is not a URL that can be read; are signs in its password escaped?',
+    },
+    {
+      env: { DATABASE_POOL_SIZE: '1' },
+      problem: 'DATABASE_POOL_SIZE: must be a whole number from 2 to 100 (it is "1")',
     },
     { env: { GATEWAY_SECRET: 'canary' }, problem: 'GATEWAY_SECRET: must have at least 16 characters' },
     {
@@ -176,6 +249,10 @@ describe('readConfig', () => {
     { env: STATIC, problem: 'API_KEYS: must name at least one key with AUTH_MODE=static' },
     { env: { ...STATIC, API_KEYS: ',' }, problem: 'API_KEYS: must name at least one key with AUTH_MODE=static' },
     { env: { API_KEYS: 'canary' }, problem: 'API_KEYS: hold with AUTH_MODE=static only; set it, or leave them out' },
+    {
+      env: { AUTH_MODE: 'managed', API_KEYS: 'canary' },
+      problem: 'API_KEYS: hold with AUTH_MODE=static only; set it, or leave them out',
+    },
     { env: { ...STATIC, API_KEYS_FILE: '/nowhere/keys' }, problem: 'API_KEYS_FILE: cannot be read' },
     {
       env: { ...BACKEND, UPSTREAM_API_KEY: 'canary' },
@@ -243,8 +320,20 @@ describe('readConfig', () => {
       problem: `PASSTHROUGH_PATHS: must be a list such as /v1/embeddings, /v1/audio (it is ${JSON.stringify(path)})`,
     })),
     {
+      env: { MAX_BODY_BYTES: '1001', MAX_BODY_BYTES_IN_FLIGHT: '1000' },
+      problem: 'MAX_BODY_BYTES_IN_FLIGHT: must be at least MAX_BODY_BYTES, which is 1001',
+    },
+    {
       env: { PASSTHROUGH_PATHS: '/v1/responses/compact' },
       problem: 'PASSTHROUGH_PATHS: must not name /v1/responses/compact, where the gateway answers itself',
+    },
+    {
+      env: { PASSTHROUGH_PATHS: '/v1/usage' },
+      problem: 'PASSTHROUGH_PATHS: must not name /v1/usage, where the gateway answers itself',
+    },
+    {
+      env: { PASSTHROUGH_PATHS: '/v1/key' },
+      problem: 'PASSTHROUGH_PATHS: must not name /v1/key, where the gateway answers itself',
     },
   ];
 
@@ -333,6 +422,17 @@ describe('readConfig', () => {
     },
     { env: { ...STATIC, HOST: '0.0.0.0', API_KEYS: 'long-enough-to-hold' }, warnings: [] },
     { env: { ...STATIC, API_KEYS: 'short' }, warnings: [] },
+    {
+      env: { METRICS_PORT: '9090', METRICS_HOST: '0.0.0.0' },
+      warnings: [
+        'METRICS_HOST: is no loopback address, and without METRICS_TOKEN whoever reaches it reads the metrics',
+      ],
+    },
+    {
+      env: { METRICS_PORT: '9090', METRICS_HOST: '0.0.0.0', METRICS_TOKEN: 'a-token-of-enough-letters' },
+      warnings: [],
+    },
+    { env: { METRICS_HOST: '0.0.0.0' }, warnings: [] },
     ...(
       [
         ['UPSTREAM_BASEURL', 'UPSTREAM_BASE_URL'],

@@ -1,7 +1,10 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -127,6 +130,30 @@ describe('main', () => {
     expect(await exited()).to.equal(0);
   });
 
+  it('goes on at SIGHUP where there is nothing to be read again', async () => {
+    const url = await start();
+    gateway?.kill('SIGHUP');
+    const reply = create(url);
+    await asked.promise;
+    letGo.resolve();
+    expect(await reply).to.include({ status: 200, text: 'Done.' });
+    expect(await exitAfter('SIGTERM')).to.equal(0);
+  });
+
+  it('reads PRICES_FILE again at SIGHUP', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'prices-'));
+    try {
+      const path = join(folder, 'prices.json');
+      writeFileSync(path, '{"currency": "USD", "models": {"m": {"input": "1", "output": "1"}}}');
+      await start(undefined, { PRICES_FILE: path, LOG_LEVEL: 'info' });
+      writeFileSync(path, '{"currency": "USD", "models": {"m": {"input": 1, "output": "1"}}}');
+      gateway?.kill('SIGHUP');
+      expect(await printedLine(/PRICES_FILE/)).to.match(/must be in quotes.*PRICES_FILE has mistakes/);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
   for (const { what, preload } of [
     { what: 'a throw which nobody caught', preload: CRASH_ON_USR2 },
     { what: 'a rejection which nobody caught', preload: REJECT_ON_USR2 },
@@ -146,15 +173,21 @@ describe('main', () => {
   }
 
   /** Starts it, and returns the URL which its banner names. */
-  async function start(preload = 'data:text/javascript,'): Promise<string> {
-    gateway = spawnMain({ UPSTREAM_BASE_URL: backend.baseUrl }, preload);
+  async function start(preload?: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
+    gateway = spawnMain({ UPSTREAM_BASE_URL: backend.baseUrl, ...env }, preload);
     let banner = '';
-    for await (const piece of gateway.stdout) {
+    for await (const piece of gateway.stdout.iterator({ destroyOnReturn: false })) {
       banner += String(piece);
       const url = /http:\/\/127\.0\.0\.1:\d+/.exec(banner)?.[0];
       if (url !== undefined) return url;
     }
     throw new Error('it ended without a banner');
+  }
+
+  /** The next such line on stdout. */
+  async function printedLine(about: RegExp): Promise<string> {
+    for await (const line of createInterface(runningGateway().stdout)) if (about.test(line)) return line;
+    throw new Error('it ended without saying so');
   }
 
   async function runToEnd(env: Readonly<Record<string, string>>): Promise<{ stderr: string; exitCode: unknown }> {

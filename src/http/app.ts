@@ -1,23 +1,40 @@
 import express, { type Express, type RequestHandler } from 'express';
 import { ApiError } from '../core/errors.ts';
-import { toRequestId, type NewUniquePart } from '../core/ids.ts';
+import { toRequestId } from '../core/ids.ts';
 import { errorHandler, methodNotAllowed, notFound } from './error-handler.ts';
-import { showLanding } from './operate.ts';
-import type { RequestRoutes } from './requests.ts';
-import type { RunningRequests } from './running.ts';
+import { factsOf } from './telemetry/request-facts.ts';
+import type { RequestRoutes } from './records/requests.ts';
+import type { RunningRequests } from './records/running.ts';
+import { secureApi } from './access/security-headers.ts';
 
-export interface AppParts {
-  readonly trustProxy: number | readonly string[];
+/** What is served on `METRICS_PORT` too. */
+export interface ScrapedParts {
   /** Set while the embedded demo backend answers. */
   readonly demo: boolean;
-  readonly newUniquePart: NewUniquePart;
-  readonly logging: RequestHandler;
-  readonly cors: RequestHandler;
+  readonly observe: RequestHandler;
+  readonly showMetrics: RequestHandler;
+}
+
+export interface AppParts extends ScrapedParts {
+  readonly trustProxy: number | readonly string[];
+  /** Where no other origin may call, there is none. */
+  readonly cors: RequestHandler | undefined;
   readonly authenticate: RequestHandler;
+  readonly limitLoad: RequestHandler;
   readonly createResponse: RequestHandler;
+  /** Where what they use is counted; elsewhere they are passed through. */
+  readonly createChatCompletion: RequestHandler | undefined;
   readonly requests: RequestRoutes;
+  readonly showUsage: RequestHandler;
+  readonly showKey: RequestHandler;
   readonly passthrough: RequestHandler;
+  readonly console: RequestHandler;
+  /** What is below `/admin/v1`; where it is turned off, what any unknown path answers. */
+  readonly admin: RequestHandler;
   readonly running: RunningRequests;
+  readonly showLanding: RequestHandler;
+  readonly showDocs: RequestHandler;
+  readonly showOpenApi: RequestHandler;
   readonly showHealth: RequestHandler;
   readonly showReadiness: RequestHandler;
 }
@@ -29,29 +46,53 @@ export function createApp(parts: AppParts): Express {
   app.disable('etag');
   app.set('trust proxy', parts.trustProxy);
 
-  app.use(nameReply(parts));
-  app.use(parts.logging);
-  app.use(parts.cors);
+  useFirst(app, parts);
+  if (parts.cors !== undefined) app.use(parts.cors);
 
-  app.route('/').get(showLanding).all(methodNotAllowed('GET'));
+  // First of the routes, since each one before it is tried for every request.
+  app.use(['/api/v1', '/v1'], createApi(parts));
+  app.route('/').get(parts.showLanding).all(methodNotAllowed('GET'));
+  app.route('/docs').get(parts.showDocs).all(methodNotAllowed('GET'));
+  app.route('/openapi.json').get(parts.showOpenApi).all(methodNotAllowed('GET'));
   app.route('/healthz').get(parts.showHealth).all(methodNotAllowed('GET'));
   app.route('/readyz').get(parts.showReadiness).all(methodNotAllowed('GET'));
+  app.route('/metrics').get(parts.showMetrics).all(methodNotAllowed('GET'));
 
-  app.use(['/api/v1', '/v1'], parts.authenticate, createApi(parts));
+  app.use('/console', parts.console);
+  app.use('/admin/v1', parts.admin);
+
+  app.use(notFound);
+  app.use(errorHandler);
+  return app;
+}
+
+/** What `METRICS_PORT` serves: the metrics alone. */
+export function createMetricsApp(parts: ScrapedParts): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  useFirst(app, parts);
+  app.route('/metrics').get(parts.showMetrics).all(methodNotAllowed('GET'));
   app.use(notFound);
   app.use(errorHandler);
   return app;
 }
 
 function createApi(parts: AppParts): express.Router {
-  const { createResponse, requests, passthrough } = parts;
+  const { limitLoad, createResponse, createChatCompletion, requests, showUsage, showKey, passthrough } = parts;
   const api = express.Router();
-  api.route('/responses').post(createResponse).get(refuseWebSocket).all(methodNotAllowed('POST'));
+  api.use(parts.authenticate);
+  api.route('/responses').post(limitLoad, createResponse).get(refuseWebSocket).all(methodNotAllowed('POST'));
   api.route('/requests').get(requests.list).all(methodNotAllowed('GET'));
   api.route('/requests/:id').get(requests.show).all(methodNotAllowed('GET'));
   api.route('/requests/:id/cancel').post(requests.cancel).all(methodNotAllowed('POST'));
+  api.route('/usage').get(showUsage).all(methodNotAllowed('GET'));
+  api.route('/key').get(showKey).all(methodNotAllowed('GET'));
+  if (createChatCompletion !== undefined) {
+    api.route('/chat/completions').post(limitLoad, createChatCompletion).all(methodNotAllowed('POST'));
+  }
   // No body has been read by here: what is passed on goes through as it comes.
-  api.use(watchRelayed(parts), passthrough);
+  api.use(limitLoad, watchRelayed(parts), passthrough);
   return api;
 }
 
@@ -68,22 +109,29 @@ const refuseWebSocket: RequestHandler = (req, _res, next) => {
   });
 };
 
-/** Every reply has an id of its own, until a route gives it that of a record. */
-function nameReply({ newUniquePart, demo }: AppParts): RequestHandler {
-  return (_req, res, next) => {
-    res.setHeader('x-request-id', toRequestId(newUniquePart()));
-    if (demo) res.setHeader('x-demo-backend', 'true');
-    next();
-  };
+/** What every request goes through, and every reply has. */
+function useFirst(app: Express, { observe, demo }: ScrapedParts): void {
+  app.use(secureApi, observe);
+  if (demo) app.use(markDemo);
 }
 
+const markDemo: RequestHandler = (_req, res, next) => {
+  res.setHeader('x-demo-backend', 'true');
+  next();
+};
+
 /** A drain waits for what is passed through as well, and breaks what takes too long. */
-function watchRelayed({ running, newUniquePart }: AppParts): RequestHandler {
+function watchRelayed({ running }: AppParts): RequestHandler {
   return (_req, res, next) => {
     if (running.draining) throw new ApiError('gateway_draining', { headers: { 'retry-after': '1' } });
-    const run = running.begin(toRequestId(newUniquePart()));
-    run.signal.addEventListener('abort', () => res.destroy(), { once: true });
+    const run = running.begin(toRequestId(factsOf(res).unique));
+    run.signal.addEventListener('abort', interrupt, { once: true });
     res.once('close', () => run.end());
     next();
+
+    function interrupt(): void {
+      factsOf(res).errorCode = 'gateway_interrupted';
+      res.destroy();
+    }
   };
 }

@@ -1,10 +1,12 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { ApiError, toApiError } from '../core/errors.ts';
-import { discardBody } from './body.ts';
+import { discardBody } from './body/body.ts';
+import { factsOf } from './telemetry/request-facts.ts';
 
 /** The one place which turns an error into a reply (contract, section 5). What the gateway did wrong itself is told to the log alone. */
 export const errorHandler: ErrorRequestHandler = (thrown, req, res, _next) => {
   const error = toApiError(fromExpress(thrown));
+  factsOf(res).errorCode = error.code;
   if (error.code === 'internal_error') res.log.error({ err: error.cause }, 'the gateway failed');
   if (res.headersSent || res.destroyed) {
     // Half of a reply must not look like a whole one; a whole one is still on its way to the client.

@@ -1,11 +1,11 @@
 import type { RequestHandler } from 'express';
-import packageJson from '../../package.json' with { type: 'json' };
 import type { Store } from '../store/store.ts';
-import type { RunningRequests } from './running.ts';
+import type { Health, Readiness } from '../types/contract.ts';
+import type { RunningRequests } from './records/running.ts';
 
 /** `/healthz`: the process answers. Says nothing of the backend, whose fault a restart would not mend. */
 export const showHealth: RequestHandler = (_req, res) => {
-  res.set('cache-control', 'no-store').json({ status: 'ok' });
+  res.set('cache-control', 'no-store').json({ status: 'ok' } satisfies Health);
 };
 
 /** `/readyz`: 503 while draining, or when no record could be written; then no request should be sent here. */
@@ -22,20 +22,9 @@ export function showReadiness({
     res
       .status(ready ? 200 : 503)
       .set('cache-control', 'no-store')
-      .json({ status: ready ? 'ready' : 'not ready', checks });
+      .json({ status: ready ? 'ready' : 'not ready', checks } satisfies Readiness);
   };
 }
-
-/** `/`: where to go from here. */
-export const showLanding: RequestHandler = (_req, res) => {
-  res.json({
-    name: packageJson.name,
-    version: packageJson.version,
-    description: packageJson.description,
-    endpoints: ['POST /api/v1/responses', 'GET /api/v1/requests', 'POST /v1/chat/completions', 'GET /v1/models'],
-    health: ['/healthz', '/readyz'],
-  });
-};
 
 /** Why it is not writable is for the log of the store; the reason may name files. */
 async function isWritable(store: Pick<Store, 'checkWritable'>): Promise<boolean> {

@@ -4,6 +4,7 @@ import { isIPv6 } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError, type ErrorCode } from '../core/errors.ts';
 import type { RequestId } from '../core/ids.ts';
+import { API_HEADERS } from './access/security-headers.ts';
 
 /** For the head of a request, and again for its body, which may be large and come over a slow line. */
 const HEADERS_TIMEOUT_MS = 30_000;
@@ -11,12 +12,18 @@ const REQUEST_TIMEOUT_MS = 300_000;
 /** Longer than the idle time of common load balancers, so that they close first and never send into a closed connection. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 const MAX_HEADER_BYTES = 32 * 1024;
+/** Below Node's own limit, beyond which it leaves headers out and nobody knows that they were there. */
+const MAX_HEADERS = 200;
 
 /** For a client to read why it was refused. One that never closes its side would otherwise keep the connection for ever. */
 const REFUSED_MS = 2000;
 
 /** A server whose refusals of what is not even HTTP, or not for an application, are JSON as well. */
-export function createHttpServer(listener: RequestListener, newRequestId: () => RequestId): Server {
+export function createHttpServer(
+  listener: RequestListener,
+  newRequestId: () => RequestId,
+  { maxRequestsPerSocket = 0 }: { readonly maxRequestsPerSocket?: number } = {},
+): Server {
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -27,6 +34,10 @@ export function createHttpServer(listener: RequestListener, newRequestId: () => 
       requireHostHeader: false,
     },
     (req, res) => {
+      if (req.rawHeaders.length > 2 * MAX_HEADERS) {
+        refuseInTurn(res, TOO_MANY_HEADERS);
+        return;
+      }
       const target = originForm(req.url ?? '');
       if (target === undefined || (req.headers.host === undefined && req.httpVersion === '1.1')) {
         refuseInTurn(res, INVALID);
@@ -36,6 +47,7 @@ export function createHttpServer(listener: RequestListener, newRequestId: () => 
       listener(req, res);
     },
   );
+  server.maxRequestsPerSocket = maxRequestsPerSocket;
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
     else refuse(socket, REFUSALS[error.code ?? ''] ?? INVALID);
@@ -72,14 +84,29 @@ function originForm(target: string): string | undefined {
   return url === null ? undefined : url.pathname + url.search;
 }
 
-/** Returns where the server listens, without a slash at the end. Throws when it cannot. */
+/** Returns where the server listens, without a slash at the end. Throws with one line for the operator when it cannot. */
 export async function listen(server: Server, place: { readonly host: string; readonly port: number }): Promise<string> {
+  const host = isIPv6(place.host) ? `[${place.host}]` : place.host;
   server.listen(place.port, place.host);
-  await once(server, 'listening');
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    throw new Error(`Cannot listen on ${host}:${place.port}${WHY_NOT_LISTENING[code] ?? ''} (${code}).`, {
+      cause: error,
+    });
+  }
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : place.port;
-  return `http://${isIPv6(place.host) ? `[${place.host}]` : place.host}:${port}`;
+  return `http://${host}:${port}`;
 }
+
+const WHY_NOT_LISTENING: Readonly<Record<string, string>> = {
+  EADDRINUSE: ': another program does; stop that, or choose another port',
+  EACCES: ': this user may not; choose a port above 1023',
+  EADDRNOTAVAIL: ': this machine has no such address',
+  ENOTFOUND: ': this name has no address',
+};
 
 /** How long replies that are complete may take to reach their clients. */
 const FLUSH_MS = 1000;
@@ -105,6 +132,12 @@ const INVALID: Refusal = {
   phrase: 'Bad Request',
   code: 'invalid_request',
   message: 'This is not a valid HTTP request.',
+};
+const TOO_MANY_HEADERS: Refusal = {
+  status: 431,
+  phrase: 'Request Header Fields Too Large',
+  code: 'payload_too_large',
+  message: `There may be at most ${MAX_HEADERS} headers.`,
 };
 const UNKNOWN_EXPECTATION: Refusal = {
   status: 417,
@@ -139,6 +172,7 @@ function refusal(
 ): { readonly headers: Readonly<Record<string, string | number>>; readonly body: string } {
   const body = JSON.stringify(new ApiError(code, { message }).toBody());
   const headers = {
+    ...API_HEADERS,
     connection: 'close',
     'x-request-id': requestId,
     'content-type': 'application/json; charset=utf-8',

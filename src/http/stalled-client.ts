@@ -9,3 +9,17 @@ export function closeWhenStalled(res: ServerResponse, stallMs: number): void {
     if (res.writableLength > 0) res.destroy();
   });
 }
+
+/** Resolves when the client has read enough, is gone, or is not worth waiting for any longer. */
+export function untilWritable(res: ServerResponse, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = (): void => {
+      res.off('drain', settle).off('close', settle);
+      signal.removeEventListener('abort', settle);
+      resolve();
+    };
+    res.on('drain', settle).on('close', settle);
+    signal.addEventListener('abort', settle);
+    if (res.destroyed || signal.aborted) settle();
+  });
+}

@@ -1,18 +1,25 @@
 // Made from schemas/*.json by `npm run types`. Not to be edited.
 
-import type {CallId, ItemId, RequestId, ResponseId} from '../core/ids.ts';
+import type {CallId, ItemId, KeyId, RequestId, ResponseId} from '../core/ids.ts';
 
 /**
  * All that the schemas define.
  */
 export type Contract =
+  | Admin
+  | CreateChatCompletion
   | CreateResponse
   | OwnDialects
   | ErrorReply
   | ResponseEvent
+  | OwnKey
+  | Operate
+  | PriceTable
   | RequestRecord
+  | RequestReplies
   | ResponseResource
   | Settings
+  | UsageList
   | FunctionTool
   | CustomTool
   | NamespaceTool
@@ -24,6 +31,33 @@ export type Contract =
   | FunctionChoice
   | CustomChoice
   | AllowedTools;
+/**
+ * What the admin API under /admin/v1 takes and gives. The command line takes and gives the same.
+ */
+export type Admin =
+  CreateKey | UpdateKey | RotateKey | CreditKey | KeyList | IssuedKey | KeyDeleted | Ledger | KeyUsageList;
+/**
+ * The models that the key may use, by name or by a pattern with *; null allows all.
+ *
+ * @minItems 1
+ * @maxItems 100
+ */
+export type KeyModels = string[] | null;
+/**
+ * A key at the only moment at which its secret can be shown.
+ */
+export type IssuedKey = AdminKey & {
+  secret: string;
+};
+/**
+ * What one key used of one model in one span of time.
+ */
+export type UsageOfKey = UsageOfModel & {
+  /**
+   * The id of the key; with other keys than those which the gateway issues, something that tells callers apart.
+   */
+  key: string;
+};
 export type InputItem =
   | InputMessage
   | InputFunctionCall
@@ -93,13 +127,38 @@ export type ToolEcho = FunctionToolEcho | ClientToolEcho;
 export type TextFormat = PlainTextFormat | JsonObjectFormat | JsonSchemaFormatEcho;
 export type ContentPart = OutputText | Refusal | ReasoningText;
 /**
- * Who checks the caller's key: the backend (passthrough), or the gateway against API_KEYS (static).
+ * Null when the key has no such limit.
  */
-export type AuthMode = 'passthrough' | 'static';
+export type OwnLimit = {
+  limit: number;
+  remaining: number;
+  resets_at: number;
+} | null;
+/**
+ * What the gateway says of itself.
+ */
+export type Operate = Landing | Health | Readiness;
+/**
+ * What is said of request records beside one record alone.
+ */
+export type RequestReplies = RequestsFound | DuplicateReply;
+export type RequestsFound = RequestList | RequestRecord;
+/**
+ * The record of the request that was made before, with the error which a client reads in the place of its own.
+ */
+export type DuplicateReply = RequestRecord & ErrorReply;
+/**
+ * Who checks the caller's key: the backend (passthrough), or the gateway, against API_KEYS (static) or the keys which it issues itself, with models, limits and credits (managed).
+ */
+export type AuthMode = 'passthrough' | 'static' | 'managed';
 /**
  * What becomes of tools which only a server could execute, such as web_search: left out and named in the x-dropped-tools header (drop), or refused (reject).
  */
 export type HostedToolsPolicy = 'drop' | 'reject';
+/**
+ * Which URLs of images, files and audio may be in a request to the Responses endpoint, since the backend fetches them: any, those of public hosts over https and those that hold the data (https-public), or the latter alone (data). A public name that leads to a private address is for the network of the backend to stop.
+ */
+export type ImageUrlPolicy = 'any' | 'https-public' | 'data';
 /**
  * How the backend's reasoning is shown: as summary, as content, or hidden.
  */
@@ -108,7 +167,219 @@ export type ReasoningOutput = 'summary' | 'content' | 'hidden';
  * The least severe log lines that are written.
  */
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+/**
+ * How log lines are written: pretty for people, json for programs. auto is pretty in a terminal and json elsewhere, and with NODE_ENV=production.
+ */
+export type LogFormat = 'auto' | 'json' | 'pretty';
 
+/**
+ * A key to be issued.
+ */
+export interface CreateKey {
+  /**
+   * What people call the key.
+   */
+  name: string;
+  /**
+   * From when on the key is refused, as Unix time in seconds; null for never.
+   */
+  expires_at?: number | null;
+  models?: KeyModels;
+  limits?: KeyLimitsChange;
+  /**
+   * The first credits, as a decimal number such as "10.00". Without them the key is not prepaid: its limits alone hold.
+   */
+  credits?: string | null;
+}
+/**
+ * Limits that are absent are not changed; null stands for no limit.
+ */
+export interface KeyLimitsChange {
+  requests_per_minute?: number | null;
+  tokens_per_minute?: number | null;
+  /**
+   * It must be a decimal number such as "10.00", or null.
+   */
+  spend_per_day?: string | null;
+  /**
+   * It must be a decimal number such as "10.00", or null.
+   */
+  spend_per_month?: string | null;
+}
+/**
+ * What is to be changed about a key. What is absent stays as it is; null takes a limit away.
+ */
+export interface UpdateKey {
+  /**
+   * What people call the key.
+   */
+  name?: string;
+  /**
+   * A disabled key is refused. What runs under it ends as it would have.
+   */
+  disabled?: boolean;
+  /**
+   * From when on the key is refused, as Unix time in seconds; null for never.
+   */
+  expires_at?: number | null;
+  models?: KeyModels;
+  limits?: KeyLimitsChange;
+}
+/**
+ * How a key gets a new secret.
+ */
+export interface RotateKey {
+  /**
+   * For how long the former secret is still good; 0 ends it at once.
+   */
+  grace_seconds?: number;
+}
+/**
+ * An entry for the ledger of a key. It makes the key prepaid.
+ */
+export interface CreditKey {
+  /**
+   * A grant adds credits; an adjustment corrects, and may take credits away.
+   */
+  kind?: 'grant' | 'adjust';
+  /**
+   * It must be a decimal number such as "10.00" and not zero; that of an adjustment may be negative.
+   */
+  amount: string;
+  /**
+   * Why, for people.
+   */
+  note?: string;
+  /**
+   * A name of this entry that the key has not had before, such as the number of an invoice. A repetition is refused with 409, so that a request which got no reply can be sent again.
+   */
+  reference?: string;
+}
+export interface KeyList {
+  object: 'list';
+  data: AdminKey[];
+  has_more: boolean;
+}
+/**
+ * A key as its operator sees it. Amounts are decimal numbers.
+ */
+export interface AdminKey {
+  object: 'key';
+  id: KeyId;
+  name: string;
+  /**
+   * The first characters of its secret.
+   */
+  prefix: string;
+  status: 'active' | 'disabled' | 'expired';
+  created_at: number;
+  expires_at: number | null;
+  /**
+   * Until when the secret before the last rotation is good; null when it is good no more.
+   */
+  former_secret_until: number | null;
+  models: string[] | null;
+  limits: {
+    requests_per_minute: number | null;
+    tokens_per_minute: number | null;
+    spend_per_day: string | null;
+    spend_per_month: string | null;
+  };
+  /**
+   * The credits that can still be used, reservations already taken off; null when the key is not prepaid.
+   */
+  balance: string | null;
+  /**
+   * Reserved for what runs.
+   */
+  held: string;
+  spent_today: string;
+  spent_this_month: string;
+}
+export interface KeyDeleted {
+  object: 'key';
+  id: KeyId;
+  deleted: true;
+}
+/**
+ * The entries that add up to the balance of a key, newest first.
+ */
+export interface Ledger {
+  object: 'list';
+  data: LedgerItem[];
+  has_more: boolean;
+}
+export interface LedgerItem {
+  object: 'ledger_entry';
+  /**
+   * Its place in the ledger; later entries have larger ones.
+   */
+  id: number;
+  kind: 'grant' | 'adjust' | 'reserve' | 'release' | 'settle' | 'carry';
+  amount: string;
+  request_id: string | null;
+  note: string;
+  reference: string | null;
+  created_at: number;
+}
+export interface KeyUsageList {
+  object: 'list';
+  data: UsageOfKey[];
+}
+/**
+ * The requests to one model that ended in one hour, day or month.
+ */
+export interface UsageOfModel {
+  /**
+   * The beginning of the hour, day or month, as Unix time in seconds. The first and the last one are cut where the question begins and ends.
+   */
+  start: number;
+  model: string;
+  /**
+   * All that ended, whatever their end.
+   */
+  requests: number;
+  failed: number;
+  cancelled: number;
+  input_tokens: number;
+  /**
+   * Of the input tokens.
+   */
+  cached_tokens: number;
+  output_tokens: number;
+  /**
+   * Of the output tokens.
+   */
+  reasoning_tokens: number;
+  /**
+   * In millionths of the currency unit; 0 where no prices apply.
+   */
+  cost: number;
+  /**
+   * Of all these requests together, from acceptance to the end.
+   */
+  duration_ms: number;
+}
+/**
+ * What the gateway looks at in POST /v1/chat/completions where it counts what is used. All else is for the backend to judge.
+ */
+export interface CreateChatCompletion {
+  /**
+   * 1 to 256 printable characters.
+   */
+  model: string;
+  messages?: unknown;
+  stream?: boolean | null;
+  stream_options?: {
+    include_usage?: boolean | null;
+  } | null;
+  n?: number | null;
+  /**
+   * Some clients write -1 for no limit.
+   */
+  max_tokens?: number | null;
+  max_completion_tokens?: number | null;
+}
 /**
  * What POST /api/v1/responses takes. A null anywhere in it means absent; unknown fields are ignored.
  */
@@ -1084,6 +1355,144 @@ export interface CustomToolCallInputDoneEvent {
   input: string;
 }
 /**
+ * The caller's own key, as GET /api/v1/key shows it with AUTH_MODE=managed. Amounts of money are millionths of the currency unit, times Unix time in seconds; days and months are those of UTC.
+ */
+export interface OwnKey {
+  object: 'key';
+  id: string;
+  name: string;
+  /**
+   * The first characters of the key.
+   */
+  prefix: string;
+  created_at: number;
+  expires_at: number | null;
+  /**
+   * The models that the key may use, by name or by a pattern with `*`; null when it may use all.
+   */
+  models: string[] | null;
+  /**
+   * Null where no prices apply.
+   */
+  currency: string | null;
+  /**
+   * What can still be spent, without what is held; null when the key is not prepaid.
+   */
+  balance: number | null;
+  /**
+   * Reserved for the requests that run; what they do not use comes back.
+   */
+  held: number;
+  rate_limits: {
+    requests_per_minute: OwnLimit;
+    tokens_per_minute: OwnLimit;
+  };
+  /**
+   * What is held counts as spent.
+   */
+  spend_limits: {
+    per_day: OwnLimit;
+    per_month: OwnLimit;
+  };
+  spent: {
+    today: number;
+    this_month: number;
+  };
+  /**
+   * Of the requests that have ended.
+   */
+  usage: {
+    today: OwnUsage;
+    this_month: OwnUsage;
+  };
+}
+export interface OwnUsage {
+  requests: number;
+  failed: number;
+  cancelled: number;
+  input_tokens: number;
+  /**
+   * Of the input tokens.
+   */
+  cached_tokens: number;
+  output_tokens: number;
+  /**
+   * Of the output tokens.
+   */
+  reasoning_tokens: number;
+}
+/**
+ * What this is, and where to go from here.
+ */
+export interface Landing {
+  name: string;
+  version: string;
+  description: string;
+  /**
+   * The address to give to clients of the Responses API and of chat completions alike.
+   */
+  base_url: string;
+  /**
+   * The model to begin with; null when the operator recommends none.
+   */
+  default_model: string | null;
+  /**
+   * Whether the embedded demo backend answers, and no model.
+   */
+  demo: boolean;
+  links: {
+    [k: string]: string;
+  };
+}
+export interface Health {
+  status: 'ok';
+}
+export interface Readiness {
+  status: 'ready' | 'not ready';
+  checks: {
+    /**
+     * False while the gateway drains.
+     */
+    accepting: boolean;
+    /**
+     * Whether a record could be written.
+     */
+    store: boolean;
+  };
+}
+/**
+ * What PRICES_FILE holds: the price of each model, in the currency unit per million tokens. Prices are texts, since a JSON number is a float.
+ */
+export interface PriceTable {
+  /**
+   * What the unit is called.
+   */
+  currency: string;
+  /**
+   * The prices by the name of the model, or by a pattern in which * stands for any text.
+   */
+  models: {
+    [k: string]: ModelPrice;
+  };
+}
+/**
+ * What a million tokens cost.
+ */
+export interface ModelPrice {
+  /**
+   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
+   */
+  input: string;
+  /**
+   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
+   */
+  cached_input?: string;
+  /**
+   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
+   */
+  output: string;
+}
+/**
  * The durable record of one request, as GET /api/v1/requests/{id} shows it. Holds no prompt and no completion.
  */
 export interface RequestRecord {
@@ -1108,6 +1517,19 @@ export interface RequestRecord {
     code: string;
     message: string;
   } | null;
+}
+/**
+ * The caller's own records, newest first.
+ */
+export interface RequestList {
+  object: 'list';
+  data: RequestRecord[];
+  first_id: string | null;
+  /**
+   * What to send as `after` for the next page.
+   */
+  last_id: string | null;
+  has_more: boolean;
 }
 /**
  * The environment after each text is read as the type stated here and the defaults are filled in. What is required has a default.
@@ -1171,17 +1593,25 @@ export interface Settings {
    */
   API_KEYS_FILE?: string;
   /**
+   * Who sends this as a bearer token to /admin/v1 manages the keys; at least 16 characters. Without it there is no such path.
+   */
+  ADMIN_TOKEN?: string;
+  /**
    * The origins of web pages that may call the gateway, separated by commas; * stands for all. Browsers never send credentials of their own with such calls.
    *
    * @maxItems 1000
    */
   CORS_ORIGINS: string[];
   /**
-   * Where the records are kept: file: and a path, or :memory: for as long as the process lives.
+   * Where the records are kept: file: and a path, :memory: for as long as the process lives, or postgres:// and a server, which several gateways can share.
    */
   DATABASE_URL: string;
   /**
-   * What keys, bodies and reasoning are hashed and sealed with; at least 16 characters. Without it one is made and kept beside the database.
+   * How many connections to PostgreSQL each gateway opens at most. One of them writes; the others look things up.
+   */
+  DATABASE_POOL_SIZE: number;
+  /**
+   * What keys, bodies and reasoning are hashed and sealed with; at least 16 characters. Without it one is made and kept beside the database; with PostgreSQL it must be set, the same for all gateways.
    */
   GATEWAY_SECRET?: string;
   /**
@@ -1192,7 +1622,16 @@ export interface Settings {
    * How long a record is kept after its request ended, in days.
    */
   RECORD_RETENTION_DAYS: number;
+  /**
+   * A JSON file with the prices of the models, as README shows it. Read again at SIGHUP.
+   */
+  PRICES_FILE?: string;
+  /**
+   * How many tokens of output are reserved at most, and when a request names no limit of its own. Nothing is cut off there.
+   */
+  DEFAULT_MAX_OUTPUT_TOKENS: number;
   HOSTED_TOOLS: HostedToolsPolicy;
+  IMAGE_URLS: ImageUrlPolicy;
   REASONING_OUTPUT: ReasoningOutput;
   /**
    * How long the items of a reply are remembered, in the memory of this process, for clients that send references to them (item_reference), in seconds; 0 remembers nothing. For one process alone: another one does not know the items.
@@ -1202,6 +1641,18 @@ export interface Settings {
    * The largest request body after decompression, in bytes.
    */
   MAX_BODY_BYTES: number;
+  /**
+   * How many bytes the bodies of all running requests may have together, after decompression. What is beyond that is answered with 503 server_overloaded.
+   */
+  MAX_BODY_BYTES_IN_FLIGHT: number;
+  /**
+   * How many requests may be on their way to the backend and back at once. What is beyond that is answered with 503 server_overloaded.
+   */
+  MAX_CONCURRENT_REQUESTS: number;
+  /**
+   * After how many requests a connection is closed, so that clients spread over the gateways behind a load balancer; 0 for never.
+   */
+  MAX_REQUESTS_PER_SOCKET: number;
   /**
    * How long a connection to the backend may take, in milliseconds.
    */
@@ -1231,10 +1682,30 @@ export interface Settings {
    */
   DRAIN_TIMEOUT_MS: number;
   LOG_LEVEL: LogLevel;
+  LOG_FORMAT: LogFormat;
+  /**
+   * Who presents it as a bearer token reads /metrics; at least 16 characters. Without it they are served on METRICS_PORT only.
+   */
+  METRICS_TOKEN?: string;
+  /**
+   * Serves /metrics on a TCP port of their own, and not beside the API; 0 takes any free one.
+   */
+  METRICS_PORT?: number;
+  /**
+   * The address which METRICS_PORT listens on. One that is no loopback address needs METRICS_TOKEN.
+   */
+  METRICS_HOST: string;
   /**
    * What kind of surroundings this is. With production the demo backend is refused.
    */
   NODE_ENV?: string;
+}
+/**
+ * What a caller's requests used, as GET /api/v1/usage shows it: one entry for each span of UTC time and model in which requests ended, oldest first.
+ */
+export interface UsageList {
+  object: 'list';
+  data: UsageOfModel[];
 }
 export interface FunctionTool {
   type: 'function';

@@ -159,6 +159,11 @@ const shapes: Case[] = [
     ...missing('input[0].content[0].image_url'),
   },
   {
+    name: 'an image without an address',
+    body: message([{ type: 'input_image', image_url: '' }]),
+    ...invalid('input[0].content[0].image_url'),
+  },
+  {
     name: 'an image of the chat format',
     body: message([{ type: 'input_image', image_url: { url: 'canary' } }]),
     ...invalid('input[0].content[0].image_url'),

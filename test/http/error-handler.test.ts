@@ -7,7 +7,8 @@ import express, { type RequestHandler } from 'express';
 import errorSchema from '../../schemas/error.json' with { type: 'json' };
 import { ApiError } from '../../src/core/errors.ts';
 import { errorHandler, methodNotAllowed, notFound } from '../../src/http/error-handler.ts';
-import { createLogger, requestLogging } from '../../src/http/logging.ts';
+import { createLogger } from '../../src/http/telemetry/logging.ts';
+import { observe } from '../support/observe.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 
 const hasErrorShape = new Ajv({ keywords: ['tsType'] }).compile(errorSchema);
@@ -28,7 +29,7 @@ describe('errorHandler', () => {
   async function open(route: RequestHandler): Promise<void> {
     logged = '';
     const app = express();
-    app.use(requestLogging(createLogger('trace', { write: (line) => void (logged += line) })));
+    app.use(observe(createLogger('trace', { write: (line) => void (logged += line) })));
     app.route('/known').get(route).all(methodNotAllowed('GET', 'POST'));
     app.get('/named/:id', (_req, res) => void res.end());
     app.use(notFound, errorHandler);

@@ -3,9 +3,8 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import express from 'express';
-import packageJson from '../../package.json' with { type: 'json' };
 import { ApiError } from '../../src/core/errors.ts';
-import { showHealth, showLanding, showReadiness } from '../../src/http/operate.ts';
+import { showHealth, showReadiness } from '../../src/http/operate.ts';
 
 describe('operate', () => {
   let server: Server;
@@ -22,7 +21,6 @@ describe('operate', () => {
         return draining;
       },
     };
-    app.get('/', showLanding);
     app.get('/healthz', showHealth);
     app.get('/readyz', showReadiness({ store: { checkWritable: () => checkWritable() }, running }));
     server = app.listen(0, '127.0.0.1');
@@ -68,10 +66,5 @@ describe('operate', () => {
       status: 503,
       body: { status: 'not ready', checks: { accepting: true, store: false } },
     });
-  });
-
-  it('says at its door what it is', async () => {
-    const { body } = (await ask('/')) as { body: Record<string, unknown> };
-    expect(body).to.include({ name: packageJson.name, version: packageJson.version });
   });
 });

@@ -27,11 +27,39 @@ describe('createHttpServer', () => {
     await closeServer(server);
   });
 
+  for (const { name, place, line } of [
+    {
+      name: 'a port that is taken',
+      place: () => ({ host: '127.0.0.1', port }),
+      line: /^Cannot listen on 127\.0\.0\.1:\d+: another program does; .* \(EADDRINUSE\)\.$/,
+    },
+    {
+      name: 'an address of another machine',
+      place: () => ({ host: '2001:db8::1', port: 8080 }),
+      line: /^Cannot listen on \[2001:db8::1\]:8080.* \(E\w+\)\.$/,
+    },
+  ]) {
+    it(`says in one line that it cannot listen on ${name}`, async () => {
+      const another = createHttpServer(
+        (_req, res) => res.end(),
+        () => REQUEST_ID,
+      );
+      const thrown = await listen(another, place()).catch((error: unknown) => error);
+      expect(thrown).to.be.an('error').with.property('message').that.matches(line);
+    });
+  }
+
   for (const { name, sent, status, code } of [
     { name: 'what is not HTTP', sent: 'HELLO\r\n\r\n', status: 400, code: 'invalid_request' },
     {
       name: 'headers that are too large',
       sent: `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(40_000)}\r\n\r\n`,
+      status: 431,
+      code: 'payload_too_large',
+    },
+    {
+      name: 'more headers than 200',
+      sent: `GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${'a: b\r\n'.repeat(199)}\r\n`,
       status: 431,
       code: 'payload_too_large',
     },
@@ -81,6 +109,11 @@ describe('createHttpServer', () => {
       expect(reply.split('\r\n')).to.include(seen);
     });
   }
+
+  it('takes 200 headers', async () => {
+    const sent = `GET /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${'a: b\r\n'.repeat(198)}\r\n`;
+    expect(await exchange(sent)).to.match(/^HTTP\/1\.1 200 /);
+  });
 
   it('answers what came before a target that it refuses first', async () => {
     const replies = await exchange('GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET http:// HTTP/1.1\r\nHost: x\r\n\r\n');
