@@ -1,0 +1,89 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { readConfig } from '../config.ts';
+import { checkDatabase, upgradeDatabase } from '../store/maintenance.ts';
+import { backupDatabase } from '../store/sqlite/backup.ts';
+import { CliError, type CliContext } from './context.ts';
+import { findDatabase, nameDatabase } from './database.ts';
+import { formatNumberOf } from './format.ts';
+import { addExamples } from './help.ts';
+import { createPrinter } from './printer.ts';
+
+/** `db`: the database itself, a file or on a server. All of it works beside running gateways. */
+export function addDatabase(program: Command, context: CliContext): void {
+  const db = program.command('db').description('check, upgrade and back up the database, also while gateways run');
+  addCheck(db, context);
+  addMigrate(db, context);
+  addBackup(db, context);
+}
+
+function addCheck(db: Command, context: CliContext): void {
+  const check = db
+    .command('check')
+    .description('check that the database is sound and that every ledger adds up to its balance')
+    .action(async (_options: unknown, command: Command) => {
+      const database = findDatabase(readConfig(context.env));
+      const file = nameDatabase(database);
+      const { problems, records, keys } = await checkDatabase(database);
+      const value = { object: 'database_check', file, ok: problems.length === 0, records, keys, problems };
+      createPrinter(context, command).show(value, (paint) => [
+        `${file}: ${formatNumberOf('record', records)}, ${formatNumberOf('key', keys)}`,
+        ...(problems.length === 0
+          ? [paint('green', 'The database is sound, and every ledger adds up.')]
+          : problems.map((problem) => paint('red', problem))),
+      ]);
+      if (problems.length > 0) throw new CliError('The database is not sound; restore a backup.');
+    });
+  addExamples(check, [['db check', 'reads all of it; exit status 1 when something is wrong']]);
+}
+
+function addMigrate(db: Command, context: CliContext): void {
+  const migrate = db
+    .command('migrate')
+    .description('make the database, or bring it up to this version, without starting a gateway')
+    .action(async (_options: unknown, command: Command) => {
+      const database = findDatabase(readConfig(context.env));
+      const file = nameDatabase(database);
+      const { migrations, applied } = await upgradeDatabase(database);
+      createPrinter(context, command).show({ object: 'database_migration', file, migrations, applied }, () => [
+        applied.length === 0
+          ? `${file} is up to date (${migrations.at(-1)}).`
+          : `${file}: ran ${applied.join(', ')}. It is up to date.`,
+      ]);
+    });
+  addExamples(migrate, [['db migrate', 'before the new version of the gateway starts']]);
+}
+
+function addBackup(db: Command, context: CliContext): void {
+  const backup = db
+    .command('backup')
+    .description('copy the database into a new file, and check the copy')
+    .argument('<file>', 'where to; it must not exist')
+    .action(async (destination: string, _options: unknown, command: Command) => {
+      const database = findDatabase(readConfig(context.env));
+      if (database.kind !== 'file') {
+        throw new CliError('A database on a server is backed up by pg_dump, or by what the server itself offers.');
+      }
+      const file = database.path;
+      const path = resolve(destination);
+      await backupDatabase(file, path, showProgress(context));
+      const printer = createPrinter(context, command);
+      printer.show({ object: 'database_backup', file, backup: path }, () => [`${path} is a sound copy of ${file}.`]);
+      printer.note(
+        'Keep the secret with it (GATEWAY_SECRET, or gateway.secret beside the database): without it no key is known again.',
+      );
+    });
+  addExamples(backup, [
+    ['db backup backups/today.db', 'of the moment at which it begins; gateways may go on'],
+    ['db backup /mnt/backup/gateway.db --json', 'from a timer'],
+  ]);
+}
+
+/** The part that is done, on one line of a terminal that is written again and again. */
+function showProgress({ stderr }: CliContext): (part: number) => void {
+  if (stderr.isTTY !== true) return () => undefined;
+  return (part) => {
+    stderr.write(`\r${Math.floor(part * 100)} %`);
+    if (part === 1) stderr.write('\r\u{1b}[K');
+  };
+}

@@ -1,0 +1,137 @@
+/** What an answer of the backend says, as far as a probe wants to know. */
+
+import { createAnswerReader } from '../../backend/answer-reader.ts';
+import { failureOf } from '../../backend/failures.ts';
+import type { RawReply } from '../../backend/inquiry.ts';
+import type { ChatChunk } from '../../core/chat.ts';
+import { beginCall, findCall, type BackendCall } from '../../core/calls.ts';
+import { callPiecesOf, choiceOf, deltaOf, finishReasonOf, textPiecesOf } from '../../core/chunk.ts';
+import { ApiError } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
+import { readUsage } from '../../core/usage.ts';
+import type { Usage } from '../../types/contract.ts';
+
+export interface Said {
+  /** Without what came as reasoning. */
+  readonly text: string;
+  /** The fields in which reasoning came, by their names; `<think>` where it is a block in the text. */
+  readonly reasoningIn: readonly string[];
+  readonly calls: readonly SaidCall[];
+  readonly finishReason: string | undefined;
+  readonly usage: Usage | undefined;
+  /** Whether the usage came in a chunk that had no choice. */
+  readonly isUsageApart: boolean;
+  /** It came as an event stream, and not in one piece. */
+  readonly isStream: boolean;
+  /** Whether its end was marked: by `[DONE]`, or by being in one piece. */
+  readonly isDone: boolean;
+  readonly chunks: readonly ChatChunk[];
+  /** Of those too that only repeat the one before with other words, which are not among the others. */
+  readonly chunkCount: number;
+}
+
+interface SaidCall {
+  readonly name: string;
+  readonly arguments: string;
+}
+
+/** The error that a reply is, in the backend's words but without secrets; undefined for a 2xx. */
+export function refusalIn(reply: RawReply, secrets: readonly string[]): ApiError | undefined {
+  if (reply.status >= 200 && reply.status < 300) return undefined;
+  const { status, headers, text: body } = reply;
+  return failureOf({ status, headers, body, keyOwner: 'caller', secrets }).error;
+}
+
+/** Reads a 2xx. Throws ApiError where it is no completion, or says that something failed. */
+export function readSaid(reply: RawReply, secrets: readonly string[]): Said {
+  const { status, headers, text } = reply;
+  const reader = createAnswerReader(headers, {
+    toError: (body) => failureOf({ status, headers, body, keyOwner: 'caller', secrets }).error,
+    onOperatorProblem: undefined,
+  });
+  const reads = [reader.feed(Buffer.from(text)), reader.end()];
+  const failure = reads.find((read) => read.failure !== undefined)?.failure;
+  if (failure !== undefined) throw failure;
+  const all = reads.flatMap(({ chunks }) => chunks);
+  const chunks = all.filter(isObject);
+  const isStream = !/^\s*\{/.test(text);
+  return {
+    ...readChunks(chunks, all),
+    isStream,
+    isDone: reads.some(({ done }) => done),
+    chunks,
+    chunkCount: all.length,
+  };
+}
+
+function readChunks(
+  chunks: readonly ChatChunk[],
+  all: readonly (ChatChunk | string)[],
+): Omit<Said, 'isStream' | 'isDone' | 'chunks' | 'chunkCount'> {
+  const text = textOf(all);
+  const withUsage = chunks.findLast((chunk) => readUsage(chunk, choiceOf(chunk)) !== undefined);
+  const usageChoice = withUsage && choiceOf(withUsage);
+  return {
+    text: text.replace(/^\s*<think>[\s\S]*?(?:<\/think>|$)/, ''),
+    reasoningIn: [...new Set([...chunks.flatMap(reasoningFieldsOf), ...(/^\s*<think>/.test(text) ? ['<think>'] : [])])],
+    calls: callsOf(chunks),
+    finishReason: chunks.map(choiceOf).reduce<string | undefined>((last, choice) => {
+      return (choice && finishReasonOf(choice)) ?? last;
+    }, undefined),
+    usage: withUsage && readUsage(withUsage, usageChoice),
+    isUsageApart: withUsage !== undefined && usageChoice === undefined,
+  };
+}
+
+/** A string repeats the chunk before it with other words, which are then of the same kind. */
+function textOf(chunks: readonly (ChatChunk | string)[]): string {
+  let text = '';
+  let isText = true;
+  for (const chunk of chunks) {
+    if (typeof chunk === 'string') {
+      if (isText) text += chunk;
+      continue;
+    }
+    const pieces = piecesOf(chunk);
+    for (const piece of pieces) if (piece.kind === 'text') text += piece.text;
+    isText = pieces.at(-1)?.kind === 'text';
+  }
+  return text;
+}
+
+function piecesOf(chunk: ChatChunk): ReturnType<typeof textPiecesOf> {
+  const choice = choiceOf(chunk);
+  return choice === undefined ? [] : textPiecesOf(deltaOf(choice));
+}
+
+/** None where what they hold is encrypted. */
+function reasoningFieldsOf(chunk: ChatChunk): string[] {
+  const choice = choiceOf(chunk);
+  if (choice === undefined || !piecesOf(chunk).some(({ kind }) => kind === 'reasoning')) return [];
+  const delta = deltaOf(choice);
+  const fields = ['reasoning_content', 'reasoning', 'reasoning_details'].filter((name) => saysSomething(delta[name]));
+  return fields.length > 0 ? fields : ['thinking parts'];
+}
+
+function saysSomething(value: unknown): boolean {
+  return (typeof value === 'string' || Array.isArray(value)) && value.length > 0;
+}
+
+function callsOf(chunks: readonly ChatChunk[]): SaidCall[] {
+  const calls: BackendCall[] = [];
+  for (const [number, chunk] of chunks.entries()) {
+    const choice = choiceOf(chunk);
+    for (const piece of choice === undefined ? [] : callPiecesOf(deltaOf(choice))) {
+      const known = findCall(calls, piece, number);
+      const call = known ?? beginCall(piece);
+      if (known === undefined) calls.push(call);
+      call.lastChunk = number;
+      call.name ||= piece.name;
+      // What comes after complete arguments is the same call, said again.
+      if (call.argumentsEnd.reached) continue;
+      call.arguments += piece.arguments;
+      call.argumentsEnd.feed(piece.arguments);
+    }
+  }
+  return calls;
+}

@@ -1,0 +1,149 @@
+/** The first words with a backend: whether chat completions are behind this address at all, and for which models. */
+
+import { contentType } from '../../backend/answer-reader.ts';
+import { createInquirer, type Inquirer, type RawReply } from '../../backend/inquiry.ts';
+import type { ChatChunk } from '../../core/chat.ts';
+import { isList, isObject, readJson } from '../../core/json.ts';
+import { CliError } from '../context.ts';
+import { toVisible } from '../table.ts';
+import { readSaid, refusalIn, type Said } from './answer.ts';
+import { explainNoAnswer, explainWrongScheme, type Address } from './no-answer.ts';
+import { CHAT, type LimitField } from './probes.ts';
+
+export interface Backend extends Address {
+  readonly inquirer: Inquirer;
+  readonly apiKey: string | undefined;
+}
+
+export interface ModelList {
+  /** Undefined where the backend has no list. */
+  readonly models: readonly ChatChunk[] | undefined;
+  readonly reply: RawReply;
+}
+
+/** Asks for the list of models. Throws CliError with a sentence where this cannot be the base URL of a backend. */
+export async function askForModels(backend: Backend): Promise<ModelList> {
+  const reply = await askFirst(backend);
+  const { status } = reply;
+  if (status === 401 || status === 403) throw wrongKey(status, backend);
+  if (status >= 300 && status < 400) throw redirected(reply);
+  // What nginx and servers in Go say to plain HTTP where they expect TLS.
+  const wrongScheme = status === 400 ? await explainWrongScheme(backend) : undefined;
+  if (wrongScheme !== undefined) throw new CliError(wrongScheme);
+  const models = status < 300 ? modelsIn(reply.text) : undefined;
+  if (models !== undefined) return { models, reply };
+  if (await hasModels({ ...backend, baseUrl: `${backend.baseUrl}/v1` })) {
+    throw new CliError(`${backend.baseUrl} lacks its /v1: write ${backend.baseUrl}/v1.`);
+  }
+  if (isPage(reply)) {
+    throw new CliError(`${backend.baseUrl}/models is a web page: this is not the base URL of a chat backend.`);
+  }
+  return { models: undefined, reply };
+}
+
+async function askFirst(backend: Backend): Promise<RawReply> {
+  try {
+    return await backend.inquirer.ask('/models', backend);
+  } catch (error) {
+    backend.signal.throwIfAborted();
+    throw new CliError(await explainNoAnswer(error, backend));
+  }
+}
+
+/** Whether this address lists models, or wants a key for that. Asked without one: it may be somebody else's. */
+async function hasModels({ baseUrl, timeoutMs, signal }: Address): Promise<boolean> {
+  const inquirer = createInquirer({ baseUrl, apiKey: undefined, connectTimeoutMs: timeoutMs, timeoutMs });
+  try {
+    const reply = await inquirer.ask('/models', { signal });
+    if (reply.status === 401 || reply.status === 403) return !isPage(reply);
+    return reply.status < 300 && modelsIn(reply.text) !== undefined;
+  } catch {
+    signal.throwIfAborted();
+    return false;
+  } finally {
+    await inquirer.close();
+  }
+}
+
+/** A list in `data`, or, as Together sends it, bare. */
+function modelsIn(text: string): readonly ChatChunk[] | undefined {
+  const value = readJson(text);
+  const list = isObject(value) ? value['data'] : value;
+  return isList(list) ? list.filter(isObject) : undefined;
+}
+
+export function idOf(model: ChatChunk): string | undefined {
+  return typeof model['id'] === 'string' && model['id'] !== '' ? model['id'] : undefined;
+}
+
+export interface FirstChat {
+  readonly limitField: LimitField;
+  readonly said: Said;
+  readonly reply: RawReply;
+}
+
+/** Asks for the smallest completion, by either name of the limit. Throws CliError with a sentence where none comes. */
+export async function askFirstChat(backend: Backend, model: string): Promise<FirstChat> {
+  const first = await askChat(backend, { model, limitField: 'max_tokens' });
+  const isRefused = first.reply.status === 400 || first.reply.status === 422;
+  const chat = isRefused ? await askChat(backend, { model, limitField: 'max_completion_tokens' }) : first;
+  // Where both are refused, the first refusal is the one that speaks of something else.
+  const answered = chat.reply.status < 300 ? chat : first;
+  const { reply, limitField } = answered;
+  const { status } = reply;
+  if (status === 401 || status === 403) throw wrongKey(status, backend);
+  if (status >= 300 && status < 400) throw redirected(reply);
+  const refusal = refusalIn(reply, secretsOf(backend));
+  if (refusal !== undefined) throw refused(refusal.code, { status, message: refusal.message, model, backend });
+  return { limitField, reply, said: readSaid(reply, secretsOf(backend)) };
+}
+
+async function askChat(
+  { inquirer, signal }: Backend,
+  manner: { readonly model: string; readonly limitField: LimitField },
+): Promise<{ readonly reply: RawReply; readonly limitField: LimitField }> {
+  const reply = await inquirer.ask('/chat/completions', { body: CHAT.ask(manner), signal });
+  return { reply, limitField: manner.limitField };
+}
+
+/** What must not come back in anybody's words. */
+export function secretsOf({ apiKey }: Pick<Backend, 'apiKey'>): readonly string[] {
+  return apiKey === undefined ? [] : [apiKey];
+}
+
+function isPage({ headers, text }: RawReply): boolean {
+  return contentType(headers) === 'text/html' || text.trimStart().startsWith('<');
+}
+
+function wrongKey(status: number, { apiKey }: Backend): CliError {
+  return new CliError(
+    apiKey === undefined
+      ? `The backend wants a key (${status}): give it by --key or UPSTREAM_API_KEY.`
+      : `The backend does not accept the key (${status}).`,
+  );
+}
+
+function redirected({ status, headers }: RawReply): CliError {
+  const location = URL.parse(String(headers['location'] ?? ''));
+  const target = location === null ? '' : ` to ${location.origin}${location.pathname}`;
+  return new CliError(`The backend answers with a redirect (${status})${target}, which the gateway does not follow.`);
+}
+
+interface RefusedChat {
+  readonly status: number;
+  readonly message: string;
+  readonly model: string;
+  readonly backend: Backend;
+}
+
+function refused(code: string, { status, message, model, backend }: RefusedChat): CliError {
+  if (code === 'model_not_found') {
+    return new CliError(
+      `The backend has no model ${toVisible(JSON.stringify(model))} (${status}): ${message} --model names another.`,
+    );
+  }
+  if (status === 404 || status === 405) {
+    return new CliError(`There are no chat completions at ${backend.baseUrl}/chat/completions (${status}).`);
+  }
+  return new CliError(`The backend refuses the smallest chat completion (${status}): ${message}`);
+}

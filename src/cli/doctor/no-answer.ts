@@ -1,0 +1,79 @@
+/** Why no HTTP answer came from the address of the backend, in one sentence that says what to do. */
+
+import { createInquirer } from '../../backend/inquiry.ts';
+import { ApiError } from '../../core/errors.ts';
+
+export interface Address {
+  readonly baseUrl: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+const CERTIFICATE = /CERT|^UNABLE_TO|^DEPTH_ZERO|^SELF_SIGNED/;
+
+/** Explains the error of a first request. Asks once more where the other scheme may be the right one. */
+export async function explainNoAnswer(error: unknown, address: Address): Promise<string> {
+  const { host, hostname, protocol } = new URL(address.baseUrl);
+  const code = causeCodeOf(error);
+  if (code === 'ECONNREFUSED') {
+    return `Nothing listens at ${host}: the connection was refused. Does the backend run, and is the port right?`;
+  }
+  if (/^(?:ENOTFOUND|EAI_)/.test(code)) return `The host name ${hostname} could not be resolved.`;
+  if (CERTIFICATE.test(code)) return explainCertificate(host, code);
+  if (error instanceof ApiError && error.code === 'upstream_timeout') return explainTimeout(host);
+  if (/^(?:UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/.test(code)) return explainTimeout(host);
+  const wrongScheme = await explainWrongScheme(address);
+  if (wrongScheme !== undefined) return wrongScheme;
+  if (protocol === 'https:' && /^(?:EPROTO$|ERR_SSL|ERR_TLS)/.test(code))
+    return `No TLS connection could be made to ${host}.`;
+  if (error instanceof ApiError && error.code === 'upstream_invalid_response') {
+    return `What listens at ${host} does not speak HTTP: is the port right?`;
+  }
+  const words = error instanceof ApiError ? error.message : 'No answer came.';
+  return `${words} (${host}) Is the address right?`;
+}
+
+function explainCertificate(host: string, code: string): string {
+  return `The TLS certificate of ${host} was not accepted (${code}); NODE_EXTRA_CA_CERTS names a file with an authority of your own.`;
+}
+
+function explainTimeout(host: string): string {
+  return `${host} did not answer in time: is the address right, and is the backend busy? --timeout gives it longer.`;
+}
+
+/** The sentence for an address that answers to the other scheme; undefined for one that does not. */
+export async function explainWrongScheme(address: Address): Promise<string | undefined> {
+  const { host, protocol } = new URL(address.baseUrl);
+  if (protocol === 'https:') {
+    const isPlain = await answersOver('http', address);
+    return isPlain ? `${host} speaks plain HTTP, without TLS: write http:// in place of https://.` : undefined;
+  }
+  const isTls = await answersOver('https', address);
+  return isTls ? `${host} expects TLS: write https:// in place of http://.` : undefined;
+}
+
+/** Whether the same port speaks HTTP with the other scheme. Without the key, which is not meant for whoever answers there. */
+async function answersOver(scheme: 'http' | 'https', { baseUrl, timeoutMs, signal }: Address): Promise<boolean> {
+  const { protocol, hostname, port, pathname } = new URL(baseUrl);
+  const samePort = port === '' ? (protocol === 'https:' ? '443' : '80') : port;
+  const inquirer = createInquirer({
+    baseUrl: `${scheme}://${hostname}:${samePort}${pathname}`,
+    apiKey: undefined,
+    connectTimeoutMs: timeoutMs,
+    timeoutMs,
+  });
+  try {
+    await inquirer.ask('/models', { signal });
+    return true;
+  } catch (error) {
+    // Whoever shows a certificate speaks TLS.
+    return CERTIFICATE.test(causeCodeOf(error));
+  } finally {
+    await inquirer.close();
+  }
+}
+
+function causeCodeOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+}

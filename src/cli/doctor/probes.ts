@@ -1,0 +1,253 @@
+/** What the doctor asks a backend, one entry per question: the request, and what the answer to it means. */
+
+import type { ChatMessage, ChatRequest, ChatTool } from '../../core/chat.ts';
+import { isObject, readJson } from '../../core/json.ts';
+import type { Said } from './answer.ts';
+
+export interface Verdict {
+  readonly result: 'yes' | 'no' | 'unclear';
+  /** Why, in a few words. */
+  readonly reason: string;
+}
+
+export type LimitField = 'max_tokens' | 'max_completion_tokens';
+
+/** How the backend is asked: with the model, and with the limit which it was found to take. */
+export interface Manner {
+  readonly model: string;
+  readonly limitField: LimitField;
+}
+
+export interface Probe {
+  readonly name: string;
+  readonly ask: (manner: Manner) => ChatRequest;
+  /** What an answer means. */
+  readonly judge: (said: Said) => Verdict;
+  /** What a refusal in these words means, where it is not simply a no. */
+  readonly judgeRefusal?: (words: string) => Verdict | undefined;
+}
+
+/** Room for a model that thinks before it speaks; most answers take a few of them. */
+const MAX_TOKENS = 512;
+/** For the questions that are about the limit itself. */
+const FEW_TOKENS = 16;
+
+/** The smallest completion. Everything else is asked only when this one was answered. */
+export const CHAT: Probe = {
+  name: 'chat',
+  ask: (manner) => limited(manner, say('Reply with the word OK.')),
+  judge: ({ text, reasoningIn, finishReason }) => {
+    if (text !== '' || reasoningIn.length > 0) return yes('answers in text');
+    return finishReason === 'length'
+      ? yes(`the model used up its ${MAX_TOKENS} tokens before any text`)
+      : unclear(`an answer without text (finish reason ${finishReason ?? 'missing'})`);
+  },
+};
+
+export const PROBES = [
+  {
+    name: 'stream',
+    ask: (manner) => ({ ...CHAT.ask(manner), stream: true }),
+    judge: judgeStream,
+  },
+  {
+    name: 'usage in streams',
+    ask: (manner) => ({ ...CHAT.ask(manner), stream: true, stream_options: { include_usage: true } }),
+    judge: ({ usage, isUsageApart }) => {
+      if (usage === undefined) return no('stream_options is taken, but no usage comes');
+      return yes(isUsageApart ? 'in a chunk of its own' : 'in a chunk with a choice');
+    },
+  },
+  {
+    name: 'max_tokens',
+    ask: ({ model }) => ({ model, messages: COUNTING, max_tokens: FEW_TOKENS }),
+    judge: judgeLimit,
+    judgeRefusal: judgeLimitReached,
+  },
+  {
+    name: 'max_completion_tokens',
+    ask: ({ model }) => ({ model, messages: COUNTING, max_completion_tokens: FEW_TOKENS }),
+    judge: judgeLimit,
+    judgeRefusal: judgeLimitReached,
+  },
+  {
+    name: 'developer role',
+    ask: (manner) => limited(manner, [{ role: 'developer', content: 'Be brief.' }, ...say('Reply with the word OK.')]),
+    judge: judgeTaken,
+  },
+  {
+    name: 'system message later on',
+    ask: (manner) =>
+      limited(manner, [
+        ...say('Hello.'),
+        { role: 'assistant', content: 'Hello.' },
+        { role: 'system', content: 'Be brief.' },
+        ...say('Reply with the word OK.'),
+      ]),
+    judge: judgeTaken,
+  },
+  {
+    name: 'user messages in a row',
+    ask: (manner) => limited(manner, [...say('Hello.'), ...say('Reply with the word OK.')]),
+    judge: judgeTaken,
+  },
+  {
+    name: 'tools',
+    ask: (manner) => ({
+      ...limited(manner, say('What is the weather in Paris? Call get_weather.')),
+      tools: [WEATHER],
+    }),
+    judge: (said) => judgeCalls(said, unclear('the model answered in words')),
+  },
+  {
+    name: 'parallel tools',
+    ask: (manner) => ({
+      ...limited(manner, say('What is the weather in Paris and in Rome? Call get_weather once for each.')),
+      tools: [WEATHER],
+      parallel_tool_calls: true,
+    }),
+    judge: (said) =>
+      said.calls.length === 1
+        ? unclear('taken, but the model made one call where two were asked for')
+        : judgeCalls(said, unclear('the model answered in words')),
+  },
+  {
+    name: 'tool_choice required',
+    ask: (manner) => ({
+      ...limited(manner, say('Good morning, Paris.')),
+      tools: [WEATHER],
+      tool_choice: 'required',
+    }),
+    judge: (said) => judgeCalls(said, no('taken, but the model answered in words')),
+  },
+  {
+    name: 'json_schema',
+    ask: (manner) => ({
+      ...limited(manner, say('Which city is the capital of France? Answer in JSON.')),
+      response_format: { type: 'json_schema', json_schema: { name: 'capital', strict: true, schema: CAPITAL } },
+    }),
+    judge: (said) => judgeJson(said, (value) => typeof value['capital_city'] === 'string'),
+  },
+  {
+    name: 'json_object',
+    ask: (manner) => ({
+      ...limited(manner, say('Which city is the capital of France? Answer with a JSON object.')),
+      response_format: { type: 'json_object' },
+    }),
+    judge: (said) => judgeJson(said, () => true),
+  },
+  {
+    name: 'reasoning',
+    ask: (manner) => limited(manner, say('Is 391 a prime number? Think, then answer yes or no.')),
+    judge: judgeReasoning,
+  },
+  {
+    name: 'images',
+    ask: (manner) =>
+      limited(manner, [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'Reply with the word OK.' },
+            { type: 'image_url', image_url: { url: PIXEL } },
+          ],
+        },
+      ]),
+    judge: () => yes('taken; whether the model sees them was not tried'),
+  },
+] as const satisfies readonly Probe[];
+
+export type ProbeName = (typeof PROBES)[number]['name'];
+
+const COUNTING = say('Count from 1 to 50, with nothing else.');
+
+const WEATHER: ChatTool = {
+  type: 'function',
+  function: {
+    name: 'get_weather',
+    description: 'Tells the weather in a city.',
+    parameters: {
+      type: 'object',
+      properties: { city: { type: 'string' } },
+      required: ['city'],
+      additionalProperties: false,
+    },
+  },
+};
+
+const CAPITAL = {
+  type: 'object',
+  properties: { capital_city: { type: 'string' } },
+  required: ['capital_city'],
+  additionalProperties: false,
+};
+
+/** One white pixel. */
+const PIXEL =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg==';
+
+function say(text: string): ChatMessage[] {
+  return [{ role: 'user', content: text }];
+}
+
+function limited({ model, limitField }: Manner, messages: readonly ChatMessage[]): ChatRequest {
+  return { model, messages, [limitField]: MAX_TOKENS };
+}
+
+function judgeTaken(): Verdict {
+  return yes('taken');
+}
+
+function judgeStream({ isStream, isDone, usage, chunkCount }: Said): Verdict {
+  if (!isStream) return no('answered in one piece');
+  const notes = [...(isDone ? [] : ['no [DONE] at the end']), ...(usage === undefined ? [] : ['usage comes unasked'])];
+  return yes([`${chunkCount} chunks`, ...notes].join(', '));
+}
+
+function judgeLimit({ finishReason, usage }: Said): Verdict {
+  if (finishReason === 'length') return yes('kept');
+  if (usage === undefined) return unclear('taken; without usage it cannot be seen whether it is kept');
+  const { output_tokens: tokens } = usage;
+  return tokens > FEW_TOKENS ? no(`taken, but not kept: ${tokens} tokens came for ${FEW_TOKENS}`) : yes('taken');
+}
+
+/** Where the tokens do not suffice for the thoughts of a model, OpenAI answers "… model output limit was reached" with a 400. */
+function judgeLimitReached(words: string): Verdict | undefined {
+  return /limit was reached/i.test(words) ? yes('kept') : undefined;
+}
+
+function judgeCalls(said: Said, otherwise: Verdict): Verdict {
+  const [call] = said.calls;
+  if (call === undefined) return said.finishReason === 'length' ? unclear(OUT_OF_TOKENS) : otherwise;
+  if (said.calls.some(({ arguments: text }) => !isObject(readJson(text === '' ? '{}' : text)))) {
+    return said.finishReason === 'length' ? unclear(OUT_OF_TOKENS) : no('calls with arguments that are no JSON object');
+  }
+  return yes(said.calls.length === 1 ? `called ${call.name}` : `${said.calls.length} calls in one answer`);
+}
+
+function judgeJson(said: Said, fits: (value: Readonly<Record<string, unknown>>) => boolean): Verdict {
+  const value = readJson(said.text);
+  if (isObject(value) && fits(value)) return yes('the answer follows it');
+  if (said.finishReason === 'length') return unclear(OUT_OF_TOKENS);
+  return no(isObject(value) ? 'taken, but the answer does not follow the schema' : 'taken, but the answer is not JSON');
+}
+
+function judgeReasoning({ reasoningIn, usage }: Said): Verdict {
+  if (reasoningIn.length > 0) return yes(`in ${reasoningIn.join(' and ')}`);
+  const tokens = usage?.output_tokens_details.reasoning_tokens ?? 0;
+  return tokens > 0 ? no(`${tokens} tokens of it, not shown`) : no('none came');
+}
+
+const OUT_OF_TOKENS = `the model used up its ${MAX_TOKENS} tokens before`;
+
+export function yes(reason: string): Verdict {
+  return { result: 'yes', reason };
+}
+
+export function no(reason: string): Verdict {
+  return { result: 'no', reason };
+}
+
+export function unclear(reason: string): Verdict {
+  return { result: 'unclear', reason };
+}

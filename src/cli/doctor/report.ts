@@ -1,0 +1,138 @@
+/** What an examination means for the settings and the clients of the gateway, and how it is shown. */
+
+import type { Config } from '../../config.ts';
+import { findDifferences, type Differences, type DialectChoice } from '../../core/dialect-choice.ts';
+import { toGatewayUrl } from '../gateway-url.ts';
+import type { Paint, Style } from '../printer.ts';
+import { writeSnippets, type Snippet } from '../snippets.ts';
+import { formatTable, toVisible, type Column } from '../table.ts';
+import type { Examination, Finding } from './examine.ts';
+
+/** What was examined. */
+export interface Examined {
+  readonly config: Config;
+  readonly baseUrl: string;
+  /** The embedded demo backend, which nobody has to set. */
+  readonly isDemo: boolean;
+}
+
+interface Report extends Examined {
+  readonly examination: Examination;
+  /** The fields in which the dialect that is set does not suit. */
+  readonly mismatch: Differences;
+  readonly settings: Readonly<Record<string, string>>;
+  /** The content of a DIALECTS_FILE, where no built-in dialect suits. */
+  readonly ownDialects: object | null;
+  readonly snippets: readonly Snippet[];
+}
+
+const OWN_NAME = 'my-backend';
+
+export function toReport(examined: Examined, examination: Examination): Report {
+  const { config, baseUrl, isDemo } = examined;
+  const { choice, model, abilities } = examination;
+  const ownDialects = toOwnDialects(choice);
+  return {
+    config,
+    baseUrl,
+    isDemo,
+    examination,
+    mismatch: findDifferences(config.dialect, abilities),
+    ownDialects,
+    settings: {
+      ...(!isDemo && { UPSTREAM_BASE_URL: baseUrl }),
+      UPSTREAM_DIALECT: ownDialects === null ? choice.dialect : OWN_NAME,
+      ...(ownDialects !== null && { DIALECTS_FILE: './dialects.json' }),
+      DEFAULT_MODEL_ID: model,
+      AUTH_MODE: needsOwnKeys(examined, examination) ? 'static' : config.authMode,
+    },
+    snippets: writeSnippets(`${toGatewayUrl(config)}/api/v1`, model),
+  };
+}
+
+function toOwnDialects({ dialect, differences }: DialectChoice): object | null {
+  return Object.keys(differences).length === 0 ? null : { [OWN_NAME]: { extends: dialect, ...differences } };
+}
+
+/** A backend that takes any key tells no callers apart, so the gateway has to. */
+function needsOwnKeys({ config, isDemo }: Examined, { checksKeys }: Examination): boolean {
+  return !isDemo && checksKeys === 'no' && config.authMode === 'passthrough';
+}
+
+export function toJson({ config, baseUrl, isDemo, examination, ...report }: Report): object {
+  const { model, findings, isFine, choice } = examination;
+  return {
+    object: 'examination',
+    base_url: isDemo ? null : baseUrl,
+    model,
+    ok: isFine,
+    findings,
+    dialect: {
+      set: config.upstreamDialect,
+      suggested: choice.dialect,
+      reason: choice.reason,
+      equivalents: choice.equivalents,
+      mismatch: report.mismatch,
+    },
+    settings: report.settings,
+    dialects_file: report.ownDialects,
+    clients: Object.fromEntries(report.snippets.map(({ id, text }) => [id, text])),
+  };
+}
+
+export function formatReport(report: Report, paint: Paint): string[] {
+  const { baseUrl, isDemo, examination, settings, ownDialects, snippets } = report;
+  const title = (text: string): string[] => ['', paint('bold', text)];
+  return [
+    isDemo ? 'The embedded demo backend, since UPSTREAM_BASE_URL is not set:' : toVisible(`${baseUrl}:`),
+    '',
+    ...formatTable(COLUMNS, examination.findings, paint),
+    ...title('Dialect'),
+    ...describeDialect(report, paint),
+    ...title('Settings'),
+    ...Object.entries(settings).map(([name, value]) => toVisible(`${name}=${toWord(value)}`)),
+    ...(needsOwnKeys(report, examination)
+      ? [
+          'The backend takes any key: with AUTH_MODE=static the gateway lets in those of API_KEYS, which are yours to choose.',
+        ]
+      : []),
+    ...(ownDialects === null ? [] : [...title('dialects.json'), JSON.stringify(ownDialects, null, 2)]),
+    ...snippets.flatMap((snippet) => [...title(snippet.title), snippet.text]),
+  ];
+}
+
+/** As a shell reads it, and .env too. The backend chose the names of its models, and somebody may paste them. */
+function toWord(value: string): string {
+  return /^[\w@%+=:,./-]*$/.test(value) ? value : `'${value.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+function describeDialect({ config, examination, mismatch }: Report, paint: Paint): string[] {
+  const { choice } = examination;
+  const wrong = Object.entries(mismatch).map(([name, value]) => `${name} should be ${JSON.stringify(value)}`);
+  return [
+    `${paint('cyan', choice.dialect)}. ${choice.reason}`,
+    ...(choice.equivalents.length > 0 ? [`The same holds for ${choice.equivalents.join(', ')}.`] : []),
+    ...(wrong.length > 0
+      ? [paint('red', `UPSTREAM_DIALECT is ${config.upstreamDialect}, which does not suit: ${wrong.join(', ')}.`)]
+      : []),
+  ];
+}
+
+/** One finding as a line. */
+export function formatFinding({ name, result, reason }: Finding): string {
+  return toVisible(`${name}: ${WORDS[result]}, ${reason}`);
+}
+
+const WORDS: Readonly<Record<Finding['result'], string>> = { yes: 'yes', no: 'no', unclear: 'not clear' };
+const STYLES: Readonly<Record<Finding['result'], Style>> = { yes: 'green', no: 'red', unclear: 'yellow' };
+const MAX_REASON_CHARACTERS = 100;
+
+const COLUMNS: readonly Column<Finding>[] = [
+  { title: 'QUESTION', of: ({ name }) => name },
+  { title: 'ANSWER', of: ({ result }) => WORDS[result], style: ({ result }) => STYLES[result] },
+  { title: 'WHY', of: ({ reason }) => shortened(reason) },
+];
+
+function shortened(text: string): string {
+  return text.length <= MAX_REASON_CHARACTERS ? text : `${text.slice(0, MAX_REASON_CHARACTERS - 1).toWellFormed()}…`;
+}

@@ -1,0 +1,41 @@
+#!/usr/bin/env node
+import { findNodeProblem } from '../node-version.ts';
+
+const nodeProblem = findNodeProblem(process.versions.node);
+if (nodeProblem === undefined) {
+  process.exitCode = await run();
+} else {
+  console.error(nodeProblem);
+  process.exitCode = 1;
+}
+
+async function run(): Promise<number> {
+  // Imported only now: an old Node dies while it loads the database driver, before anything could be said.
+  const { runCli } = await import('./program.ts');
+  const { loadEnvFile } = await import('../env-file.ts');
+  // Whoever reads the output, such as head, may have seen enough.
+  process.stdout.on('error', () => process.exit(1));
+  let fileNames: ReadonlySet<string>;
+  try {
+    fileNames = loadEnvFile(process.env);
+  } catch (error) {
+    console.error(`The file .env cannot be read: ${error instanceof Error ? error.message : 'unknown reason'}.`);
+    return 1;
+  }
+  let interruption: AbortController | undefined;
+  return runCli(process.argv.slice(2), {
+    fileNames,
+    env: process.env,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    nowMs: Date.now,
+    interruption() {
+      if (interruption === undefined) {
+        const controller = new AbortController();
+        process.once('SIGINT', () => controller.abort());
+        interruption = controller;
+      }
+      return interruption.signal;
+    },
+  });
+}

@@ -1,0 +1,101 @@
+/** How the values of options are read. What is wrong is told by commander, with the name of the option. */
+import { InvalidArgumentError } from 'commander';
+import { parseAmount, parseSignedAmount } from '../core/decimal.ts';
+
+const UNITS_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
+
+/** A parser for whole numbers within these limits. */
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+    if (number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+  };
+}
+
+/** What a word such as `none` is read as. Not null, which commander takes for a value that is missing. */
+export const NOTHING = Symbol('nothing');
+export type OrNothing<Value> = Value | typeof NOTHING;
+
+/** A parser that reads this word as NOTHING, and all else as the other one does. */
+export function orWord<Value>(word: string, parse: (text: string) => Value): (text: string) => OrNothing<Value> {
+  return (text) => (text === word ? NOTHING : parse(text));
+}
+
+/** NOTHING as null, which stands for it everywhere else. */
+export function orNull<Value>(value: OrNothing<Value>): Value | null {
+  return value === NOTHING ? null : value;
+}
+
+/** A parser for `30d`, `24h`, `90m`, `45s` or `2w` up to so many milliseconds; gives milliseconds. */
+export function parseDuration(mostMs: number): (text: string) => number {
+  return (text) => {
+    const ms = readDuration(text);
+    if (ms !== undefined && ms <= mostMs) return ms;
+    throw new InvalidArgumentError(
+      `It must be a duration such as 45s, 90m, 24h, 30d or 2w, up to ${describeDuration(mostMs)}.`,
+    );
+  };
+}
+
+/** In the largest unit of which it is several. */
+function describeDuration(ms: number): string {
+  if (ms > UNITS_MS.d) return `${ms / UNITS_MS.d} days`;
+  return ms > UNITS_MS.h ? `${ms / UNITS_MS.h} hours` : `${ms / UNITS_MS.m} minutes`;
+}
+
+function readDuration(text: string): number | undefined {
+  const [, digits, unit = ''] = /^(\d{1,9})([smhdw])$/.exec(text) ?? [];
+  return digits !== undefined && isUnit(unit) ? Number(digits) * UNITS_MS[unit] : undefined;
+}
+
+function isUnit(text: string): text is keyof typeof UNITS_MS {
+  return Object.hasOwn(UNITS_MS, text);
+}
+
+const HOW_MOMENT = 'a UTC time such as 2027-01-31 or 2027-01-31T12:00Z';
+
+/** `2027-01-31` (its first moment) or `2027-01-31T12:00Z`, in UTC; gives Unix time in milliseconds. */
+export function parseMoment(text: string): number {
+  const atMs = readMoment(text);
+  if (atMs !== undefined) return atMs;
+  throw new InvalidArgumentError(`It must be ${HOW_MOMENT}.`);
+}
+
+function readMoment(text: string): number | undefined {
+  if (!/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?Z)?$/.test(text)) return undefined;
+  const atMs = Date.parse(text);
+  // A thirtieth of February is taken for a day in March.
+  const isReal = !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(text.replace('Z', ''));
+  return isReal ? atMs : undefined;
+}
+
+/** A parser for a duration from now on, or a moment; gives Unix time in seconds. */
+export function parseExpiry(nowMs: () => number): (text: string) => number {
+  return (text) => {
+    const spanMs = readDuration(text);
+    const atMs = spanMs === undefined ? readMoment(text) : nowMs() + spanMs;
+    if (atMs !== undefined && atMs < Date.UTC(10_000, 0)) return Math.floor(atMs / 1000);
+    throw new InvalidArgumentError(`It must be a duration such as 24h or 30d, or ${HOW_MOMENT}.`);
+  };
+}
+
+/** An amount such as `10.00`, which stays a text: money is never a number here. */
+export function parseAmountText(text: string): string {
+  if (parseAmount(text) !== undefined) return text;
+  throw new InvalidArgumentError('It must be an amount such as 10.00, with at most six decimals.');
+}
+
+/** As `parseAmountText`, for one that may be negative. */
+export function parseSignedAmountText(text: string): string {
+  if (parseSignedAmount(text) !== undefined) return text;
+  throw new InvalidArgumentError('It must be an amount such as 10.00 or -2.50, with at most six decimals.');
+}
+
+/** `a,b*` as a list without empty entries. */
+export function parseList(text: string): string[] {
+  return text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+}

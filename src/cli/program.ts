@@ -1,0 +1,73 @@
+import { Command, CommanderError } from 'commander';
+import packageJson from '../../package.json' with { type: 'json' };
+import { COMMAND_LINE } from '../command-line.ts';
+import { ConfigError } from '../config.ts';
+import { ApiError } from '../core/errors.ts';
+import { addConfig } from './config.ts';
+import type { CliContext } from './context.ts';
+import { addCredits } from './credits.ts';
+import { addDatabase } from './db.ts';
+import { addDemo } from './demo.ts';
+import { addDoctor } from './doctor.ts';
+import { addKeys } from './keys.ts';
+import { addRequests } from './requests.ts';
+import { addStart } from './start.ts';
+import { addUsage } from './usage.ts';
+
+export const EXIT = { done: 0, failed: 1, wrongUsage: 2, wrongSettings: 78 } as const;
+
+const AFTER_HELP = `
+Settings come from the environment and from .env, as they do for npm start.
+
+Exit status: 0 done, 1 failed, 2 wrong usage, 78 wrong settings.`;
+
+/** Runs one command line, such as `['keys', 'list']`, and returns the exit status. What went wrong is one sentence on stderr. */
+export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
+  try {
+    await createProgram(context).parseAsync(args, { from: 'user' });
+    return EXIT.done;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrongUsage;
+    if (error instanceof ConfigError) {
+      for (const problem of error.problems) context.stderr.write(`${problem}\n`);
+      return EXIT.wrongSettings;
+    }
+    context.stderr.write(`${describeFailure(error)}\n`);
+    return EXIT.failed;
+  }
+}
+
+function createProgram(context: CliContext): Command {
+  const program = new Command(COMMAND_LINE)
+    .description(packageJson.description)
+    .version(packageJson.version)
+    .option('--json', 'print JSON instead of a table')
+    .option('--no-color', 'print without colours (as NO_COLOR=1 does)')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      writeErr: (text) => context.stderr.write(text),
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+    .exitOverride()
+    .showSuggestionAfterError()
+    .addHelpText('after', AFTER_HELP);
+  addStart(program);
+  addDemo(program);
+  addDoctor(program, context);
+  addKeys(program, context);
+  addCredits(program, context);
+  addRequests(program, context);
+  addUsage(program, context);
+  addDatabase(program, context);
+  addConfig(program, context);
+  return program;
+}
+
+/** The reason why the store could not do something is for the operator, who reads this. */
+function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return 'The command failed.';
+  const { message, cause } = error;
+  return error instanceof ApiError && cause instanceof Error ? `${message} (${cause.message})` : message;
+}

@@ -1,0 +1,238 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { labelCaller } from '../accounts/usage.ts';
+import type { Config } from '../config.ts';
+import { formatAmount } from '../core/decimal.ts';
+import { ERRORS } from '../core/errors.ts';
+import { parseRequestId, type RequestId } from '../core/ids.ts';
+import { toRecord } from '../request-record.ts';
+import type { OperatorQuery, OwnedRecord } from '../store/operator.ts';
+import type { RecordStatus } from '../store/store.ts';
+import { CliError, type CliContext } from './context.ts';
+import { withStore, type OpenStore } from './database.ts';
+import { formatCount, formatMoment, formatMomentOr, formatSpan } from './format.ts';
+import { toGatewayUrl } from './gateway-url.ts';
+import { addExamples } from './help.ts';
+import { parseDuration, wholeNumber } from './options.ts';
+import { createPrinter, type Paint, type Style } from './printer.ts';
+import { formatFields, formatTable, type Column } from './table.ts';
+
+const CLEAR_SCREEN = '\u{1b}[H\u{1b}[J';
+
+interface ListOptions {
+  readonly limit: number;
+  readonly after?: RequestId;
+  readonly status?: RecordStatus;
+  readonly model?: string;
+  readonly key?: string;
+}
+
+interface WatchOptions extends ListOptions {
+  readonly every: number;
+}
+
+/** `requests`: the records of all callers. */
+export function addRequests(program: Command, context: CliContext): void {
+  const requests = program.command('requests').description('look at the requests of all callers, and cancel them');
+  addList(requests, context);
+  addShow(requests, context);
+  addCancel(requests, context);
+  addWatch(requests, context);
+}
+
+function addFilters(command: Command): Command {
+  return command
+    .addOption(new Option('--status <status>').choices(['processing', 'succeeded', 'failed', 'cancelled']))
+    .option('--model <model>', 'only requests for this model, as the caller named it')
+    .option('--key <key>', 'only requests of this caller, as the column KEY shows it')
+    .option('--limit <n>', 'how many, up to 100', wholeNumber(1, 100), 20);
+}
+
+function addList(requests: Command, context: CliContext): void {
+  const list = addFilters(requests.command('list'))
+    .description('list requests, newest first')
+    .option('--after <id>', 'continue after this request', toId)
+    .action((options: ListOptions, command: Command) =>
+      withStore(context, async ({ store, config }) => {
+        const page = await store.listAll(toQuery(options));
+        if (page === undefined) throw new CliError('There is no request with the id of --after.');
+        const value = { object: 'list', data: page.records.map(toJson(config)), has_more: page.hasMore };
+        createPrinter(context, command).show(value, (paint) => {
+          const more = page.hasMore ? [`More: --after ${page.records.at(-1)?.requestId}`] : [];
+          return [...formatTable(COLUMNS, page.records, paint), ...more];
+        });
+      }),
+    );
+  addExamples(list, [
+    ['requests list --status failed', 'what went wrong lately'],
+    ['requests list --key key_… --model llama-3.3-70b', 'of one key, for one model'],
+  ]);
+}
+
+function addShow(requests: Command, context: CliContext): void {
+  const show = requests
+    .command('show')
+    .description('show one request')
+    .argument('<id>', 'req_… or resp_…', toId)
+    .action((id: RequestId, _options: unknown, command: Command) =>
+      withStore(context, async ({ store, config }) => {
+        const record = await store.findAny(id);
+        if (record === undefined) throw unknownRequest(id);
+        createPrinter(context, command).show(toJson(config)(record), (paint) => describe(record, paint));
+      }),
+    );
+  addExamples(show, [['requests show req_…', 'the id is the x-request-id of the reply']]);
+}
+
+function addCancel(requests: Command, context: CliContext): void {
+  const cancel = requests
+    .command('cancel')
+    .description('mark a running request as cancelled')
+    .argument('<id>', 'req_… or resp_…', toId)
+    .action((id: RequestId, _options: unknown, command: Command) =>
+      withStore(context, async ({ store, config }) => {
+        const asked = await store.requestCancelOfAny(id);
+        const record = asked && (await store.findAny(id));
+        if (record === undefined) throw unknownRequest(id);
+        const printer = createPrinter(context, command);
+        printer.show(toJson(config)(record), (paint) => describe(record, paint));
+        printer.note(asked?.kind === 'asked' ? CANCEL_ASKED : 'It had ended before, and stays as it is.');
+      }),
+    );
+  cancel.addHelpText('after', `\n${CANCEL_ASKED}`);
+  addExamples(cancel, [['requests cancel req_…', 'its record ends cancelled']]);
+}
+
+const CANCEL_ASKED =
+  'The record ends cancelled. The gateway which runs the request hears of it within a second, and stops its call to the backend.';
+
+function addWatch(requests: Command, context: CliContext): void {
+  const watch = addFilters(requests.command('watch'))
+    .description('show the newest requests as they come and end, until Ctrl-C')
+    .addOption(
+      new Option('--every <duration>', 'how often to look').argParser(parseDuration(3_600_000)).default(1000, '1s'),
+    )
+    .action((options: WatchOptions, command: Command) =>
+      withStore(context, async ({ store, config }) => {
+        const printer = createPrinter(context, command);
+        const signal = context.interruption();
+        const print =
+          context.stdout.isTTY === true && !printer.isJson
+            ? redraw(context, (records) => printer.show(undefined, (paint) => formatTable(COLUMNS, records, paint)))
+            : printChanges(context, printer.isJson ? (record) => JSON.stringify(toJson(config)(record)) : toLine);
+        while (!signal.aborted) {
+          print(await listNewest(store, options));
+          await delay(options.every, undefined, { signal }).catch(() => undefined);
+        }
+      }),
+    );
+  addExamples(watch, [
+    ['requests watch', 'like top, for requests'],
+    ['requests watch --status failed --json', 'a line of JSON for each failure'],
+  ]);
+}
+
+async function listNewest(store: OpenStore, options: ListOptions): Promise<readonly OwnedRecord[]> {
+  return (await store.listAll(toQuery(options)))?.records ?? [];
+}
+
+type PrintRecords = (records: readonly OwnedRecord[]) => void;
+
+/** On a terminal: the whole table again, in the place of the one before. */
+function redraw({ stdout }: CliContext, show: PrintRecords): PrintRecords {
+  return (records) => {
+    stdout.write(CLEAR_SCREEN);
+    show(records);
+  };
+}
+
+/** Elsewhere: a line for each record when it appears and when it changes, oldest first. */
+function printChanges({ stdout }: CliContext, toText: (record: OwnedRecord) => string): PrintRecords {
+  let before = new Map<RequestId, string>();
+  return (records) => {
+    const lines = new Map(records.map((record) => [record.requestId, toText(record)]));
+    for (const [id, line] of [...lines].toReversed()) if (before.get(id) !== line) stdout.write(`${line}\n`);
+    before = lines;
+  };
+}
+
+function toLine(record: OwnedRecord): string {
+  return COLUMNS.map(({ of }) => of(record))
+    .filter((text) => text !== '')
+    .join('  ');
+}
+
+function toQuery({ limit, after, status, model, key }: ListOptions): OperatorQuery {
+  return {
+    limit,
+    ...(after !== undefined && { after }),
+    ...(status !== undefined && { status }),
+    ...(model !== undefined && { model }),
+    ...(key !== undefined && { callerPrefix: key }),
+  };
+}
+
+function toId(text: string): RequestId {
+  const id = parseRequestId(text);
+  if (id === undefined) throw new InvalidArgumentError('It must be the id of a request, req_… or resp_….');
+  return id;
+}
+
+function unknownRequest(id: RequestId): CliError {
+  return new CliError(`There is no request ${id}.`);
+}
+
+const STATUS_STYLES: Readonly<Record<RecordStatus, Style>> = {
+  processing: 'cyan',
+  succeeded: 'green',
+  failed: 'red',
+  cancelled: 'yellow',
+};
+
+const COLUMNS: readonly Column<OwnedRecord>[] = [
+  { title: 'STARTED (UTC)', of: ({ createdAtMs }) => formatMoment(createdAtMs) },
+  { title: 'ID', of: ({ requestId }) => requestId },
+  { title: 'STATUS', of: ({ status }) => status, style: ({ status }) => STATUS_STYLES[status] },
+  { title: 'MODEL', of: ({ model }) => model },
+  { title: 'KEY', of: ({ caller }) => labelCaller(caller) },
+  { title: 'TOOK', of: tookOf, align: 'right' },
+  { title: 'IN', of: ({ usage }) => (usage === null ? '' : formatCount(usage.input_tokens)), align: 'right' },
+  { title: 'OUT', of: ({ usage }) => (usage === null ? '' : formatCount(usage.output_tokens)), align: 'right' },
+  { title: 'COST', of: ({ costMicro }) => (costMicro === null ? '' : formatAmount(costMicro)), align: 'right' },
+  { title: 'ERROR', of: ({ errorCode }) => errorCode ?? '' },
+];
+
+function tookOf({ createdAtMs, completedAtMs }: OwnedRecord): string {
+  return completedAtMs === null ? '' : formatSpan(completedAtMs - createdAtMs);
+}
+
+function describe(record: OwnedRecord, paint: Paint): string[] {
+  const { usage, errorCode } = record;
+  const estimated = record.usageEstimated ? ' (estimated)' : '';
+  return formatFields(
+    [
+      ['id', record.requestId],
+      ['status', record.status],
+      ['endpoint', record.endpoint],
+      ['model', record.model],
+      ['stream', record.stream ? 'yes' : 'no'],
+      ['key', labelCaller(record.caller)],
+      ['started', `${formatMoment(record.createdAtMs)} UTC`],
+      ['ended', formatMomentOr('not yet', record.completedAtMs)],
+      ['took', tookOf(record)],
+      ['cancel asked for', formatMomentOr('no', record.cancelRequestedAtMs)],
+      ['input tokens', usage === null ? 'not known' : formatCount(usage.input_tokens) + estimated],
+      ['output tokens', usage === null ? 'not known' : formatCount(usage.output_tokens) + estimated],
+      ['cost', record.costMicro === null ? 'none' : formatAmount(record.costMicro)],
+      ['incomplete', record.incompleteReason ?? 'no'],
+      ['error', errorCode === null ? 'none' : `${errorCode}: ${ERRORS[errorCode].message}`],
+    ],
+    paint,
+  );
+}
+
+/** A record as the HTTP interface shows it, with its caller. */
+function toJson(config: Config): (record: OwnedRecord) => object {
+  const baseUrl = toGatewayUrl(config);
+  return (record) => ({ ...toRecord(record, baseUrl), key: labelCaller(record.caller) });
+}

@@ -1,0 +1,42 @@
+import type { Paint, Style } from './printer.ts';
+
+export interface Column<Row> {
+  readonly title: string;
+  readonly of: (row: Row) => string;
+  /** Numbers are easier to compare when their ends meet. */
+  readonly align?: 'right';
+  readonly style?: (row: Row) => Style | undefined;
+}
+
+/** Rows as lines, with a title above each column and two spaces between them; without rows, a line that says so. */
+export function formatTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[], paint: Paint): string[] {
+  if (rows.length === 0) return ['None.'];
+  const cells = rows.map((row) => columns.map((column) => toVisible(column.of(row))));
+  const widths = columns.map(({ title }, index) =>
+    Math.max(title.length, ...cells.map((texts) => texts[index]?.length ?? 0)),
+  );
+  const pad = (text: string, index: number): string => {
+    const width = widths[index] ?? 0;
+    return columns[index]?.align === 'right' ? text.padStart(width) : text.padEnd(width);
+  };
+  const head = columns.map(({ title }, index) => paint('bold', pad(title, index)));
+  const body = cells.map((texts, at) =>
+    texts.map((text, index) => {
+      const row = rows[at];
+      const style = row === undefined ? undefined : columns[index]?.style?.(row);
+      return style === undefined ? pad(text, index) : paint(style, pad(text, index));
+    }),
+  );
+  return [head, ...body].map((texts) => texts.join('  ').trimEnd());
+}
+
+/** Names and values of one thing, one a line. */
+export function formatFields(fields: readonly (readonly [name: string, value: string])[], paint: Paint): string[] {
+  const width = Math.max(...fields.map(([name]) => name.length));
+  return fields.map(([name, value]) => `${paint('bold', name.padEnd(width))}  ${toVisible(value)}`);
+}
+
+/** Names of models and keys come from outside: what would move the cursor of a terminal is shown as a replacement. */
+export function toVisible(text: string): string {
+  return text.replaceAll(/\p{C}/gu, '\u{fffd}');
+}

@@ -1,0 +1,129 @@
+/** The way to the gateway's API: the key goes along, and what goes wrong comes back as one kind of error. */
+
+/** What the gateway answered instead, or that it did not answer. */
+export class Failure extends Error {
+  /**
+   * @param {{ status: number, code: string, message: string, retryAfterMs?: number }} facts `status` is 0 without an answer.
+   */
+  constructor({ status, code, message, retryAfterMs = 0 }) {
+    super(message);
+    this.name = 'Failure';
+    this.status = status;
+    this.code = code;
+    this.retryAfterMs = retryAfterMs;
+  }
+
+  /** A sentence for the page. */
+  get sentence() {
+    if (this.status === 0) return this.message;
+    const wait = this.retryAfterMs > 0 ? ` Try again in ${Math.ceil(this.retryAfterMs / 1000)} s.` : '';
+    return `${this.message}${wait} (${this.status} ${this.code})`;
+  }
+}
+
+/**
+ * Whatever was thrown, as a failure. A mistake of the page itself is no failure, and thrown on.
+ *
+ * @param {unknown} thrown
+ * @returns {Failure}
+ */
+export function toFailure(thrown) {
+  if (thrown instanceof Failure) return thrown;
+  throw thrown;
+}
+
+/**
+ * @typedef {object} Asking
+ * @property {AbortSignal} [signal]
+ * @property {Readonly<Record<string, string>>} [headers]
+ *
+ * @typedef {object} Client
+ * @property {(path: string, asking?: Asking) => Promise<unknown>} get The JSON at this path below `/api/v1/`. Throws Failure.
+ * @property {(path: string, body: object | null, asking?: Asking) => Promise<Response>} post The reply, when its status is 2xx. Throws Failure.
+ */
+
+/**
+ * @param {object} options
+ * @param {() => string} options.key
+ * @param {(failure: Failure) => void} options.onRefused Called when the key is not taken, besides the throw.
+ * @returns {Client}
+ */
+export function createClient({ key, onRefused }) {
+  const root = new URL('../api/v1/', document.baseURI);
+
+  /**
+   * @param {string} path
+   * @param {Omit<RequestInit, 'headers'> & { headers?: Readonly<Record<string, string>> }} init
+   */
+  async function ask(path, init) {
+    const headers = { ...init.headers, authorization: `Bearer ${key()}` };
+    const response = await reach(new URL(path, root), { ...init, headers, cache: 'no-store', credentials: 'omit' });
+    if (response.ok) return response;
+    const failure = await readFailure(response);
+    if (response.status === 401) onRefused(failure);
+    throw failure;
+  }
+
+  return {
+    async get(path, asking = {}) {
+      return readJson(await ask(path, asking));
+    },
+    post(path, body, { signal, headers } = {}) {
+      const json = body === null ? {} : { body: JSON.stringify(body) };
+      const type = body === null ? {} : { 'content-type': 'application/json' };
+      return ask(path, { method: 'POST', headers: { ...headers, ...type }, ...(signal && { signal }), ...json });
+    },
+  };
+}
+
+/**
+ * The JSON of a reply. Throws Failure when the connection breaks or something else is in it.
+ *
+ * @param {Response} response
+ * @returns {Promise<unknown>}
+ */
+export async function readJson(response) {
+  try {
+    return await response.json();
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    throw new Failure({ status: 0, code: 'unreadable', message: 'The gateway’s answer could not be read.' });
+  }
+}
+
+/**
+ * @param {URL} url
+ * @param {RequestInit} init
+ */
+async function reach(url, init) {
+  try {
+    return await fetch(url, init);
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    throw new Failure({ status: 0, code: 'unreachable', message: 'The gateway does not answer. Is it still running?' });
+  }
+}
+
+/** @param {Response} response */
+async function readFailure(response) {
+  /** @type {unknown} */
+  const body = await response.json().catch(() => null);
+  const { error } = /** @type {{ error?: { message?: unknown, code?: unknown } }} */ (body ?? {});
+  const { message = response.statusText, code = 'unknown' } = error ?? {};
+  const seconds = Number(response.headers.get('retry-after') ?? 0);
+  return new Failure({
+    status: response.status,
+    code: String(code),
+    message: String(message),
+    retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : 0,
+  });
+}
+
+/**
+ * Whether the page itself called it off.
+ *
+ * @param {unknown} error
+ */
+export function isAbort(error) {
+  return error instanceof DOMException && error.name === 'AbortError';
+}

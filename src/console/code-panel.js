@@ -1,0 +1,63 @@
+/** A request as code, to be copied. */
+
+import { byId } from './dom.js';
+import { SNIPPETS } from './snippets.js';
+import { createTabs } from './tabs.js';
+
+/** @import { CreateResponse } from '../types/contract.ts' */
+/** @import { ConsoleConfig } from './main.js' */
+
+/**
+ * @param {ConsoleConfig} config
+ * @returns {(request: CreateResponse) => void} Shows another request.
+ */
+export function createCodePanel(config) {
+  const panel = byId('code-panel', HTMLElement);
+  const note = byId('code-note', HTMLElement);
+  const root = config.base_url ?? new URL('..', document.baseURI).href.replace(/\/$/, '');
+  /** @type {CreateResponse} */
+  let request = { model: '', input: '' };
+  let snippet = SNIPPETS[0];
+
+  function show() {
+    panel.textContent = snippet?.write(request, `${root}/api/v1`) ?? '';
+    note.textContent = '';
+  }
+
+  async function copyCode() {
+    note.textContent = (await copy(panel)) ? 'Copied.' : 'Selected; press Ctrl+C or ⌘C.';
+  }
+
+  createTabs({
+    list: byId('code-tabs', HTMLElement),
+    panel,
+    tabs: SNIPPETS,
+    onChoose(id) {
+      snippet = SNIPPETS.find((one) => one.id === id);
+      show();
+    },
+  });
+  byId('code-copy', HTMLButtonElement).addEventListener('click', () => {
+    void copyCode();
+  });
+  return (other) => {
+    request = other;
+    show();
+  };
+}
+
+/**
+ * Copies the text of an element, or selects it where the browser does not let a page copy.
+ *
+ * @param {HTMLElement} place
+ * @returns {Promise<boolean>} whether it was copied
+ */
+async function copy(place) {
+  try {
+    await navigator.clipboard.writeText(place.textContent);
+    return true;
+  } catch {
+    getSelection()?.selectAllChildren(place);
+    return false;
+  }
+}

@@ -1,0 +1,42 @@
+/** Numbers as people read them. The page is in English, and so are its numbers. */
+
+const COUNT = new Intl.NumberFormat('en');
+const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+const CREDITS = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 6 });
+
+/**
+ * @param {number} count
+ * @returns {string} `12,345`
+ */
+export function formatCount(count) {
+  return COUNT.format(count);
+}
+
+/**
+ * @param {number} count
+ * @returns {string} `12.3K`, where there is little room
+ */
+export function formatShort(count) {
+  return SHORT.format(count);
+}
+
+/**
+ * @param {number} micro Millionths of the currency unit, as all amounts of the gateway.
+ * @returns {string} `0.00125`
+ */
+export function formatCredits(micro) {
+  // A decimal text, since a quotient would be off by some millionths where there are billions.
+  return CREDITS.format(/** @type {`${number}`} */ (`${micro}e-6`));
+}
+
+/**
+ * @param {number} ms
+ * @returns {string} `0.4 ms`, `12 ms`, `1.25 s` or `3 min 20 s`
+ */
+export function formatMs(ms) {
+  if (ms < 9.95) return `${ms.toFixed(1)} ms`;
+  if (ms < 999.5) return `${ms.toFixed(0)} ms`;
+  if (ms < 59_995) return `${(ms / 1000).toFixed(ms < 9995 ? 2 : 1)} s`;
+  const seconds = Math.round(ms / 1000);
+  return `${COUNT.format(Math.floor(seconds / 60))} min ${seconds % 60} s`;
+}

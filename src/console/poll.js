@@ -1,0 +1,60 @@
+import { toFailure } from './client.js';
+
+/** @import { Failure } from './client.js' */
+
+const MAX_WAIT_MS = 30_000;
+
+/**
+ * Asks now and then again and again, while somebody can see the page. After a failure it waits longer each time, and at
+ * least as long as the gateway said.
+ *
+ * @template Answer
+ * @param {object} options
+ * @param {(signal: AbortSignal) => Promise<Answer>} options.ask
+ * @param {(answer: Answer) => void} options.show
+ * @param {(failure: Failure) => void} options.fail
+ * @param {number} options.everyMs
+ * @returns {{ now: () => void, stop: () => void }} `now` asks at once and lets go of what has been asked before.
+ */
+export function poll({ ask, show, fail, everyMs }) {
+  let turn = new AbortController();
+  let timer = 0;
+  let failures = 0;
+
+  async function run() {
+    clearTimeout(timer);
+    turn.abort();
+    turn = new AbortController();
+    const { signal } = turn;
+    let waitMs = everyMs;
+    try {
+      const answer = await ask(signal);
+      if (signal.aborted) return;
+      failures = 0;
+      show(answer);
+    } catch (error) {
+      if (signal.aborted) return;
+      const failure = toFailure(error);
+      fail(failure);
+      failures++;
+      waitMs = Math.max(failure.retryAfterMs, Math.min(everyMs * 2 ** failures, MAX_WAIT_MS));
+    }
+    if (!signal.aborted && !document.hidden) timer = setTimeout(() => void run(), waitMs);
+  }
+
+  const now = () => void run();
+  const onVisibility = () => {
+    if (document.hidden) clearTimeout(timer);
+    else now();
+  };
+  document.addEventListener('visibilitychange', onVisibility);
+  now();
+  return {
+    now,
+    stop() {
+      turn.abort();
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', onVisibility);
+    },
+  };
+}

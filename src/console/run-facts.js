@@ -1,0 +1,59 @@
+import { byId, showFacts } from './dom.js';
+import { formatCount, formatMs } from './format.js';
+
+/** @import { ResponseEvent, ResponseResource } from '../types/contract.ts' */
+
+/** A speed that is measured over less says nothing. */
+const MIN_SPEED_S = 0.25;
+
+/** What is measured and counted while one request runs. */
+export function createRunFacts() {
+  const list = byId('try-facts', HTMLElement);
+  /** @type {Map<string, string>} */
+  const facts = new Map();
+  let firstDeltaMs = NaN;
+  const show = () => showFacts(list, [...facts]);
+  show();
+
+  return {
+    /**
+     * @param {Response} reply
+     * @param {number} atMs
+     */
+    reply({ headers }, atMs) {
+      facts.set('Request', headers.get('x-request-id') ?? 'unknown');
+      facts.set('Headers after', formatMs(atMs));
+      const dropped = headers.get('x-dropped-tools');
+      if (dropped !== null) facts.set('Tools left out', dropped);
+      show();
+    },
+    /**
+     * @param {ResponseEvent} event
+     * @param {number} atMs
+     */
+    event(event, atMs) {
+      if (!('delta' in event) || !Number.isNaN(firstDeltaMs)) return;
+      firstDeltaMs = atMs;
+      facts.set('First delta after', formatMs(atMs));
+      show();
+    },
+    /**
+     * @param {ResponseResource} response
+     * @param {number} atMs
+     */
+    end({ usage }, atMs) {
+      if (usage !== null) {
+        const { cached_tokens } = usage.input_tokens_details;
+        const { reasoning_tokens } = usage.output_tokens_details;
+        const cached = cached_tokens > 0 ? ` (${formatCount(cached_tokens)} cached)` : '';
+        const reasoning = reasoning_tokens > 0 ? ` (${formatCount(reasoning_tokens)} reasoning)` : '';
+        facts.set('Input tokens', formatCount(usage.input_tokens) + cached);
+        facts.set('Output tokens', formatCount(usage.output_tokens) + reasoning);
+        const seconds = (atMs - firstDeltaMs) / 1000;
+        if (seconds > MIN_SPEED_S && usage.output_tokens > 1)
+          facts.set('Speed', `${(usage.output_tokens / seconds).toFixed(1)} tokens/s`);
+      }
+      show();
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/** One request from the moment it is sent, and everything that comes back, as it comes. */
+
+import { Failure, isAbort, readJson } from './client.js';
+import { EventSourceParserStream } from './vendor/eventsource-parser/stream.js';
+
+/** @import { CreateResponse, ResponseEvent, ResponseResource } from '../types/contract.ts' */
+/** @import { Client } from './client.js' */
+
+/** Of one event; the gateway's own limit for what a backend sends is lower. */
+const MAX_EVENT_CHARACTERS = 64 * 1024 * 1024;
+
+/**
+ * @typedef {object} RunOptions
+ * @property {Client} client
+ * @property {CreateResponse} request
+ * @property {string} idempotencyKey Also the name by which a request without an answer yet can be found.
+ * @property {AbortSignal} signal
+ * @property {(reply: Response) => void} onReply The head of the reply.
+ * @property {(event: ResponseEvent) => void} onEvent
+ */
+
+/**
+ * Sends the request. Resolves with the response in its final state. Throws Failure, and AbortError when the signal says so.
+ *
+ * @param {RunOptions} options
+ * @returns {Promise<ResponseResource>}
+ */
+export async function run({ client, request, idempotencyKey, signal, onReply, onEvent }) {
+  const headers = { 'idempotency-key': idempotencyKey };
+  const reply = await client.post('responses', request, { signal, headers });
+  onReply(reply);
+  if (reply.body === null || request.stream !== true) return /** @type {ResponseResource} */ (await readJson(reply));
+  /** @type {ResponseResource | null} */
+  let last = null;
+  for await (const event of readEvents(reply.body)) {
+    onEvent(event);
+    if (
+      event.type === 'response.completed' ||
+      event.type === 'response.incomplete' ||
+      event.type === 'response.failed'
+    ) {
+      last = event.response;
+    }
+  }
+  if (last === null) throw broken();
+  return last;
+}
+
+/**
+ * The events of a stream up to its `[DONE]`.
+ *
+ * @param {ReadableStream<Uint8Array<ArrayBuffer>>} body
+ * @returns {AsyncGenerator<ResponseEvent>}
+ */
+async function* readEvents(body) {
+  const messages = body
+    .pipeThrough(new TextDecoderStream())
+    .pipeThrough(new EventSourceParserStream({ maxBufferSize: MAX_EVENT_CHARACTERS }))
+    .getReader();
+  // Not every browser can iterate over a stream itself.
+  for (;;) {
+    const { done, value } = await messages.read().catch((/** @type {unknown} */ error) => {
+      throw isAbort(error) ? error : broken();
+    });
+    if (done || value.data === '[DONE]') return;
+    yield /** @type {ResponseEvent} */ (JSON.parse(value.data));
+  }
+}
+
+function broken() {
+  return new Failure({ status: 0, code: 'cut', message: 'The connection broke before the answer had ended.' });
+}

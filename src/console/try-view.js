@@ -1,0 +1,91 @@
+/** “Try it”: a form, the answer as it streams beside its raw events, and the same request as code. */
+
+import { createCodePanel } from './code-panel.js';
+import { byId, sayProblem } from './dom.js';
+import { createModelField } from './model-field.js';
+import { readFields } from './request-fields.js';
+import { createRunner } from './runner.js';
+
+/** @import { CreateResponse } from '../types/contract.ts' */
+/** @import { Client } from './client.js' */
+/** @import { ConsoleConfig, View } from './main.js' */
+
+const EXAMPLE_TOOLS = [
+  {
+    type: 'function',
+    name: 'get_weather',
+    description: 'The weather of a city, now.',
+    parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  },
+];
+
+/**
+ * @param {{ client: Client, config: ConsoleConfig }} context
+ * @returns {View}
+ */
+export function createTryView({ client, config }) {
+  const form = byId('try-form', HTMLFormElement);
+  const input = byId('try-input', HTMLTextAreaElement);
+  const instructions = byId('try-instructions', HTMLTextAreaElement);
+  const tools = byId('try-tools', HTMLTextAreaElement);
+  const limit = byId('try-limit', HTMLInputElement);
+  const effort = byId('try-effort', HTMLSelectElement);
+  const stream = byId('try-stream', HTMLInputElement);
+  const model = createModelField({ client, config });
+  const runner = createRunner(client);
+  const showCode = createCodePanel(config);
+
+  const read = () =>
+    readFields({
+      model: model.value,
+      input: input.value,
+      instructions: instructions.value,
+      tools: tools.value,
+      maxOutputTokens: limit.value,
+      effort: effort.value,
+      stream: stream.checked,
+    });
+  const update = () => showCode(read().request);
+
+  /** @returns {CreateResponse | null} null when something is wrong, which is then said beside it. */
+  function check() {
+    const { request, problems } = read();
+    /** @type {readonly (readonly [HTMLElement, string, string | undefined])[]} */
+    const fields = [
+      [model.field, 'try-model-error', problems.model],
+      [input, 'try-input-error', problems.input],
+      [tools, 'try-tools-error', problems.tools],
+      [limit, 'try-limit-error', problems.maxOutputTokens],
+    ];
+    for (const [field, place, problem] of fields) sayProblem(field, byId(place, HTMLElement), problem ?? null);
+    const wrong = fields.find(([, , problem]) => problem !== undefined)?.[0];
+    const hidden = wrong?.closest('details');
+    if (hidden) hidden.open = true;
+    wrong?.focus();
+    return wrong === undefined ? request : null;
+  }
+
+  form.addEventListener('input', update);
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    const request = check();
+    if (request !== null) void runner.start(request);
+  });
+  // As in a chat: Enter alone is a line of the text.
+  input.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+  });
+  byId('try-tools-example', HTMLButtonElement).addEventListener('click', () => {
+    tools.value = JSON.stringify(EXAMPLE_TOOLS, null, 2);
+    update();
+  });
+  update();
+
+  return {
+    show() {
+      void model.load().then(update);
+    },
+    // A request that runs goes on, so that one can look at its record meanwhile.
+    hide() {},
+  };
+}

@@ -1,0 +1,136 @@
+/** From the rows of `GET /api/v1/usage` to the points of the charts. All spans are those of UTC, as the gateway counts. */
+
+/** @import { UsageOfModel } from '../types/contract.ts' */
+
+/**
+ * @typedef {Omit<UsageOfModel, 'model'>} Sums
+ *
+ * @typedef {'hour' | 'day' | 'month'} Per
+ *
+ * @typedef {object} Span
+ * @property {Per} per
+ * @property {number} from Unix time
+ * @property {number} until Not included.
+ */
+
+const HOUR_S = 3600;
+const DAY_S = 24 * HOUR_S;
+
+/** @type {Readonly<Record<string, { readonly per: Per, readonly count: number }>>} */
+const SPANS = {
+  day: { per: 'hour', count: 24 },
+  week: { per: 'day', count: 7 },
+  month: { per: 'day', count: 30 },
+  year: { per: 'month', count: 12 },
+};
+
+/**
+ * The last day, week, month or year up to now; the hour, day or month that runs is its last part.
+ *
+ * @param {string} name
+ * @param {number} nowMs
+ * @returns {Span}
+ */
+export function spanOf(name, nowMs) {
+  const { per, count } = SPANS[name] ?? { per: 'day', count: 7 };
+  const now = new Date(nowMs);
+  if (per === 'month') {
+    const monthAt = (/** @type {number} */ offset) => Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset) / 1000;
+    return { per, from: monthAt(1 - count), until: monthAt(1) };
+  }
+  const step = per === 'hour' ? HOUR_S : DAY_S;
+  const until = (Math.floor(nowMs / 1000 / step) + 1) * step;
+  return { per, from: until - count * step, until };
+}
+
+/**
+ * The sums of all rows for each part of the span, also of those in which nothing happened.
+ *
+ * @param {readonly UsageOfModel[]} rows
+ * @param {Span} span
+ * @returns {readonly Sums[]} oldest first
+ */
+export function sumByTime(rows, span) {
+  const parts = new Map(startsOf(span).map((start) => [start, nothing(start)]));
+  for (const row of rows) {
+    const part = parts.get(row.start);
+    if (part !== undefined) add(part, row);
+  }
+  return [...parts.values()];
+}
+
+/**
+ * @param {readonly Sums[]} parts
+ * @returns {Sums} All of them together.
+ */
+export function sumOf(parts) {
+  const whole = nothing(parts[0]?.start ?? 0);
+  for (const part of parts) add(whole, part);
+  return whole;
+}
+
+/**
+ * How long a request took on average.
+ *
+ * @param {Sums} sums
+ * @returns {number | null} null when there was none
+ */
+export function meanMs({ requests, duration_ms }) {
+  return requests === 0 ? null : duration_ms / requests;
+}
+
+/**
+ * @param {Span} span
+ * @returns {readonly number[]}
+ */
+function startsOf({ per, from, until }) {
+  const starts = [];
+  for (let start = from; start < until; start = nextStart(start, per)) starts.push(start);
+  return starts;
+}
+
+/**
+ * @param {number} start
+ * @param {Per} per
+ */
+function nextStart(start, per) {
+  if (per === 'hour') return start + HOUR_S;
+  if (per === 'day') return start + DAY_S;
+  const date = new Date(start * 1000);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1) / 1000;
+}
+
+/**
+ * @param {number} start
+ * @returns {Sums}
+ */
+function nothing(start) {
+  return {
+    start,
+    requests: 0,
+    failed: 0,
+    cancelled: 0,
+    input_tokens: 0,
+    cached_tokens: 0,
+    output_tokens: 0,
+    reasoning_tokens: 0,
+    cost: 0,
+    duration_ms: 0,
+  };
+}
+
+/**
+ * @param {Sums} sums
+ * @param {Sums} more
+ */
+function add(sums, more) {
+  sums.requests += more.requests;
+  sums.failed += more.failed;
+  sums.cancelled += more.cancelled;
+  sums.input_tokens += more.input_tokens;
+  sums.cached_tokens += more.cached_tokens;
+  sums.output_tokens += more.output_tokens;
+  sums.reasoning_tokens += more.reasoning_tokens;
+  sums.cost += more.cost;
+  sums.duration_ms += more.duration_ms;
+}

@@ -1,0 +1,316 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { readConfig } from '../../src/config.ts';
+import { DIALECTS, isDialectName } from '../../src/core/dialects.ts';
+import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
+import { run, type CliRun, type Printed } from '../support/cli.ts';
+import { BEHAVIOURS, chatsOf, play, type Behaviour } from '../support/dialect-backends.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+
+const KEY = 'sk-canary-canary-canary';
+
+describe('doctor', function () {
+  useRealSockets();
+  // About twenty requests each, on a machine that may be busy.
+  this.timeout(30_000);
+
+  let backend: ScriptedBackend;
+
+  beforeEach(async () => {
+    backend = await startScriptedBackend();
+  });
+  afterEach(() => backend.close());
+
+  function examine(options: readonly string[] = [], cli: CliRun = {}): Promise<Printed> {
+    return run(['doctor', '--base-url', backend.baseUrl, '--key', KEY, ...options], cli);
+  }
+
+  async function examineAs(behaviour: Behaviour, options: readonly string[] = [], cli: CliRun = {}) {
+    backend.always(play(behaviour));
+    const printed = await examine(['--json', ...options], cli);
+    return { ...printed, report: JSON.parse(printed.stdout) };
+  }
+
+  const resultsOf = (report: { findings: { name: string; result: string }[] }): Record<string, string> =>
+    Object.fromEntries(report.findings.map(({ name, result }) => [name, result]));
+  const reasonOf = (report: { findings: { name: string; reason: string }[] }, name: string): string | undefined =>
+    report.findings.find((finding) => finding.name === name)?.reason;
+
+  for (const dialect of Object.keys(DIALECTS).filter(isDialectName)) {
+    it(`suggests ${dialect} for a backend of that kind`, async () => {
+      const { status, report } = await examineAs(BEHAVIOURS[dialect]);
+      expect(report.dialect).to.deep.include({ suggested: dialect, equivalents: [], set: 'generic' });
+      expect(report.settings.UPSTREAM_DIALECT).to.equal(dialect);
+      expect(report.dialects_file).to.equal(null);
+      expect({ status, ok: report.ok }).to.deep.equal({ status: 0, ok: true });
+    });
+  }
+
+  it('says of each question what the backend does', async () => {
+    const { report } = await examineAs(BEHAVIOURS.vllm);
+    expect(resultsOf(report)).to.deep.equal({
+      models: 'yes',
+      model: 'yes',
+      keys: 'yes',
+      chat: 'yes',
+      stream: 'yes',
+      'usage in streams': 'yes',
+      max_tokens: 'yes',
+      max_completion_tokens: 'yes',
+      'developer role': 'no',
+      'system message later on': 'no',
+      'user messages in a row': 'no',
+      tools: 'yes',
+      'parallel tools': 'yes',
+      'tool_choice required': 'yes',
+      json_schema: 'yes',
+      json_object: 'yes',
+      reasoning: 'yes',
+      images: 'yes',
+    });
+    expect(reasonOf(report, 'reasoning')).to.equal('in reasoning');
+    expect(reasonOf(report, 'developer role')).to.equal('400: Unexpected message role.');
+  });
+
+  it('asks by the name of the limit that the backend takes', async () => {
+    const { report } = await examineAs(BEHAVIOURS.openai);
+    expect(resultsOf(report)).to.include({ max_tokens: 'no', max_completion_tokens: 'yes', tools: 'yes' });
+    const withOld = chatsOf(backend.requests).filter((chat) => chat['max_tokens'] !== undefined);
+    expect(withOld).to.have.length(2);
+    for (const chat of chatsOf(backend.requests)) {
+      expect(Number(chat['max_tokens'] ?? chat['max_completion_tokens'])).to.be.within(1, 512);
+    }
+  });
+
+  it('notices a limit that is taken and not kept', async () => {
+    const { report } = await examineAs(BEHAVIOURS.ollama);
+    expect(resultsOf(report)).to.include({ max_tokens: 'yes', max_completion_tokens: 'no' });
+    expect(reasonOf(report, 'max_completion_tokens')).to.match(/not kept: 100 tokens/);
+  });
+
+  it('notices that usage cannot be asked for', async () => {
+    const { report } = await examineAs(BEHAVIOURS.mistral);
+    expect(resultsOf(report)).to.include({ stream: 'yes', 'usage in streams': 'no' });
+    expect(reasonOf(report, 'usage in streams')).to.match(/^422: .*stream_options.*not permitted/);
+  });
+
+  it('names the kinds between which it cannot tell', async () => {
+    const { refuse } = BEHAVIOURS.openai;
+    const { report } = await examineAs({ ...(refuse && { refuse }) });
+    expect(report.dialect).to.deep.include({ suggested: 'openai', equivalents: ['azure', 'groq'] });
+  });
+
+  it('finds think blocks in any answer', async () => {
+    const { report } = await examineAs({ ...BEHAVIOURS.groq, message: { content: '<think>\nHm\n</think>\nOK' } });
+    expect(reasonOf(report, 'reasoning')).to.equal('in <think>');
+    expect(report.dialects_file).to.deep.equal({ 'my-backend': { extends: 'groq', thinkTags: true } });
+  });
+
+  it('recognises a kind by what only some answers show', async () => {
+    const script = play(BEHAVIOURS.generic);
+    backend.always((stage) => {
+      const isStream = (stage.request.body as { stream?: unknown }).stream === true;
+      return isStream ? play(BEHAVIOURS.groq)(stage) : script(stage);
+    });
+    expect(JSON.parse((await examine(['--json'])).stdout).dialect.suggested).to.equal('groq');
+  });
+
+  it('says where the dialect that is set does not suit', async () => {
+    const { refuse } = BEHAVIOURS.generic;
+    const options = ['--dialect', 'openai'];
+    const { report } = await examineAs({ ...(refuse && { refuse }) }, options);
+    expect(report.dialect.mismatch).to.deep.equal({
+      systemRole: 'system',
+      systemPlace: 'merged-first',
+      userMessages: 'merged',
+    });
+    expect((await examine(options)).stdout).to.match(
+      /UPSTREAM_DIALECT is openai, which does not suit: systemRole should be/,
+    );
+  });
+
+  it('suggests settings with which the gateway starts, with a dialect of its own where none suits', async () => {
+    const { refuse } = BEHAVIOURS.generic;
+    const { report } = await examineAs({ ...BEHAVIOURS.groq, ...(refuse && { refuse }) });
+    const { settings, dialects_file: own } = report;
+    expect(own).to.deep.equal({
+      'my-backend': { extends: 'groq', systemPlace: 'merged-first', userMessages: 'merged' },
+    });
+    const folder = mkdtempSync(join(tmpdir(), 'doctor-'));
+    try {
+      writeFileSync(join(folder, 'dialects.json'), JSON.stringify(own));
+      const config = readConfig({ ...settings, DIALECTS_FILE: join(folder, settings.DIALECTS_FILE) });
+      expect(config).to.deep.include({ upstreamBaseUrl: backend.baseUrl, defaultModelId: 'some-model' });
+      expect(config.dialect).to.deep.equal({ ...DIALECTS.groq, systemPlace: 'merged-first', userMessages: 'merged' });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('has the gateway check the keys where the backend takes any', async () => {
+    const script = play(BEHAVIOURS.vllm);
+    backend.always((stage) => {
+      stage.request.headers.authorization = 'Bearer any';
+      return script(stage);
+    });
+    const report = JSON.parse((await examine(['--json'])).stdout);
+    expect(resultsOf(report)).to.include({ keys: 'no' });
+    expect(report.settings.AUTH_MODE).to.equal('static');
+    expect((await examine()).stdout).to.match(/The backend takes any key.*API_KEYS/);
+  });
+
+  it('gives the demo backend a clean bill', async () => {
+    const { status, stdout } = await run('doctor');
+    expect(stdout).to.match(/^The embedded demo backend/);
+    expect(stdout).not.to.match(/^UPSTREAM_BASE_URL=/m);
+    expect(stdout)
+      .to.match(/^chat +yes {2}/m)
+      .and.match(/^stream +yes {2}/m);
+    expect(stdout).to.match(/^Dialect\ngeneric\. /m);
+    expect(status).to.equal(0);
+    const report = JSON.parse((await run('doctor --json')).stdout);
+    expect(report).to.deep.include({ object: 'examination', base_url: null, model: 'demo', ok: true });
+    expect(report.settings).to.deep.equal({
+      UPSTREAM_DIALECT: 'generic',
+      DEFAULT_MODEL_ID: 'demo',
+      AUTH_MODE: 'passthrough',
+    });
+    expect(Object.keys(report.clients)).to.deep.equal(['openai-js', 'openai-python', 'ai-sdk', 'codex']);
+  });
+
+  it('prints the same as a table, with configurations for clients', async () => {
+    backend.always(play(BEHAVIOURS.llamacpp));
+    const { status, stdout, stderr } = await examine([], { env: { PUBLIC_BASE_URL: 'https://gateway.test' } });
+    expect(stdout).to.match(/^user messages in a row +no +500: Conversation roles must alternate$/m);
+    expect(stdout).to.match(
+      /^llamacpp\. Recognised by the owner of its models, the field timings, its system_fingerprint\.$/m,
+    );
+    expect(stdout).to.contain(
+      `UPSTREAM_BASE_URL=${backend.baseUrl}\nUPSTREAM_DIALECT=llamacpp\nDEFAULT_MODEL_ID=some-model\n`,
+    );
+    expect(stdout).to.contain('base_url = "https://gateway.test/api/v1"').and.contain('store: false');
+    expect(stderr).to.match(/^models: yes, one\nmodel: yes, .*\nchat: yes, .*\nkeys: yes, .*\nstream: yes, /);
+    expect(status).to.equal(0);
+  });
+
+  it('ends with 1 where the backend does not stream', async () => {
+    const { status, stderr, report } = await examineAs({
+      refuse: (chat) => (chat['stream'] === true ? [400, { error: { message: 'no streams here' } }] : undefined),
+    });
+    expect(resultsOf(report)).to.include({ chat: 'yes', stream: 'no' });
+    expect(reasonOf(report, 'stream')).to.equal('400: no streams here');
+    expect(report.ok).to.equal(false);
+    expect(stderr).to.match(/The backend lacks what every client needs/);
+    expect(status).to.equal(1);
+  });
+
+  it('takes a passing failure for none of an ability', async () => {
+    const { report } = await examineAs({
+      refuse: (chat) => (chat['tools'] === undefined ? undefined : [429, { error: { message: 'slow down' } }]),
+    });
+    expect(resultsOf(report)).to.include({ tools: 'unclear', 'tool_choice required': 'unclear', json_schema: 'yes' });
+    expect(reasonOf(report, 'tools')).to.equal('429: slow down');
+  });
+
+  it('goes on after a connection that broke', async () => {
+    const script = play({});
+    backend.always((stage) => {
+      const { tools } = stage.request.body as { tools?: unknown };
+      if (tools !== undefined) return stage.cut('reset');
+      return script(stage);
+    });
+    const report = JSON.parse((await examine(['--json'])).stdout);
+    expect(resultsOf(report)).to.include({ tools: 'unclear', json_object: 'yes' });
+  });
+
+  describe('the model', () => {
+    const modelOf = () => chatsOf(backend.requests).at(-1)?.['model'];
+
+    it('is the first one listed', async () => {
+      const { report } = await examineAs({});
+      expect([report.model, modelOf()]).to.deep.equal(['some-model', 'some-model']);
+    });
+
+    it('is the one of DEFAULT_MODEL_ID, by the name which the backend knows', async () => {
+      const env = { DEFAULT_MODEL_ID: 'mine', MODEL_ALIASES: '{"mine": "some-model"}' };
+      const { report } = await examineAs({}, [], { env });
+      expect(modelOf()).to.equal('some-model');
+      expect(reasonOf(report, 'model')).to.equal('some-model is listed');
+    });
+
+    it('is the one of the option before that', async () => {
+      const { report } = await examineAs({}, ['--model', 'other'], { env: { DEFAULT_MODEL_ID: 'mine' } });
+      expect(modelOf()).to.equal('other');
+      expect(resultsOf(report)).to.include({ model: 'no', chat: 'yes' });
+    });
+  });
+
+  it('takes the key from UPSTREAM_API_KEY, whatever AUTH_MODE says', async () => {
+    backend.always(play({}));
+    const env = { UPSTREAM_BASE_URL: backend.baseUrl, UPSTREAM_API_KEY: KEY, AUTH_MODE: 'passthrough' };
+    const { status } = await run('doctor', { env });
+    expect(status).to.equal(0);
+    const keys = new Set(backend.requests.map(({ headers }) => headers.authorization));
+    expect([...keys].filter((key) => !key?.startsWith('Bearer probe-'))).to.deep.equal([`Bearer ${KEY}`]);
+  });
+
+  it('never shows the key, not even where the backend repeats it', async () => {
+    const refuse: Behaviour['refuse'] = (chat) =>
+      chat['tools'] === undefined ? undefined : [400, { error: { message: `not for ${KEY}` } }];
+    backend.always(play({ refuse }));
+    const table = await examine();
+    const json = await examine(['--json']);
+    expect(table.stdout).to.match(/^tools +no +400: not for \[redacted\]$/m);
+    for (const { stdout, stderr } of [table, json]) expect(stdout + stderr).not.to.contain('canary');
+  });
+
+  it('lets the name of a model neither move the cursor nor run in a shell', async () => {
+    const id = "x'; touch y;\u{1b}[2J\u{9b}";
+    backend.always(play({ model: { id } }));
+    const { stdout, stderr } = await examine();
+    expect(stdout).to.contain("DEFAULT_MODEL_ID='x'\\''; touch y;\u{fffd}[2J\u{fffd}'\n");
+    const refuse: Behaviour['refuse'] = () => [404, { error: { message: 'no such model', code: 'model_not_found' } }];
+    backend.always(play({ model: { id }, refuse }));
+    const refused = await examine();
+    expect(refused.stderr).to.match(/The backend has no model "x'; touch y;/);
+    for (const text of [stdout, stderr, refused.stderr]) expect(text).not.to.match(/[^\P{C}\n]/u);
+  });
+
+  it('refuses a key that no header can carry, without showing it', async () => {
+    const { status, stderr } = await run(['doctor', '--base-url', backend.baseUrl, '--key', 'sk canary']);
+    expect(stderr).to.equal('The key must be printable ASCII without spaces.\n');
+    expect(status).to.equal(1);
+  });
+
+  it('ends with 78 for a base URL that is none', async () => {
+    const { status, stderr } = await run('doctor --base-url localhost:8000');
+    expect(stderr).to.match(/^UPSTREAM_BASE_URL: must be a URL that begins with http/);
+    expect(status).to.equal(78);
+  });
+
+  it('stops at Ctrl-C', async () => {
+    const interruption = new AbortController();
+    const script = play({});
+    backend.always((stage) => {
+      if (stage.request.method === 'GET') return script(stage);
+      interruption.abort();
+      return stage.hang();
+    });
+    const { status, stdout, stderr } = await examine([], { interruption: interruption.signal });
+    expect(stderr).to.match(/\nInterrupted\.\n$/);
+    expect({ status, stdout }).to.deep.equal({ status: 1, stdout: '' });
+    expect(await (await backend.request(2)).closed).to.include({ aborted: true });
+  });
+
+  it('shows one line that is written over on a terminal, and leaves nothing of it', async () => {
+    backend.always(play({}));
+    const { stderr } = await examine(['--no-color'], { isTTY: true });
+    expect(stderr)
+      .to.contain('\r\u{1b}[K⠙ models')
+      .and.match(/ tools/);
+    expect(stderr).to.satisfy((text: string) => text.endsWith('\r\u{1b}[K'));
+    expect(stderr).not.to.contain('\n');
+  });
+});

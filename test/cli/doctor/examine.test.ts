@@ -1,0 +1,138 @@
+import { expect } from 'chai';
+import { examine, type Finding } from '../../../src/cli/doctor/examine.ts';
+import { PROBES } from '../../../src/cli/doctor/probes.ts';
+import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
+import { BEHAVIOURS, chatsOf, play } from '../../support/dialect-backends.ts';
+import { useRealSockets } from '../../support/real-sockets.ts';
+
+describe('examine', () => {
+  useRealSockets();
+
+  let backend: ScriptedBackend;
+  let shown: string[];
+
+  beforeEach(async () => {
+    backend = await startScriptedBackend();
+    shown = [];
+  });
+  afterEach(() => backend.close());
+
+  const ask = (options: { readonly totalMs?: number; readonly timeoutMs?: number } = {}) =>
+    examine({
+      baseUrl: backend.baseUrl,
+      apiKey: undefined,
+      model: undefined,
+      timeoutMs: 5000,
+      totalMs: 60_000,
+      signal: new AbortController().signal,
+      onStart: (name) => shown.push(`${name}?`),
+      onFinding: ({ name, result }) => shown.push(`${name}: ${result}`),
+      ...options,
+    });
+
+  const resultOf = (findings: readonly Finding[], name: string) => findings.find((one) => one.name === name)?.result;
+
+  it('tells what begins and what has ended, one after the other', async () => {
+    backend.always(play(BEHAVIOURS.sglang));
+    const { findings } = await ask();
+    expect(shown.slice(0, 6)).to.deep.equal(['models?', 'models: yes', 'model: yes', 'chat?', 'chat: yes', 'keys?']);
+    expect(shown.at(-1)).to.equal('images: yes');
+    expect(findings.map(({ name }) => name)).to.deep.equal([
+      'models',
+      'model',
+      'chat',
+      'keys',
+      ...PROBES.map(({ name }) => name),
+    ]);
+  });
+
+  it('asks nothing more once its time is over', async () => {
+    backend.always(play(BEHAVIOURS.sglang));
+    const { findings, isFine } = await ask({ totalMs: 0 });
+    const late = findings.filter(({ reason }) => reason === 'no time was left for it');
+    expect(late.map(({ name, result }) => [name, result])).to.deep.equal(PROBES.map(({ name }) => [name, 'unclear']));
+    expect(chatsOf(backend.requests)).to.have.length(1);
+    expect(isFine).to.equal(false);
+  });
+
+  for (const { status, result } of [
+    { status: 200, result: 'no' },
+    { status: 401, result: 'yes' },
+    { status: 403, result: 'yes' },
+    { status: 429, result: 'unclear' },
+  ]) {
+    it(`says ${result} to the keys where models are for all, and a completion with a made-up key gets a ${status}`, async () => {
+      const script = play({});
+      backend.always(async (stage) => {
+        const { request } = stage;
+        const isMadeUp = request.headers.authorization?.startsWith('Bearer probe-') === true;
+        request.headers.authorization = '';
+        if (!isMadeUp || request.method === 'GET' || status === 200) return script(stage);
+        stage.start(status, { 'content-type': 'application/json' });
+        stage.end('{}');
+      });
+      const { findings, checksKeys } = await ask();
+      expect(resultOf(findings, 'keys')).to.equal(result);
+      expect(checksKeys).to.equal(result);
+    });
+  }
+
+  it('goes on after a question that is not answered in time', async () => {
+    const script = play({});
+    backend.always((stage) => {
+      const { response_format: format } = stage.request.body as { response_format?: unknown };
+      return format === undefined ? script(stage) : stage.hang();
+    });
+    const { findings, isFine } = await ask({ timeoutMs: 300 });
+    expect(resultOf(findings, 'json_schema')).to.equal('unclear');
+    expect(resultOf(findings, 'images')).to.equal('yes');
+    expect(isFine).to.equal(true);
+  });
+
+  for (const { what, refused, isFine } of [
+    { what: 'one of the two limits', refused: ['max_completion_tokens'], isFine: true },
+    { what: 'tools', refused: ['tools'], isFine: true },
+    { what: 'streams', refused: ['stream'], isFine: false },
+  ]) {
+    it(`is ${isFine ? '' : 'not '}content without ${what}`, async () => {
+      backend.always(
+        play({
+          refuse: (chat) =>
+            refused.some((field) => chat[field] !== undefined) ? [400, { error: { message: 'not here' } }] : undefined,
+        }),
+      );
+      expect((await ask()).isFine).to.equal(isFine);
+    });
+  }
+
+  it('is not content with limits that are not kept', async () => {
+    backend.always(async (stage) => {
+      const { request } = stage;
+      const chat = request.body as Record<string, unknown>;
+      // As if it had been asked without one.
+      if (JSON.stringify(chat['messages'] ?? '').includes('Count')) chat['max_tokens'] = 1000;
+      await play(BEHAVIOURS.generic)(stage);
+    });
+    const { findings, isFine } = await ask();
+    expect(resultOf(findings, 'max_tokens')).to.equal('no');
+    expect(isFine).to.equal(false);
+  });
+
+  it('takes a 500 for a no, and what passes for not clear', async () => {
+    const statuses = new Map([
+      ['tools', 500],
+      ['response_format', 503],
+    ]);
+    backend.always(
+      play({
+        refuse: (chat) => {
+          const status = [...statuses].find(([field]) => chat[field] !== undefined)?.[1];
+          return status === undefined ? undefined : [status, { error: { message: 'not now' } }];
+        },
+      }),
+    );
+    const { findings } = await ask();
+    expect(resultOf(findings, 'tools')).to.equal('no');
+    expect(resultOf(findings, 'json_object')).to.equal('unclear');
+  });
+});

@@ -1,0 +1,218 @@
+import { expect } from 'chai';
+import { createIdentities } from '../../src/identity.ts';
+import { connectStore } from '../../src/store/open.ts';
+import type { AdminKey, IssuedKey } from '../../src/types/contract.ts';
+import { run, type Printed } from '../support/cli.ts';
+import { newKeyDraft } from '../support/keys.ts';
+import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
+
+const NOW_MS = Date.UTC(2026, 10, 21, 12, 30);
+const GATEWAY_SECRET = 'gateway-secret-canary';
+const DAY_S = 86_400;
+
+describe('keys', () => {
+  let shop: Workshop;
+  let env: Readonly<Record<string, string>>;
+
+  beforeEach(() => {
+    shop = makeWorkshop();
+    env = { DATABASE_URL: `file:${shop.file}`, GATEWAY_SECRET, AUTH_MODE: 'managed' };
+  });
+  afterEach(() => shop.clear());
+
+  function cli(line: string | readonly string[], isTTY = false): Promise<Printed> {
+    return run(line, { env, isTTY, nowMs: () => NOW_MS });
+  }
+
+  async function json<Value = AdminKey>(line: string): Promise<Value> {
+    const { status, stdout, stderr } = await cli(`${line} --json`);
+    expect(status, stderr).to.equal(0);
+    return JSON.parse(stdout) as Value;
+  }
+
+  it('makes the database and a key, and shows its secret once', async () => {
+    const { status, stdout, stderr } = await cli('keys create --name alice --credits 1');
+    const secret = /^secret +(rgk_[0-9A-Za-z]{40})$/m.exec(stdout)?.[1] ?? '';
+    expect(status).to.equal(0);
+    expect(stderr).to.equal('The secret is shown this once. Only a hash of it is kept.\n');
+    const hash = createIdentities(GATEWAY_SECRET, null).keySecret(secret);
+    expect(stdout).not.to.contain(hash[0]);
+    for (const line of [
+      'keys list',
+      'keys show alice',
+      'keys list --json',
+      'credits list alice',
+      'usage',
+      'db check',
+    ]) {
+      const later = await cli(line);
+      expect(later.status, line).to.equal(0);
+      expect(later.stdout + later.stderr, line)
+        .not.to.contain(secret)
+        .and.not.to.contain(hash[0]);
+    }
+    const store = await connectStore({ databaseUrl: `file:${shop.file}` });
+    const found = await store.findKeyByHash(hash);
+    await store.close();
+    expect(found).to.include({ name: 'alice', prefix: secret.slice(0, 10) });
+  });
+
+  it('makes a key as its options say', async () => {
+    const options = '--rpm 60 --tpm 1000 --spend-per-day 1.5 --spend-per-month 30 --credits 10.00 --expires 30d';
+    const { secret, id, ...key } = await json<IssuedKey>(`keys create --name ci --models gpt-4o*,demo ${options}`);
+    expect(secret).to.match(/^rgk_/);
+    expect(key).to.deep.equal({
+      object: 'key',
+      name: 'ci',
+      prefix: secret.slice(0, 10),
+      status: 'active',
+      created_at: NOW_MS / 1000,
+      expires_at: NOW_MS / 1000 + 30 * DAY_S,
+      former_secret_until: null,
+      models: ['gpt-4o*', 'demo'],
+      limits: { requests_per_minute: 60, tokens_per_minute: 1000, spend_per_day: '1.50', spend_per_month: '30.00' },
+      balance: '10.00',
+      held: '0.00',
+      spent_today: '0.00',
+      spent_this_month: '0.00',
+    });
+    expect(id).to.match(/^key_[0-9a-f]{32}$/);
+  });
+
+  it('takes a date for the end of a key', async () => {
+    const { expires_at } = await json('keys create --name k --expires 2027-01-31');
+    expect(expires_at).to.equal(Date.UTC(2027, 0, 31) / 1000);
+    const later = await json('keys update k --expires 2027-01-31T12:00Z');
+    expect(later.expires_at).to.equal(Date.UTC(2027, 0, 31, 12) / 1000);
+  });
+
+  it('says when the gateway would not look at the key', async () => {
+    env = { ...env, AUTH_MODE: 'passthrough' };
+    expect((await cli('keys create --name k')).stderr).to.match(/takes such keys with AUTH_MODE=managed only/);
+  });
+
+  it('changes what is named alone, and takes limits away', async () => {
+    await json('keys create --name k --rpm 60 --tpm 5 --models a,b --expires 1d --spend-per-day 1 --spend-per-month 2');
+    expect(await json('keys update k --rpm none --spend-per-day none')).to.deep.include({
+      models: ['a', 'b'],
+      expires_at: NOW_MS / 1000 + DAY_S,
+      limits: { requests_per_minute: null, tokens_per_minute: 5, spend_per_day: null, spend_per_month: '2.00' },
+    });
+    expect(await json('keys update k --models any --expires never --name new')).to.deep.include({
+      name: 'new',
+      models: null,
+      expires_at: null,
+    });
+    expect(await cli('keys update new')).to.deep.include({
+      status: 1,
+      stderr: 'Nothing is named that is to be changed.\n',
+    });
+  });
+
+  it('finds a key by its id, its prefix or its name', async () => {
+    const { id, prefix } = await json('keys create --name alice');
+    for (const which of [id, prefix, 'alice']) expect(await json(`keys show ${which}`)).to.include({ id });
+  });
+
+  it('asks for the id where a name is not enough, and repeats nothing of what was typed', async () => {
+    const { secret } = await json<IssuedKey>('keys create --name twice');
+    await json('keys create --name twice');
+    expect(await cli('keys disable twice')).to.deep.include({
+      status: 1,
+      stderr: 'There are 2 such keys; name one by its id.\n',
+    });
+    expect(await cli(`keys disable ${secret}`)).to.deep.include({
+      status: 1,
+      stderr: 'There is no key with this id, prefix or name; keys list shows them.\n',
+    });
+    expect((await cli(`keys delete key_${'0'.repeat(32)}`)).stderr).to.equal('There is no key with this id.\n');
+  });
+
+  it('finds every key, also when there are more than fit on one page', async () => {
+    const store = await shop.open();
+    const { id } = await json('keys create --name first');
+    for (let index = 0; index < 120; index += 1) await store.createKey(newKeyDraft());
+    expect(await json('keys show first')).to.include({ id });
+    expect((await json<{ data: unknown[] }>('keys list')).data).to.have.lengthOf(121);
+  });
+
+  it('disables, enables and deletes', async () => {
+    const { id } = await json('keys create --name k');
+    expect(await json('keys disable k')).to.include({ status: 'disabled' });
+    expect((await cli('keys list', true)).stdout).to.contain('\u{1b}[31mdisabled');
+    expect(await json('keys enable k')).to.include({ status: 'active' });
+    expect((await cli('keys delete k')).stdout).to.equal(`${id} is deleted.\n`);
+    expect((await cli('keys list')).stdout).to.equal('None.\n');
+  });
+
+  it('gives a new secret, with a grace for the former one where it is asked for', async () => {
+    const { secret: first } = await json<IssuedKey>('keys create --name k');
+    const graceful = await json<IssuedKey>('keys rotate k --grace 24h');
+    expect(graceful).to.include({ former_secret_until: NOW_MS / 1000 + DAY_S });
+    const abrupt = await json<IssuedKey>('keys rotate k');
+    expect(abrupt).to.include({ former_secret_until: null, id: graceful.id });
+    expect(new Set([first, graceful.secret, abrupt.secret]).size).to.equal(3);
+  });
+
+  describe('credits', () => {
+    beforeEach(() => json('keys create --name alice --credits 1'));
+
+    it('are granted and corrected, and the ledger lists why', async () => {
+      const note = ['--note', 'by invoice', '--reference', 'i-17'];
+      const granted = await cli(['credits', 'grant', 'alice', '10.00', ...note]);
+      expect(granted.stdout).to.equal('The balance of alice is 11.00 now.\n');
+      expect((await cli('credits adjust alice -2.5')).stdout).to.equal('The balance of alice is 8.50 now.\n');
+      const { stdout } = await cli('credits list alice');
+      const rows = stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.trim().split(/ {2,}/).slice(1));
+      expect(rows).to.deep.equal([
+        ['WHEN (UTC)', 'KIND', 'AMOUNT', 'REQUEST', 'REFERENCE', 'NOTE'],
+        ['2026-11-21 12:30:00', 'adjust', '-2.50'],
+        ['2026-11-21 12:30:00', 'grant', '10.00', 'i-17', 'by invoice'],
+        ['2026-11-21 12:30:00', 'grant', '1.00'],
+      ]);
+    });
+
+    it('are added once for a reference', async () => {
+      expect(await cli('credits grant alice 5 --reference i-1')).to.include({ status: 0 });
+      expect(await cli('credits grant alice 5 --reference i-1')).to.deep.include({
+        status: 1,
+        stderr: 'The key has an entry with this reference already; nothing was added.\n',
+      });
+      expect(await json('keys show alice')).to.include({ balance: '6.00' });
+    });
+
+    it('refuse an amount of nothing', async () => {
+      const { status, stderr } = await cli('credits grant alice 0');
+      expect(stderr).to.match(/^amount is not valid\. It must be a decimal number .* not zero/);
+      expect(status).to.equal(1);
+    });
+
+    it('go on where a page of the ledger ended', async () => {
+      await cli('credits grant alice 2');
+      const { stdout } = await cli('credits list alice --limit 1');
+      expect(stdout).to.match(/grant +2\.00\nMore: --before (\d+)\n$/);
+      const before = /--before (\d+)/.exec(stdout)?.[1];
+      expect((await cli(`credits list alice --before ${before}`)).stdout).to.match(/grant +1\.00\n$/);
+    });
+
+    it('are checked against their ledgers, key by key', async () => {
+      expect((await cli('credits check')).stdout).to.equal('Every ledger adds up, of 1 key.\n');
+      await json('keys create --name sound --credits 2');
+      expect((await cli('credits check')).stdout).to.equal('Every ledger adds up, of 2 keys.\n');
+      const { id } = await json('keys show alice');
+      shop.tamper(`UPDATE ledger SET amount_micro = 900000 WHERE seq = 1`);
+      for (const line of ['credits check', 'db check']) {
+        const { status, stdout } = await cli(line);
+        expect(stdout).to.contain(`${id}: its balance is 1.00, but its ledger adds up to 0.90.`);
+        expect(status, line).to.equal(1);
+      }
+      shop.tamper(`UPDATE ledger SET amount_micro = 1000000 WHERE seq = 1; UPDATE keys SET held_micro = 5`);
+      expect((await cli('credits check')).stdout).to.contain(
+        `${id}: it holds 0.000005, but its running requests hold 0.00.`,
+      );
+    });
+  });
+});

@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect } from 'chai';
+import { connectStore } from '../../src/store/open.ts';
+import { newDraft } from '../support/records.ts';
+
+const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
+
+describe('responses-gateway, as a process', function () {
+  // Each start loads the program anew, which takes seconds where the machine is busy.
+  this.timeout(30_000);
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'cli-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  function start(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    return spawn(process.execPath, [MAIN, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  }
+
+  async function runProcess(args: readonly string[], env?: Readonly<Record<string, string>>) {
+    const child = start(args, env);
+    const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+    return { status: status as number, stdout, stderr };
+  }
+
+  it('reads .env as npm start does, behind the environment', async () => {
+    writeFileSync(join(folder, '.env'), 'PORT=9001\nHOST=127.0.0.2\n');
+    const { status, stdout } = await runProcess(['config', 'print'], { HOST: '127.0.0.3' });
+    expect(stdout).to.match(/^PORT +9001 +\.env$/m);
+    expect(stdout).to.match(/^HOST +127\.0\.0\.3 +environment$/m);
+    expect(status).to.equal(0);
+  });
+
+  it('ends with one sentence where .env cannot be read', async () => {
+    mkdirSync(join(folder, '.env'));
+    const { status, stderr } = await runProcess(['config', 'print']);
+    expect(stderr).to.match(/^The file \.env cannot be read: [^\n]+\n$/);
+    expect(status).to.equal(1);
+  });
+
+  it('ends with the exit status of the command', async () => {
+    const [failed, misused, unset] = await Promise.all([
+      runProcess(['keys', 'list']),
+      runProcess(['nonsense']),
+      runProcess(['keys', 'list'], { PORT: 'x' }),
+    ]);
+    expect(failed).to.include({ status: 1, stdout: '' });
+    expect([misused.status, unset.status]).to.deep.equal([2, 78]);
+  });
+
+  for (const { command, env } of [
+    { command: 'start', env: {} },
+    {
+      command: 'demo',
+      env: { UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1', AUTH_MODE: 'managed', UPSTREAM_API_KEY: 'sk-1' },
+    },
+  ]) {
+    it(`serves with ${command}, and ends with 0 at SIGTERM`, async () => {
+      const child = start([command], { PORT: '0', DATABASE_URL: ':memory:', LOG_LEVEL: 'silent', ...env });
+      let banner = '';
+      for await (const piece of child.stdout) {
+        banner += String(piece);
+        if (banner.includes('"input"')) break;
+      }
+      expect(banner).to.contain('the embedded demo backend');
+      const url = /http:\/\/127\.0\.0\.1:\d+/.exec(banner)?.[0];
+      expect(await (await fetch(`${url}/healthz`)).json()).to.deep.equal({ status: 'ok' });
+      child.kill('SIGTERM');
+      const [status] = (await once(child, 'exit')) as [number];
+      expect(status).to.equal(0);
+    });
+  }
+
+  it('ends a watch with 0 at Ctrl-C', async () => {
+    const store = await connectStore({ databaseUrl: `file:${folder}/data/gateway.db` });
+    const { requestId } = newDraft();
+    await store.accept(newDraft({ requestId }));
+    const child = start(['requests', 'watch', '--json']);
+    const ended = once(child, 'exit');
+    for await (const piece of child.stdout) if (String(piece).includes(requestId)) break;
+    child.kill('SIGINT');
+    expect(await ended).to.deep.equal([0, null]);
+    await store.close();
+  });
+});

@@ -1,0 +1,142 @@
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { useRealSockets } from '../support/real-sockets.ts';
+import { useConsole } from './scene.ts';
+
+describe('“Requests”', () => {
+  useRealSockets();
+  const scene = useConsole();
+  let page: Page;
+
+  beforeEach(async () => {
+    page = await scene.open();
+    await scene.enter(page);
+  });
+
+  const look = () => page.getByRole('link', { name: 'Requests' }).click();
+  const rows = () => page.locator('#requests-rows tr');
+  const run = (model: string) => scene.create({ model, input: 'Hi' });
+
+  it('says what to do while there is none', async () => {
+    await look();
+    await page.getByText('No requests yet.').waitFor();
+  });
+
+  it('appear and change by themselves', async () => {
+    const seen = Promise.withResolvers<void>();
+    await look();
+    await page.getByText('No requests yet.').waitFor();
+    scene.backend.reply(async (stage) => {
+      await seen.promise;
+      stage.start(400, {});
+      stage.end();
+    });
+    const running = run('slow-model');
+    await page.getByRole('row', { name: 'processing slow-model' }).waitFor();
+    seen.resolve();
+    await page.getByRole('row', { name: 'failed slow-model' }).waitFor();
+    await running;
+  });
+
+  it('show tokens and how they ended', async () => {
+    await run('one-model');
+    await look();
+    await page.getByRole('row', { name: 'succeeded one-model responses 1,200 / 345 – < 1 s' }).waitFor();
+  });
+
+  it('are filtered by status and by model', async () => {
+    await run('one-model');
+    await run('other-model');
+    scene.backend.reply({ json: {}, status: 400 });
+    await run('other-model');
+    await look();
+    await page.waitForFunction(() => document.querySelectorAll('#requests-rows tr').length === 3);
+    await page.getByLabel('Status').selectOption('succeeded');
+    await page.waitForFunction(() => document.querySelectorAll('#requests-rows tr').length === 2);
+    await page.getByRole('searchbox', { name: 'Model' }).fill('one-model');
+    await page.waitForFunction(() => document.querySelectorAll('#requests-rows tr').length === 1);
+    expect(await rows().textContent()).to.include('one-model');
+    await page.getByLabel('Status').selectOption('cancelled');
+    await page.getByText('No request fits these filters.').waitFor();
+  });
+
+  it('go back in pages, and again to the newest', async () => {
+    for (let at = 0; at < 27; at++) await run(`model-${at}`);
+    await look();
+    await page.getByRole('button', { name: 'Older' }).click();
+    await page.getByRole('cell', { name: 'model-0' }).waitFor();
+    expect(await rows().count()).to.equal(2);
+    expect(await page.getByRole('button', { name: 'Older' }).isDisabled()).to.equal(true);
+    await page.getByRole('button', { name: 'Newest' }).click();
+    await page.getByRole('cell', { name: 'model-26' }).waitFor();
+    expect(await rows().count()).to.equal(25);
+  });
+
+  it('are opened and closed by the keyboard, and the focus comes back', async () => {
+    scene.backend.reply({ json: { error: { message: 'no' } }, status: 400 });
+    await run('one-model');
+    await look();
+    await rows().getByRole('button').focus();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('(invalid_request)').waitFor();
+    await dialog.getByText('As JSON').click();
+    const record = JSON.parse((await dialog.locator('pre').textContent()) ?? '') as Record<string, unknown>;
+    expect(record).to.include({ object: 'request', model: 'one-model', status: 'failed' });
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('data-id'))).to.equal(record['request_id']);
+  });
+
+  it('are cancelled from their details', async () => {
+    scene.backend.reply((stage) => stage.hang());
+    const running = run('slow-model');
+    await look();
+    await rows().getByRole('button').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Cancel this request' }).click();
+    await dialog.getByText('cancelled', { exact: true }).waitFor();
+    expect(await running).to.include('request_cancelled');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('row', { name: 'cancelled slow-model' }).waitFor();
+  });
+
+  it('are asked for no more while nobody can see the page', async () => {
+    let asked = 0;
+    page.on('request', (request) => (asked += Number(request.url().includes('/api/v1/requests'))));
+    await look();
+    await page.getByText('No requests yet.').waitFor();
+    // Also when the page is hidden while an answer is on its way.
+    const held = Promise.withResolvers<void>();
+    const onItsWay = page.waitForRequest(/api\/v1\/requests/);
+    await page.route('**/api/v1/requests*', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await onItsWay;
+    await page.evaluate(() => {
+      Object.defineProperty(document, 'hidden', { value: true, configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));
+    });
+    held.resolve();
+    const before = asked;
+    await page.waitForTimeout(2500);
+    expect(asked).to.equal(before);
+    await page.evaluate(() => {
+      Object.defineProperty(document, 'hidden', { value: false });
+      document.dispatchEvent(new Event('visibilitychange'));
+    });
+    await page.waitForRequest(/api\/v1\/requests/);
+  });
+
+  it('are asked for again when the gateway is back', async () => {
+    scene.tolerate(/ERR_FAILED/);
+    await look();
+    await page.getByText('Live').waitFor();
+    await page.route('**/api/v1/requests*', (route) => route.abort());
+    await page.getByText('The gateway does not answer. Is it still running?').waitFor();
+    await page.unroute('**/api/v1/requests*');
+    await page.getByText('Live').waitFor();
+    expect(await page.locator('#requests-problem').isVisible()).to.equal(false);
+  });
+});

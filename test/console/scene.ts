@@ -1,0 +1,165 @@
+/**
+ * The console in a real browser, in front of a whole gateway and a scripted backend.
+ *
+ *     const scene = useConsole();
+ *     it('…', async () => {
+ *       const page = await scene.open();
+ *       await scene.enter(page);
+ *
+ * After each test the page must not have complained, nor have asked anybody but the gateway.
+ */
+
+import { expect } from 'chai';
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import type { KeyDraft } from '../../src/store/accounts.ts';
+import { startScriptedBackend, type ScriptedBackend, type Script } from '../support/backend.ts';
+import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
+import { openManagedGateway } from '../support/managed.ts';
+
+const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export interface Scene {
+  readonly backend: ScriptedBackend;
+  readonly gateway: TestGateway;
+  /** The key which `enter` types. */
+  readonly apiKey: string;
+  /** How far the clock of the gateway is behind. */
+  agoMs: number;
+  /** A request that is not made by the page; resolves with the text of its reply. */
+  create(request: object): Promise<string>;
+  /** A new tab of a new browser profile, at the console. */
+  open(options?: BrowserContextOptions): Promise<Page>;
+  /** Gives the page the test key and waits for the first view. */
+  enter(page: Page): Promise<void>;
+  /** What the browser may complain of in this test, such as a reply that is an error. */
+  tolerate(complaint: RegExp): void;
+}
+
+/** To be called inside `describe`. With a key the gateway issues it, and prices hold; without one the backend judges keys. */
+export function useConsole({ key }: { readonly key?: Partial<KeyDraft> } = {}): Scene {
+  let browser: Browser;
+  let backend: ScriptedBackend;
+  let gateway: TestGateway;
+  let apiKey: string;
+  let complaints: string[];
+  let tolerated: RegExp[];
+
+  const scene: Scene = {
+    get backend() {
+      return backend;
+    },
+    get gateway() {
+      return gateway;
+    },
+    get apiKey() {
+      return apiKey;
+    },
+    agoMs: 0,
+    async create(request) {
+      const reply = await gateway.create(request, { headers: { authorization: `Bearer ${apiKey}` } });
+      return reply.text();
+    },
+    async open(options = {}) {
+      const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+      context.setDefaultTimeout(15_000);
+      const page = await context.newPage();
+      page.on('pageerror', (error) => complaints.push(`thrown: ${error.stack}`));
+      page.on('console', (message) => {
+        if (['error', 'warning'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`);
+      });
+      page.on('request', (request) => {
+        if (!request.url().startsWith(`${gateway.url}/`)) complaints.push(`asked elsewhere: ${request.url()}`);
+      });
+      await page.goto(`${gateway.url}/console/`);
+      return page;
+    },
+    async enter(page) {
+      await page.getByLabel('API key', { exact: true }).fill(apiKey);
+      await page.getByRole('button', { name: 'Continue' }).click();
+      // By then the list of models is there too, which is asked of the backend like anything else.
+      await page.locator('#try-model[aria-busy=false]').waitFor();
+    },
+    tolerate: (complaint) => void tolerated.push(complaint),
+  };
+
+  before(async () => {
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
+  });
+  after(() => browser.close());
+
+  beforeEach(async () => {
+    complaints = [];
+    tolerated = [];
+    scene.agoMs = 0;
+    backend = await startScriptedBackend();
+    backend.always(answerAsBackend);
+    const settings = {
+      UPSTREAM_BASE_URL: backend.baseUrl,
+      DEFAULT_MODEL_ID: key === undefined ? 'big-model' : 'm',
+    };
+    const overrides = { nowMs: () => Date.now() - scene.agoMs };
+    if (key === undefined) {
+      gateway = await openGateway(settings, overrides);
+      apiKey = TEST_KEY;
+    } else {
+      const managed = await openManagedGateway(settings, overrides);
+      gateway = managed;
+      apiKey = (await managed.issue(key)).secret;
+    }
+  });
+
+  afterEach(async () => {
+    await Promise.all(browser.contexts().map((context) => context.close()));
+    await gateway.close();
+    await backend.close();
+    expect(complaints.filter((complaint) => !tolerated.some((pattern) => pattern.test(complaint)))).to.deep.equal([]);
+  });
+
+  return scene;
+}
+
+export const MODELS = { object: 'list', data: [{ id: 'small-model' }, { id: 'big-model' }, { id: 'm' }] };
+export const USAGE = {
+  prompt_tokens: 1200,
+  completion_tokens: 345,
+  prompt_tokens_details: { cached_tokens: 1000 },
+  completion_tokens_details: { reasoning_tokens: 45 },
+};
+
+/** A list of models, and to every request the same short answer in three pieces. */
+export const answerAsBackend: Script = async (stage) => {
+  const { path, body } = stage.request;
+  if (path.endsWith('/models')) return sendJson(stage, MODELS);
+  if ((body as { stream?: boolean }).stream !== true) {
+    return sendJson(stage, {
+      choices: [{ index: 0, message: { role: 'assistant', content: 'Hello from afar' }, finish_reason: 'stop' }],
+      usage: USAGE,
+    });
+  }
+  await stage.sse(
+    chunk({ reasoning_content: 'They greet.' }),
+    ...['Hello', ' from', ' afar'].map((content) => chunk({ content })),
+  );
+  await stage.sse(chunk({}, 'stop'), { choices: [], usage: USAGE }, '[DONE]');
+  stage.end();
+};
+
+export async function sendJson(stage: Parameters<Script>[0], json: object, status = 200): Promise<void> {
+  stage.start(status, { 'content-type': 'application/json' });
+  await stage.write(JSON.stringify(json));
+  stage.end();
+}
+
+/** One chunk of a chat completions stream. */
+export function chunk(delta: object, finishReason: string | null = null): object {
+  return { choices: [{ index: 0, delta, finish_reason: finishReason }] };
+}

@@ -1,0 +1,325 @@
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { answerAsBackend, chunk, MODELS, sendJson, useConsole } from './scene.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+
+describe('“Try it”', () => {
+  useRealSockets();
+  const scene = useConsole();
+  let page: Page;
+
+  beforeEach(async () => {
+    page = await scene.open();
+    await scene.enter(page);
+    await page.getByLabel('Input').fill('Say hello');
+  });
+
+  const send = () => page.getByRole('button', { name: 'Send' }).click();
+  const answer = () => page.getByRole('region', { name: 'Answer' });
+  const events = () => page.getByRole('region', { name: 'Events' });
+  const status = () => page.locator('#try-status');
+  const isEnabled = (name: string) => page.getByRole('button', { name, exact: true }).isEnabled();
+
+  it('offers the models of the backend, the recommended one first', async () => {
+    const options = await page.getByRole('combobox', { name: 'Model' }).locator('option').allTextContents();
+    expect(options).to.deep.equal(['big-model (recommended)', 'small-model', 'm', 'Another model …']);
+    expect(await page.getByRole('combobox', { name: 'Model' }).inputValue()).to.equal('big-model');
+  });
+
+  it('keeps the name of a model that was typed, while another view is looked at', async () => {
+    await page.getByRole('combobox', { name: 'Model' }).selectOption('Another model …');
+    await page.getByLabel('Name of the model').fill('hidden-model');
+    await page.getByRole('link', { name: 'Usage' }).click();
+    await page.getByRole('link', { name: 'Try it' }).click();
+    await page.locator('#try-model[aria-busy=false]').waitFor();
+    expect(await page.getByLabel('Name of the model').inputValue()).to.equal('hidden-model');
+    expect(await page.getByRole('tabpanel').textContent()).to.include('"hidden-model"');
+  });
+
+  it('shows the answer while it streams, beside its events with their times', async () => {
+    const seen = Promise.withResolvers<void>();
+    scene.backend.reply(async (stage) => {
+      await stage.sse(chunk({ reasoning_content: 'They want' }), chunk({ content: 'Hello' }));
+      await seen.promise;
+      await stage.sse(chunk({ content: ' there' }), chunk({}, 'stop'), '[DONE]');
+      stage.end();
+    });
+    await send();
+    await answer().getByText('Hello', { exact: true }).waitFor();
+    expect([await isEnabled('Send'), await isEnabled('Stop'), await isEnabled('Cancel')]).to.deep.equal([
+      false,
+      true,
+      true,
+    ]);
+    expect(await status().textContent()).to.equal('The answer is coming …');
+    seen.resolve();
+    await answer().getByText('Hello there').waitFor();
+    await status().getByText('Completed in').waitFor();
+    expect([await isEnabled('Send'), await isEnabled('Stop'), await isEnabled('Cancel')]).to.deep.equal([
+      true,
+      false,
+      false,
+    ]);
+    const rows = await events().locator('summary').allTextContents();
+    expect(rows.at(0)).to.match(/^[\d.]+ (ms|s)\+[\d.]+ (ms|s)HTTP 200$/);
+    expect(rows.at(-1)).to.match(/response\.completed$/);
+    const deltas = rows.filter((row) => row.includes('response.output_text.delta'));
+    expect(deltas.map((row) => /"(.*)"/.exec(row)?.[1])).to.deep.equal(['Hello', ' there']);
+    expect(await answer().textContent()).to.equal('ReasoningThey wantHello there');
+  });
+
+  it('shows the usage, and the request id under which the record is', async () => {
+    await send();
+    await status().getByText('Completed in').waitFor();
+    const facts = (await page.locator('#try-facts').textContent()) ?? '';
+    expect(facts).to.include('Input tokens1,200 (1,000 cached)').and.to.include('Output tokens345 (45 reasoning)');
+    expect(facts).to.match(/First delta after[\d.]+ m?s/);
+    const id = /req_[0-9a-f]+/.exec(facts)?.[0] ?? '';
+    const record = (await (await scene.gateway.get(`/api/v1/requests/${id}`)).json()) as { status: string };
+    expect(record.status).to.equal('succeeded');
+  });
+
+  it('shows what an event holds when somebody looks', async () => {
+    await send();
+    await status().getByText('Completed in').waitFor();
+    await events().locator('summary').last().click();
+    const shown = JSON.parse((await events().locator('pre').textContent()) ?? '') as { type: string };
+    expect(shown.type).to.equal('response.completed');
+  });
+
+  it('sends what is in the form, without a stream too', async () => {
+    await page.getByRole('combobox', { name: 'Model' }).selectOption('small-model');
+    await page.getByLabel('Instructions').fill('Be brief');
+    await page.getByText('Tools and limits').click();
+    await page.getByRole('button', { name: 'Insert an example' }).click();
+    await page.getByLabel('Max output tokens').fill('50');
+    await page.getByLabel('Reasoning effort').selectOption('low');
+    await page.getByLabel('Stream the answer').uncheck();
+    await send();
+    await answer().getByText('Hello from afar').waitFor();
+    const { tools, ...body } = (scene.backend.requests.at(-1)?.body ?? {}) as Record<string, object>;
+    expect(JSON.stringify(tools)).to.include('get_weather');
+    expect(body).to.deep.include({ model: 'small-model', max_tokens: 50, reasoning_effort: 'low' });
+    expect(body['messages']).to.deep.equal([
+      { role: 'system', content: 'Be brief' },
+      { role: 'user', content: 'Say hello' },
+    ]);
+    expect(await events().locator('summary').count()).to.equal(2);
+  });
+
+  it('shows a call of a tool', async () => {
+    const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '' } };
+    const rest = { index: 0, function: { arguments: '{"city":"Bonn"}' } };
+    scene.backend.reply({
+      sse: [chunk({ tool_calls: [call] }), chunk({ tool_calls: [rest] }), chunk({}, 'tool_calls')],
+    });
+    await page.getByText('Tools and limits').click();
+    await page.getByRole('button', { name: 'Insert an example' }).click();
+    await send();
+    await status().getByText('Completed in').waitFor();
+    expect(await answer().textContent()).to.equal('Function call: get_weather{\n  "city": "Bonn"\n}');
+  });
+
+  it('stops by hanging up, which reaches the backend', async () => {
+    scene.backend.reply(async (stage) => {
+      await stage.sse(chunk({ content: 'Half' }));
+      await stage.hang();
+    });
+    await send();
+    await answer().getByText('Half').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await status().getByText('Stopped after').waitFor();
+    const { aborted } = (await scene.backend.requests.at(-1)?.closed) ?? { aborted: false };
+    expect(aborted).to.equal(true);
+    expect(await answer().textContent()).to.equal('Half');
+    expect(await page.evaluate(() => document.activeElement?.textContent)).to.equal('Send');
+  });
+
+  it('stops a request that has no answer yet', async () => {
+    scene.backend.reply((stage) => stage.hang());
+    await page.getByLabel('Stream the answer').uncheck();
+    const before = scene.backend.requests.length;
+    await send();
+    await scene.backend.request(before + 1);
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await status().getByText('Stopped after').waitFor();
+  });
+
+  it('cancels a stream', async () => {
+    scene.backend.reply(async (stage) => {
+      await stage.sse(chunk({ content: 'Half' }));
+      await stage.hang();
+    });
+    await send();
+    await answer().getByText('Half').waitFor();
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    await status().getByText('Cancelled after').waitFor();
+    const rows = await events().locator('summary').allTextContents();
+    expect(rows.at(-1)).to.include('response.failed');
+  });
+
+  it('cancels a request whose reply has not begun', async () => {
+    scene.tolerate(/status of 409/);
+    scene.backend.reply((stage) => stage.hang());
+    const before = scene.backend.requests.length;
+    await page.getByLabel('Stream the answer').uncheck();
+    await send();
+    await scene.backend.request(before + 1);
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    await status().getByText('409 request_cancelled').waitFor();
+  });
+
+  const failures = [
+    {
+      name: 'a rate limit with the time to wait',
+      script: { json: { error: { message: 'Slow down.' } }, status: 429, headers: { 'retry-after': '7' } },
+      says: 'Slow down. Try again in 7 s. (429 rate_limit_exceeded)',
+    },
+    { name: 'a backend that fails', script: { json: {}, status: 500 }, says: '(502 upstream_error)' },
+  ];
+  for (const { name, script, says } of failures) {
+    it(`says so of ${name}`, async () => {
+      scene.tolerate(/status of (429|502)/);
+      scene.backend.reply(script);
+      await send();
+      await status().getByText(says).waitFor();
+      expect(await answer().textContent()).to.equal('There is no answer.');
+      expect(await isEnabled('Send')).to.equal(true);
+    });
+  }
+
+  it('says so of an answer that breaks in the middle', async () => {
+    scene.backend.reply(async (stage) => {
+      await stage.sse(chunk({ content: 'Half' }));
+      stage.cut();
+    });
+    await send();
+    await status().getByText('Failed after').waitFor();
+    expect(await answer().textContent()).to.equal('Half');
+  });
+
+  it('says so of a length limit', async () => {
+    scene.backend.reply({ sse: [chunk({ content: 'Half' }), chunk({}, 'length')] });
+    await send();
+    await status().getByText('max_output_tokens').waitFor();
+  });
+
+  it('says so when the gateway is gone', async () => {
+    scene.tolerate(/ERR_CONNECTION_REFUSED/);
+    await scene.gateway.close();
+    await send();
+    await status().getByText('The gateway does not answer. Is it still running?', { exact: true }).waitFor();
+  });
+
+  it('takes what is wrong in the form back to its field', async () => {
+    await page.getByText('Tools and limits').click();
+    await page.getByLabel('Tools (a JSON list)').fill('{');
+    await page.getByText('Tools and limits').click();
+    await send();
+    await page.getByText('Tools must be a JSON list').waitFor();
+    expect(await page.evaluate(() => document.activeElement?.id)).to.equal('try-tools');
+    const before = scene.backend.requests.length;
+    await page.getByLabel('Tools (a JSON list)').fill('');
+    await page.keyboard.press('Control+Enter');
+    await page.getByLabel('Input').press('Control+Enter');
+    await status().getByText('Completed in').waitFor();
+    expect(scene.backend.requests.length).to.equal(before + 1);
+    expect(await page.getByText('Tools must be a JSON list').isVisible()).to.equal(false);
+  });
+
+  it('keeps the end of long answers in view, and the memory bounded', async () => {
+    scene.backend.reply(async (stage) => {
+      for (let at = 0; at < 50; at++) {
+        await stage.sse(...Array.from({ length: 50 }, (_, n) => chunk({ content: `${at * 50 + n} ` })));
+      }
+      await stage.sse(chunk({}, 'stop'), '[DONE]');
+      stage.end();
+    });
+    await send();
+    await status().getByText('Completed in').waitFor();
+    expect(await events().locator('li').count()).to.equal(2000);
+    expect(await events().getByText('earlier events are not shown').isVisible()).to.equal(true);
+    expect(await answer().textContent()).to.include('2498 2499');
+    expect(await events().locator('li').last().isVisible()).to.equal(true);
+    const toEnd = await events().evaluate((place) => place.scrollHeight - place.scrollTop - place.clientHeight);
+    expect(toEnd).to.be.lessThan(2);
+  });
+
+  it('shows the same request as code, which can be reached by the arrow keys and copied', async () => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const panel = page.getByRole('tabpanel');
+    expect(await panel.textContent()).to.include(`curl -N '${scene.gateway.url}/api/v1/responses'`);
+    await page.getByRole('tab', { name: 'curl' }).focus();
+    await page.keyboard.press('ArrowLeft');
+    expect(await panel.textContent()).to.include('store: false');
+    await page.keyboard.press('ArrowLeft');
+    expect(await panel.textContent()).to.include('import os');
+    expect(await page.getByRole('tab', { selected: true }).textContent()).to.equal('OpenAI SDK (Python)');
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await page.getByText('Copied.').waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).to.equal(await panel.textContent());
+    await page.getByLabel('Input').fill('Something else');
+    expect(await panel.textContent()).to.include('input="Something else"');
+  });
+
+  it('goes on while another view is looked at', async () => {
+    const seen = Promise.withResolvers<void>();
+    scene.backend.reply(async (stage) => {
+      await stage.sse(chunk({ content: 'Half' }));
+      await seen.promise;
+      await stage.sse(chunk({ content: ' and half' }), chunk({}, 'stop'), '[DONE]');
+      stage.end();
+    });
+    await send();
+    await page.getByRole('link', { name: 'Requests' }).click();
+    await page.getByRole('cell', { name: 'processing' }).waitFor();
+    seen.resolve();
+    await page.getByRole('cell', { name: 'succeeded' }).waitFor();
+    await page.getByRole('link', { name: 'Try it' }).click();
+    await answer().getByText('Half and half').waitFor();
+  });
+});
+
+describe('what a backend says', () => {
+  const scene = useConsole();
+  const IMAGE = '<img src="x" onerror="globalThis.harmed=1">';
+  const CANARY = `${IMAGE}<script>globalThis.harmed=1</script>`;
+
+  it('is text and nothing else, wherever it is shown', async () => {
+    scene.tolerate(/status of 400/);
+    scene.backend.always((stage) => {
+      if (!stage.request.path.endsWith('/models')) return answerAsBackend(stage);
+      return sendJson(stage, { ...MODELS, data: [{ id: CANARY }] });
+    });
+    const page = await scene.open();
+    await scene.enter(page);
+    await page.getByRole('combobox', { name: 'Model' }).selectOption(CANARY);
+    await page.getByLabel('Input').fill(CANARY);
+    const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'look', arguments: CANARY } };
+    scene.backend.reply({
+      sse: [chunk({ reasoning_content: CANARY }), chunk({ content: CANARY }), chunk({ tool_calls: [call] }, 'stop')],
+    });
+    await page.getByText('Tools and limits').click();
+    await page.getByLabel('Tools (a JSON list)').fill('[{"type": "function", "name": "look"}]');
+    const send = page.getByRole('button', { name: 'Send' });
+    await send.click();
+    await page.locator('#try-status').getByText('Completed in').waitFor();
+    expect((await page.locator('#try-answer').textContent())?.split(CANARY)).to.have.length(4);
+    for (const summary of await page.locator('#try-events summary').all()) await summary.click();
+
+    scene.backend.reply({ json: { error: { message: `No ${IMAGE} here`, code: IMAGE } }, status: 400 });
+    await send.click();
+    await page.locator('#try-status').getByText(IMAGE).waitFor();
+
+    await page.getByRole('link', { name: 'Requests' }).click();
+    await page.getByRole('cell', { name: CANARY }).first().waitFor();
+    await page.getByRole('row').nth(1).getByRole('button').click();
+    await page.getByRole('dialog').getByText(CANARY).first().waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', { name: 'Usage' }).click();
+    await page.getByLabel('Model').locator('option').nth(1).waitFor({ state: 'attached' });
+
+    expect(await page.locator('img').count()).to.equal(0);
+    expect(await page.evaluate(() => 'harmed' in globalThis)).to.equal(false);
+  });
+});

@@ -1,0 +1,69 @@
+import { expect } from 'chai';
+import { meanMs, spanOf, sumByTime, sumOf } from '../../src/console/usage-sums.js';
+
+const NOW_MS = Date.parse('2026-03-01T12:34:56Z');
+const HOUR_S = 3600;
+const DAY_S = 24 * HOUR_S;
+
+function seconds(date: string): number {
+  return Date.parse(date) / 1000;
+}
+
+function row(start: number, part: object = {}) {
+  const counts = { failed: 0, cancelled: 0, input_tokens: 0, cached_tokens: 0, output_tokens: 0, reasoning_tokens: 0 };
+  return { start, model: 'm', requests: 1, cost: 0, duration_ms: 0, ...counts, ...part };
+}
+
+describe('the sums of the usage view', () => {
+  const spans = [
+    { name: 'day', per: 'hour', from: '2026-02-28T13:00:00Z', until: '2026-03-01T13:00:00Z', parts: 24 },
+    { name: 'week', per: 'day', from: '2026-02-23T00:00:00Z', until: '2026-03-02T00:00:00Z', parts: 7 },
+    { name: 'month', per: 'day', from: '2026-01-31T00:00:00Z', until: '2026-03-02T00:00:00Z', parts: 30 },
+    { name: 'year', per: 'month', from: '2025-04-01T00:00:00Z', until: '2026-04-01T00:00:00Z', parts: 12 },
+  ];
+  for (const { name, per, from, until, parts } of spans) {
+    it(`reach over the last ${name} in ${parts} parts, of which the last one runs`, () => {
+      const span = spanOf(name, NOW_MS);
+      expect(span).to.deep.equal({ per, from: seconds(from), until: seconds(until) });
+      expect(sumByTime([], span)).to.have.length(parts);
+    });
+  }
+
+  it('begin a new hour with its first moment', () => {
+    expect(spanOf('day', Date.parse('2026-03-01T13:00:00Z')).until).to.equal(seconds('2026-03-01T14:00:00Z'));
+  });
+
+  it('add up the rows of one time, and leave other times at nothing', () => {
+    const span = { per: 'day', from: 0, until: 3 * DAY_S } as const;
+    const all = {
+      requests: 1,
+      failed: 2,
+      cancelled: 3,
+      input_tokens: 4,
+      cached_tokens: 5,
+      output_tokens: 6,
+      reasoning_tokens: 7,
+      cost: 8,
+      duration_ms: 9,
+    };
+    const twice = Object.fromEntries(Object.entries(all).map(([name, value]) => [name, 2 * value]));
+    const nothing = Object.fromEntries(Object.keys(all).map((name) => [name, 0]));
+    const parts = sumByTime([row(DAY_S, all), row(DAY_S, { ...all, model: 'other' }), row(5 * DAY_S, all)], span);
+    expect(parts).to.deep.equal([
+      { start: 0, ...nothing },
+      { start: DAY_S, ...twice },
+      { start: 2 * DAY_S, ...nothing },
+    ]);
+    expect(sumOf(parts)).to.deep.equal({ start: 0, ...twice });
+  });
+
+  it('know the months by their lengths', () => {
+    const starts = sumByTime([], spanOf('year', NOW_MS)).map(({ start }) => new Date(start * 1000).getUTCDate());
+    expect(new Set(starts)).to.deep.equal(new Set([1]));
+  });
+
+  it('have no mean where there was no request', () => {
+    expect(meanMs(row(0, { requests: 0, duration_ms: 0 }))).to.equal(null);
+    expect(meanMs(row(0, { requests: 4, duration_ms: 10 }))).to.equal(2.5);
+  });
+});

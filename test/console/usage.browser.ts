@@ -1,0 +1,152 @@
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { useConsole } from './scene.ts';
+
+const HOUR_MS = 3_600_000;
+
+describe('“Usage”', () => {
+  const scene = useConsole();
+  let page: Page;
+
+  beforeEach(async () => {
+    page = await scene.open();
+    await scene.enter(page);
+  });
+
+  const look = () => page.getByRole('link', { name: 'Usage' }).click();
+  const tile = async (name: string) => {
+    const all = await page.locator('#usage-totals div').allTextContents();
+    return all.find((text) => text.startsWith(name))?.slice(name.length);
+  };
+  const tableOf = async (chart: string) => {
+    const figure = page.getByRole('figure').filter({ has: page.getByText(chart, { exact: true }) });
+    await figure.getByText('As a table').click();
+    return figure.locator('tbody tr').allTextContents();
+  };
+
+  /** Requests which ended so many hours ago. */
+  async function use(model: string, ...hoursAgo: number[]): Promise<void> {
+    for (const hours of hoursAgo) {
+      scene.agoMs = hours * HOUR_MS;
+      await scene.create({ model, input: 'Hi' });
+    }
+    scene.agoMs = 0;
+  }
+
+  it('says so when nothing was used', async () => {
+    await look();
+    await page.getByText('No request has ended in this time.').waitFor();
+    expect(await page.getByRole('figure').count()).to.equal(0);
+  });
+
+  it('adds up what was used, and shows it over time', async () => {
+    await use('one-model', 0, 49, 50);
+    await use('other-model', 49);
+    scene.backend.reply({ json: {}, status: 500 });
+    await use('one-model', 0);
+    await look();
+    await page.getByRole('figure').first().waitFor();
+    expect([await tile('Requests'), await tile('Failed'), await tile('Input tokens')]).to.deep.equal([
+      '5',
+      '1 (20.0 %)',
+      '4.8K',
+    ]);
+    const requests = await tableOf('Requests');
+    expect(requests).to.have.length(7);
+    expect(requests.at(-1)).to.match(/2$/);
+    expect(requests.reduce((sum, row) => sum + Number(/\d$/.exec(row)?.[0]), 0)).to.equal(5);
+    expect((await tableOf('Errors')).at(-1)).to.match(/10$/);
+  });
+
+  it('draws each chart', async () => {
+    await use('one-model', 0, 1, 2);
+    await look();
+    const canvas = page.getByRole('figure').locator('canvas');
+    await canvas.first().waitFor();
+    expect(await canvas.count()).to.equal(4);
+    const drawn = await canvas.evaluateAll((all) =>
+      all.map((one) => {
+        const { width, height } = one as HTMLCanvasElement;
+        const { data } = (one as HTMLCanvasElement).getContext('2d')?.getImageData(0, 0, width, height) ?? { data: [] };
+        return new Set(data).size > 10;
+      }),
+    );
+    expect(drawn).to.deep.equal([true, true, true, true]);
+  });
+
+  it('draws them anew when the theme or the width changes', async () => {
+    await use('one-model', 0, 1, 2);
+    await look();
+    const canvas = page.getByRole('figure').first().locator('canvas');
+    const picture = () => canvas.evaluate((one) => (one as HTMLCanvasElement).toDataURL());
+    const light = await picture();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    const dark = await picture();
+    expect(dark).not.to.equal(light);
+    const { width = 0 } = (await canvas.boundingBox()) ?? {};
+    await page.setViewportSize({ width: 400, height: 800 });
+    await page.waitForFunction((before) => (document.querySelector('canvas')?.clientWidth ?? before) < before, width);
+  });
+
+  it('is narrowed to a model and a time', async () => {
+    await use('one-model', 0, 30);
+    await use('other-model', 0);
+    await look();
+    await page.getByRole('figure').first().waitFor();
+    await page.getByRole('combobox', { name: 'Model' }).selectOption('one-model');
+    expect(await tile('Requests')).to.equal('2');
+    await page.getByRole('combobox', { name: 'Time' }).selectOption('last 24 hours');
+    await page.waitForFunction(() => document.querySelector('#usage-totals dd')?.textContent === '1');
+    expect(await tableOf('Requests')).to.have.length(24);
+    await page.getByRole('combobox', { name: 'Time' }).selectOption('last 12 months');
+    await page.waitForFunction(() => document.querySelectorAll('#usage-charts tbody tr').length === 5 * 12);
+    expect(await tile('Requests')).to.equal('2');
+  });
+
+  it('tells the values under the pointer', async () => {
+    await use('one-model', 0);
+    await look();
+    const plot = page.getByRole('figure').first().locator('.u-over');
+    const box = await plot.boundingBox();
+    await plot.hover({ position: { x: (box?.width ?? 0) - 20, y: 20 } });
+    await page.getByText(/Requests 1$/).waitFor();
+  });
+});
+
+describe('“Usage” where the gateway issues the keys', () => {
+  const limits = {
+    requestsPerMinute: 60,
+    tokensPerMinute: null,
+    spendPerDayMicro: 5_000_000,
+    spendPerMonthMicro: null,
+  };
+  const scene = useConsole({ key: { name: 'Ada’s key', creditsMicro: 12_000_000, limits } });
+
+  it('shows what the key may do and what is left of it, and the cost of each request', async () => {
+    const page = await scene.open();
+    await scene.enter(page);
+    await scene.create({ model: 'm', input: 'Hi' });
+    await page.getByRole('link', { name: 'Usage' }).click();
+    const card = page.getByRole('region', { name: 'This key Ada’s key' });
+    await card.waitFor();
+    // 200 × 2 + 1,000 × 1 + 345 × 10 millionths.
+    expect(await card.locator('dl > div').allTextContents()).to.deep.equal([
+      'Balance11.99515 USD',
+      'Spent today0.00485 USD',
+      'Spent this month0.00485 USD',
+      'Requests per minute59 of 60 left',
+      'Spending per day4.99515 USD of 5.00 USD left',
+    ]);
+    expect(await page.getByText('Cost', { exact: true }).allTextContents()).to.have.length.above(1);
+    await page.getByRole('link', { name: 'Requests' }).click();
+    await page.getByRole('row', { name: 'succeeded m' }).getByText('0.00485').waitFor();
+  });
+
+  it('is not shown to whoever has another key', async () => {
+    scene.tolerate(/status of 401/);
+    const page = await scene.open();
+    await page.getByLabel('API key', { exact: true }).fill('sk-guessed');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('(401 invalid_api_key)').waitFor();
+  });
+});

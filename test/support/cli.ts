@@ -1,0 +1,42 @@
+/** The command line as a person meets it, in this process and with what it prints in hand. */
+import { runCli } from '../../src/cli/program.ts';
+import type { Environment } from '../../src/settings.ts';
+
+export interface Printed {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CliRun {
+  readonly env?: Environment;
+  readonly fileNames?: ReadonlySet<string>;
+  readonly isTTY?: boolean;
+  readonly nowMs?: () => number;
+  /** Ends what goes on until Ctrl-C. */
+  readonly interruption?: AbortSignal;
+  /** Sees everything that goes to standard output, as it comes. */
+  readonly onWrite?: (text: string) => void;
+}
+
+/** Runs one command line, such as `keys list`, and resolves when it is over. */
+export async function run(line: string | readonly string[], options: CliRun = {}): Promise<Printed> {
+  const { env = {}, fileNames = new Set(), isTTY = false, nowMs = Date.now, interruption, onWrite } = options;
+  const printed = { stdout: '', stderr: '' };
+  const open = (name: keyof typeof printed) => ({
+    isTTY,
+    write(text: string) {
+      printed[name] += text;
+      if (name === 'stdout') onWrite?.(text);
+    },
+  });
+  const status = await runCli(typeof line === 'string' ? line.split(' ') : line, {
+    env,
+    fileNames,
+    stdout: open('stdout'),
+    stderr: open('stderr'),
+    nowMs,
+    interruption: () => interruption ?? new AbortController().signal,
+  });
+  return { status, ...printed };
+}
