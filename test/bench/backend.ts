@@ -1,44 +1,117 @@
-/** A chat backend for the bench, as fast as Node has one: prebuilt answers, no parsing. Prints its port. */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+/**
+ * A chat backend for the bench, on bare sockets so that it costs next to nothing: answers are prebuilt, of a request only
+ * the model is read, which names the script. Every event is an HTTP chunk of its own, as real backends send them.
+ *
+ * `json` answers at once; `burst` streams all deltas at once; `paced-<ms>-<count>` one delta each so many milliseconds,
+ * with the time in it; `hang` one delta and no more, and says when the connection is closed; `endless` for as long as it is read.
+ */
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { machineMs } from './clock.ts';
+import { answer, say } from './processes.ts';
+import { BURST_DELTAS } from './scripts.ts';
 
-const CHUNKS = 200;
-const chunk = (delta: object, finish: string | null = null) =>
-  `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
-const usage = { prompt_tokens: 20, completion_tokens: CHUNKS, total_tokens: 20 + CHUNKS };
-const STREAM = [
-  chunk({ role: 'assistant', content: '' }),
-  ...Array.from({ length: CHUNKS }, (_, index) => chunk({ content: ` word${index}` })),
-  chunk({}, 'stop'),
-  `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage })}\n\n`,
-  'data: [DONE]\n\n',
-].join('');
+const toChunk = (choices: readonly object[], usage?: object) =>
+  `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices, usage })}\n\n`;
+const toDelta = (delta: object, finish: string | null = null) => toChunk([{ index: 0, delta, finish_reason: finish }]);
+const toUsage = (deltas: number) => ({ prompt_tokens: 20, completion_tokens: deltas, total_tokens: 20 + deltas });
+const toFrame = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
+const toEnd = (deltas: number) =>
+  [toDelta({}, 'stop'), toChunk([], toUsage(deltas)), 'data: [DONE]\n\n'].map(toFrame).join('') + '0\r\n\r\n';
+
+const STREAM_START =
+  'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n' +
+  toFrame(toDelta({ role: 'assistant', content: '' }));
+const BURST = Buffer.from(
+  STREAM_START +
+    Array.from({ length: BURST_DELTAS }, (_, index) => toFrame(toDelta({ content: ` word${index}` }))).join('') +
+    toEnd(BURST_DELTAS),
+);
 const COMPLETION = JSON.stringify({
   id: 'c',
   object: 'chat.completion',
   created: 1,
   model: 'm',
   choices: [{ index: 0, message: { role: 'assistant', content: 'A short answer.' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 20, completion_tokens: 4, total_tokens: 24 },
+  usage: toUsage(4),
+});
+const JSON_ANSWER = Buffer.from(
+  `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${COMPLETION.length}\r\n\r\n${COMPLETION}`,
+);
+const ENDLESS = Buffer.from(toFrame(toDelta({ content: ' word' })).repeat(500));
+
+const server = createServer({ noDelay: true }, (socket) => {
+  socket.on('error', () => socket.destroy());
+  readRequests(socket, (model) => play(socket, model));
+});
+server.listen(0, '127.0.0.1', () => say('listening', `http://127.0.0.1:${(server.address() as AddressInfo).port}`));
+answer({
+  usage() {
+    const { user, system } = process.cpuUsage();
+    return { cpuMicros: user + system };
+  },
 });
 
-const server = createServer((req, res) => {
-  const pieces: Buffer[] = [];
-  req.on('data', (piece: Buffer) => pieces.push(piece));
-  req.on('end', () => {
-    const body = Buffer.concat(pieces).toString();
-    if (body.includes('"hang please"')) {
-      res.writeHead(200, { 'content-type': 'text/event-stream' });
-      res.write(chunk({ content: 'first' }));
-      res.once('close', () => process.send?.({ closedAt: Date.now() }));
-    } else if (body.includes('"stream":true')) {
-      res.writeHead(200, { 'content-type': 'text/event-stream' });
-      res.end(STREAM);
+/** Calls back with the model of each request when its body has come. Whoever asks here says how long the body is. */
+function readRequests(socket: Socket, onRequest: (model: string) => void): void {
+  let start = Buffer.alloc(0);
+  let left = 0;
+  let model: string | undefined;
+  socket.on('data', (bytes) => {
+    if (model === undefined) {
+      start = Buffer.concat([start, bytes]);
+      const end = start.indexOf('\r\n\r\n');
+      if (end < 0) return;
+      left = Number(/\r\ncontent-length: *(\d+)/i.exec(start.toString('latin1', 0, end))?.[1]);
+      model = /"model":"([^"]+)"/.exec(start.toString('latin1', end, end + 1000))?.[1];
+      left -= start.length - end - 4;
     } else {
-      res.writeHead(200, { 'content-type': 'application/json', 'content-length': COMPLETION.length });
-      res.end(COMPLETION);
+      left -= bytes.length;
     }
+    if (left > 0) return;
+    start = Buffer.alloc(0);
+    const asked = model ?? 'json';
+    model = undefined;
+    onRequest(asked);
   });
-});
-server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
-process.once('disconnect', () => process.exit(0));
+}
+
+function play(socket: Socket, model: string): void {
+  const [script, ms = '', count = ''] = model.split('-');
+  if (script === 'json') socket.write(JSON_ANSWER);
+  else if (script === 'burst') socket.write(BURST);
+  else if (script === 'paced') playPaced(socket, Number(ms), Number(count));
+  else if (script === 'hang') playHang(socket);
+  else if (script === 'endless') playEndless(socket);
+  else socket.destroy(new Error(`no script ${model}`));
+}
+
+function playPaced(socket: Socket, ms: number, count: number): void {
+  const writeDelta = (before: string, after: string) =>
+    socket.write(before + toFrame(toDelta({ content: ` @${machineMs().toFixed(3)}` })) + after);
+  let left = count - 1;
+  writeDelta(STREAM_START, '');
+  const timer = setInterval(() => {
+    left -= 1;
+    writeDelta('', left === 0 ? toEnd(count) : '');
+    if (left === 0) stop();
+  }, ms);
+  const stop = () => {
+    clearInterval(timer);
+    socket.off('close', stop);
+  };
+  socket.once('close', stop);
+}
+
+function playHang(socket: Socket): void {
+  socket.write(STREAM_START + toFrame(toDelta({ content: 'first' })));
+  socket.once('close', () => say('closed', machineMs()));
+}
+
+function playEndless(socket: Socket): void {
+  socket.write(STREAM_START);
+  const writeOn = () => {
+    while (!socket.destroyed && socket.write(ENDLESS));
+  };
+  socket.on('drain', writeOn);
+  writeOn();
+}

@@ -1,0 +1,93 @@
+/** What is asked in either format, and what a whole stream of it looks like. */
+export type Dialect = 'responses' | 'chat';
+
+/** The script that the backend shall play goes as the model, which every target passes on as it is. */
+export interface Ask {
+  readonly script: string;
+  readonly stream?: boolean;
+  /** What else the body has, in the format of the target. */
+  readonly body?: Readonly<Record<Dialect, object>>;
+}
+
+const PATHS = { responses: '/api/v1/responses', chat: '/v1/chat/completions' } as const;
+const SHORT_INPUT = {
+  responses: { input: 'A short question.' },
+  chat: { messages: [{ role: 'user', content: 'A short question.' }] },
+};
+const DELTA_MARKS = { responses: 'event: response.output_text.delta\n', chat: '"delta":{"content":' } as const;
+const END_MARKS = { responses: 'event: response.completed\n', chat: '"finish_reason":"stop"' } as const;
+const STAMPS = {
+  responses: /"delta":" @([\d.]+)"/g,
+  chat: /"content":" @([\d.]+)"/g,
+} as const;
+
+/** Whom to ask, and as whom. */
+export interface Asked {
+  readonly dialect: Dialect;
+  readonly apiKey: string;
+}
+
+/** The bytes of a request, with its head. */
+export function toRequest({ dialect, apiKey }: Asked, { script, stream = false, body = SHORT_INPUT }: Ask): Buffer {
+  const text = JSON.stringify({
+    model: script,
+    ...(stream && { stream, ...(dialect === 'chat' && { stream_options: { include_usage: true } }) }),
+    ...body[dialect],
+  });
+  return toPost(PATHS[dialect], apiKey, text);
+}
+
+/** The bytes of any POST to a target. */
+export function toPost(path: string, apiKey: string, body = ''): Buffer {
+  return Buffer.from(
+    `POST ${path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${apiKey}\r\ncontent-type: application/json\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}
+
+/** The bytes of any GET to a target. */
+export function toGet(path: string, apiKey: string): Buffer {
+  return Buffer.from(`GET ${path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${apiKey}\r\n\r\n`);
+}
+
+/** Looks at a stream as it comes. Keeps what is not a whole event yet, and nothing else. */
+export interface StreamReader {
+  /** Returns the times which the backend wrote into the deltas that are whole with this piece. */
+  read(piece: Buffer): number[];
+  /** Throws when the stream was not whole: another number of deltas, no terminal event, or no end. */
+  expectWhole(deltas: number): void;
+}
+
+export function createStreamReader(dialect: Dialect): StreamReader {
+  let rest = '';
+  let deltas = 0;
+  let isTerminated = false;
+  let isOver = false;
+  return {
+    read(piece) {
+      const text = rest + piece.toString('latin1');
+      const end = text.lastIndexOf('\n\n') + 2;
+      if (end < 2) {
+        rest = text;
+        return [];
+      }
+      const events = text.slice(0, end);
+      rest = text.slice(end);
+      deltas += count(events, DELTA_MARKS[dialect]);
+      isTerminated ||= events.includes(END_MARKS[dialect]);
+      isOver = events.endsWith('data: [DONE]\n\n');
+      return Array.from(events.matchAll(STAMPS[dialect]), ([, stamp]) => Number(stamp));
+    },
+    expectWhole(expected) {
+      if (deltas !== expected) throw new Error(`a stream had ${deltas} deltas instead of ${expected}`);
+      if (!isTerminated) throw new Error('a stream had no terminal event');
+      if (!isOver || rest !== '') throw new Error('a stream did not end with [DONE]');
+    },
+  };
+}
+
+function count(text: string, mark: string): number {
+  let found = 0;
+  for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + mark.length)) found += 1;
+  return found;
+}

@@ -1,0 +1,43 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { GROUPS, type GroupName } from './groups.ts';
+
+export interface Options {
+  readonly groups: readonly GroupName[];
+  readonly rounds: number;
+  readonly quick: boolean;
+}
+
+const NAMES = Object.keys(GROUPS) as GroupName[];
+
+/** What the command line asks for. Ends the process with a help text, or with one line about a mistake. */
+export function readOptions(): Options {
+  const { only, rounds, quick } = new Command('npm run bench --')
+    .description('Measures the gateway beside what people would use instead, interleaved in one run.')
+    .addOption(new Option('--only <groups>', 'some of the groups below, separated by commas').argParser(toGroupNames))
+    .addOption(new Option('--rounds <number>', 'how often; medians are shown').argParser(toCount).default(3))
+    .option('--quick', 'one short round: a look within about a minute', false)
+    .addHelpText('after', `\nGroups:\n${NAMES.map(describeGroup).join('\n')}\n\nA full run takes about twelve minutes.`)
+    .parse()
+    .opts<{ only?: GroupName[]; rounds: number; quick: boolean }>();
+  const usual = NAMES.filter((name) => !quick || !('isLong' in GROUPS[name]));
+  return { groups: only ?? usual, rounds: quick ? 1 : rounds, quick };
+}
+
+function describeGroup(name: GroupName): string {
+  const { about } = GROUPS[name];
+  return `  ${name.padEnd(10)}${about}${'isLong' in GROUPS[name] ? ' (not in a quick look)' : ''}`;
+}
+
+function toGroupNames(value: string): GroupName[] {
+  return value.split(',').map((text) => {
+    const name = NAMES.find((name) => name === text.trim());
+    if (name === undefined) throw new InvalidArgumentError(`There are ${NAMES.join(', ')}.`);
+    return name;
+  });
+}
+
+function toCount(value: string): number {
+  const count = Number(value);
+  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError('A number from 1 on.');
+  return count;
+}

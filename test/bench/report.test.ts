@@ -1,0 +1,70 @@
+import { expect } from 'chai';
+import type { Load } from './load.ts';
+import { describeRun, formatNumber, formatTable } from './report.ts';
+import { createResults } from './results.ts';
+import { percentile, slope } from './statistics.ts';
+
+const machine = { node: 'v24', cpu: 'a CPU', cores: 2, isPinned: true, fsyncP50Ms: 0.5, fsyncP99Ms: 2 };
+
+describe('the report of the bench', () => {
+  it('shows medians of the rounds beside http-proxy or direct, for those that were measured', () => {
+    const load: Load = {
+      name: 'a load',
+      columns: [
+        { figure: 'requests/s', beside: '× http-proxy' },
+        { figure: 'delay ms', beside: 'over direct' },
+      ],
+      measure: () => Promise.resolve({}),
+    };
+    const results = createResults();
+    const add = (target: string, perSecond: number, delayMs: number) =>
+      results.add(load.name, target, { 'requests/s': perSecond, 'delay ms': delayMs });
+    add('direct', 3000, 1);
+    for (const perSecond of [900, 1000, 9000]) add('http-proxy', perSecond, 1.5);
+    for (const perSecond of [500, 10, 600]) add('gateway', perSecond, 1.75);
+
+    const text = describeRun({
+      machine,
+      rounds: 3,
+      loads: [load],
+      results,
+      targets: ['direct', 'http-proxy', 'gateway', 'other'],
+    });
+    expect(text.split('\n').slice(3)).to.deep.equal([
+      '| a load     | requests/s | × http-proxy | delay ms | over direct |',
+      '|------------|-----------:|-------------:|---------:|------------:|',
+      '| direct     |       3000 |         3.00 |     1.00 |        0.00 |',
+      '| http-proxy |       1000 |         1.00 |     1.50 |        0.50 |',
+      '| gateway    |        500 |         0.50 |     1.75 |        0.75 |',
+      '',
+    ]);
+    expect(text).to.include('fsync of the disk: p50 0.50 ms, p99 2.00 ms');
+  });
+
+  it('aligns a table by its widest cells', () => {
+    expect(formatTable(['a', 'b'], [['long', '1']])).to.equal('| a    | b |\n|------|--:|\n| long | 1 |');
+  });
+
+  it('shows three digits', () => {
+    expect([0, 0.123, 12.34, 99.96, 1234.5, Number.NaN].map(formatNumber)).to.deep.equal([
+      '0.00',
+      '0.12',
+      '12.3',
+      '100.0',
+      '1235',
+      '–',
+    ]);
+  });
+});
+
+describe('the statistics of the bench', () => {
+  it('find percentiles in any order of the values', () => {
+    expect([50, 99, 100].map((percent) => percentile([5, 1, 4, 2, 3], percent))).to.deep.equal([3, 5, 5]);
+    expect(percentile([], 50)).to.be.NaN;
+  });
+
+  it('find by how much values grow, with their noise left out', () => {
+    expect(slope([1, 3, 5, 7])).to.equal(2);
+    expect(slope([4, 6, 4, 6, 4])).to.equal(0);
+  });
+});

@@ -1,0 +1,70 @@
+import type { Column, Load } from './load.ts';
+import type { Machine } from './machine.ts';
+import type { Results } from './results.ts';
+import { DIRECT, HTTP_PROXY } from './targets.ts';
+
+type Row = readonly string[];
+
+interface Run {
+  readonly machine: Machine;
+  readonly rounds: number;
+  readonly loads: readonly Load[];
+  readonly results: Results;
+  readonly targets: readonly string[];
+}
+
+/** The machine, and one table for each load with a line for each target that was measured. */
+export function describeRun({ machine, rounds, loads, results, targets }: Run): string {
+  const { node, cpu, cores, fsyncP50Ms, fsyncP99Ms } = machine;
+  const pinned = machine.isPinned
+    ? 'each target alone on one core, load and backend on another'
+    : 'no core of their own';
+  return [
+    `Node ${node}, ${cores} × ${cpu}, ${pinned}; medians of ${rounds}`,
+    `fsync of the disk: p50 ${formatNumber(fsyncP50Ms)} ms, p99 ${formatNumber(fsyncP99Ms)} ms`,
+    '',
+    ...loads.flatMap((load) => describeLoad(results, load, targets)),
+  ].join('\n');
+}
+
+function describeLoad(results: Results, { name, columns }: Load, targets: readonly string[]): string[] {
+  const measured = targets.filter((target) =>
+    columns.some(({ figure }) => !Number.isNaN(results.median(name, target, figure))),
+  );
+  const header = [
+    name,
+    ...columns.flatMap(({ figure, beside }) => (beside === undefined ? [figure] : [figure, beside])),
+  ];
+  const rows = measured.map((target) => [
+    target,
+    ...columns.flatMap((column) => toCells(column, (other) => results.median(name, other, column.figure), target)),
+  ]);
+  return [formatTable(header, rows), ''];
+}
+
+function toCells({ beside }: Column, of: (target: string) => number, target: string): Row {
+  const value = of(target);
+  if (beside === undefined) return [formatNumber(value)];
+  return [formatNumber(value), (beside === 'over direct' ? value - of(DIRECT) : value / of(HTTP_PROXY)).toFixed(2)];
+}
+
+/** A table that reads well in a terminal and is one in Markdown too. */
+export function formatTable(header: Row, rows: readonly Row[]): string {
+  const widths = header.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),
+  );
+  const line = (cells: Row) => `| ${cells.map((cell, column) => pad(cell, widths[column] ?? 0, column)).join(' | ')} |`;
+  const rule = `|${widths.map((width, column) => (column === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`;
+  return [line(header), rule, ...rows.map(line)].join('\n');
+}
+
+function pad(cell: string, width: number, column: number): string {
+  return column === 0 ? cell.padEnd(width) : cell.padStart(width);
+}
+
+/** Three digits that say something. */
+export function formatNumber(value: number): string {
+  if (Number.isNaN(value)) return '–';
+  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  return value.toFixed(digits);
+}

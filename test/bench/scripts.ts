@@ -1,0 +1,2 @@
+/** How many deltas a stream without delay has. */
+export const BURST_DELTAS = 200;

@@ -1,0 +1,56 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startChild, type Child } from './processes.ts';
+import { targetKinds, type Target, type TargetKind } from './targets.ts';
+
+/** What every run needs: the backend, and the targets as they are started. */
+export interface Stage {
+  readonly backend: Child;
+  /** Where the backend listens. */
+  readonly upstream: string;
+  /** For databases. */
+  readonly folder: string;
+  readonly kinds: readonly TargetKind[];
+  /** A process of its own, also when there is one of this name already. */
+  start(name: string): Promise<Target>;
+  /** Ends every process and removes the databases. */
+  close(): void;
+}
+
+const RESULTS_FOLDER = join(import.meta.dirname, 'results');
+
+export async function openStage(): Promise<Stage> {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
+  const backend = startChild('backend.ts', [], 'load');
+  const upstream = await backend.hear<string>('listening');
+  const targets: Target[] = [];
+  const kinds = targetKinds({ backend, upstream, folder });
+  return {
+    backend,
+    upstream,
+    folder,
+    kinds,
+    async start(name) {
+      const kind = kinds.find((kind) => kind.name === name);
+      if (kind === undefined) throw new Error(`there is no target ${name}`);
+      const target = await kind.start();
+      targets.push(target);
+      return target;
+    },
+    close() {
+      for (const target of targets) target.child.kill();
+      backend.kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Writes what a run found into the folder that git ignores. Returns the name of the file. */
+export function writeResult(kind: string, value: unknown): string {
+  mkdirSync(RESULTS_FOLDER, { recursive: true });
+  const moment = new Date().toISOString().slice(0, 19).replaceAll(':', '-');
+  const file = join(RESULTS_FOLDER, `${moment}.${kind}`);
+  writeFileSync(file, JSON.stringify(value, null, 2));
+  return file;
+}

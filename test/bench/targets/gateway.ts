@@ -1,0 +1,72 @@
+/** The gateway under test. */
+import { writeFileSync } from 'node:fs';
+import { issueSecret } from '../../../src/accounts/keys.ts';
+import { createGateway, readConfig } from '../../../src/gateway.ts';
+import { createIdentities } from '../../../src/identity.ts';
+import { openStore } from '../../../src/store/open.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { newKeyDraft } from '../../support/keys.ts';
+import { beMeasured } from './measured.ts';
+
+/** Without records: with a store that does nothing. Managed: with records, and a key that has credits and every limit. */
+export type GatewayKind = 'no-records' | 'records' | 'managed';
+
+const SECRET = 'the secret of the bench, which is long enough';
+const PRICES = { currency: 'USD', models: { '*': { input: '0.1', cached_input: '0.01', output: '0.4' } } };
+const MANAGED = { AUTH_MODE: 'managed', UPSTREAM_API_KEY: 'key-of-the-bench' };
+/** More than a run can use. */
+const PLENTY = 1_000_000_000_000;
+
+const [upstream = '', kind = 'records', database = ''] = process.argv.slice(2);
+const databaseUrl = `file:${database}`;
+const apiKey = kind === 'managed' ? await issueKey() : undefined;
+const config = readConfig({
+  UPSTREAM_BASE_URL: `${upstream}/v1`,
+  DATABASE_URL: kind === 'no-records' ? ':memory:' : databaseUrl,
+  GATEWAY_SECRET: SECRET,
+  PORT: '0',
+  LOG_LEVEL: 'silent',
+  ...(apiKey !== undefined && { ...MANAGED, PRICES_FILE: writePrices() }),
+});
+const gateway = await createGateway(config, kind === 'no-records' ? { store: await createEmptyStore() } : {});
+const { url } = await gateway.listen();
+beMeasured({ url, ...(apiKey !== undefined && { apiKey }) });
+
+/** Makes a key in the database before the gateway opens it. */
+async function issueKey(): Promise<string> {
+  const { text, kept } = issueSecret(createIdentities(SECRET, null).keySecret);
+  const limits = {
+    requestsPerMinute: PLENTY,
+    tokensPerMinute: PLENTY,
+    spendPerDayMicro: PLENTY,
+    spendPerMonthMicro: PLENTY,
+  };
+  const store = await openStore({ databaseUrl, recordRetentionDays: 30 });
+  await store.createKey(newKeyDraft({ secret: kept, limits, creditsMicro: PLENTY }));
+  await store.close();
+  return text;
+}
+
+function writePrices(): string {
+  const file = `${database}.prices.json`;
+  writeFileSync(file, JSON.stringify(PRICES));
+  return file;
+}
+
+/** Accepts everything and keeps no record. For the bench alone: it breaks every promise of a store but those about keys. */
+async function createEmptyStore(): Promise<Store> {
+  return {
+    ...(await openStore({ databaseUrl: ':memory:', recordRetentionDays: 1 })),
+    accept: () => Promise.resolve({ kind: 'accepted' }),
+    finish: () => Promise.resolve(undefined),
+    discard: () => Promise.resolve(),
+    requestCancel: () => Promise.resolve(undefined),
+    find: () => Promise.resolve(undefined),
+    findDuplicate: () => Promise.resolve(undefined),
+    findByIdempotencyKey: () => Promise.resolve(undefined),
+    list: () => Promise.resolve({ records: [], hasMore: false }),
+    recover: () => Promise.resolve(0),
+    prune: () => Promise.resolve(0),
+    checkWritable: () => Promise.resolve(),
+  };
+}
