@@ -1,0 +1,33 @@
+# The gateway on its own Node, as a user without rights, with its records in /data.
+#
+#   docker build -t responses-gateway .
+#   docker run -p 8080:8080 -v gateway-data:/data -e UPSTREAM_BASE_URL=https://backend.example.com/v1 responses-gateway
+
+FROM node:24-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY schemas schemas
+COPY src src
+RUN npm run --silent build
+
+FROM node:24-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --no-audit --no-fund
+
+FROM node:24-slim
+WORKDIR /app
+COPY --from=dependencies /app/node_modules node_modules
+COPY --from=build /app/dist dist
+RUN mkdir --mode=700 /data && chown 1000:1000 /data
+# That of node, as a number: Kubernetes wants to see that it is not root.
+USER 1000:1000
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATABASE_URL=file:/data/gateway.db
+VOLUME /data
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "dist/src/cli/main.js"]
+CMD ["start"]
