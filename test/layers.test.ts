@@ -22,7 +22,14 @@ const probes: readonly { file: string; source: string; rules: readonly string[] 
     '../config.ts',
     '../gateway.ts',
   ]),
-  ...forbidden('src/backend', ['../store/store.ts', '../http/app.ts', '../config.ts', 'express', 'better-sqlite3']),
+  ...forbidden('src/backend', [
+    '../store/store.ts',
+    '../http/app.ts',
+    '../config.ts',
+    'express',
+    'better-sqlite3',
+    'pg',
+  ]),
   ...forbidden('src/store', ['../backend/chat.ts', '../http/app.ts', '../config.ts', 'express', 'undici']),
   ...forbidden('src/store/sqlite', ['../../backend/chat.ts', '../../http/app.ts', '../../gateway.ts']),
   ...forbidden('src/http', [
@@ -30,8 +37,18 @@ const probes: readonly { file: string; source: string; rules: readonly string[] 
     '../store/postgres/open.ts',
     '../gateway.ts',
     'better-sqlite3',
+    'pg',
     'undici',
   ]),
+  ...forbidden('src/console', ['../http/app.ts', '../core/ids.ts', 'uplot', 'https://cdn.example.com/x.js']),
+  ...forbidden('src/accounts', [
+    '../http/app.ts',
+    '../backend/chat.ts',
+    '../store/sqlite/keys.ts',
+    '../config.ts',
+    'express',
+  ]),
+  ...forbidden('src/cli', ['../http/requests.ts', '../gateway.ts', 'express', 'better-sqlite3', 'pg', 'undici']),
   {
     file: 'src/core/reads-types-of-http.ts',
     source: `import type { App } from '../http/app.ts';\nexport type Mine = App;`,
@@ -68,6 +85,9 @@ const probes: readonly { file: string; source: string; rules: readonly string[] 
   allowed('src/store', ['../core/ids.ts', './sqlite/open.ts', 'node:fs', 'better-sqlite3']),
   allowed('src/store/sqlite', ['../store.ts', '../../core/ids.ts', '../../types/contract.ts', 'better-sqlite3']),
   allowed('src/http', ['../core/errors.ts', '../backend/chat.ts', '../store/store.ts', '../config.ts', 'express']),
+  allowed('src/console', ['./dom.js', './vendor/uplot.js', './vendor/eventsource-parser/stream.js']),
+  allowed('src/accounts', ['../core/errors.ts', '../store/accounts.ts', '../shape-error.ts', './keys.ts', 'ajv']),
+  allowed('src/cli', ['../serve.ts', '../config.ts', '../store/open.ts', '../store/sqlite/backup.ts', 'commander']),
   allowed('src', ['./http/app.ts', './store/sqlite/open.ts', './backend/chat.ts', './config.ts']),
 ];
 

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import { createLogger } from '../../src/http/telemetry/logging.ts';
 import { startScriptedBackend, type Script, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { chunkOf } from '../support/machine.ts';
@@ -155,18 +156,23 @@ describe('a client that goes away', () => {
       { name: 'JSON', request: JSON_REQUEST, text: 'x'.repeat(12 * MIB) },
     ]) {
       describe(`the end of ${name}`, () => {
+        let over: PromiseWithResolvers<void>;
+
         beforeEach(async () => {
           await gateway.close();
-          gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, IDLE_TIMEOUT_MS: '500' });
+          over = Promise.withResolvers();
+          // Its line is written when nothing more of the reply can be sent. The record is final long before.
+          const log = createLogger('info', { write: (line) => line.includes('/responses') && over.resolve() });
+          gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, IDLE_TIMEOUT_MS: '1500' }, { log });
           backend.reply({ sse: [chunkOf({ content: text }), chunkOf({}, 'stop')] });
         });
 
         it('is cut off after IDLE_TIMEOUT_MS', async () => {
           const socket = send(request);
           socket.pause();
-          await delay(1500);
+          await over.promise;
           expect((await read(socket)).length).to.be.lessThan(20 * MIB);
-        });
+        }).timeout(20_000);
 
         it('fast gets all of it', async () => {
           const reply = await read(send(request), { pauseMs: 40 });

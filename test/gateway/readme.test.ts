@@ -1,9 +1,12 @@
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { startGatewayProcess, type GatewayProcess } from '../support/gateway-process.ts';
 
+const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../..');
 /** In the examples for clients, which are other programs with variables of their own. */
 const CLIENT_VARIABLES = ['GATEWAY_API_KEY'];
@@ -28,7 +31,7 @@ describe('README', () => {
     const file = join(folder, 'example.ts');
     writeFileSync(file, example.replace('./src/gateway.ts', '../../src/gateway.ts'));
     const mocha = join(ROOT, 'node_modules/mocha/bin/mocha.js');
-    const { stdout } = await promisify(execFile)(process.execPath, [mocha, '--no-config', '--exit', file], {
+    const { stdout } = await run(process.execPath, [mocha, '--no-config', '--exit', file], {
       cwd: ROOT,
     });
     expect(stdout).to.include('1 passing');
@@ -40,4 +43,75 @@ describe('README', () => {
     const named = [...readme.matchAll(/`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)[=`]/g)].map((match) => match[1]);
     expect(named.filter((name) => name !== undefined && !known.has(name))).to.deep.equal([]);
   });
+
+  it('has every setting in its table', () => {
+    const { properties } = JSON.parse(readFileSync(join(ROOT, 'schemas/settings.json'), 'utf8')) as {
+      properties: object;
+    };
+    const table = /## Settings\n[\s\S]*?\n(\|[\s\S]*?)\n\n/.exec(readme)?.[1] ?? '';
+    const shown = table.split('\n').flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)]);
+    expect(shown.map(([, name]) => name)).to.have.members(Object.keys(properties));
+  });
 });
+
+describe('README on managed keys', () => {
+  const section = readFileSync(join(ROOT, 'README.md'), 'utf8')
+    .split('\n## ')
+    .find((text) => text.startsWith('Managed keys'));
+  const [files = '', ...blocks] = [...(section ?? '').matchAll(/```sh\n(.*?)```/gs)].map(([, code = '']) => code);
+  let folder: string;
+  let gateway: GatewayProcess | undefined;
+
+  before(function () {
+    if (canRunShell()) return;
+    console.log('\n  not run, since there is no bash or no curl: the commands of README on managed keys');
+    this.skip();
+  });
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'readme-'));
+    writeFileSync(join(folder, '.curlrc'), 'silent\nshow-error\nfail-with-body\n');
+  });
+
+  afterEach(async () => {
+    gateway?.kill();
+    await gateway?.ended();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('shows commands that work one after another, from the first file to the usage of all', async () => {
+    await shell(files.replaceAll(/^npm .*$/gm, ''));
+    gateway = await startGatewayProcess({ DATABASE_URL: 'file:./data/gateway.db' }, folder);
+    const { url = '' } = gateway;
+    let said = '';
+    for (const block of blocks) {
+      const command = block
+        .replaceAll('http://127.0.0.1:8080', url)
+        .replaceAll('npm run -s cli --', `'${process.execPath}' '${join(ROOT, 'src/cli/main.ts')}'`)
+        .replaceAll('rgk_…', /rgk_\w{40}/.exec(said)?.[0] ?? '');
+      said += await shell(command);
+    }
+    expect(said).to.match(/^balance +10\.00$/m);
+    // 9 tokens of input at 2.50 and 20 of output at 10.00, rounded up.
+    expect(said).to.include('"balance":9999777,"held":0').and.to.include('settle   -0.000223');
+    expect(said)
+      .to.match(/\d{4}-\d\d +alice .* 0\.000223 /)
+      .and.to.match(/"key":"key_\w+".*"cost":223/);
+    expect(said).to.match(/^status +disabled$/m);
+  }).timeout(60_000);
+
+  async function shell(script: string): Promise<string> {
+    const env = { PATH: process.env['PATH'], CURL_HOME: folder };
+    const { stdout } = await run('bash', ['-euc', script], { cwd: folder, env });
+    return stdout;
+  }
+});
+
+function canRunShell(): boolean {
+  try {
+    execFileSync('bash', ['-c', 'curl --version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
+import { API_HEADERS } from '../../src/http/access/security-headers.ts';
 import type { ResponseEvent } from '../../src/types/contract.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend, type Script } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
@@ -48,6 +49,7 @@ describe('a stream of the gateway', () => {
       const reply = await gateway.create(STREAM, { headers: { 'accept-encoding': 'gzip, br, deflate' } });
       const { date: _date, 'x-request-id': requestId, ...headers } = Object.fromEntries(reply.headers);
       expect(headers).to.deep.equal({
+        ...API_HEADERS,
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-cache, no-transform',
         'x-accel-buffering': 'no',
@@ -256,7 +258,8 @@ describe('a stream of the gateway', () => {
       await reopen({ KEEPALIVE_EVENT_MS: '40' });
       backend.reply(async ({ sse, wait, end }) => {
         await sse(chunkOf({ content: 'Hi' }));
-        await wait(150);
+        // Ten times as long, since a machine may have other work.
+        await wait(400);
         await sse(chunkOf({}, 'stop'), '[DONE]');
         end();
       });

@@ -1,11 +1,16 @@
 /** `npm run test:kill`, with another number of rounds as its argument: the long version of kill.test.ts. */
 
+import { CUSTOMERS, type CustomerKind } from './customers.ts';
 import { runKillRounds, type KillReport } from './rounds.ts';
 
+let startMs = 0;
 const rounds = Number(process.argv[2] ?? 200);
-const startMs = performance.now();
-const report = await runKillRounds(rounds, (soFar) => process.stdout.write(`\r${describe(soFar)}`));
-process.stdout.write(`\r${describe(report)}\nall promises were kept\n`);
+for (const kind of Object.keys(CUSTOMERS) as CustomerKind[]) {
+  startMs = performance.now();
+  process.stdout.write(`${kind}:\n`);
+  const report = await runKillRounds(rounds, kind, (soFar) => process.stdout.write(`\r${describe(soFar)}`));
+  process.stdout.write(`\r${describe(report)}\nall promises were kept\n`);
+}
 
 function describe({ rounds: over, acknowledged, interrupted, cancels, killedStarts }: KillReport): string {
   const seconds = ((performance.now() - startMs) / 1000).toFixed(0);

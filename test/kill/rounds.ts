@@ -1,7 +1,7 @@
 /**
  * A real gateway process is killed in the middle of its work, again and again on one database. After each new start
  * everything which it had promised must hold: nothing is unfinished, nothing that was acknowledged is lost, nothing final
- * has changed, and what got a 202 for its cancel is cancelled.
+ * has changed, what got a 202 for its cancel is cancelled, and the books of who pays add up.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -13,9 +13,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import Sqlite from 'better-sqlite3';
 import { expect } from 'chai';
 import type { RequestRecord } from '../../src/types/contract.ts';
-import { callerOf, readRecord, type Caller } from '../records/caller.ts';
+import { readRecord, type Caller } from '../records/caller.ts';
 import { answer, finish, text, usageChunk } from '../records/chunks.ts';
 import { startScriptedBackend, type Script } from '../support/backend.ts';
+import { CUSTOMERS, type Customer, type CustomerKind } from './customers.ts';
 
 export interface KillReport {
   /** Rounds that are over. */
@@ -31,8 +32,10 @@ export interface KillReport {
 }
 
 const REQUESTS = 16;
-/** The traffic of a round is killed within this time. */
+/** The traffic of a round is killed within this time, unless the kill waits for a promise. */
 const TRAFFIC_MS = 300;
+/** No longer than this: it may be that nobody comes to be promised anything. */
+const PROMISE_MS = 5000;
 /** When the process is killed: right after a promise was made, or whenever. */
 const MOMENTS = ['any', 'cancelled', 'any', 'acknowledged'] as const;
 /** About as long as a start takes. */
@@ -40,16 +43,19 @@ const START_MS = 700;
 /** Every so many rounds a start is killed before the one that counts. */
 const KILLED_START_EVERY = 5;
 
-/** Runs so many rounds. Throws an AssertionError as soon as a promise is broken. */
+/** Runs so many rounds with requests of such a customer. Throws an AssertionError as soon as a promise is broken. */
 export async function runKillRounds(
   rounds: number,
+  kind: CustomerKind,
   onRound: (report: KillReport) => void = () => undefined,
 ): Promise<KillReport> {
   const folder = mkdtempSync(join(tmpdir(), 'kill-'));
   const file = join(folder, 'gateway.db');
   const backend = await startScriptedBackend();
   backend.always((stage) => randomScript()(stage));
+  const customer = CUSTOMERS[kind](folder);
   const settings = {
+    ...customer.settings,
     UPSTREAM_BASE_URL: backend.baseUrl,
     DATABASE_URL: `file:${file}`,
     // The port is another one after each start, and a record is to stay the same.
@@ -67,20 +73,22 @@ export async function runKillRounds(
         killedStarts += 1;
       }
       running = spawnGateway(settings);
-      const caller = callerOf(await urlOf(running));
-      await expectPromisesKept(caller, file, ledger);
+      const url = await urlOf(running);
+      const caller = await customer.enter(url);
+      await expectPromisesKept({ customer, caller, file, ledger });
       await Promise.all([
         killAt(running, ledger, MOMENTS[round % MOMENTS.length] ?? 'any'),
         ...Array.from({ length: REQUESTS }, (_, index) =>
-          untilKilled(makeRequest(caller, `${round}-${index}`, ledger)),
+          untilKilled(makeRequest(customer, caller, `${round}-${index}`, ledger)),
         ),
+        untilKilled(customer.topUp(url)),
         ...[0, 1, 5].map((index) => untilKilled(cancelSoon(caller, `${round}-${index}`, ledger))),
       ]);
       onRound({ rounds: round, ...ledger.count(), killedStarts });
     }
     running = spawnGateway(settings);
-    const caller = callerOf(await urlOf(running));
-    await expectPromisesKept(caller, file, ledger);
+    const caller = await customer.enter(await urlOf(running));
+    await expectPromisesKept({ customer, caller, file, ledger });
     for (const [id, record] of ledger.finals) expect(await caller.record(id)).to.deep.equal(record);
     return { rounds, ...ledger.count(), killedStarts };
   } finally {
@@ -133,12 +141,21 @@ function createLedger(): Ledger {
   };
 }
 
-async function expectPromisesKept(caller: Caller, file: string, { fresh, finals, cancelled }: Ledger): Promise<void> {
+interface Promised {
+  readonly customer: Customer;
+  readonly caller: Caller;
+  readonly file: string;
+  readonly ledger: Ledger;
+}
+
+async function expectPromisesKept({ customer, caller, file, ledger }: Promised): Promise<void> {
+  const { fresh, finals, cancelled } = ledger;
   const unfinished = await caller.get('/api/v1/requests?status=processing');
   expect(((await unfinished.json()) as { data: unknown }).data, 'what the dead process left unfinished').to.deep.equal(
     [],
   );
   expectSound(file);
+  customer.expectBooks(file);
   for (const id of fresh.keys()) {
     const record = await caller.record(id);
     expect(record.status, `${id}, which was acknowledged`).not.to.equal('processing');
@@ -153,7 +170,7 @@ async function expectPromisesKept(caller: Caller, file: string, { fresh, finals,
   const [repeated] = fresh;
   if (repeated !== undefined) {
     const [id, key] = repeated;
-    const reply = await caller.create(requestOf(key), { headers: { 'idempotency-key': key } });
+    const reply = await customer.ask(caller, key);
     expect(reply.status, `the status of ${id} asked for again`).to.equal(409);
     expect(reply.headers.get('x-request-id')).to.equal(id);
     await reply.text();
@@ -172,13 +189,14 @@ function expectSound(file: string): void {
   }
 }
 
-function requestOf(key: string): object {
-  return { model: 'm', input: key, stream: key.length % 2 === 0 };
-}
-
-async function makeRequest(caller: Caller, key: string, { acknowledge, finals }: Ledger): Promise<void> {
+async function makeRequest(
+  customer: Customer,
+  caller: Caller,
+  key: string,
+  { acknowledge, finals }: Ledger,
+): Promise<void> {
   await delay(Math.random() * 60);
-  const reply = await caller.create(requestOf(key), { headers: { 'idempotency-key': key } });
+  const reply = await customer.ask(caller, key);
   const id = reply.headers.get('x-request-id') ?? '';
   acknowledge(id, key);
   await reply.text();
@@ -264,8 +282,8 @@ function urlOf(child: ChildProcess): Promise<string> {
 }
 
 async function killAt(child: ChildProcess, ledger: Ledger, moment: (typeof MOMENTS)[number]): Promise<void> {
-  const late = delay(moment === 'any' ? Math.random() * TRAFFIC_MS : TRAFFIC_MS);
-  await (moment === 'any' ? late : Promise.race([ledger.next(moment), late]));
+  if (moment === 'any') await delay(Math.random() * TRAFFIC_MS);
+  else await Promise.race([ledger.next(moment), delay(PROMISE_MS)]);
   await killAfter(child, 0);
 }
 

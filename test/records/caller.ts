@@ -19,6 +19,8 @@ type Headers = Readonly<Record<string, string>>;
 export interface Caller {
   /** `POST /api/v1/responses`. A text is sent as it is. */
   readonly create: (request: object | string, init?: { headers?: Headers; signal?: AbortSignal }) => Promise<Response>;
+  /** The same for `POST /v1/chat/completions`. */
+  readonly complete: Caller['create'];
   readonly get: (path: string, headers?: Headers) => Promise<Response>;
   /** `POST /api/v1/requests/{id}/cancel` */
   readonly cancel: (id: string) => Promise<Response>;
@@ -30,14 +32,18 @@ export interface Caller {
 
 export function callerOf(url: string, apiKey: string = TEST_KEY): Caller {
   const authorization = { authorization: `Bearer ${apiKey}` };
-  const caller: Caller = {
-    create: (request, init) =>
-      fetch(`${url}/api/v1/responses`, {
+  const postTo =
+    (path: string): Caller['create'] =>
+    (request, init) =>
+      fetch(`${url}${path}`, {
         ...init,
         method: 'POST',
         headers: { ...authorization, 'content-type': 'application/json', ...init?.headers },
         body: typeof request === 'string' ? request : JSON.stringify(request),
-      }),
+      });
+  const caller: Caller = {
+    create: postTo('/api/v1/responses'),
+    complete: postTo('/v1/chat/completions'),
     get: (path, headers) => fetch(`${url}${path}`, { headers: { ...authorization, ...headers } }),
     cancel: (id) => fetch(`${url}/api/v1/requests/${id}/cancel`, { method: 'POST', headers: authorization }),
     async record(id) {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { createLogger } from '../../src/http/logging.ts';
+import { createLogger } from '../../src/http/telemetry/logging.ts';
 import { openStore } from '../../src/store/open.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
@@ -115,10 +115,10 @@ describe('what is told to the gateway', () => {
 
   const databaseUrl = (): string => `file:${join(folder, 'data', 'gateway.db')}`;
 
-  it('stays neither in a file nor in the log, and reaches no other reply', async () => {
+  it('stays neither in a file nor in the log nor in the metrics, and reaches no other reply', async () => {
     const lines: string[] = [];
     gateway = await openGateway(
-      { UPSTREAM_BASE_URL: backend.baseUrl, DATABASE_URL: databaseUrl() },
+      { UPSTREAM_BASE_URL: backend.baseUrl, DATABASE_URL: databaseUrl(), METRICS_PORT: '0' },
       { log: createLogger('trace', { write: (line) => void lines.push(line) }) },
     );
     const replies = await tellEverything(gateway.url, backend);
@@ -127,6 +127,7 @@ describe('what is told to the gateway', () => {
     expect([...files.keys()].filter((name) => /gateway\.db(?:-wal|-shm)?$/.test(name)).length).to.equal(3);
     for (const [name, content] of files) expectUnmarked(content, name);
     expectUnmarked(lines.join(''), 'the log');
+    expectUnmarked(await (await fetch(`${gateway.metricsUrl}/metrics`)).text(), 'the metrics');
     for (const [index, reply] of replies.entries()) expectUnmarked(reply, `reply ${index} which is not an answer`);
     // The test would see nothing if nothing had happened.
     expect(JSON.stringify(backend.requests.map(({ body, headers }) => [body, headers]))).to.include(MARK);
@@ -136,26 +137,35 @@ describe('what is told to the gateway', () => {
     for (const [name, content] of readFiles(folder)) expectUnmarked(content, `${name} after the end`);
   });
 
-  it('is not said by a process at any level of its log', async () => {
-    const main = join(import.meta.dirname, '../../src/main.ts');
-    const child = spawn(process.execPath, [main], {
-      env: { PORT: '0', LOG_LEVEL: 'trace', UPSTREAM_BASE_URL: backend.baseUrl, DATABASE_URL: databaseUrl() },
-      stdio: ['ignore', 'pipe', 'pipe'],
+  for (const format of ['json', 'pretty']) {
+    it(`is not said by a process at any level of its log, in ${format} lines`, async () => {
+      const main = join(import.meta.dirname, '../../src/main.ts');
+      const child = spawn(process.execPath, [main], {
+        env: {
+          PORT: '0',
+          LOG_LEVEL: 'trace',
+          LOG_FORMAT: format,
+          UPSTREAM_BASE_URL: backend.baseUrl,
+          DATABASE_URL: databaseUrl(),
+        },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      let said = '';
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', (piece: Buffer) => (said += piece.toString()));
+      const exit = once(child, 'exit');
+      try {
+        while (!said.includes('"input"')) await delay(10);
+        await tellEverything(/http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0] ?? '', backend);
+        child.kill('SIGTERM');
+        await exit;
+      } finally {
+        child.kill('SIGKILL');
+      }
+      expectUnmarked(said, 'what the process said');
+      expect(said.split('\n').filter((line) => line.includes('the-model')).length).to.be.above(20);
     });
-    let said = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece: Buffer) => (said += piece.toString()));
-    const exit = once(child, 'exit');
-    try {
-      while (!said.includes('"input"')) await delay(10);
-      await tellEverything(/http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0] ?? '', backend);
-      child.kill('SIGTERM');
-      await exit;
-    } finally {
-      child.kill('SIGKILL');
-    }
-    expectUnmarked(said, 'what the process said');
-    expect(said.split('\n').filter((line) => line.includes('the-model')).length).to.be.above(20);
-  });
+  }
 
   it('is not in what the gateway says of its own mistakes', async () => {
     const lines: string[] = [];
@@ -205,7 +215,7 @@ async function tellEverything(url: string, backend: ScriptedBackend): Promise<re
   for (const [index, answer] of ANSWERS.entries()) {
     for (const stream of [false, true]) {
       backend.reply(answer);
-      const headers = { 'idempotency-key': `${MARK}-${index}` };
+      const headers = { 'idempotency-key': `${MARK}-${index}`, cookie: `session=${MARK}`, traceparent: MARK };
       const own = await caller.create({ ...REQUEST, stream }, { headers });
       await own.text();
       const duplicate = await caller.create({ ...REQUEST, stream }, { headers });
@@ -235,6 +245,17 @@ async function tellEverything(url: string, backend: ScriptedBackend): Promise<re
     else others.push(await (await caller.cancel(requestId)).text());
     await running.text().catch(() => undefined);
     others.push(JSON.stringify(await caller.final(requestId)));
+  }
+  for (const stream of [false, true]) {
+    for (const answer of ANSWERS) {
+      backend.reply(answer);
+      const passedOn = await fetch(`${url}/v1/chat/completions?query=${MARK}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json', cookie: `session=${MARK}` },
+        body: JSON.stringify({ model: 'the-model', messages: [{ role: 'user', content: marked('prompt') }], stream }),
+      });
+      await passedOn.text().catch(() => undefined);
+    }
   }
   for (const query of ['', `?model=${MARK}`, `?status=${MARK}`, `?after=${MARK}`, `?limit=${MARK}`]) {
     others.push(await (await caller.get(`/api/v1/requests${query}`)).text());

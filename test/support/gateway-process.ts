@@ -17,9 +17,16 @@ export interface GatewayProcess {
   kill(): void;
 }
 
-/** What `npm start` runs, in a process of its own with these settings alone. Resolves when it listens, or has ended. */
-export async function startGatewayProcess(settings: Readonly<Record<string, string>>): Promise<GatewayProcess> {
+/**
+ * What `npm start` runs, in a process of its own with these settings alone, and those of the `.env` in the folder. Resolves when
+ * it listens, or has ended.
+ */
+export async function startGatewayProcess(
+  settings: Readonly<Record<string, string>>,
+  folder = process.cwd(),
+): Promise<GatewayProcess> {
   const child = spawn(process.execPath, [MAIN], {
+    cwd: folder,
     env: { PORT: '0', DATABASE_URL: ':memory:', LOG_LEVEL: 'silent', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -9,16 +9,20 @@
 
 import { readConfig, createGateway, type GatewayOverrides } from '../../src/gateway.ts';
 import type { Environment } from '../../src/settings.ts';
+import { asDescribed } from './described-gateway.ts';
 
 export const TEST_KEY = 'test-key';
 
 export interface TestGateway {
   /** Without a slash at its end, and without a path. */
   readonly url: string;
-  /** `POST /api/v1/responses` with the test key. */
+  /** Of the port of the metrics, where the settings ask for one. */
+  readonly metricsUrl: string | undefined;
+  /** `POST /api/v1/responses` with the test key. Throws when the reply is an error that the API description does not know. */
   create(request: object, init?: CreateInit): Promise<Response>;
   /** `GET` with the test key. */
   get(path: string): Promise<Response>;
+  reload(): void;
   drain(): Promise<void>;
   close(): Promise<void>;
 }
@@ -32,18 +36,22 @@ interface CreateInit {
 export async function openGateway(settings: Environment, overrides?: GatewayOverrides): Promise<TestGateway> {
   const config = readConfig({ PORT: '0', DATABASE_URL: ':memory:', LOG_LEVEL: 'silent', ...settings });
   const gateway = await createGateway(config, overrides);
-  const { url } = await gateway.listen();
+  const { url, metricsUrl } = await gateway.listen();
   const headers = { authorization: `Bearer ${TEST_KEY}` };
   return {
     url,
-    create: (request, init) =>
-      fetch(`${url}/api/v1/responses`, {
+    metricsUrl,
+    create: async (request, init) => {
+      const reply = await fetch(`${url}/api/v1/responses`, {
         ...init,
         method: 'POST',
         headers: { ...headers, 'content-type': 'application/json', ...init?.headers },
         body: JSON.stringify(request),
-      }),
+      });
+      return asDescribed('post /api/v1/responses', reply);
+    },
     get: (path) => fetch(`${url}${path}`, { headers }),
+    reload: () => gateway.reload(),
     drain: () => gateway.drain(),
     close: () => gateway.close(),
   };

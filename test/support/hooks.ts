@@ -1,6 +1,6 @@
 import nock from 'nock';
 
-/** nock's state is global to the mocha process, so it is set here and nowhere else: no network but 127.0.0.1. */
+/** nock's state is global to each process of mocha, so it is set here and nowhere else: no network but 127.0.0.1. */
 export const mochaHooks = {
   beforeAll(): void {
     nock.disableNetConnect();

@@ -8,11 +8,14 @@ const RECORDINGS = join(import.meta.dirname, '../../../shared/recordings');
 
 export interface Recording {
   readonly name: string;
+  readonly provider: string;
   readonly status: number;
   readonly contentType: string;
   readonly body: Buffer;
   /** The tools of the request that led to it, as a Responses request has them. */
   readonly tools: readonly object[];
+  /** The request that led to it, where it was recorded whole. */
+  readonly chat: Json | undefined;
 }
 
 /** What an answer says, in one piece. */
@@ -43,15 +46,17 @@ export function loadRecordings(): Recording[] {
   return readdirSync(RECORDINGS)
     .filter((file) => file.endsWith('.json'))
     .map((file) => {
-      const { status, body, stream, request } = JSON.parse(readFileSync(join(RECORDINGS, file), 'utf8'));
+      const { provider, status, body, stream, request } = JSON.parse(readFileSync(join(RECORDINGS, file), 'utf8'));
       return {
         name: file.replace(/\.json$/, ''),
+        provider,
         status,
         contentType: stream && status === 200 ? 'text/event-stream' : 'application/json',
         body: Buffer.from(body),
         tools: list(request?.tools).flatMap(({ function: called }) =>
           called ? [{ type: 'function', ...object(called) }] : [],
         ),
+        chat: JSON.stringify(request ?? null).includes('characters left out') ? undefined : request,
       };
     });
 }
@@ -127,10 +132,13 @@ function toUsage(usage: Json): Usage {
     usage['prompt_cache_hit_tokens'] ??
     usage['cached_tokens'];
   const reasoning = object(usage['completion_tokens_details'])['reasoning_tokens'] ?? usage['reasoning_tokens'];
+  // Of a total, what is not input is output, whether or not the backend counts its reasoning in the completion (xAI).
+  const beyondInput = Number(usage['total_tokens']) - Number(usage['prompt_tokens']);
+  const isBeside = beyondInput === Number(usage['completion_tokens']) + Number(reasoning ?? 0);
   return {
     input_tokens: Number(usage['prompt_tokens']),
     input_tokens_details: { cached_tokens: Number(cached ?? 0) },
-    output_tokens: Number(usage['completion_tokens']),
+    output_tokens: isBeside ? beyondInput : Number(usage['completion_tokens']),
     output_tokens_details: { reasoning_tokens: Number(reasoning ?? 0) },
     total_tokens: Number(usage['total_tokens']),
   };

@@ -41,6 +41,7 @@ export function newOutcome(overrides: Partial<Outcome> = {}): Outcome {
     completedAtMs: Date.now(),
     usage: USAGE,
     usageEstimated: false,
+    costMicro: null,
     incompleteReason: null,
     errorCode: null,
     freesIdempotencyKey: false,

@@ -1,0 +1,458 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { expect } from 'chai';
+import { issueSecret } from '../../src/accounts/keys.ts';
+import { ApiError } from '../../src/core/errors.ts';
+import type { GatewayOverrides } from '../../src/gateway.ts';
+import type { OpenApiDocument } from '../../src/http/pages/openapi.ts';
+import { createIdentities } from '../../src/identity.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { startScriptedBackend, type Reply as BackendReply, type ScriptedBackend } from '../support/backend.ts';
+import { readDescription, type Description, type Reply } from '../support/described-gateway.ts';
+import { GATEWAY_SECRET, openManagedGateway, type IssuedKey, type ManagedGateway } from '../support/managed.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+
+const ADMIN_TOKEN = 'admin-token-of-this-test';
+const METRICS_TOKEN = 'metrics-token-of-this-test';
+const SETTINGS = {
+  ADMIN_TOKEN,
+  METRICS_TOKEN,
+  MAX_BODY_BYTES: '4000',
+  DRAIN_TIMEOUT_MS: '0',
+  FIRST_BYTE_TIMEOUT_MS: '1000',
+};
+const COMPLETION = { choices: [{ index: 0, message: { content: 'Hi' }, finish_reason: 'stop' }] };
+const CHUNK = { choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: 'stop' }] };
+
+const CREATE = 'post /api/v1/responses';
+const CHAT = 'post /v1/chat/completions';
+const RESPONSE = { model: 'm', input: 'Hello' };
+const COMPLETE = { model: 'm', messages: [{ role: 'user', content: 'Hello' }] };
+
+/** How a request is sent; what is absent is as a client that does all right would send it. */
+interface Call {
+  readonly path?: string;
+  /** Null sends none. */
+  readonly token?: string | null;
+  readonly body?: object | string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+type KeyWishes = Parameters<ManagedGateway['issue']>[0];
+
+describe('the API description', () => {
+  useRealSockets();
+
+  let backend: ScriptedBackend;
+  let gateway: ManagedGateway;
+  let issued: IssuedKey;
+  let description: Description;
+  /** Thrown by every call of the store, while it is set. */
+  let storeFailure: Error | undefined;
+  /** By operation, the codes of the errors that came. */
+  const seen = new Map<string, Set<string>>();
+
+  beforeEach(async () => {
+    backend = await startScriptedBackend();
+    storeFailure = undefined;
+    await open();
+  });
+
+  afterEach(async () => {
+    await gateway.close();
+    await backend.close();
+  });
+
+  async function reopen(settings: Record<string, string> = {}, key?: KeyWishes): Promise<void> {
+    await gateway.close();
+    await open(settings, key);
+  }
+
+  async function open(
+    settings: Record<string, string> = {},
+    key?: KeyWishes,
+    overrides?: GatewayOverrides,
+  ): Promise<void> {
+    gateway = await openManagedGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...SETTINGS, ...settings }, overrides);
+    issued = await gateway.issue(key);
+    description = readDescription((await (await fetch(`${gateway.url}/openapi.json`)).json()) as OpenApiDocument);
+  }
+
+  /** Sends it, and holds what comes against the description. Returns the status and the code of the error. */
+  async function ask(
+    operation: string,
+    call: Call = {},
+  ): Promise<{ status: number; code: string | undefined; text: string }> {
+    const [method = '', template = ''] = operation.split(' ');
+    const path = call.path ?? template.replace('{model}', 'm').replaceAll(/\{\w+\}/g, issued.key.keyId);
+    const token = call.token === undefined ? tokenFor(template) : call.token;
+    const body = call.body ?? bodyFor(operation);
+    const reply = await fetch(gateway.url + path, {
+      method: method.toUpperCase(),
+      headers: {
+        ...(token !== null && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...call.headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await reply.text();
+    const { status, headers } = reply;
+    return { status, code: note(operation, { status, headers, text }), text };
+  }
+
+  /** Holds it against the description, and keeps the code of an error in mind, which it returns. */
+  function note(operation: string, reply: Reply): string | undefined {
+    const code = description.check(operation, reply) ?? ownCode(reply.text);
+    if (reply.status < 400 || code === undefined) return code;
+    if (!description.codesOf(operation).includes(code)) throw new Error(`${operation} does not describe ${code}`);
+    if (!seen.has(operation)) seen.set(operation, new Set());
+    seen.get(operation)?.add(code);
+    return code;
+  }
+
+  /** Two keys, which `fetch` would send as one header. Returns the code of the error. */
+  async function askWithTwoKeys(operation: string): Promise<string | undefined> {
+    const [method = '', path = ''] = operation.split(' ');
+    const asked = request(gateway.url + path, {
+      method,
+      headers: ['host', 'gateway', 'authorization', 'Bearer one', 'authorization', 'Bearer two'],
+    }).end();
+    const [reply] = (await once(asked, 'response')) as [IncomingMessage];
+    return note(operation, {
+      status: reply.statusCode ?? 0,
+      headers: new Headers({ 'content-type': 'application/json' }),
+      text: await text(reply),
+    });
+  }
+
+  function tokenFor(path: string): string {
+    if (path.startsWith('/admin')) return ADMIN_TOKEN;
+    return path === '/metrics' ? METRICS_TOKEN : issued.secret;
+  }
+
+  function bodyFor(operation: string): object | undefined {
+    if (operation === CREATE) return RESPONSE;
+    if (operation === CHAT) return COMPLETE;
+    if (operation.endsWith('/keys') && operation.startsWith('post')) return { name: 'a key' };
+    if (operation.endsWith('/credits')) return { amount: '1' };
+    return operation.startsWith('patch') ? { name: 'another name' } : undefined;
+  }
+
+  const isAlias = (operation: string) => /^\w+ \/v1\/(?!chat|models)|^\w+ \/api\/v1\/(?:chat|models)/.test(operation);
+  const operations = () => description.operations.filter((operation) => !isAlias(operation));
+  const withCode = (code: string) => operations().filter((operation) => description.codesOf(operation).includes(code));
+
+  async function start(): Promise<{ id: string }> {
+    backend.reply({ json: COMPLETION });
+    const { text } = await ask(CREATE);
+    return { id: (JSON.parse(text) as { id: string }).id };
+  }
+
+  it('holds for the answer of every path', async () => {
+    const { id } = await start();
+    backend.reply({ sse: [CHUNK] });
+    expect((await ask(CREATE, { body: { ...RESPONSE, stream: true } })).text).to.include('response.completed');
+    const path = { path: `/api/v1/requests/${id}` };
+    const fromBackend = new Set([CHAT, 'get /v1/models', 'get /v1/models/{model}']);
+    for (const operation of operations()) {
+      if (operation === CREATE || operation.startsWith('delete')) continue;
+      if (fromBackend.has(operation)) backend.reply({ json: { ...COMPLETION, object: 'list', data: [] } });
+      const record = operation.includes('{request_id}');
+      const { status } = await ask(
+        operation,
+        record ? { path: `${path.path}${operation.endsWith('cancel') ? '/cancel' : ''}` } : {},
+      );
+      expect(status, operation).to.be.oneOf([200, 201]);
+    }
+    await ask('delete /admin/v1/keys/{key_id}');
+  });
+
+  it('holds for a stream that fails', async () => {
+    backend.reply(async ({ start, sse, cut }) => {
+      start();
+      await sse({ choices: [{ index: 0, delta: { content: 'Hi' } }] });
+      cut();
+    });
+    const { status, text } = await ask(CREATE, { body: { ...RESPONSE, stream: true } });
+    expect([status, text.includes('response.failed')]).to.deep.equal([200, true]);
+  });
+
+  it('holds for a cancel, and for the request that is cancelled', async () => {
+    for (const [operation, path] of [
+      [CREATE, '/api/v1/responses'],
+      [CHAT, '/v1/chat/completions'],
+    ] as const) {
+      backend.always(({ hang }) => hang());
+      const waiting = ask(operation, { path, headers: { 'idempotency-key': 'k' } });
+      await backend.request(operation === CREATE ? 1 : 2);
+      const { text } = await ask('get /api/v1/requests', { headers: { 'idempotency-key': 'k' } });
+      const { request_id: id } = JSON.parse(text) as { request_id: string };
+      const cancelled = await ask('post /api/v1/requests/{request_id}/cancel', {
+        path: `/api/v1/requests/${id}/cancel`,
+      });
+      expect([cancelled.status, (await waiting).code]).to.deep.equal([202, 'request_cancelled']);
+      expect((await ask(operation, { headers: { 'idempotency-key': 'k' } })).code).to.equal('duplicate_request');
+    }
+  });
+
+  describe('holds for every error', () => {
+    for (const { code, call } of [
+      { code: 'missing_api_key', call: { token: null } },
+      { code: 'invalid_api_key', call: { token: 'wrong' } },
+    ]) {
+      it(code, async () => {
+        for (const operation of withCode(code)) expect((await ask(operation, call)).code, operation).to.equal(code);
+      });
+    }
+
+    it('rate_limit_exceeded', async () => {
+      for (let failures = 0; failures < 30; failures++) await ask('get /api/v1/usage', { token: 'wrong' });
+      for (let failures = 0; failures < 30; failures++) await ask('get /admin/v1/usage', { token: 'wrong' });
+      for (const operation of withCode('rate_limit_exceeded')) {
+        expect((await ask(operation, { token: 'wrong' })).code, operation).to.equal('rate_limit_exceeded');
+      }
+    });
+
+    for (const [code, failure] of [
+      ['store_unavailable', new ApiError('store_unavailable')],
+      ['internal_error', new Error('a mistake of ours')],
+    ] as const) {
+      it(code, async () => {
+        const store = failing(
+          await openStore({ databaseUrl: ':memory:', recordRetentionDays: 30, clock: Date.now }),
+          () => storeFailure,
+        );
+        await gateway.close();
+        await open({}, {}, { store });
+        storeFailure = failure;
+        // A key which nobody has looked up yet.
+        const token = issueSecret(createIdentities(GATEWAY_SECRET, null).keySecret).text;
+        for (const operation of withCode(code)) {
+          const call = operation.includes('/admin') ? {} : { token };
+          expect((await ask(operation, call)).code, operation).to.equal(code);
+        }
+      });
+    }
+
+    it('gateway_draining', async () => {
+      await reopen({ DRAIN_TIMEOUT_MS: '60000' });
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      backend.reply(async ({ start, end }) => {
+        await released;
+        start(200, { 'content-type': 'application/json' });
+        end(JSON.stringify(COMPLETION));
+      });
+      const waiting = ask(CREATE);
+      await backend.request(1);
+      const drained = gateway.drain();
+      for (const operation of withCode('gateway_draining')) {
+        expect((await ask(operation)).code, operation).to.equal('gateway_draining');
+      }
+      expect((await ask('get /readyz')).status).to.equal(503);
+      release();
+      expect((await waiting).status).to.equal(200);
+      await drained;
+    });
+
+    it('gateway_interrupted', async () => {
+      backend.always(({ hang }) => hang());
+      const waiting = [ask(CREATE), ask(CHAT)];
+      await backend.request(2);
+      await gateway.drain();
+      for (const { code } of await Promise.all(waiting)) expect(code).to.equal('gateway_interrupted');
+    });
+
+    it('server_overloaded', async () => {
+      await reopen({ MAX_CONCURRENT_REQUESTS: '1' });
+      backend.always(({ hang }) => hang());
+      const waiting = ask(CREATE);
+      await backend.request(1);
+      for (const operation of withCode('server_overloaded')) {
+        expect((await ask(operation)).code, operation).to.equal('server_overloaded');
+      }
+      await gateway.drain();
+      await waiting;
+    });
+
+    it('upstream_unreachable', async () => {
+      await reopen({ UPSTREAM_BASE_URL: 'http://127.0.0.1:1/v1' });
+      for (const operation of withCode('upstream_unreachable')) {
+        expect((await ask(operation)).code, operation).to.equal('upstream_unreachable');
+      }
+    });
+
+    it('upstream_timeout', async () => {
+      await reopen({ FIRST_BYTE_TIMEOUT_MS: '1' });
+      for (const operation of withCode('upstream_timeout')) {
+        backend.reply(({ hang }) => hang());
+        expect((await ask(operation)).code, operation).to.equal('upstream_timeout');
+      }
+    });
+
+    it('not_found', async () => {
+      for (const operation of withCode('not_found')) {
+        if (operation === CREATE) continue;
+        const path = operation.split(' ')[1]?.replace(/\{\w+\}/, `key_${'0'.repeat(32)}`) ?? '';
+        const after = operation === 'get /admin/v1/keys' ? `?after=key_${'0'.repeat(32)}` : '';
+        const needsIssuedKeys = operation === 'get /api/v1/key' || operation === 'post /admin/v1/keys';
+        if (operation.includes('/models')) backend.reply({ text: '<html>', status: 404 });
+        if (!needsIssuedKeys)
+          expect((await ask(operation, { path: path + after })).code, operation).to.equal('not_found');
+      }
+    });
+
+    it('not_found, of keys where the gateway issues none', async () => {
+      await reopen({ AUTH_MODE: 'passthrough' });
+      for (const operation of ['get /api/v1/key', 'post /admin/v1/keys']) {
+        expect((await ask(operation)).code, operation).to.equal('not_found');
+      }
+    });
+
+    it('upstream_invalid_response', async () => {
+      for (const operation of withCode('upstream_invalid_response')) {
+        backend.reply({ json: {}, status: 307 });
+        expect((await ask(operation)).code, operation).to.equal('upstream_invalid_response');
+      }
+    });
+
+    it('request_not_found', async () => {
+      for (const operation of withCode('request_not_found')) {
+        const query = operation.endsWith('/requests') ? `?after=req_${'0'.repeat(32)}` : '';
+        const path = (operation.split(' ')[1]?.replace('{request_id}', `req_${'0'.repeat(32)}`) ?? '') + query;
+        expect((await ask(operation, { path })).code, operation).to.equal('request_not_found');
+      }
+    });
+
+    it('invalid_request, with two keys', async () => {
+      for (const operation of withCode('invalid_request')) {
+        expect(await askWithTwoKeys(operation), operation).to.equal('invalid_request');
+      }
+    });
+
+    it('invalid_request', async () => {
+      for (const operation of withCode('invalid_request')) {
+        if (/\/(?:key|models)$/.test(operation)) continue;
+        const [method = '', path = ''] = operation.split(' ');
+        const wrong = path.includes('{') ? path.replace(/\{\w+\}/, '%E0') : `${path}?limit=0&per=week`;
+        const body = method === 'post' ? '[]' : undefined;
+        const call = { path: wrong, ...(body !== undefined && { body }) };
+        expect((await ask(operation, call)).code, operation).to.equal('invalid_request');
+      }
+    });
+
+    it('of a body', async () => {
+      for (const operation of withCode('invalid_json')) {
+        const errorOf = async (call: Call) => (await ask(operation, call)).code;
+        const has = (code: string) => description.codesOf(operation).includes(code);
+        expect(await errorOf({ body: '{' })).to.equal('invalid_json');
+        expect(await errorOf({ body: `{"a":"${'x'.repeat(70_000)}"}` })).to.equal('payload_too_large');
+        expect(await errorOf({ body: '{}', headers: { 'content-type': 'text/plain' } })).to.equal(
+          'unsupported_media_type',
+        );
+        expect(await errorOf({ body: '{}', headers: { 'content-encoding': 'rot13' } })).to.equal(
+          'unsupported_content_encoding',
+        );
+        if (has('missing_required_parameter'))
+          expect(await errorOf({ body: '{}' })).to.equal('missing_required_parameter');
+      }
+    });
+
+    it('of a rate, of funds and of a model', async () => {
+      const priceless = { model: 'no-price' };
+      await reopen({}, { limits: { requestsPerMinute: 1 } });
+      for (const operation of [CREATE, CHAT]) {
+        backend.reply({ json: COMPLETION });
+        await ask(operation);
+        expect((await ask(operation)).code).to.equal('rate_limit_exceeded');
+      }
+      await reopen({}, { creditsMicro: 0 });
+      for (const operation of [CREATE, CHAT]) {
+        expect((await ask(operation)).code).to.equal('insufficient_credits');
+        expect((await ask(operation, { body: { ...bodyFor(operation), ...priceless } })).code).to.equal('forbidden');
+      }
+      await reopen({}, { limits: { spendPerDayMicro: 0 } });
+      for (const operation of [CREATE, CHAT]) expect((await ask(operation)).code).to.equal('spend_limit_exceeded');
+      await reopen({}, { models: ['another'] });
+      for (const operation of withCode('model_not_found')) {
+        expect((await ask(operation)).code, operation).to.equal('model_not_found');
+      }
+    });
+
+    for (const { code, operation = CREATE, call, reply } of [
+      { code: 'unsupported_parameter', call: { body: { ...RESPONSE, background: true } } },
+      {
+        code: 'unsupported_tool',
+        call: { body: { ...RESPONSE, tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } } },
+      },
+      { code: 'previous_response_not_found', call: { body: { ...RESPONSE, previous_response_id: 'resp_1' } } },
+      { code: 'invalid_idempotency_key', call: { headers: { 'idempotency-key': 'x'.repeat(256) } } },
+      { code: 'invalid_idempotency_key', operation: CHAT, call: { headers: { 'idempotency-key': 'x'.repeat(256) } } },
+      {
+        code: 'invalid_idempotency_key',
+        operation: 'get /api/v1/requests',
+        call: { headers: { 'idempotency-key': 'x'.repeat(256) } },
+      },
+      { code: 'context_length_exceeded', reply: refusal(400, { code: 'context_length_exceeded' }) },
+      { code: 'not_found', reply: refusal(404, { code: 'something_else' }) },
+      { code: 'invalid_request', reply: refusal(422) },
+      { code: 'rate_limit_exceeded', reply: refusal(429) },
+      { code: 'upstream_error', reply: refusal(500) },
+      { code: 'upstream_error', reply: refusal(503) },
+      { code: 'upstream_error', operation: CHAT, reply: refusal(401) },
+      { code: 'upstream_error', operation: 'get /v1/models', reply: refusal(401) },
+      { code: 'upstream_error', operation: 'get /v1/models/{model}', reply: refusal(401) },
+      { code: 'not_found', operation: 'get /v1/models', reply: { text: '<html>', status: 404 } as const },
+      { code: 'upstream_invalid_response', reply: { text: '<html>' } as const },
+      { code: 'upstream_invalid_response', operation: 'get /v1/models', reply: { text: '<html>' } as const },
+    ] as readonly { code: string; operation?: string; call?: Call; reply?: BackendReply }[]) {
+      it(`${code}: ${operation} ${JSON.stringify(call ?? reply)}`.slice(0, 140), async () => {
+        if (reply !== undefined) backend.reply(reply);
+        expect((await ask(operation, call)).code).to.equal(code);
+      });
+    }
+
+    it('duplicate_request, of an entry in a ledger', async () => {
+      const entry = { body: { amount: '1', reference: 'invoice-1' } };
+      await ask('post /admin/v1/keys/{key_id}/credits', entry);
+      expect((await ask('post /admin/v1/keys/{key_id}/credits', entry)).code).to.equal('duplicate_request');
+    });
+
+    it('that it names, and names no other', () => {
+      const unseen = operations().flatMap((operation) =>
+        description
+          .codesOf(operation)
+          .flatMap((code) => (seen.get(operation)?.has(code) === true ? [] : [`${operation}: ${code}`])),
+      );
+      expect(unseen).to.deep.equal([]);
+    });
+  });
+});
+
+/** The code of an error in the gateway's own form. */
+function ownCode(text: string): string | undefined {
+  try {
+    const { error } = JSON.parse(text) as { error?: { code?: string } | null };
+    return error?.code;
+  } catch {
+    return undefined;
+  }
+}
+
+function refusal(status: number, error: object = {}): BackendReply {
+  return { json: { error: { message: 'no', type: 'x', param: null, ...error } }, status };
+}
+
+function failing(store: Store, failure: () => Error | undefined): Store {
+  return new Proxy(store, {
+    get(target, name: keyof Store) {
+      const call = target[name] as (...given: unknown[]) => unknown;
+      return (...given: unknown[]) => {
+        const thrown = name === 'close' ? undefined : failure();
+        return thrown === undefined ? call(...given) : Promise.reject(thrown);
+      };
+    },
+  });
+}
