@@ -19,6 +19,10 @@ import { answer, finish, text, usageChunk } from './chunks.ts';
 /** Long enough for the model to need a page of its own, so that no room is left by chance. */
 const MODEL = 'm'.repeat(250);
 const REQUEST = { model: MODEL, input: 'Hello' };
+/** Long enough for a busy machine to accept a request while nothing is wrong. */
+const ANSWER_WITHIN_MS = 1000;
+/** A call that was made before this has been refused by now: the lane looks every 100 ms. */
+const REFUSED_AFTER_MS = ANSWER_WITHIN_MS + 150;
 
 interface Fault {
   readonly fault: string;
@@ -63,7 +67,7 @@ describe('the gateway whose store is in trouble', () => {
   beforeEach(async () => {
     backend = await startScriptedBackend();
     workshop = makeWorkshop();
-    store = await workshop.open({ limits: { answerWithinMs: 150 } });
+    store = await workshop.open({ limits: { answerWithinMs: ANSWER_WITHIN_MS } });
     gateway = await open(store);
     caller = callerOf(gateway.url);
     takeAway = undefined;
@@ -136,7 +140,7 @@ describe('the gateway whose store is in trouble', () => {
           const requestId = reply.headers.get('x-request-id') ?? '';
           // A full disk has room for this, since it needs no new page.
           if (fault !== 'a full disk') expect((await caller.record(requestId)).status).to.equal('processing');
-          await delay(200);
+          await delay(REFUSED_AFTER_MS);
           await takeAway();
           takeAway = undefined;
           expect(await caller.final(requestId, 5000)).to.deep.include({ status: 'succeeded', error: null });
