@@ -76,7 +76,7 @@ describe('the limits of the chat backend', () => {
         const error = await apiRejection(ask(connect({ firstByteTimeoutMs: 150 })));
 
         expect(error).to.include({ code: 'upstream_timeout', status: 504 });
-        expect(performance.now() - startedAtMs).to.be.within(140, 2000);
+        expect(performance.now() - startedAtMs).to.be.within(140, 15_000);
         expect(await scripted.requests[0]?.closed).to.include({ aborted: true });
       });
     }
@@ -151,8 +151,7 @@ describe('the limits of the chat backend', () => {
   });
 
   describe('size', () => {
-    it('lets a backend get rid of little to a reader that never reads', async function () {
-      this.timeout(20_000);
+    it('lets a backend get rid of little to a reader that never reads', async () => {
       const total = 60 * MIB;
       const text = 'x'.repeat(MIB / 4);
       scripted.reply(async ({ sse, end }) => {

@@ -61,7 +61,7 @@ describe('probeKeys', () => {
     backend.reply(({ hang }) => hang());
     const startedAtMs = performance.now();
     expect(await probeKeys(backend.baseUrl, { timeoutMs: 50 })).to.match(/could not be reached/);
-    expect(performance.now() - startedAtMs).to.be.below(1000);
+    expect(performance.now() - startedAtMs).to.be.below(2900);
   });
 
   it('does not wait for the end of a list without one', async () => {
@@ -71,7 +71,7 @@ describe('probeKeys', () => {
     });
     const startedAtMs = performance.now();
     expect(await probeKeys(backend.baseUrl)).to.match(/made-up key/);
-    expect((await backend.requests[0]?.closed)?.atMs).to.be.below(startedAtMs + 1000);
+    expect((await backend.requests[0]?.closed)?.atMs).to.be.below(startedAtMs + 2900);
   });
 });
 

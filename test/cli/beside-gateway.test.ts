@@ -38,7 +38,7 @@ describe('the command line beside a running gateway', () => {
     await json('keys disable alice');
     const disabledAtMs = performance.now();
     await until(async () => (await ask(secret)).status === 401);
-    expect(performance.now() - disabledAtMs).to.be.lessThan(1500);
+    expect(performance.now() - disabledAtMs).to.be.lessThan(5000);
   });
 
   it('shows what was used by the names of keys, and the requests of each', async () => {

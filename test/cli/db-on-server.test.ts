@@ -8,8 +8,7 @@ import { newDraft } from '../support/records.ts';
 const server = await findPostgres();
 
 if (server !== undefined) {
-  describe('db, on a server', function () {
-    this.timeout(20_000);
+  describe('db, on a server', () => {
     let database: TestDatabase;
     let env: Readonly<Record<string, string>>;
 

@@ -11,11 +11,9 @@ import { useRealSockets } from '../support/real-sockets.ts';
 
 const KEY = 'sk-canary-canary-canary';
 
-describe('doctor', function () {
+describe('doctor', () => {
   useRealSockets();
   // About twenty requests each, on a machine that may be busy.
-  this.timeout(30_000);
-
   let backend: ScriptedBackend;
 
   beforeEach(async () => {

@@ -10,9 +10,8 @@ import { newDraft } from '../support/records.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 
-describe('responses-gateway, as a process', function () {
+describe('responses-gateway, as a process', () => {
   // Each start loads the program anew, which takes seconds where the machine is busy.
-  this.timeout(30_000);
   let folder: string;
 
   beforeEach(() => {

@@ -20,8 +20,7 @@ const databases: readonly { name: string; make: () => Promise<{ url: string; dro
 ];
 
 for (const { name, make } of databases) {
-  describe(`a cancel elsewhere, with ${name}`, function () {
-    this.timeout(20_000);
+  describe(`a cancel elsewhere, with ${name}`, () => {
     useRealSockets();
     let backend: ScriptedBackend;
     let database: Awaited<ReturnType<typeof make>>;
@@ -61,7 +60,7 @@ for (const { name, make } of databases) {
     async function expectToEnd({ reply, requestId }: Awaited<ReturnType<typeof startRequest>>, askedAtMs: number) {
       const closing = await backend.requests[0]?.closed;
       expect(closing).to.have.property('aborted', true);
-      expect((closing?.atMs ?? Infinity) - askedAtMs).to.be.below(1500);
+      expect((closing?.atMs ?? Infinity) - askedAtMs).to.be.below(5000);
       const answer = (await (await reply).json()) as { error: { code: string } };
       expect([(await reply).status, answer.error.code]).to.deep.equal([409, 'request_cancelled']);
       const record = await gateways[0]?.get(`/api/v1/requests/${requestId}`);

@@ -102,7 +102,7 @@ describe('credits, when everything happens at once', () => {
         spentMicro: 10 * COST_MICRO,
         requests: 10,
       });
-    }).timeout(30_000);
+    });
   }
 
   it('add up after requests that end in every way at random moments', async () => {
@@ -126,7 +126,7 @@ describe('credits, when everything happens at once', () => {
     // Nothing is let in below zero, so at worst all that the credits cover at once runs there, and each of these can cost as
     // much beyond its reservation as the estimate was wrong.
     expect(books.lowestMicro).to.be.at.least(-HOLDS * (WORST_COST_MICRO - holdMicro));
-  }).timeout(30_000);
+  });
 
   /** Waits until no request of the key runs, here and at the backend. */
   async function allOver({ keyId }: IssuedKey['key']): Promise<void> {

@@ -14,7 +14,7 @@ const JSON_REQUEST = { ...STREAM, stream: false };
 
 const MIB = 1024 * 1024;
 /** The backend must learn of an abort within this time. */
-const CEILING_MS = 2000;
+const CEILING_MS = 5000;
 
 const afterFirstToken: Script = async ({ sse, hang }) => {
   await sse(chunkOf({ content: 'Once upon' }));
@@ -172,7 +172,7 @@ describe('a client that goes away', () => {
           socket.pause();
           await over.promise;
           expect((await read(socket)).length).to.be.lessThan(20 * MIB);
-        }).timeout(20_000);
+        });
 
         it('fast gets all of it', async () => {
           const reply = await read(send(request), { pauseMs: 40 });

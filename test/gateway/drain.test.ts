@@ -50,7 +50,7 @@ describe('a gateway that was told to stop', () => {
     expect(expectWellFormed(parseEvents(await reply.text())).output_text).to.equal('Once upon a time.');
     const endedAtMs = performance.now();
     expect((await gateway.ended()).exitCode).to.equal(0);
-    expect(performance.now() - endedAtMs, 'it does not sit out the rest of its time').to.be.lessThan(2000);
+    expect(performance.now() - endedAtMs, 'it does not sit out the rest of its time').to.be.lessThan(9000);
   });
 
   it('ends what still runs after DRAIN_TIMEOUT_MS by the failure path', async () => {

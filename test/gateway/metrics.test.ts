@@ -289,16 +289,16 @@ describe('/metrics', () => {
       start();
       await wait(60);
       await sse(text('a'));
-      await wait(60);
+      await wait(1000);
       await sse(text('b'), finish('stop'), usageChunk, '[DONE]');
       end();
     });
     await (await caller.create({ ...REQUEST, stream: true })).text();
     const families = await scrapeWhen(1);
-    expect(sumOf(families, 'gen_ai_server_time_to_first_token_seconds_sum')).to.be.within(0.055, 0.119);
+    expect(sumOf(families, 'gen_ai_server_time_to_first_token_seconds_sum')).to.be.within(0.055, 0.999);
     // Seven tokens, so six after the first one; four chunks, so three after the first one.
-    expect(sumOf(families, 'gen_ai_server_time_per_output_token_seconds_sum') * 6).to.be.within(0.055, 0.5);
-    expect(sumOf(families, 'responses_gateway_time_per_output_chunk_seconds_sum') * 3).to.be.within(0.055, 0.5);
+    expect(sumOf(families, 'gen_ai_server_time_per_output_token_seconds_sum') * 6).to.be.within(0.9, 10);
+    expect(sumOf(families, 'responses_gateway_time_per_output_chunk_seconds_sum') * 3).to.be.within(0.9, 10);
     expect(sumOf(families, 'responses_gateway_tokens_total', { kind: 'input' })).to.equal(11);
     expect(sumOf(families, 'responses_gateway_tokens_total', { kind: 'output' })).to.equal(7);
     for (const operation of ['accept', 'finish']) {
@@ -353,7 +353,7 @@ describe('/metrics', () => {
         await (await (worker % 4 === 0 ? chat(isStream) : caller.create({ ...REQUEST, stream: isStream }))).text();
       }
     }
-  }).timeout(30_000);
+  });
 
   it('keeps its size whatever models, keys and paths a thousand callers think of', async () => {
     gateway = await openGateway(
@@ -391,7 +391,7 @@ describe('/metrics', () => {
       const body = JSON.stringify({ model: `random-model-${random}`, input: 'Hi', stream: number % 2 === 0 });
       return fetch(`${gateway.url}/v1/responses?random-query=${random}`, { method: 'POST', headers, body });
     }
-  }).timeout(30_000);
+  });
 });
 
 /** No counter and no bucket has fallen, and none has gone. */

@@ -35,7 +35,7 @@ describe('README', () => {
       cwd: ROOT,
     });
     expect(stdout).to.include('1 passing');
-  }).timeout(20_000);
+  });
 
   it('names every setting by its right name', () => {
     const settings = JSON.parse(readFileSync(join(ROOT, 'schemas/settings.json'), 'utf8')) as { properties: object };
@@ -98,7 +98,7 @@ describe('README on managed keys', () => {
       .to.match(/\d{4}-\d\d +alice .* 0\.000223 /)
       .and.to.match(/"key":"key_\w+".*"cost":223/);
     expect(said).to.match(/^status +disabled$/m);
-  }).timeout(60_000);
+  });
 
   async function shell(script: string): Promise<string> {
     const env = { PATH: process.env['PATH'], CURL_HOME: folder };

@@ -141,7 +141,7 @@ describe('a stream of the gateway', () => {
       });
       const startedAtMs = performance.now();
       expect(expectWellFormed(await streamed()).status).to.equal('completed');
-      expect(performance.now() - startedAtMs).to.be.lessThan(2000);
+      expect(performance.now() - startedAtMs).to.be.lessThan(4500);
       const closing = await backend.requests[0]?.closed;
       expect(closing?.aborted, 'the gateway does not hold on to such a connection').to.equal(true);
     });
@@ -159,14 +159,14 @@ describe('a stream of the gateway', () => {
     it('some seconds after the finish reason when nothing but empty chunks comes', async () => {
       backend.reply(async ({ sse, wait }) => {
         await sse(chunkOf({ content: 'Hi' }), chunkOf({}, 'stop'));
-        for (let n = 0; n < 8; n += 1) {
+        for (let n = 0; n < 20; n += 1) {
           await wait(1000);
           await sse({ choices: [] });
         }
       });
       const startedAtMs = performance.now();
       expect(expectWellFormed(await streamed()).status).to.equal('completed');
-      expect(performance.now() - startedAtMs).to.be.lessThan(7000);
+      expect(performance.now() - startedAtMs).to.be.lessThan(15_000);
     });
 
     it('some seconds after the finish reason when neither usage nor an end comes', async () => {
@@ -176,7 +176,7 @@ describe('a stream of the gateway', () => {
       });
       const startedAtMs = performance.now();
       expect(expectWellFormed(await streamed()).status).to.equal('incomplete');
-      expect(performance.now() - startedAtMs).to.be.lessThan(8000);
+      expect(performance.now() - startedAtMs).to.be.lessThan(15_000);
       expect((await backend.requests[0]?.closed)?.aborted).to.equal(true);
     });
   });

@@ -552,8 +552,7 @@ describe('bad input', () => {
     expect((await post(FULL)).status).to.equal(200);
   });
 
-  it('has an answer below 500 to whatever is put in the place of any value', async function () {
-    this.timeout(30_000);
+  it('has an answer below 500 to whatever is put in the place of any value', async () => {
     await assert(
       asyncProperty(integer({ min: 0 }), oneof(jsonValue(), constantFrom(...ODDITIES)), async (place, value) => {
         const body = structuredClone(FULL);

@@ -51,7 +51,7 @@ export function callerOf(url: string, apiKey: string = TEST_KEY): Caller {
       expect(reply.status, `the status of the answer about ${id}`).to.equal(200);
       return readRecord(reply);
     },
-    async final(id, withinMs = 2000) {
+    async final(id, withinMs = 15_000) {
       const deadlineMs = performance.now() + withinMs;
       for (;;) {
         const record = await caller.record(id);

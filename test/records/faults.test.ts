@@ -143,7 +143,7 @@ describe('the gateway whose store is in trouble', () => {
           await delay(REFUSED_AFTER_MS);
           await takeAway();
           takeAway = undefined;
-          expect(await caller.final(requestId, 5000)).to.deep.include({ status: 'succeeded', error: null });
+          expect(await caller.final(requestId)).to.deep.include({ status: 'succeeded', error: null });
         });
       }
     });
@@ -176,15 +176,15 @@ describe('the gateway whose store is in trouble', () => {
     enough.abort();
 
     expect((await readError(refused)).code).to.equal('store_unavailable');
-    expect(refusedMs).to.be.within(700, 3000);
+    expect(refusedMs).to.be.within(700, 10_000);
     expect(found.status).to.equal(200);
     await found.text();
     const silenceMs = await reading;
     // Were the lock waited for on this thread, the loop would stand still for most of the time, in one piece or in several.
     const [mostlyMs, longestMs] = [loop.percentile(80) / 1e6, loop.max / 1e6];
-    expect(mostlyMs).to.be.below(30);
-    expect(longestMs).to.be.below(500);
-    expect(silenceMs).to.be.below(500);
+    expect(mostlyMs).to.be.below(80);
+    expect(longestMs).to.be.below(700);
+    expect(silenceMs).to.be.below(700);
     console.log(
       `\n  While the store waited ${refusedMs.toFixed(0)} ms for a lock, the event loop stood still for at most ` +
         `${longestMs.toFixed(1)} ms, mostly ${mostlyMs.toFixed(1)} ms, and a stream for ${silenceMs.toFixed(1)} ms`,

@@ -117,8 +117,7 @@ export function describeFunds(name: string, { makeDatabase }: EngineUnderTest): 
     after(() => store.close());
 
     for (const way of ['one after another', 'at once'] as const) {
-      it(`add up after anything that is done ${way}`, async function () {
-        this.timeout(60_000);
+      it(`add up after anything that is done ${way}`, async () => {
         const holds = asyncProperty(array(acts, { maxLength: 80 }), async (acts) => {
           const world = await makeWorld(store);
           const done: Promise<() => void>[] = [];

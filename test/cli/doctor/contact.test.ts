@@ -14,10 +14,8 @@ const KEY = 'sk-canary-canary';
 /** The first byte of whoever speaks TLS. */
 const TLS_HANDSHAKE = 0x16;
 
-describe('the first contact of the doctor', function () {
+describe('the first contact of the doctor', () => {
   useRealSockets();
-  this.timeout(20_000);
-
   /** Runs the doctor and gives the one sentence that it ends with. */
   async function sentenceFor(baseUrl: string, ...options: readonly string[]): Promise<string> {
     const { status, stdout, stderr } = await run(['doctor', '--base-url', baseUrl, ...options]);

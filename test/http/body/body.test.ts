@@ -167,8 +167,7 @@ describe('readBody', () => {
     expect({ status, text }).to.deep.equal({ status: 413, text: 'payload_too_large' });
   });
 
-  it('cuts the connection of a client that never stops sending', async function () {
-    this.timeout(6000);
+  it('cuts the connection of a client that never stops sending', async () => {
     const socket = connect(port, '127.0.0.1');
     const closed = new Promise((resolve) => socket.on('error', () => {}).on('close', resolve));
     socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 99999999999\r\n\r\n`);

@@ -410,7 +410,7 @@ describe('chat completions which are counted', () => {
           await gone.catch(() => undefined);
           const { aborted, atMs } = await asked.closed;
           expect(aborted).to.equal(true);
-          expect(atMs - leftAtMs).to.be.below(500);
+          expect(atMs - leftAtMs).to.be.below(5000);
           const { request_id: id } = await readRecord(await caller.get('/api/v1/requests', headers));
           const record = await caller.final(id);
           expect(record).to.deep.include({ status: 'cancelled', usage_estimated: usage === 'estimated' });
@@ -420,8 +420,7 @@ describe('chat completions which are counted', () => {
       }
     }
 
-    it('by not reading slows the backend down, and is cut off in the end', async function () {
-      this.timeout(10_000);
+    it('by not reading slows the backend down, and is cut off in the end', async () => {
       await open({ IDLE_TIMEOUT_MS: '700' });
       const piece = Buffer.from(`data: ${JSON.stringify(text('x'.repeat(64 * 1024)))}\n\n`);
       backend.reply(async ({ start, write }) => {
@@ -438,7 +437,7 @@ describe('chat completions which are counted', () => {
       response.on('error', () => undefined).pause();
       for (let before = -1; before !== backend.bytesSent; await delay(300)) before = backend.bytesSent;
       expect(backend.bytesSent).to.be.below(16 * 1024 * 1024);
-      const record = await caller.final(String(response.headers['x-request-id']), 5000);
+      const record = await caller.final(String(response.headers['x-request-id']));
       expect(record).to.deep.include({ status: 'cancelled', usage_estimated: true });
       expect((await backend.requests[0]?.closed)?.aborted).to.equal(true);
       req.destroy();
@@ -902,8 +901,7 @@ describe('chat completions which are counted', () => {
 
     const withLf = `: hi\n\n${[text('é'), finish('stop'), usageChunk].map(toEvent).join('')}data: [DONE]\n\n`;
     for (const [name, body] of Object.entries({ LF: withLf, CRLF: withLf.replaceAll('\n', '\r\n') })) {
-      it(`are the backend's own wherever the network cuts them (${name})`, async function () {
-        this.timeout(30_000);
+      it(`are the backend's own wherever the network cuts them (${name})`, async () => {
         await open();
         const bytes = Buffer.from(body);
         backend.always(async ({ request, start, write, end }) => {

@@ -495,7 +495,7 @@ describe('passthrough', () => {
       req.destroy();
       const { aborted, atMs } = await received.closed;
       expect(aborted).to.equal(true);
-      expect(atMs - leftAtMs).to.be.below(2000);
+      expect(atMs - leftAtMs).to.be.below(5000);
     });
 
     it('tells the backend in the middle of a stream', async () => {
@@ -511,7 +511,7 @@ describe('passthrough', () => {
       req.destroy();
       const closing = await backend.requests[0]?.closed;
       expect(closing?.aborted).to.equal(true);
-      expect((closing?.atMs ?? 0) - leftAtMs).to.be.below(2000);
+      expect((closing?.atMs ?? 0) - leftAtMs).to.be.below(5000);
     });
 
     it('closes the connection to a backend which is still receiving', async () => {
@@ -528,8 +528,7 @@ describe('passthrough', () => {
       expect(backend.connections).to.equal(0);
     });
 
-    it('takes no more from the backend than a client that does not read leaves room for', async function () {
-      this.timeout(8000);
+    it('takes no more from the backend than a client that does not read leaves room for', async () => {
       await open();
       backend.reply(async ({ start, write }) => {
         start();

@@ -14,8 +14,7 @@ const server = await findPostgres();
 const SECONDS_MS = 4000;
 
 if (server !== undefined) {
-  describe('the store on PostgreSQL, when things go wrong', function () {
-    this.timeout(30_000);
+  describe('the store on PostgreSQL, when things go wrong', () => {
     let database: TestDatabase;
     let proxy: StallingProxy;
     let stores: (Store & OperatorStore)[];
@@ -102,7 +101,7 @@ if (server !== undefined) {
       await until(async () => (await store.find(CALLER, requestId))?.status === 'succeeded');
     });
 
-    it('answers within seconds when the server does not, and leaves nothing of what it refused', async function () {
+    it('answers within seconds when the server does not, and leaves nothing of what it refused', async () => {
       const store = await openByProxy();
       const { requestId } = await accepted(store);
       proxy.stall();

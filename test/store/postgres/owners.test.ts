@@ -8,8 +8,7 @@ import { until } from '../../support/sqlite.ts';
 const server = await findPostgres();
 
 if (server !== undefined) {
-  describe('the owner of records on PostgreSQL', function () {
-    this.timeout(20_000);
+  describe('the owner of records on PostgreSQL', () => {
     let database: TestDatabase;
     let connections: Connections;
     let owner: Owner;

@@ -9,8 +9,7 @@ import { describeUsage } from '../usage-conformance.ts';
 const server = await findPostgres();
 
 if (server !== undefined) {
-  describe('PostgreSQL', function () {
-    this.timeout(20_000);
+  describe('PostgreSQL', () => {
     let database: TestDatabase;
 
     before(async () => {

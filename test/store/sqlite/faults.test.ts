@@ -35,7 +35,7 @@ describe('the store on SQLite in trouble', () => {
     it('refuses a request at once', async () => {
       const startedMs = performance.now();
       expect(await failureCode(store.accept(newDraft({ model: 'm'.repeat(250) })))).to.equal('store_unavailable');
-      expect(performance.now() - startedMs).to.be.below(1000);
+      expect(performance.now() - startedMs, 'without the wait for an answer').to.be.below(1900);
     });
 
     it('is not ready', async () => {
@@ -93,7 +93,7 @@ describe('the store on SQLite in trouble', () => {
       await failureCode(hasty.finish(draft.requestId, newOutcome()));
       const startedMs = performance.now();
       await hasty.close();
-      expect(performance.now() - startedMs).to.be.below(2000);
+      expect(performance.now() - startedMs).to.be.below(10_000);
       expect(shop.said.at(-1)).to.match(/closed with calls it could not serve/);
       // What it had to leave is closed by recovery.
       await store.pragma('query_only = 0');
@@ -107,16 +107,16 @@ describe('the store on SQLite in trouble', () => {
       const loop = monitorEventLoopDelay({ resolution: 5 });
       loop.enable();
       const accepted = store.accept(newDraft());
-      await delay(600);
+      await delay(800);
       await other.kill();
       expect(await accepted).to.deep.equal({ kind: 'accepted' });
       loop.disable();
-      // A wait on this thread would be one delay of 600 ms.
-      expect(loop.max / 1e6).to.be.below(300);
+      // A wait on this thread would be one delay of 800 ms.
+      expect(loop.max / 1e6).to.be.below(600);
     });
 
     it('refuses after that while, shows what is there, and serves again afterwards', async () => {
-      const hasty = await shop.open({ limits: { answerWithinMs: 200 } });
+      const hasty = await shop.open({ limits: { answerWithinMs: 1000 } });
       const draft = newDraft();
       await hasty.accept(draft);
       const other = await startLockingProcess(shop.file);
