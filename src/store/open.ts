@@ -1,5 +1,6 @@
 import { unreachable } from '../core/unreachable.ts';
 import { locateDatabase } from './database-url.ts';
+import type { LaneLimits } from './engine/lane.ts';
 import type { OperatorStore } from './operator.ts';
 import { openSqliteStore } from './sqlite/sqlite-store.ts';
 import type { Store, StoreLog } from './store.ts';
@@ -13,6 +14,8 @@ export interface StoreOptions {
   readonly recordRetentionDays: number;
   readonly clock?: () => number;
   readonly log?: StoreLog;
+  /** Others than the usual ones, for tests. */
+  readonly limits?: Partial<LaneLimits>;
 }
 
 /**
@@ -37,17 +40,17 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 
 /** The store as it is, for a process that serves nobody: nothing in it is closed or pruned. Throws StoreOpenError. */
 export async function connectStore(options: Omit<StoreOptions, 'recordRetentionDays'>): Promise<Store & OperatorStore> {
-  const { databaseUrl, databasePoolSize = POOL_SIZE, clock = Date.now, log = SILENT } = options;
+  const { databaseUrl, databasePoolSize = POOL_SIZE, clock = Date.now, log = SILENT, limits = {} } = options;
   const location = locateDatabase(databaseUrl);
   switch (location.kind) {
     case 'memory':
-      return openSqliteStore({ file: undefined, clock, log });
+      return openSqliteStore({ file: undefined, clock, log, limits });
     case 'file':
-      return openSqliteStore({ file: location.path, clock, log });
+      return openSqliteStore({ file: location.path, clock, log, limits });
     case 'postgres': {
       // Its driver is loaded by those alone who use it.
       const { openPostgresStore } = await import('./postgres/postgres-store.ts');
-      return openPostgresStore({ url: location.url, poolSize: databasePoolSize, clock, log });
+      return openPostgresStore({ url: location.url, poolSize: databasePoolSize, clock, log, limits });
     }
     default:
       return unreachable(location);

@@ -8,6 +8,7 @@ import { NO_LIMITS, newHold, newKeyDraft, newKeyId } from '../support/keys.ts';
 import { startStoreProcess, type OtherProcess } from '../support/other-process.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome, newRequestId } from '../support/records.ts';
 import type { EngineUnderTest } from './conformance.ts';
+import { PATIENT } from '../support/patient.ts';
 
 /** The last millisecond of a month, and of a day. */
 const MONTH_END_MS = Date.UTC(2026, 9, 1) - 1;
@@ -24,7 +25,7 @@ export function describeCharges(name: string, { makeDatabase, isShared, empty, p
     const [opening, closing] = empty === undefined ? [beforeEach, afterEach] : [before, after];
     opening(async () => {
       databaseUrl = makeDatabase();
-      store = await openStore({ databaseUrl, recordRetentionDays: 30, clock: () => nowMs });
+      store = await openStore({ databaseUrl, recordRetentionDays: 30, clock: () => nowMs, limits: PATIENT });
     });
     closing(() => store.close());
     beforeEach(() => {
@@ -487,7 +488,7 @@ export function describeCharges(name: string, { makeDatabase, isShared, empty, p
           await other.kill();
           await passTime?.();
           expect(await fundsOf(keyId)).to.include({ balanceMicro: 700, heldMicro: 300 });
-          const next = await openStore({ databaseUrl, recordRetentionDays: 30, clock: () => nowMs });
+          const next = await openStore({ databaseUrl, recordRetentionDays: 30, clock: () => nowMs, limits: PATIENT });
           await Promise.all([store.recover(), next.recover()]);
           await next.close();
           expect(await fundsOf(keyId)).to.include({ balanceMicro: 982, heldMicro: 0, spentTodayMicro: 18 });

@@ -6,6 +6,7 @@ import { openStore } from '../../src/store/open.ts';
 import type { Identity, Outcome, RecordDraft, RecordQuery, Store, StoredRecord } from '../../src/store/store.ts';
 import { startStoreProcess, type OtherProcess } from '../support/other-process.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome, newRequestId, USAGE } from '../support/records.ts';
+import { PATIENT } from '../support/patient.ts';
 
 export interface EngineUnderTest {
   /** Returns the URL of a database without records. */
@@ -41,7 +42,7 @@ export function describeStore(name: string, { makeDatabase, isShared, empty, pas
     afterEach(() => empty?.());
 
     function open(): Promise<Store> {
-      return openStore({ databaseUrl, recordRetentionDays: 30, clock: () => nowMs });
+      return openStore({ databaseUrl, recordRetentionDays: 30, clock: () => nowMs, limits: PATIENT });
     }
 
     async function status(requestId: RequestId): Promise<string | undefined> {

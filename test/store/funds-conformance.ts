@@ -8,6 +8,7 @@ import { NO_LIMITS, newHold, newKeyDraft, newKeyId } from '../support/keys.ts';
 import { runs } from '../support/property.ts';
 import { newDraft, newOutcome, newRequestId } from '../support/records.ts';
 import type { EngineUnderTest } from './conformance.ts';
+import { PATIENT } from '../support/patient.ts';
 
 const START_MS = Date.UTC(2026, 8, 10);
 const DAY_MS = 86_400_000;
@@ -112,7 +113,12 @@ export function describeFunds(name: string, { makeDatabase }: EngineUnderTest): 
     let store: Store;
 
     before(async () => {
-      store = await openStore({ databaseUrl: makeDatabase(), recordRetentionDays: 30, clock: () => START_MS });
+      store = await openStore({
+        databaseUrl: makeDatabase(),
+        recordRetentionDays: 30,
+        clock: () => START_MS,
+        limits: PATIENT,
+      });
     });
     after(() => store.close());
 

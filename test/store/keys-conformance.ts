@@ -7,6 +7,7 @@ import { openStore } from '../../src/store/open.ts';
 import type { Identity, Store } from '../../src/store/store.ts';
 import { newKeyDraft, newKeyId } from '../support/keys.ts';
 import type { EngineUnderTest } from './conformance.ts';
+import { PATIENT } from '../support/patient.ts';
 
 const NOW_MS = Date.UTC(2026, 8, 21, 15, 30);
 
@@ -18,7 +19,12 @@ export function describeKeys(name: string, { makeDatabase, empty }: EngineUnderT
 
     const [opening, closing] = empty === undefined ? [beforeEach, afterEach] : [before, after];
     opening(async () => {
-      store = await openStore({ databaseUrl: makeDatabase(), recordRetentionDays: 30, clock: () => nowMs });
+      store = await openStore({
+        databaseUrl: makeDatabase(),
+        recordRetentionDays: 30,
+        clock: () => nowMs,
+        limits: PATIENT,
+      });
     });
     closing(() => store.close());
     beforeEach(() => {

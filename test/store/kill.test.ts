@@ -5,6 +5,7 @@ import { openStore } from '../../src/store/open.ts';
 import { newKeyDraft } from '../support/keys.ts';
 import { startStoreProcess } from '../support/other-process.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
+import { PATIENT } from '../support/patient.ts';
 
 /** A short form by default; `KILL_ROUNDS=200` for the long one. */
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 5);
@@ -24,7 +25,7 @@ describe('a process that is killed while it accepts and finishes requests', () =
       const other = await startStoreProcess({ databaseUrl, churn: 8 });
       await delay(Math.random() * 100);
       await other.kill();
-      const store = await openStore({ databaseUrl, recordRetentionDays: 30 });
+      const store = await openStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
       await store.close();
       const statuses = readStatuses();
       for (const line of other.lines) {
@@ -40,7 +41,7 @@ describe('a process that is killed while it accepts and finishes requests', () =
     this.timeout(ROUNDS * 5000);
     const databaseUrl = `file:${shop.file}`;
     const { keyId } = newKeyDraft();
-    const first = await openStore({ databaseUrl, recordRetentionDays: 30 });
+    const first = await openStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
     await first.createKey(newKeyDraft({ keyId, creditsMicro: 1e12 }));
     await first.close();
     for (let round = 0; round < ROUNDS; round += 1) {
@@ -48,7 +49,7 @@ describe('a process that is killed while it accepts and finishes requests', () =
       const other = await startStoreProcess({ databaseUrl, churn: 8, hold, costMicro: 300 });
       await delay(Math.random() * 100);
       await other.kill();
-      const store = await openStore({ databaseUrl, recordRetentionDays: 30 });
+      const store = await openStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
       const key = await store.findKey(keyId);
       await store.close();
       const sums = readSums();

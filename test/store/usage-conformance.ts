@@ -7,6 +7,7 @@ import type { Outcome, RecordDraft, Store } from '../../src/store/store.ts';
 import { newHold, newKeyDraft } from '../support/keys.ts';
 import { CALLER, newDraft, newOutcome, USAGE } from '../support/records.ts';
 import type { EngineUnderTest } from './conformance.ts';
+import { PATIENT } from '../support/patient.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -22,7 +23,12 @@ export function describeUsage(name: string, { makeDatabase, empty }: EngineUnder
 
     const [opening, closing] = empty === undefined ? [beforeEach, afterEach] : [before, after];
     opening(async () => {
-      store = await openStore({ databaseUrl: makeDatabase(), recordRetentionDays: 30, clock: () => nowMs });
+      store = await openStore({
+        databaseUrl: makeDatabase(),
+        recordRetentionDays: 30,
+        clock: () => nowMs,
+        limits: PATIENT,
+      });
     });
     closing(() => store.close());
     beforeEach(() => {

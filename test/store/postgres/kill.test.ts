@@ -6,6 +6,7 @@ import { newKeyDraft } from '../../support/keys.ts';
 import { startStoreProcess } from '../../support/other-process.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { until } from '../../support/sqlite.ts';
+import { PATIENT } from '../../support/patient.ts';
 
 /** A short form by default; `KILL_ROUNDS=200` for the long one. */
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 3);
@@ -25,7 +26,7 @@ if (server !== undefined) {
       this.timeout(ROUNDS * 10_000);
       const databaseUrl = database.url;
       const { keyId } = newKeyDraft();
-      const first = await openStore({ databaseUrl, recordRetentionDays: 30 });
+      const first = await openStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
       await first.createKey(newKeyDraft({ keyId, creditsMicro: 1e12 }));
       await first.close();
       for (let round = 0; round < ROUNDS; round += 1) {
@@ -36,7 +37,7 @@ if (server !== undefined) {
         await delay(100 + Math.random() * 300);
         await Promise.all(others.map((other) => other.kill()));
         await database.age();
-        const store = await openStore({ databaseUrl, recordRetentionDays: 30 });
+        const store = await openStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
         // What the server still does for a process that is gone holds the row of its owner for a moment.
         await until(async () => {
           await store.recover();
