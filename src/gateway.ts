@@ -21,7 +21,8 @@ import { allowOrigins } from './http/access/cors.ts';
 import { watchCancels } from './http/records/cancel-watch.ts';
 import { createConsole } from './http/pages/console.ts';
 import { createChatCompletion } from './http/chat/chat.ts';
-import { createResponse } from './http/responses/create-response.ts';
+import { createResponses } from './http/responses/create-response.ts';
+import { postResponse } from './http/responses/post-response.ts';
 import { notFound } from './http/error-handler.ts';
 import { showDocs } from './http/pages/docs.ts';
 import { createItemMemory } from './http/responses/item-memory.ts';
@@ -31,7 +32,7 @@ import { showLanding } from './http/pages/landing.ts';
 import { limitLoad } from './http/access/load.ts';
 import { createLogger, openLogOutput, requestLines } from './http/telemetry/logging.ts';
 import type { Metrics, MetricsOptions } from './http/telemetry/metrics.ts';
-import { observeRequests } from './http/telemetry/observe.ts';
+import { createObserve, observeRequests } from './http/telemetry/observe.ts';
 import { createOpenApi, showOpenApi } from './http/pages/openapi.ts';
 import { showHealth, showReadiness } from './http/operate.ts';
 import { createPassthrough } from './http/passthrough/passthrough.ts';
@@ -131,18 +132,25 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     nowMs,
   });
 
+  const serveResponse = createResponses({
+    ...config,
+    backend,
+    serveAccepted,
+    sealer: createSealer(secret, config.gatewaySecretPrevious),
+    itemMemory: createItemMemory({ ...config, nowMs }),
+    nowMs,
+  });
+
   // A client that takes nothing for as long as a silent backend is waited for is gone.
   const clientStallMs = config.idleTimeoutMs;
 
+  const observe = createObserve({
+    observers: metrics === undefined ? [requestLines] : [requestLines, metrics],
+    startTrace: createTracing({ baseUrl: upstreamBaseUrl, providerName }),
+  });
   const scraped: ScrapedParts = {
     demo: demo !== undefined,
-    observe: observeRequests({
-      newUniquePart,
-      log,
-      observers: metrics === undefined ? [requestLines] : [requestLines, metrics],
-      startTrace: createTracing({ baseUrl: upstreamBaseUrl, providerName }),
-      passthroughPaths: config.passthroughPaths,
-    }),
+    observe: observeRequests({ ...config, observe, newUniquePart, log }),
     showMetrics: metrics === undefined ? refuseMetrics : showMetrics(metrics, config.metricsToken),
   };
   const describeApi = () =>
@@ -164,15 +172,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
       nowMs,
     }),
     limitLoad: limitLoad(config),
-    createResponse: createResponse({
-      ...config,
-      backend,
-      serveAccepted,
-      sealer: createSealer(secret, config.gatewaySecretPrevious),
-      itemMemory: createItemMemory({ ...config, nowMs }),
-      clientStallMs,
-      nowMs,
-    }),
+    postResponse: postResponse({ ...config, serveResponse, clientStallMs }),
     createChatCompletion:
       config.authMode === 'managed'
         ? createChatCompletion({ ...config, relay: upstream, serveAccepted, clientStallMs })

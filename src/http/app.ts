@@ -21,7 +21,7 @@ export interface AppParts extends ScrapedParts {
   readonly cors: RequestHandler | undefined;
   readonly authenticate: RequestHandler;
   readonly limitLoad: RequestHandler;
-  readonly createResponse: RequestHandler;
+  readonly postResponse: RequestHandler;
   /** Where what they use is counted; elsewhere they are passed through. */
   readonly createChatCompletion: RequestHandler | undefined;
   readonly requests: RequestRoutes;
@@ -79,10 +79,10 @@ export function createMetricsApp(parts: ScrapedParts): Express {
 }
 
 function createApi(parts: AppParts): express.Router {
-  const { limitLoad, createResponse, createChatCompletion, requests, showUsage, showKey, passthrough } = parts;
+  const { limitLoad, postResponse, createChatCompletion, requests, showUsage, showKey, passthrough } = parts;
   const api = express.Router();
   api.use(parts.authenticate);
-  api.route('/responses').post(limitLoad, createResponse).get(refuseWebSocket).all(methodNotAllowed('POST'));
+  api.route('/responses').post(limitLoad, postResponse).get(refuseWebSocket).all(methodNotAllowed('POST'));
   api.route('/requests').get(requests.list).all(methodNotAllowed('GET'));
   api.route('/requests/:id').get(requests.show).all(methodNotAllowed('GET'));
   api.route('/requests/:id/cancel').post(requests.cancel).all(methodNotAllowed('POST'));

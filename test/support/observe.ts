@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import { pino, type Logger } from 'pino';
 import { toUniquePart } from '../../src/core/ids.ts';
 import { requestLines } from '../../src/http/telemetry/logging.ts';
-import { observeRequests } from '../../src/http/telemetry/observe.ts';
+import { createObserve, observeRequests } from '../../src/http/telemetry/observe.ts';
 import type { RequestObserver } from '../../src/http/telemetry/request-facts.ts';
 
 /** What stands before every route of the gateway, for a test of routes without one. Nobody traces, and all ids are alike. */
@@ -11,10 +11,12 @@ export function observe(
   ...observers: readonly RequestObserver[]
 ): RequestHandler {
   return observeRequests({
+    observe: createObserve({
+      observers: [requestLines, ...observers],
+      startTrace: () => ({ callBackend: () => ({}), end: () => undefined }),
+    }),
     newUniquePart: () => toUniquePart('1'.repeat(32)),
     log,
-    observers: [requestLines, ...observers],
-    startTrace: () => ({ callBackend: () => ({}), end: () => undefined }),
     passthroughPaths: ['/v1/embeddings'],
   });
 }

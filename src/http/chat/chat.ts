@@ -8,6 +8,7 @@ import { inputSizeOf } from '../../core/estimate.ts';
 import type { CreateChatCompletion } from '../../types/contract.ts';
 import type { AcceptedRequest, ServeAccepted, Submission } from '../records/accept.ts';
 import { callerOf } from '../access/authenticate.ts';
+import { httpClient } from '../client.ts';
 import { readJsonBody } from '../body/body.ts';
 import { asksForUsage, changeBody, findFields } from './chat-body.ts';
 import { parseIdempotencyKey } from '../records/idempotency-key.ts';
@@ -22,6 +23,7 @@ export interface ChatCompletionOptions {
   readonly relay: ChatRelay;
   readonly serveAccepted: ServeAccepted;
   readonly modelAliases: ModelAliases;
+  readonly publicBaseUrl: string | null;
   readonly maxBodyBytes: number;
   readonly clientStallMs: number;
 }
@@ -36,7 +38,8 @@ interface Job {
 export function createChatCompletion(options: ChatCompletionOptions): RequestHandler {
   return async (req, res) => {
     const job = await readJob(req, res, options);
-    await options.serveAccepted(req, res, job.submission, (accepted) => perform(job, accepted, res, options));
+    const client = httpClient(req, res, options.publicBaseUrl);
+    await options.serveAccepted(client, job.submission, (accepted) => perform(job, accepted, res, options));
   };
 }
 

@@ -1,6 +1,5 @@
 /** What both endpoints share: a request is accepted, or answered as a duplicate, and in the end settled, each exactly once. */
 
-import type { Request, Response } from 'express';
 import type { Admission, Admitted } from '../../accounts/admission.ts';
 import type { KeyOwner } from '../../backend/failures.ts';
 import { ApiError, toApiError } from '../../core/errors.ts';
@@ -11,8 +10,9 @@ import type { RecordDraft, Store, StoredRecord } from '../../store/store.ts';
 import type { Usage } from '../../types/contract.ts';
 import type { Caller } from '../access/authenticate.ts';
 import { outcomeOf, type Ending } from './outcome.ts';
-import { baseUrlOf, sendDuplicate } from './record.ts';
-import { factsOf } from '../telemetry/request-facts.ts';
+import { sendDuplicate } from './record.ts';
+import type { Client } from '../client.ts';
+import type { RequestFacts } from '../telemetry/request-facts.ts';
 import type { RunningRequest, RunningRequests } from './running.ts';
 
 export interface AcceptanceOptions {
@@ -22,7 +22,6 @@ export interface AcceptanceOptions {
   readonly identities: Identities;
   readonly estimator: TokenEstimator;
   readonly keyOwner: KeyOwner;
-  readonly publicBaseUrl: string | null;
   readonly nowMs: () => number;
 }
 
@@ -61,63 +60,58 @@ export interface AcceptedRequest {
  * request which may not start, and what `perform` throws; one that `perform` has not settled by then is settled with that.
  */
 export type ServeAccepted = (
-  req: Request,
-  res: Response,
+  client: Client,
   submission: Submission,
   perform: (accepted: AcceptedRequest) => Promise<void>,
 ) => Promise<void>;
 
-/** The door to the backend for both endpoints. */
+/** The door to the backend for both endpoints, and for each transport. */
 export function createAcceptance(options: AcceptanceOptions): ServeAccepted {
-  return async (req, res, submission, perform) => {
-    noteSubmission(res, submission);
+  return async (client, submission, perform) => {
+    const { facts } = client;
+    facts.model = submission.model;
+    facts.stream = submission.stream;
     // Gone while its body was decompressed: nobody would notice any more, and the backend would work for nobody.
-    if (res.closed) throw new ApiError('client_disconnected');
-    const { unique } = factsOf(res);
+    if (client.isServed) throw new ApiError('client_disconnected');
+    const { unique } = facts;
     const draft = toDraft(submission, unique, options);
     const run = options.running.begin(draft.requestId);
     // Watched before the record is written, so that no moment is left in which nobody would notice.
-    res.once('close', () => {
-      if (!res.writableFinished) run.abort(new ApiError('client_disconnected'));
+    client.onceServed((hasWholeReply) => {
+      if (!hasWholeReply) run.abort(new ApiError('client_disconnected'));
     });
     try {
       const verdict = await accept(draft, submission, options);
-      if (verdict.kind === 'accepted') await runToEnd({ draft, submission, unique, run, ...verdict }, res, perform);
-      else sendDuplicate(res, verdict.record, baseUrlOf(req, options.publicBaseUrl));
+      if (verdict.kind === 'accepted') await runToEnd({ draft, submission, unique, run, ...verdict }, client, perform);
+      else sendDuplicate(client, verdict.record);
     } finally {
       // A drain waits for what runs, and until the client has its reply, an error too, that is not over.
-      if (res.closed) run.end();
-      else res.once('close', () => run.end());
+      if (client.isServed) run.end();
+      else client.onceServed(() => run.end());
     }
   };
 
-  async function runToEnd(job: Job, res: Response, perform: Parameters<ServeAccepted>[3]): Promise<void> {
+  async function runToEnd(job: Job, client: Client, perform: Parameters<ServeAccepted>[2]): Promise<void> {
     const { draft, unique, run } = job;
+    const { facts } = client;
     let keepsKey: boolean | undefined;
     const settleOnce = (ending: Ending): void => {
-      if (keepsKey === undefined) noteEnding(res, ending);
-      keepsKey ??= settle(job, ending, { ...options, log: res.log });
+      if (keepsKey === undefined) noteEnding(facts, ending);
+      keepsKey ??= settle(job, ending, { ...options, log: facts.log });
     };
-    for (const [name, value] of Object.entries(job.admitted.headers)) res.setHeader(name, value);
+    for (const [name, value] of Object.entries(job.admitted.headers)) client.setHeader(name, value);
     try {
       await perform({ unique, createdAtMs: draft.createdAtMs, run, settle: settleOnce });
     } catch (error) {
-      settleOnce({ ...NOTHING_CAME, failure: toApiError(error), hasOutput: res.headersSent });
+      settleOnce({ ...NOTHING_CAME, failure: toApiError(error), hasOutput: client.replyBegan });
       // With the same key the SDKs would only be told that the request is a duplicate.
-      if (keepsKey === true && draft.idempotency !== undefined) res.setHeader('x-should-retry', 'false');
+      if (keepsKey === true && draft.idempotency !== undefined) client.setHeader('x-should-retry', 'false');
       throw error;
     }
   }
 }
 
-function noteSubmission(res: Response, { model, stream }: Submission): void {
-  const facts = factsOf(res);
-  facts.model = model;
-  facts.stream = stream;
-}
-
-function noteEnding(res: Response, { usage, failure }: Ending): void {
-  const facts = factsOf(res);
+function noteEnding(facts: RequestFacts, { usage, failure }: Ending): void {
   facts.usage = usage;
   facts.errorCode = failure?.code;
 }
@@ -200,7 +194,7 @@ function admit(
 function settle(
   { draft, submission, admitted }: Job,
   ending: Ending,
-  { store, estimator, keyOwner, nowMs, log }: AcceptanceOptions & { readonly log: Response['log'] },
+  { store, estimator, keyOwner, nowMs, log }: AcceptanceOptions & Pick<RequestFacts, 'log'>,
 ): boolean {
   const { backendModel, inputSize } = submission;
   const { usage, outputLength } = ending;

@@ -1,10 +1,10 @@
 import { isIPv6 } from 'node:net';
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import { ApiError, ERRORS } from '../../core/errors.ts';
 import { toRecord } from '../../request-record.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import type { DuplicateReply } from '../../types/contract.ts';
-import { factsOf } from '../telemetry/request-facts.ts';
+import type { Client } from '../client.ts';
 
 /** Where this gateway is reached, without a slash at the end: the setting, else what the caller used. */
 export function baseUrlOf(req: Request, publicBaseUrl: string | null): string {
@@ -21,22 +21,18 @@ function socketAddressOf({ socket: { localAddress = '', localPort } }: Request):
  * Answers a repeated request: 409 with the fields of the original's record at the top level. A 200 would lose the answer
  * silently in the SDKs, whose `create` would give an undefined text.
  */
-export function sendDuplicate(res: Response, stored: StoredRecord, baseUrl: string): void {
-  const record = toRecord(stored, baseUrl);
-  factsOf(res).errorCode = 'duplicate_request';
+export function sendDuplicate(client: Client, stored: StoredRecord): void {
+  const record = toRecord(stored, client.baseUrl);
+  client.facts.errorCode = 'duplicate_request';
   const { error } = new ApiError('duplicate_request', {
     message:
       `This request was made before, as ${record.request_id}, which is ${record.status}. Its answer is not kept; ` +
       `its state is at ${record.status_url}. Use a new Idempotency-Key to run it again.`,
   }).toBody();
-  res
-    .status(ERRORS.duplicate_request.status)
-    .set({
-      'x-request-id': record.request_id,
-      location: record.status_url,
-      'x-should-retry': 'false',
-      'idempotency-replayed': 'true',
-    })
-    // The record's own error gives way to the one which a client reads; the record at `status_url` shows it.
-    .json({ ...record, error } satisfies DuplicateReply);
+  client.setHeader('x-request-id', record.request_id);
+  client.setHeader('location', record.status_url);
+  client.setHeader('x-should-retry', 'false');
+  client.setHeader('idempotency-replayed', 'true');
+  // The record's own error gives way to the one which a client reads; the record at `status_url` shows it.
+  client.send(ERRORS.duplicate_request.status, { ...record, error } satisfies DuplicateReply);
 }

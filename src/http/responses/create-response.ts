@@ -1,4 +1,3 @@
-import type { Request, RequestHandler, Response } from 'express';
 import type { ChatBackend } from '../../backend/chat.ts';
 import type { Dialect } from '../../core/dialects.ts';
 import { inputSizeOf } from '../../core/estimate.ts';
@@ -8,15 +7,15 @@ import { createTranslator, type Translator } from '../../core/translator.ts';
 import type { Sealer } from '../../seal.ts';
 import type { CreateResponse, HostedToolsPolicy, ImageUrlPolicy, ReasoningOutput } from '../../types/contract.ts';
 import type { AcceptedRequest, ServeAccepted, Submission } from '../records/accept.ts';
-import { callerOf } from '../access/authenticate.ts';
-import { readJsonBody } from '../body/body.ts';
+import type { Caller } from '../access/authenticate.ts';
+import type { Client } from '../client.ts';
 import { runExchange } from './exchange.ts';
-import { parseIdempotencyKey } from '../records/idempotency-key.ts';
+import type { JsonBody } from '../body/body.ts';
 import { URL_FAULTS } from './image-urls.ts';
 import type { ItemMemory } from './item-memory.ts';
 import type { Ending } from '../records/outcome.ts';
-import { createJsonReply, createStreamReply } from './reply.ts';
-import { factsOf, noteBackendCall } from '../telemetry/request-facts.ts';
+import type { Reply } from './reply.ts';
+import { noteBackendCall } from '../telemetry/request-facts.ts';
 import { validateCreateResponse } from '../validate.ts';
 
 export interface CreateResponseOptions {
@@ -29,33 +28,46 @@ export interface CreateResponseOptions {
   readonly hostedTools: HostedToolsPolicy;
   readonly imageUrls: ImageUrlPolicy;
   readonly reasoningOutput: ReasoningOutput;
-  readonly maxBodyBytes: number;
-  readonly headerHoldMs: number;
-  readonly keepaliveCommentMs: number;
-  readonly keepaliveEventMs: number;
-  readonly clientStallMs: number;
   readonly nowMs: () => number;
 }
 
+/** A request for a response as it came, and what its answer goes to: all that a transport knows and the others do not. */
+export interface CreateRequest {
+  readonly caller: Caller;
+  readonly idempotencyKey: string | undefined;
+  /** The exact bytes, decompressed, and the JSON in them. */
+  readonly body: JsonBody;
+  readonly openReply: (
+    translator: Translator,
+    wish: { readonly stream: boolean; readonly signal: AbortSignal },
+  ) => Reply;
+}
+
+/** Throws the ApiError of a failure which the client has not been told of. */
+export type ServeResponse = (client: Client, create: CreateRequest) => Promise<void>;
+
 /** One request as it is translated and recorded; the value which the steps below hand on. */
 interface Job {
+  readonly client: Client;
+  readonly openReply: CreateRequest['openReply'];
   readonly request: CreateResponse;
   readonly translation: Translation;
   readonly submission: Submission;
 }
 
-/** `POST /api/v1/responses`: accept, or answer the duplicate; ask, translate, reply, settle. */
-export function createResponse(options: CreateResponseOptions): RequestHandler {
-  return async (req, res) => {
-    const job = await readJob(req, res, options);
-    await options.serveAccepted(req, res, job.submission, (accepted) => perform(job, accepted, res, options));
+/** The story of each request, whatever it came over: accept, or answer the duplicate; ask, translate, reply, settle. */
+export function createResponses(options: CreateResponseOptions): ServeResponse {
+  return async (client, create) => {
+    const job = toJob(client, create, options);
+    await options.serveAccepted(client, job.submission, (accepted) => perform(job, accepted, options));
   };
 }
 
-async function readJob(req: Request, res: Response, options: CreateResponseOptions): Promise<Job> {
-  const caller = callerOf(res);
-  const idempotencyKey = parseIdempotencyKey(req.headers['idempotency-key']);
-  const { bytes, value } = await readJsonBody(req, { maxBytes: options.maxBodyBytes });
+function toJob(
+  client: Client,
+  { caller, idempotencyKey, body: { bytes, value }, openReply }: CreateRequest,
+  options: CreateResponseOptions,
+): Job {
   const bytesRemembered = options.itemMemory.resolve(caller.identity, value);
   const request = validateCreateResponse(value);
   const translation = toChatRequest(request, {
@@ -64,6 +76,8 @@ async function readJob(req: Request, res: Response, options: CreateResponseOptio
     urlFault: URL_FAULTS[options.imageUrls],
   });
   return {
+    client,
+    openReply,
     request,
     translation,
     submission: {
@@ -84,13 +98,13 @@ async function readJob(req: Request, res: Response, options: CreateResponseOptio
 async function perform(
   job: Job,
   { unique, createdAtMs, run, settle }: AcceptedRequest,
-  res: Response,
   options: CreateResponseOptions,
 ): Promise<void> {
-  const { translation, submission } = job;
-  const facts = factsOf(res);
+  const { client, translation, submission } = job;
+  const { facts } = client;
   const translator = openTranslator(job, { unique, createdAtMs }, options);
-  if (translation.tools.dropped.length > 0) res.setHeader('x-dropped-tools', toHeaderList(translation.tools.dropped));
+  if (translation.tools.dropped.length > 0)
+    client.setHeader('x-dropped-tools', toHeaderList(translation.tools.dropped));
   await runExchange({
     backend: options.backend,
     chat: translation.chat,
@@ -98,20 +112,12 @@ async function perform(
     translator,
     run,
     facts,
-    reply: submission.stream
-      ? createStreamReply(res, translator, {
-          signal: run.signal,
-          headerHoldMs: options.headerHoldMs,
-          commentMs: options.keepaliveCommentMs,
-          eventMs: options.keepaliveEventMs,
-          stallMs: options.clientStallMs,
-        })
-      : createJsonReply(res, translator, { stallMs: options.clientStallMs }),
+    reply: job.openReply(translator, { stream: submission.stream, signal: run.signal }),
     onEnd() {
       remember(job, translator, options);
       settle(endingOf(translator));
     },
-    onInternalError: (thrown) => res.log.error({ err: thrown }, 'the gateway failed'),
+    onInternalError: (thrown) => facts.log.error({ err: thrown }, 'the gateway failed'),
   });
 }
 

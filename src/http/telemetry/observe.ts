@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Request, RequestHandler, Response } from 'express';
+import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { ERRORS, type ErrorCode } from '../../core/errors.ts';
 import { toRequestId, type NewUniquePart } from '../../core/ids.ts';
@@ -14,44 +14,43 @@ import {
   type RequestTrace,
 } from './request-facts.ts';
 
-export interface ObserveOptions {
-  readonly newUniquePart: NewUniquePart;
-  readonly log: Logger;
-  readonly observers: readonly RequestObserver[];
-  readonly startTrace: (request: TracedRequest) => RequestTrace;
-  /** The paths, as the caller writes them, which go to the backend beside chat completions and models. */
-  readonly passthroughPaths: readonly string[];
-}
-
 export interface TracedRequest {
   readonly endpoint: Endpoint;
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
 }
 
-/**
- * Begins the facts of each request, and tells them to all observers, once, when its reply is over in whatever way. The reply
- * has an id of its own from here on, unless a route gives it that of a record.
- */
-export function observeRequests(options: ObserveOptions): RequestHandler {
-  const { newUniquePart, log, observers, startTrace, passthroughPaths } = options;
-  const bind = bindLog(log);
-  const endpointOf = createEndpointOf(passthroughPaths);
+export interface ObserveOptions {
+  readonly observers: readonly RequestObserver[];
+  readonly startTrace: (request: TracedRequest) => RequestTrace;
+}
 
-  return (req, res, next) => {
-    const unique = newUniquePart();
-    res.setHeader('x-request-id', toRequestId(unique));
-    bind(req, res);
-    const { method, headers } = req;
-    const bytesBefore = req.socket.bytesWritten;
-    const endpoint = endpointOf(req.path);
+/** A request that begins now, and the log which its lines go to. */
+export type BegunRequest = TracedRequest & Pick<RequestFacts, 'unique' | 'log'>;
+
+/** How a reply ended: with this status, unless nothing was sent before the client went away. */
+export type ReplyEnd = Pick<RequestEnd, 'bytes' | 'requestId'> & { readonly status: number | undefined };
+
+export interface Observed {
+  readonly facts: RequestFacts;
+  /** To be called once, when the reply is over in whatever way. */
+  readonly end: (reply: ReplyEnd) => void;
+}
+
+/** Begins the facts of a request, which its end is then told by to all observers. */
+export type Observe = (request: BegunRequest) => Observed;
+
+/** The one place where requests begin and end for those who keep count of them, whatever the transport is. */
+export function createObserve({ observers, startTrace }: ObserveOptions): Observe {
+  return (request) => {
+    const { unique, endpoint, method, log } = request;
     const facts: RequestFacts = {
       unique,
       endpoint,
       method,
       startedAtMs: performance.now(),
-      log: res.log,
-      trace: startTrace({ endpoint, method, headers }),
+      log,
+      trace: startTrace(request),
       model: undefined,
       stream: false,
       keyPrefix: undefined,
@@ -61,26 +60,67 @@ export function observeRequests(options: ObserveOptions): RequestHandler {
       usage: null,
       errorCode: undefined,
     };
-    keepFacts(res, facts);
     for (const observer of observers) observer.begin(facts);
-    res.once('close', () => {
-      if (!res.writableFinished) facts.errorCode ??= 'client_disconnected';
-      const end = toEnd(req, res, facts, bytesBefore);
-      facts.trace.end(facts, end);
-      for (const observer of observers) observer.end(facts, end);
-    });
-    next();
+    return {
+      facts,
+      end(reply) {
+        const end = toEnd(facts, reply);
+        facts.trace.end(facts, end);
+        for (const observer of observers) observer.end(facts, end);
+      },
+    };
   };
 }
 
-function toEnd(req: Request, res: Response, facts: RequestFacts, bytesBefore: number): RequestEnd {
-  const status = res.headersSent ? res.statusCode : ERRORS[facts.errorCode ?? 'client_disconnected'].status;
+function toEnd(facts: RequestFacts, { status: sent, bytes, requestId }: ReplyEnd): RequestEnd {
+  const status = sent ?? ERRORS[facts.errorCode ?? 'client_disconnected'].status;
   return {
     outcome: outcomeOf(facts, status),
     status,
     durationMs: performance.now() - facts.startedAtMs,
-    bytes: req.socket.bytesWritten - bytesBefore,
-    requestId: String(res.getHeader('x-request-id')),
+    bytes,
+    requestId,
+  };
+}
+
+export interface ObserveRequestsOptions {
+  readonly observe: Observe;
+  readonly newUniquePart: NewUniquePart;
+  readonly log: Logger;
+  /** The paths, as the caller writes them, which go to the backend beside chat completions and models. */
+  readonly passthroughPaths: readonly string[];
+}
+
+/**
+ * Begins the facts of each HTTP request, and ends them when its reply is over. The reply has an id of its own from here on,
+ * unless a route gives it that of a record.
+ */
+export function observeRequests({
+  observe,
+  newUniquePart,
+  log,
+  passthroughPaths,
+}: ObserveRequestsOptions): RequestHandler {
+  const bind = bindLog(log);
+  const endpointOf = createEndpointOf(passthroughPaths);
+
+  return (req, res, next) => {
+    const unique = newUniquePart();
+    res.setHeader('x-request-id', toRequestId(unique));
+    bind(req, res);
+    const { method, headers } = req;
+    const bytesBefore = req.socket.bytesWritten;
+    const { facts, end } = observe({ unique, endpoint: endpointOf(req.path), method, headers, log: res.log });
+    keepFacts(res, facts);
+    res.once('close', () => {
+      if (!res.writableFinished) facts.errorCode ??= 'client_disconnected';
+      end({
+        status: res.headersSent ? res.statusCode : undefined,
+        bytes: req.socket.bytesWritten - bytesBefore,
+        requestId: String(res.getHeader('x-request-id')),
+      });
+    });
+    next();
   };
 }
 

@@ -6,6 +6,7 @@ import express from 'express';
 import { ADMIT_ALL } from '../../../src/accounts/admission.ts';
 import { createTokenEstimator } from '../../../src/core/estimate.ts';
 import { createAcceptance, type Submission } from '../../../src/http/records/accept.ts';
+import { httpClient } from '../../../src/http/client.ts';
 import { errorHandler } from '../../../src/http/error-handler.ts';
 import { createRunningRequests } from '../../../src/http/records/running.ts';
 import { createIdentities } from '../../../src/identity.ts';
@@ -215,7 +216,6 @@ describe('performing an accepted request', () => {
       identities: createIdentities('a secret of ours', null),
       estimator: createTokenEstimator(),
       keyOwner: 'gateway',
-      publicBaseUrl: null,
       nowMs: Date.now,
     });
     const submission: Submission = {
@@ -232,7 +232,9 @@ describe('performing an accepted request', () => {
     };
     const app = express();
     app.use(observe());
-    app.use((req, res) => serveAccepted(req, res, submission, () => Promise.reject(new Error('a mistake of ours'))));
+    app.use((req, res) =>
+      serveAccepted(httpClient(req, res, null), submission, () => Promise.reject(new Error('a mistake of ours'))),
+    );
     app.use(errorHandler);
     server = app.listen(0, '127.0.0.1');
     await once(server, 'listening');
