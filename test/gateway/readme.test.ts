@@ -81,7 +81,7 @@ describe('README on managed keys', () => {
 
   it('shows commands that work one after another, from the first file to the usage of all', async () => {
     await shell(files.replaceAll(/^npm .*$/gm, ''));
-    gateway = await startGatewayProcess({ DATABASE_URL: 'file:./data/gateway.db' }, folder);
+    gateway = await startGatewayProcess({ DATABASE_URL: 'file:./data/gateway.db' }, { folder });
     const { url = '' } = gateway;
     let said = '';
     for (const block of blocks) {

@@ -1,5 +1,6 @@
-import Sqlite, { type Database } from 'better-sqlite3';
+import Sqlite from 'better-sqlite3';
 import { expect } from 'chai';
+import { Client, type QueryResultRow } from 'pg';
 import type { KeyId } from '../../src/core/ids.ts';
 
 /** What the books of one key say, now that they have been found to add up. */
@@ -16,6 +17,20 @@ interface RequestRow {
   readonly requestId: string;
   readonly heldMicro: number;
   readonly costMicro: number;
+  readonly completedAtMs: number;
+}
+
+interface KeyRow {
+  readonly balanceMicro: number;
+  readonly heldMicro: number;
+  /** The last one on which anything was spent, counted from 1970. */
+  readonly day: number;
+  readonly spentMicro: number;
+}
+
+interface UsedRow {
+  readonly requests: number;
+  readonly spentMicro: number;
 }
 
 interface EntryRow {
@@ -24,6 +39,29 @@ interface EntryRow {
   readonly requestId: string | null;
 }
 
+/** What the database knows of one key. */
+interface BookRows {
+  /** One, or none. */
+  readonly keys: readonly KeyRow[];
+  readonly requests: readonly RequestRow[];
+  readonly entries: readonly EntryRow[];
+  /** One. */
+  readonly used: readonly UsedRow[];
+}
+
+const KEY = `
+  SELECT balance_micro AS "balanceMicro", held_micro AS "heldMicro", day, day_spent_micro AS "spentMicro"
+  FROM keys WHERE key_id = $1`;
+const REQUESTS = `
+  SELECT request_id AS "requestId", requests.held_micro AS "heldMicro", coalesce(cost_micro, 0) AS "costMicro",
+    completed_at_ms AS "completedAtMs"
+  FROM requests JOIN keys ON keys.seq = requests.key WHERE key_id = $1 AND status <> 'processing'`;
+const ENTRIES = `
+  SELECT kind, amount_micro AS "amountMicro", request_id AS "requestId"
+  FROM ledger JOIN keys ON keys.seq = ledger.key WHERE key_id = $1 ORDER BY ledger.seq`;
+const USED = `
+  SELECT coalesce(sum(requests), 0) AS requests, coalesce(sum(cost_micro), 0) AS "spentMicro" FROM usage WHERE caller = $1`;
+
 /**
  * Fails unless the books of this prepaid key add up while none of its requests runs: balance, ledger, records, spent counters
  * and usage tell the same story, and each request was held once, released once and charged once. The file is read behind the
@@ -31,49 +69,53 @@ interface EntryRow {
  */
 export function expectBooksToAddUp(file: string, keyId: KeyId): Books {
   const database = new Sqlite(file, { readonly: true });
+  const all = <Row>(sql: string) => database.prepare<[string], Row>(sql.replace('$1', '?')).all(keyId);
   try {
-    return database.transaction(() => checkBooks(database, keyId))();
+    return database.transaction(() =>
+      checkBooks({ keys: all(KEY), requests: all(REQUESTS), entries: all(ENTRIES), used: all(USED) }),
+    )();
   } finally {
     database.close();
   }
 }
 
-function checkBooks(database: Database, keyId: KeyId): Books {
-  const key = database
-    .prepare<[string], { seq: number; balanceMicro: number; heldMicro: number; day: number; spentMicro: number }>(`
-    SELECT seq, balance_micro AS balanceMicro, held_micro AS heldMicro, day, day_spent_micro AS spentMicro
-    FROM keys WHERE key_id = ?`)
-    .get(keyId);
+/** As `expectBooksToAddUp`, of a database on PostgreSQL. */
+export async function expectServerBooksToAddUp(url: string, keyId: KeyId): Promise<Books> {
+  // All that this reads is text, or a whole number that JavaScript knows exactly.
+  const types = { getTypeParser: (oid: number) => (oid === TEXT ? String : Number) };
+  const client = new Client({ connectionString: url, types });
+  await client.connect();
+  const all = async <Row extends QueryResultRow>(sql: string) => (await client.query<Row>(sql, [keyId])).rows;
+  try {
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    const [keys, requests] = [await all<KeyRow>(KEY), await all<RequestRow>(REQUESTS)];
+    const [entries, used] = [await all<EntryRow>(ENTRIES), await all<UsedRow>(USED)];
+    return checkBooks({ keys, requests, entries, used });
+  } finally {
+    await client.end();
+  }
+}
+
+/** The type of PostgreSQL that every text of ours has. */
+const TEXT = 25;
+
+function checkBooks({ keys: [key], requests, entries, used: [used] }: BookRows): Books {
   if (key === undefined) throw new Error('the key is not in the books');
-  const requests = database
-    .prepare<[number], RequestRow>(`
-    SELECT request_id AS requestId, held_micro AS heldMicro, coalesce(cost_micro, 0) AS costMicro
-    FROM requests WHERE key = ? AND status != 'processing'`)
-    .all(key.seq);
-  const entries = database
-    .prepare<[number], EntryRow>(`
-    SELECT kind, amount_micro AS amountMicro, request_id AS requestId FROM ledger WHERE key = ? ORDER BY seq`)
-    .all(key.seq);
-  const spentOn = database
-    .prepare<[number, number], number>(
-      'SELECT coalesce(sum(cost_micro), 0) FROM requests WHERE key = ? AND completed_at_ms / 86400000 = ?',
-    )
-    .pluck();
-  const used = database
-    .prepare<[string], { requests: number; spentMicro: number }>(
-      'SELECT coalesce(sum(requests), 0) AS requests, coalesce(sum(cost_micro), 0) AS spentMicro FROM usage WHERE caller = ?',
-    )
-    .get(keyId);
+  const spentOn = requests
+    .filter(({ completedAtMs }) => Math.floor(completedAtMs / DAY_MS) === key.day)
+    .reduce((sum, { costMicro }) => sum + costMicro, 0);
 
   expectEachSettledOnce(requests, entries);
   const { balanceMicro, lowestMicro } = walk(entries);
   const spentMicro = requests.reduce((sum, { costMicro }) => sum + costMicro, 0);
   expect(key.heldMicro, 'what is held when nothing runs').to.equal(0);
   expect(key.balanceMicro, 'the balance, beside the sum of the ledger').to.equal(balanceMicro);
-  expect(key.spentMicro, 'spent on the last day').to.equal(spentOn.get(key.seq, key.day));
+  expect(key.spentMicro, 'spent on the last day').to.equal(spentOn);
   expect(used, 'the usage, beside the records').to.deep.equal({ requests: requests.length, spentMicro });
   return { balanceMicro, lowestMicro, spentMicro, requests: requests.length };
 }
+
+const DAY_MS = 86_400_000;
 
 /** A reservation is taken only from what is there; nothing but what a request costs beyond its own leads below zero. */
 function walk(entries: readonly EntryRow[]): Pick<Books, 'balanceMicro' | 'lowestMicro'> {

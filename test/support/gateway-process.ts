@@ -14,7 +14,17 @@ export interface GatewayProcess {
   drain(): Promise<void>;
   /** Resolves with all of stderr and the exit code when the process has ended. */
   ended(): Promise<{ readonly stderr: string; readonly exitCode: number | null }>;
+  signal(signal: NodeJS.Signals): void;
   kill(): void;
+}
+
+export interface ProcessOptions {
+  /** Whose `.env` holds. */
+  readonly folder?: string;
+  /** Of another version of the program. */
+  readonly main?: string;
+  /** Hears what comes after the banner: the lines of the log. */
+  readonly onLog?: (text: string) => void;
 }
 
 /**
@@ -23,16 +33,16 @@ export interface GatewayProcess {
  */
 export async function startGatewayProcess(
   settings: Readonly<Record<string, string>>,
-  folder = process.cwd(),
+  { folder = process.cwd(), main = MAIN, onLog = () => undefined }: ProcessOptions = {},
 ): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, [MAIN], {
+  const child = spawn(process.execPath, [main], {
     cwd: folder,
     env: { PORT: '0', DATABASE_URL: ':memory:', LOG_LEVEL: 'silent', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const stderr = text(child.stderr);
   const exit = once(child, 'exit');
-  const banner = await readBanner(child);
+  const banner = await readBanner(child, onLog);
   const url = /http:\/\/127\.0\.0\.1:\d+/.exec(banner)?.[0];
   return {
     url,
@@ -45,16 +55,22 @@ export async function startGatewayProcess(
       await exit;
       return { stderr: await stderr, exitCode: child.exitCode };
     },
+    signal: (signal) => void child.kill(signal),
     kill: () => void child.kill('SIGKILL'),
   };
 }
 
-/** Its last line shows the body of a first request. */
-async function readBanner({ stdout }: ChildProcess): Promise<string> {
+/** Its last line shows the body of a first request. What follows is read as well: a pipe that is full holds its writer up. */
+function readBanner({ stdout }: ChildProcess, onLog: (text: string) => void): Promise<string> {
   let banner = '';
-  for await (const piece of stdout ?? []) {
-    banner += String(piece);
-    if (banner.includes('"input"')) break;
-  }
-  return banner;
+  let isRead = false;
+  return new Promise((resolve) => {
+    stdout?.on('data', (piece: Buffer) => {
+      if (isRead) return onLog(piece.toString());
+      banner += piece.toString();
+      isRead = banner.includes('"input"');
+      if (isRead) resolve(banner);
+    });
+    stdout?.once('end', () => resolve(banner));
+  });
 }

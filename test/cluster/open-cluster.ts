@@ -1,0 +1,120 @@
+/**
+ * Several gateway processes on one PostgreSQL, as they stand behind a load balancer, with a chat backend behind them.
+ *
+ *     const cluster = await openCluster(server, [CURRENT, CURRENT, CURRENT]);
+ *     const key = await cluster.issueKey('1.00');
+ *     const reply = await cluster.at(0, key.secret).create({ model: 'm', input: 'Hello' });
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { parseKeyId, type KeyId } from '../../src/core/ids.ts';
+import type { IssuedKey } from '../../src/types/contract.ts';
+import { callerOf, type Caller } from '../records/caller.ts';
+import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
+import { startGatewayProcess, type GatewayProcess, type ProcessOptions } from '../support/gateway-process.ts';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+
+/** The program of this source tree. */
+export const CURRENT: ProcessOptions = {};
+
+/** In millionths, of a request with the USAGE of `records/chunks.ts`: 11 tokens of input at 2, and 7 of output at 10. */
+export const COST_MICRO = 11 * 2 + 7 * 10;
+
+export interface Key {
+  readonly id: KeyId;
+  readonly secret: string;
+}
+
+export interface Cluster {
+  readonly backend: ScriptedBackend;
+  readonly database: TestDatabase;
+  readonly gateways: readonly GatewayProcess[];
+  /** Somebody with this key who asks the gateway of this number; numbers go round. */
+  at(place: number, secret: string): Caller;
+  /** Makes a key that has so many credits. */
+  issueKey(credits: string): Promise<Key>;
+  /** Starts one more, which looks at its start for what dead ones have left unfinished. */
+  join(): Promise<void>;
+  /** As if the process which runs this request had been silent for long. */
+  silence(requestId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts one gateway of each of these programs. */
+export async function openCluster(serverUrl: string, programs: readonly ProcessOptions[]): Promise<Cluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'cluster-'));
+  const backend = await startScriptedBackend();
+  const database = await createTestDatabase(serverUrl);
+  const settings = clusterSettings({ folder, backendUrl: backend.baseUrl, databaseUrl: database.url });
+  const gateways = await Promise.all(programs.map((program) => startGatewayProcess(settings, program)));
+  const urlOf = (place: number) => gateways[place % gateways.length]?.url ?? 'none';
+
+  return {
+    backend,
+    database,
+    gateways,
+    at: (place, secret) => callerOf(urlOf(place), secret),
+    issueKey: (credits) => issueKey(urlOf(0), credits),
+    async join() {
+      gateways.push(await startGatewayProcess(settings));
+    },
+    async silence(requestId) {
+      await database.run(`UPDATE owners SET seen_at = '-infinity'
+        WHERE owner = (SELECT owner FROM requests WHERE request_id = '${requestId}')`);
+    },
+    async close() {
+      for (const gateway of gateways) gateway.kill();
+      await Promise.all(gateways.map((gateway) => gateway.ended()));
+      await backend.close();
+      await database.drop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const ADMIN_TOKEN = 'the-admin-token-of-the-cluster';
+
+/** What all gateways of a cluster are started with. */
+export function clusterSettings({
+  folder,
+  backendUrl,
+  databaseUrl,
+}: {
+  readonly folder: string;
+  readonly backendUrl: string;
+  readonly databaseUrl: string;
+}): Readonly<Record<string, string>> {
+  const pricesFile = join(folder, 'prices.json');
+  writeFileSync(pricesFile, '{"currency": "USD", "models": {"m": {"input": "2", "output": "10"}}}');
+  return {
+    AUTH_MODE: 'managed',
+    ADMIN_TOKEN,
+    PRICES_FILE: pricesFile,
+    UPSTREAM_BASE_URL: backendUrl,
+    DATABASE_URL: databaseUrl,
+    GATEWAY_SECRET: 'the same secret for all gateways of a cluster',
+    // Of the load balancer: a record is the same, whoever shows it.
+    PUBLIC_BASE_URL: 'http://gateway.example.com',
+    NODE_COMPILE_CACHE: join(folder, 'cache'),
+  };
+}
+
+async function issueKey(url: string, credits: string): Promise<Key> {
+  const reply = await administrate(`${url}/admin/v1/keys`, { name: 'the customer', credits });
+  expect(reply.status).to.equal(201);
+  const { id, secret } = (await reply.json()) as IssuedKey;
+  const keyId = parseKeyId(id);
+  if (keyId === undefined) throw new Error('the key has no id');
+  return { id: keyId, secret };
+}
+
+/** Sends this to the admin API. */
+export function administrate(url: string, body: object): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+}

@@ -1,0 +1,162 @@
+/** What several gateways on one database promise together, whichever versions of the program they run. */
+import { expect } from 'chai';
+import type { RequestRecord } from '../../src/types/contract.ts';
+import { readError, readRecord, readTold } from '../records/caller.ts';
+import { answer, stream, text } from '../records/chunks.ts';
+import { expectServerBooksToAddUp } from '../support/books.ts';
+import type { ProcessOptions } from '../support/gateway-process.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+import { COST_MICRO, openCluster, type Cluster, type Key } from './open-cluster.ts';
+
+/** What the promise of one second may take on a machine that does many other things at once. */
+const SOON_MS = 8000;
+
+/** Describes them by their promises, with one process of each of these programs. */
+export function describeCluster(name: string, serverUrl: string, programs: () => Promise<readonly ProcessOptions[]>) {
+  describe(name, function () {
+    this.timeout(60_000);
+    useRealSockets();
+    let cluster: Cluster;
+    let key: Key;
+
+    before(async () => {
+      cluster = await openCluster(serverUrl, await programs());
+      for (const { banner } of cluster.gateways) expect(banner).to.contain('Responses gateway at');
+    });
+    after(() => cluster.close());
+    beforeEach(async () => {
+      key = await cluster.issueKey('1.00');
+    });
+
+    it('call the backend once for a hundred equal requests at once, and show the other 99 the same record', async () => {
+      const asked = cluster.backend.requests.length;
+      const repeated = Promise.withResolvers<void>();
+      cluster.backend.always(async (stage) => {
+        await repeated.promise;
+        await answer()(stage);
+      });
+      const records: RequestRecord[] = [];
+      const ask = async (place: number): Promise<Response> => {
+        const reply = await cluster
+          .at(place, key.secret)
+          .create(
+            { model: 'm', input: 'the same for all', stream: true },
+            { headers: { 'idempotency-key': 'the same for all' } },
+          );
+        if (reply.status === 409) records.push((await reply.json()) as RequestRecord);
+        if (records.length === 99) repeated.resolve();
+        return reply;
+      };
+      const replies = await Promise.all(Array.from({ length: 100 }, (_, place) => ask(place)));
+      const answered = replies.filter(({ status }) => status === 200);
+      expect(answered).to.have.lengthOf(1);
+      expect(await readTold(answered[0] ?? Response.error())).to.deep.equal({ ends: 'completed' });
+      expect(records).to.have.lengthOf(99);
+      for (const record of records) expect(record).to.deep.equal(records[0]);
+      expect(records[0]).to.include({ status: 'processing', request_id: answered[0]?.headers.get('x-request-id') });
+      expect(cluster.backend.requests).to.have.lengthOf(asked + 1);
+    });
+
+    it('let exactly the 10 of 200 requests run which the credits cover', async () => {
+      const holdMicro = await findHold();
+      // One millionth more, and an eleventh could run.
+      const creditsMicro = 11 * holdMicro - 1;
+      const poor = await cluster.issueKey((creditsMicro / 1e6).toFixed(6));
+      const asked = cluster.backend.requests.length;
+      const decided = Promise.withResolvers<void>();
+      cluster.backend.always(async (stage) => {
+        await decided.promise;
+        await answer()(stage);
+      });
+      let undecided = 190;
+      const ask = async (place: number): Promise<number> => {
+        const reply = await cluster.at(place, poor.secret).create(BODY);
+        if (reply.status === 402 && --undecided === 0) decided.resolve();
+        await reply.text();
+        return reply.status;
+      };
+      const statuses = await Promise.all(Array.from({ length: 200 }, (_, place) => ask(place)));
+      expect(statuses.filter((status) => status === 200)).to.have.lengthOf(10);
+      expect(statuses.filter((status) => status === 402)).to.have.lengthOf(190);
+      expect(cluster.backend.requests).to.have.lengthOf(asked + 10);
+      await allOver(poor);
+      expect(await expectServerBooksToAddUp(cluster.database.url, poor.id)).to.deep.equal({
+        balanceMicro: creditsMicro - 10 * COST_MICRO,
+        lowestMicro: 0,
+        spentMicro: 10 * COST_MICRO,
+        requests: 10,
+      });
+    });
+
+    for (const isStream of [false, true]) {
+      it(`cancel ${isStream ? 'a stream' : 'a request for JSON'} that runs at one through another`, async () => {
+        cluster.backend.always(stream([text('Hello')], 'hang'));
+        const { told, requestId } = await start(0, isStream);
+        const askedAtMs = performance.now();
+        const asked = await cluster.at(1, key.secret).cancel(requestId);
+        expect(asked.status).to.equal(202);
+        expect(await told).to.deep.equal(
+          isStream ? { ends: 'cancelled', code: 'request_cancelled' } : { status: 409, code: 'request_cancelled' },
+        );
+        expect(performance.now() - askedAtMs).to.be.below(SOON_MS);
+        expect(await cluster.at(2, key.secret).final(requestId, SOON_MS)).to.include({ status: 'cancelled' });
+        await allOver(key);
+        await expectServerBooksToAddUp(cluster.database.url, key.id);
+      });
+    }
+
+    it('show everybody the same records, keys and usage', async () => {
+      cluster.backend.always(answer());
+      const reply = await cluster.at(0, key.secret).create({ model: 'm', input: 'Hello' });
+      await reply.text();
+      const requestId = reply.headers.get('x-request-id') ?? '';
+      const record = await cluster.at(0, key.secret).final(requestId, SOON_MS);
+      for (const path of [`/api/v1/requests/${requestId}`, '/api/v1/requests', '/api/v1/key', '/api/v1/usage']) {
+        const shown = await Promise.all(cluster.gateways.map((_, place) => read(place, path)));
+        for (const each of shown) expect(each, path).to.deep.equal(shown[0]);
+      }
+      expect(await cluster.at(1, key.secret).record(requestId)).to.deep.equal(record);
+      const stranger = await cluster.issueKey('1.00');
+      const hidden = await cluster.at(1, stranger.secret).get(`/api/v1/requests/${requestId}`);
+      expect([hidden.status, (await readError(hidden)).code]).to.deep.equal([404, 'request_not_found']);
+    });
+
+    async function read(place: number, path: string): Promise<unknown> {
+      const reply = await cluster.at(place, key.secret).get(path);
+      expect(reply.status, path).to.equal(200);
+      return reply.json();
+    }
+
+    /** What is reserved for BODY. */
+    async function findHold(): Promise<number> {
+      cluster.backend.always(answer());
+      await (await cluster.at(0, key.secret).create(BODY)).text();
+      const [row] = await cluster.database.run(
+        `SELECT requests.held_micro::int AS held FROM requests JOIN keys ON keys.seq = requests.key WHERE key_id = '${key.id}'`,
+      );
+      return (row as { held: number }).held;
+    }
+
+    /** A request of the key which runs at this gateway, and what its client is told in the end. */
+    async function start(place: number, isStream: boolean) {
+      const asked = cluster.backend.requests.length;
+      const headers = { 'idempotency-key': `stream: ${isStream}` };
+      const reply = cluster.at(place, key.secret).create({ model: 'm', input: 'Hello', stream: isStream }, { headers });
+      await cluster.backend.request(asked + 1);
+      const { request_id } = await readRecord(await cluster.at(1, key.secret).get('/api/v1/requests', headers));
+      return { told: reply.then(readTold), requestId: request_id };
+    }
+
+    /** Waits until no request of this key runs: its last record may be written after its last reply. */
+    async function allOver({ secret }: Key): Promise<void> {
+      const deadlineMs = performance.now() + SOON_MS;
+      for (;;) {
+        const reply = await cluster.at(0, secret).get('/api/v1/requests?status=processing');
+        if (((await reply.json()) as { data: unknown[] }).data.length === 0) return;
+        expect(performance.now(), 'requests that are still processing').to.be.below(deadlineMs);
+      }
+    }
+  });
+}
+
+const BODY = { model: 'm', input: 'Hello', max_output_tokens: 30 };
