@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { createAdministration } from './accounts/administration.ts';
 import { ADMIT_ALL, createAdmission } from './accounts/admission.ts';
 import { rememberKeys } from './accounts/keys.ts';
-import { openRateLimits } from './accounts/rate-limits.ts';
+import { createRateLimits } from './accounts/rate-limits.ts';
 import { createChatBackend, type ChatBackend } from './backend/chat.ts';
 import { startDemoBackend } from './backend/demo.ts';
 import { probeKeys } from './backend/probe.ts';
@@ -118,7 +118,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   const stopWatching = watchCancels(store, running);
   const prices = createCurrentPrices({ ...config, log });
   const accounts = rememberKeys(store, nowMs);
-  const rateLimits = config.authMode === 'managed' ? await openRateLimits({ accounts, nowMs }) : undefined;
+  const rateLimits = config.authMode === 'managed' ? createRateLimits({ accounts, nowMs }) : undefined;
   const admission =
     rateLimits === undefined ? ADMIT_ALL : createAdmission({ ...config, accounts, rateLimits, prices, nowMs });
   const serveAccepted = createAcceptance({

@@ -3,20 +3,20 @@ import { ApiError } from '../core/errors.ts';
 import { matchesModel } from '../core/model-patterns.ts';
 import { costOf, expectedOutputOf, holdOf, type Price, type Prices } from '../core/pricing.ts';
 import { unreachable } from '../core/unreachable.ts';
-import type { AccountStore, Hold, StoredKey } from '../store/accounts.ts';
+import type { AccountStore, Hold, RateStanding, StoredKey } from '../store/accounts.ts';
 import type { Acceptance } from '../store/store.ts';
 import type { Usage } from '../types/contract.ts';
 import { faultOf } from './keys.ts';
-import type { RateLimits } from './rate-limits.ts';
+import { NOTHING_TAKEN, type RateLimits, type Taken } from './rate-limits.ts';
 import { spendWindowsOf } from './spend-windows.ts';
 
-/** Decides whether a request may start, as far as its key, its model and the rate limits go (contract, section 7). */
+/** Decides whether a request may start, as far as its key and its model go (contract, section 7). Rate and funds are for the store. */
 export interface Admission {
   /**
-   * `key` is the caller's, where the gateway issues keys. Throws ApiError `model_not_found`, `forbidden` or
-   * `rate_limit_exceeded`; what was asked for has taken nothing then.
+   * `key` is the caller's, where the gateway issues keys. Throws ApiError `model_not_found` or `forbidden`, and
+   * `rate_limit_exceeded` when the store has refused as much a moment ago.
    */
-  admit(key: StoredKey | undefined, ask: Ask): Promise<Admitted>;
+  admit(key: StoredKey | undefined, ask: Ask): Admitted;
   /**
    * The same for a request of which neither the model nor the cost is known; returns `x-ratelimit-*` for its reply. Throws
    * ApiError `forbidden` where one of them matters, or `rate_limit_exceeded`.
@@ -39,37 +39,31 @@ export interface Ask {
   readonly choices: number;
 }
 
-/** A request which may start, unless the store says that its funds do not allow it. */
+/** A request which may start, unless the store says that its rate or its funds do not allow it. */
 export interface Admitted {
   /** For the draft of its record; undefined where the gateway issues no keys. */
   readonly hold: Hold | undefined;
-  /** `x-ratelimit-*`, for its reply. */
-  readonly headers: Readonly<Record<string, string>>;
   /** In millionths, at the prices of the moment of its admission; null when the model has no price. */
   costOf(usage: Usage): number | null;
-  /** It did not come to run: gives the rate limits back what it took. */
-  takeBack(): void;
-  /** It is over: corrects what the estimate took of the token limit. Null says that nothing was used. */
-  settle(usage: Usage | null): void;
+  /** What it has taken of the rate limits, once the store has accepted it. */
+  taken(rates: RateStanding | undefined): Taken;
   /** What the caller is told when the store refuses the request. */
-  explain(refused: RefusalCode): Promise<ApiError>;
+  explain(refused: Refused): Promise<ApiError>;
 }
 
-export type RefusalCode = Extract<Acceptance, { readonly kind: 'refused' }>['code'];
+type Refused = Extract<Acceptance, { readonly kind: 'refused' }>;
 
 const FREE: Admitted = {
   hold: undefined,
-  headers: {},
   costOf: () => null,
-  takeBack: () => undefined,
-  settle: () => undefined,
-  explain: (refused) => Promise.resolve(new ApiError(refused)),
+  taken: () => NOTHING_TAKEN,
+  explain: ({ code }) => Promise.resolve(new ApiError(code)),
 };
 
 /** Where the gateway issues no keys, their owner has limits of his own: all may start, and nothing is counted. */
 export const ADMIT_ALL: Admission = {
-  admit: () => Promise.resolve(FREE),
-  admitUnmetered: () => Promise.resolve(FREE.headers),
+  admit: () => FREE,
+  admitUnmetered: () => Promise.resolve(NOTHING_TAKEN.headers),
   offers: () => true,
 };
 
@@ -89,7 +83,7 @@ export interface AdmissionOptions {
 export function createAdmission(options: AdmissionOptions): Admission {
   const { prices, rateLimits } = options;
   return {
-    async admit(key, ask) {
+    admit(key, ask) {
       assertKey(key);
       const price = prices.find(ask.model, ask.backendModel);
       checkModel(key, ask, price);
@@ -97,25 +91,29 @@ export function createAdmission(options: AdmissionOptions): Admission {
         inputTokens: ask.estimatedInputTokens,
         outputTokens: expectedOutputOf({ ...ask, defaultMaxOutputTokens: options.defaultMaxOutputTokens }),
       };
-      const taken = await rateLimits.take(key, expected.inputTokens + expected.outputTokens);
+      const { keyId } = key;
+      const tokens = Math.min(expected.inputTokens + expected.outputTokens, Number.MAX_SAFE_INTEGER);
+      rateLimits.check(key, tokens);
       const hold = {
-        keyId: key.keyId,
+        keyId,
+        tokens,
         heldMicro: price === undefined ? 0 : holdOf(price, expected),
         interruptedCostMicro: price === undefined ? null : holdOf(price, { ...expected, outputTokens: 0 }),
       };
       return {
         hold,
-        headers: taken.headers,
         costOf: (usage) => (price === undefined ? null : costOf(price, usage)),
-        takeBack: () => taken.takeBack(),
-        settle: (usage) => taken.correct(usage === null ? 0 : usage.input_tokens + usage.output_tokens),
-        explain: (refused) => explain(refused, hold, options),
+        taken: (rates) => rateLimits.taken(keyId, tokens, rates),
+        explain: ({ code, rates }) =>
+          code === 'rate_limit_exceeded'
+            ? Promise.resolve(rateLimits.explain(keyId, tokens, rates))
+            : explain(code, hold, options),
       };
     },
     async admitUnmetered(key) {
       assertKey(key);
       if (key.models !== null || paysPerUse(key)) throw new ApiError('forbidden', { message: UNMETERED });
-      return (await rateLimits.take(key, 0)).headers;
+      return (await rateLimits.take(key)).headers;
     },
     offers(key, model, backendModel) {
       assertKey(key);
@@ -161,8 +159,14 @@ export function modelNotFound(): ApiError {
   return new ApiError('model_not_found', { param: 'model', message });
 }
 
+type FundsRefusal = Exclude<Refused['code'], 'rate_limit_exceeded'>;
+
 /** The sentence which tells the owner of a key what the store has found missing. Deterministic: asking again changes nothing. */
-async function explain(refused: RefusalCode, { keyId, heldMicro }: Hold, options: AdmissionOptions): Promise<ApiError> {
+async function explain(
+  refused: FundsRefusal,
+  { keyId, heldMicro }: Hold,
+  options: AdmissionOptions,
+): Promise<ApiError> {
   const key = await options.accounts.findKey(keyId);
   if (key === undefined) return new ApiError('invalid_api_key');
   const message = messageOf(refused, { key, heldMicro, nowMs: options.nowMs(), currency: options.prices.currency });
@@ -176,7 +180,7 @@ interface Shortage {
   readonly currency: string | null;
 }
 
-function messageOf(refused: RefusalCode, shortage: Shortage): string | undefined {
+function messageOf(refused: FundsRefusal, shortage: Shortage): string | undefined {
   const { key, heldMicro, nowMs, currency } = shortage;
   const show = (micro: number): string => [formatAmount(micro), currency ?? 'credits'].join(' ');
   switch (refused) {

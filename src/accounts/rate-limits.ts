@@ -1,18 +1,25 @@
 import { ApiError } from '../core/errors.ts';
 import type { KeyId } from '../core/ids.ts';
-import type { AccountStore, KeyLimits, StoredKey } from '../store/accounts.ts';
+import type { AccountStore, RateStanding, StoredKey } from '../store/accounts.ts';
+import { exceededBy } from '../store/rates.ts';
 
 /**
- * Requests and tokens per minute (contract, section 7). The minutes are those of the clock, so that the counts can be made
- * again out of the records, and a clock that was set back holds up nobody for longer than a minute. A limit that is changed
- * holds for the next request.
+ * Requests and tokens per minute (contract, section 7). The store counts them, in the transaction that accepts the request:
+ * so they hold across all processes on one database and through a restart, and cost no way to it of their own. The minutes
+ * are those of its clock. A limit that is changed holds for the next request.
  */
 export interface RateLimits {
   /**
-   * Takes one request, and so many tokens, out of what the key has left in this minute. Throws ApiError
-   * `rate_limit_exceeded` when that is not enough; nothing is taken then.
+   * Throws ApiError `rate_limit_exceeded` when the store has refused as much a moment ago, so that a flood of refused
+   * requests does not reach it.
    */
-  take(key: RateLimitedKey, tokens: number): Promise<Taken>;
+  check(key: RateLimitedKey, tokens: number): void;
+  /** Takes a request without a record and without tokens. Throws ApiError `rate_limit_exceeded`; nothing is taken then. */
+  take(key: RateLimitedKey): Promise<Taken>;
+  /** What a request has taken that the store has accepted. `rates` is absent for a key without such limits. */
+  taken(keyId: KeyId, tokens: number, rates: RateStanding | undefined): Taken;
+  /** What the caller is told of a request that the store has refused for its rate. */
+  explain(keyId: KeyId, tokens: number, rates: RateStanding | undefined): ApiError;
   /** What the key has left; each absent without such a limit. */
   show(key: RateLimitedKey): Promise<RateLimitState>;
 }
@@ -22,8 +29,6 @@ export type RateLimitedKey = Pick<StoredKey, 'keyId' | 'limits'>;
 export interface Taken {
   /** `x-ratelimit-*`, as OpenAI names and writes them. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Gives all of it back. */
-  takeBack(): void;
   /** Puts the tokens which were used in the place of those that were taken. */
   correct(tokens: number): void;
 }
@@ -40,106 +45,93 @@ export interface LimitState {
   readonly remaining: number;
 }
 
-const WINDOW_MS = 60_000;
+/** What was taken where nothing is limited. */
+export const NOTHING_TAKEN: Taken = { headers: {}, correct: () => undefined };
 
-type Kind = 'requests' | 'tokens';
+/** For how long a refusal is repeated without asking the store: another process may have given something back since. */
+const REFUSED_FOR_MS = 200;
+const MAX_REMEMBERED = 10_000;
 
-/** The limits of this process, beginning with what the records say of the running minute. */
-export async function openRateLimits({
+/** The limits of all keys in this store. `nowMs` tells how long ago something was, and nothing else. */
+export function createRateLimits({
   accounts,
   nowMs,
 }: {
-  readonly accounts: Pick<AccountStore, 'listActivity'>;
+  readonly accounts: Pick<AccountStore, 'takeRate' | 'correctRate' | 'findRate'>;
   readonly nowMs: () => number;
-}): Promise<RateLimits> {
-  // Loaded here, since it takes its time and only this mode needs it.
-  const { RateLimiterMemory } = await import('rate-limiter-flexible');
-  // It counts, and forgets the counts of a minute when they are a minute old. What is too much differs from key to key.
-  const counter = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: WINDOW_MS / 1000 });
+}): RateLimits {
+  const refused = new Map<KeyId, { readonly rates: RateStanding; readonly atMs: number }>();
 
-  const first = windowOf(nowMs());
-  for (const { keyId, requests, tokens } of await accounts.listActivity(first * WINDOW_MS)) {
-    await counter.set(nameOf(keyId, 'requests', first), requests, WINDOW_MS / 1000);
-    await counter.set(nameOf(keyId, 'tokens', first), tokens, WINDOW_MS / 1000);
+  function explain(keyId: KeyId, tokens: number, rates: RateStanding | undefined): ApiError {
+    if (rates === undefined) return new ApiError('rate_limit_exceeded');
+    refused.delete(keyId);
+    const [oldest] = refused.keys();
+    if (refused.size >= MAX_REMEMBERED && oldest !== undefined) refused.delete(oldest);
+    refused.set(keyId, { rates, atMs: nowMs() });
+    return refusalOf(tokens, rates);
+  }
+
+  function taken(keyId: KeyId, tokens: number, rates: RateStanding | undefined): Taken {
+    if (rates === undefined) return NOTHING_TAKEN;
+    const takenAtMs = nowMs();
+    return {
+      headers: toHeaders(toState(rates)),
+      correct(used) {
+        refused.delete(keyId);
+        // The counts of a minute that is over are looked at no more.
+        const isOver = nowMs() - takenAtMs > rates.resetMs;
+        if (rates.tokensPerMinute === null || used === tokens || isOver) return;
+        // It is for this minute alone: what cannot be written now needs no other try.
+        void accounts.correctRate(keyId, rates.minute, used - tokens).catch(() => undefined);
+      },
+    };
+  }
+
+  function check({ keyId, limits }: RateLimitedKey, tokens: number): void {
+    const known = refused.get(keyId);
+    if (known === undefined) return;
+    const ageMs = nowMs() - known.atMs;
+    if (ageMs < 0 || ageMs >= Math.min(REFUSED_FOR_MS, known.rates.resetMs)) {
+      refused.delete(keyId);
+      return;
+    }
+    const { requestsPerMinute, tokensPerMinute } = limits;
+    const rates = { ...known.rates, requestsPerMinute, tokensPerMinute, resetMs: known.rates.resetMs - ageMs };
+    if (exceedingOf(tokens, rates) !== undefined) throw refusalOf(tokens, rates);
   }
 
   return {
-    async take({ keyId, limits }, tokens) {
-      const window = windowOf(nowMs());
-      const parts = partsOf(limits, { requests: 1, tokens }).map((part) => ({
-        ...part,
-        name: nameOf(keyId, part.kind, window),
-      }));
-      // Both are asked in the same turn, whatever comes of it: so requests learn in the order of their coming how they stand.
-      const counts = await Promise.all(parts.map(({ name, points }) => counter.consume(name, points)));
-      const counted = parts.map((part, at) => ({ ...part, used: counts[at]?.consumedPoints ?? 0 }));
-      const resetMs = resetOf(nowMs());
-      // When the minute is over by then, this changes a count that nobody looks at any more.
-      const give = (): void => {
-        for (const { name, points } of parts) void counter.reward(name, points);
-      };
-      const exceeded = counted.find(({ points, used, limit }) => points > 0 && used > limit);
-      if (exceeded !== undefined) {
-        give();
-        const before = counted.map((part) => ({ ...part, used: part.used - part.points }));
-        throw refusalOf(exceeded, toState(before, resetMs));
-      }
-      return {
-        headers: toHeaders(toState(counted, resetMs)),
-        takeBack: give,
-        correct(used) {
-          const taken = parts.find(({ kind }) => kind === 'tokens');
-          if (taken !== undefined) void counter.penalty(taken.name, used - taken.points);
-        },
-      };
+    check,
+    async take(key) {
+      const { requestsPerMinute, tokensPerMinute } = key.limits;
+      if (requestsPerMinute === null && tokensPerMinute === null) return NOTHING_TAKEN;
+      check(key, 0);
+      const verdict = await accounts.takeRate(key.keyId, 0);
+      if (verdict.refused === undefined) return taken(key.keyId, 0, verdict.rates);
+      throw verdict.refused === 'rate_limit_exceeded'
+        ? explain(key.keyId, 0, verdict.rates)
+        : new ApiError(verdict.refused);
     },
-    async show({ keyId, limits }) {
-      const window = windowOf(nowMs());
-      const counted = partsOf(limits, { requests: 0, tokens: 0 }).map(async (part) => {
-        const count = await counter.get(nameOf(keyId, part.kind, window));
-        return { ...part, used: count?.consumedPoints ?? 0 };
-      });
-      return toState(await Promise.all(counted), resetOf(nowMs()));
+    taken,
+    explain,
+    async show({ keyId }) {
+      const rates = await accounts.findRate(keyId);
+      return rates === undefined ? { resetMs: 0 } : toState(rates);
     },
   };
 }
 
-function windowOf(nowMs: number): number {
-  return Math.floor(nowMs / WINDOW_MS);
+function exceedingOf(tokens: number, rates: RateStanding): 'requests' | 'tokens' | undefined {
+  return exceededBy(tokens, rates, { minuteRequests: rates.requests, minuteTokens: rates.tokens });
 }
 
-function resetOf(nowMs: number): number {
-  return WINDOW_MS - (nowMs % WINDOW_MS);
-}
-
-function nameOf(keyId: KeyId, kind: Kind, window: number): string {
-  return `${keyId} ${kind} ${window}`;
-}
-
-interface Part {
-  readonly kind: Kind;
-  readonly limit: number;
-  /** What is asked of it. */
-  readonly points: number;
-}
-
-interface CountedPart extends Part {
-  readonly used: number;
-}
-
-/** What of it is limited at all. */
-function partsOf(limits: KeyLimits, points: Readonly<Record<Kind, number>>): readonly Part[] {
-  const { requestsPerMinute, tokensPerMinute } = limits;
-  const parts: Part[] = [];
-  if (requestsPerMinute !== null) parts.push({ kind: 'requests', limit: requestsPerMinute, points: points.requests });
-  if (tokensPerMinute !== null) parts.push({ kind: 'tokens', limit: tokensPerMinute, points: points.tokens });
-  return parts;
-}
-
-function toState(counted: readonly CountedPart[], resetMs: number): RateLimitState {
-  const states: { [K in Kind]?: LimitState } = {};
-  for (const { kind, limit, used } of counted) states[kind] = { limit, remaining: Math.max(0, limit - used) };
-  return { ...states, resetMs };
+function toState({ requestsPerMinute, tokensPerMinute, requests, tokens, resetMs }: RateStanding): RateLimitState {
+  const left = (limit: number, used: number): LimitState => ({ limit, remaining: Math.max(0, limit - used) });
+  return {
+    ...(requestsPerMinute !== null && { requests: left(requestsPerMinute, requests) }),
+    ...(tokensPerMinute !== null && { tokens: left(tokensPerMinute, tokens) }),
+    resetMs,
+  };
 }
 
 function toHeaders(state: RateLimitState): Record<string, string> {
@@ -161,15 +153,18 @@ function toDuration(ms: number): string {
   return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
 }
 
-function refusalOf({ kind, limit, points }: CountedPart, state: RateLimitState): ApiError {
+function refusalOf(tokens: number, rates: RateStanding): ApiError {
+  const state = toState(rates);
   const headers = toHeaders(state);
+  const kind = exceedingOf(tokens, rates) ?? 'requests';
+  const { limit, remaining } = state[kind] ?? { limit: 0, remaining: 0 };
+  const points = kind === 'requests' ? 1 : tokens;
   if (points > limit) {
     const message = `The request needs about ${points} ${kind}, and the API key has ${limit} per minute: it can never run.`;
     return new ApiError('rate_limit_exceeded', { message, headers: { ...headers, 'x-should-retry': 'false' } });
   }
-  const seconds = Math.ceil(state.resetMs / 1000);
-  const left = state[kind]?.remaining ?? 0;
-  const need = kind === 'requests' ? '' : `, ${left} are left, and the request needs about ${points}`;
+  const seconds = Math.ceil(rates.resetMs / 1000);
+  const need = kind === 'requests' ? '' : `, ${remaining} are left, and the request needs about ${points}`;
   return new ApiError('rate_limit_exceeded', {
     message: `The API key has ${limit} ${kind} per minute${need}. Try again in ${seconds} s.`,
     headers: { ...headers, 'retry-after': String(seconds) },

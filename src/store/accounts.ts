@@ -42,10 +42,14 @@ export interface AccountStore {
    */
   listUsage(query: UsageQuery): Promise<readonly UsageRow[]>;
   /**
-   * Requests and tokens per key of the records which were accepted since then: what the rate limits start from. What runs
-   * counts its estimated input, what has ended its usage.
+   * Takes a request that has no record, and so many tokens, out of what the key has left in this minute. Requests with a
+   * record take theirs when they are accepted.
    */
-  listActivity(sinceMs: number): Promise<readonly KeyActivity[]>;
+  takeRate(keyId: KeyId, tokens: number): Promise<RateVerdict>;
+  /** Adds so many tokens, also fewer than none, to what the key has used in this minute, unless the minute is over. */
+  correctRate(keyId: KeyId, minute: number, tokens: number): Promise<void>;
+  /** How the key stands in this minute. Undefined when there is no such key, or it has no such limits. */
+  findRate(keyId: KeyId): Promise<RateStanding | undefined>;
 }
 
 /** For how long `listUsage` knows what was used: a year, and the month before it to compare with. */
@@ -177,11 +181,24 @@ export interface UsageRow {
   readonly durationMs: number;
 }
 
-export interface KeyActivity {
-  readonly keyId: KeyId;
+/**
+ * A key with limits per minute in the running minute, as all processes on one database share it. The minutes are those of
+ * the clock: that of the database where it has one, so that the clocks of several gateways need not agree.
+ */
+export interface RateStanding extends Pick<KeyLimits, 'requestsPerMinute' | 'tokensPerMinute'> {
+  /** Counted from 1970. */
+  readonly minute: number;
+  /** Used in it. */
   readonly requests: number;
   readonly tokens: number;
-  readonly firstAtMs: number;
+  /** Until the counts begin anew. */
+  readonly resetMs: number;
+}
+
+/** With the standing of the key afterwards, which a refusal leaves as it was; absent for a key without such limits. */
+export interface RateVerdict {
+  readonly refused?: 'invalid_api_key' | 'rate_limit_exceeded';
+  readonly rates?: RateStanding;
 }
 
 /** What a record costs the key that made it, as far as it is known when it is accepted. */
@@ -191,7 +208,9 @@ export interface Hold {
   readonly heldMicro: number;
   /** Charged when the process dies before the end is known; null when the model has no price. */
   readonly interruptedCostMicro: number | null;
+  /** Taken out of the tokens of the minute, where they are limited. */
+  readonly tokens: number;
 }
 
-/** Why a record is not accepted: the key is gone, disabled or expired, or its funds do not suffice. */
-export type Refusal = 'invalid_api_key' | 'insufficient_credits' | 'spend_limit_exceeded';
+/** Why a record is not accepted, in this order: the key is gone, disabled or expired, its minute is full, or its funds do not suffice. */
+export type Refusal = 'invalid_api_key' | 'rate_limit_exceeded' | 'insufficient_credits' | 'spend_limit_exceeded';

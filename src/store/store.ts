@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../core/errors.ts';
 import type { RequestId } from '../core/ids.ts';
 import type { Usage } from '../types/contract.ts';
-import type { AccountStore, Hold, Refusal } from './accounts.ts';
+import type { AccountStore, Hold, RateStanding, Refusal } from './accounts.ts';
 
 /**
  * The promises of the record store (contract, section 6). Every engine keeps the same ones; every call is asynchronous,
@@ -9,8 +9,8 @@ import type { AccountStore, Hold, Refusal } from './accounts.ts';
  */
 export interface Store extends AccountStore {
   /**
-   * Looks for a duplicate, takes the hold and inserts the record, in one transaction that is committed when the promise
-   * resolves. Of any number of equal drafts at once exactly one is accepted. A throw means that no record of it will stay,
+   * Looks for a duplicate, takes the rate and the hold and inserts the record, in one transaction that is committed when the
+   * promise resolves. Of any number of equal drafts at once exactly one is accepted. A throw means that no record of it will stay,
    * and no hold.
    */
   accept(draft: RecordDraft): Promise<Acceptance>;
@@ -89,7 +89,7 @@ export interface RecordDraft {
   readonly idempotency?: Idempotency;
   /** Input tokens by arithmetic, for the usage of a request whose process dies. */
   readonly estimatedInputTokens: number;
-  /** In managed mode: whose key, and what to reserve. Refused by `accept` when the key or its funds do not allow it. */
+  /** In managed mode: whose key, and what to reserve. Refused by `accept` when the key, its rate or its funds do not allow it. */
   readonly hold?: Hold;
 }
 
@@ -99,10 +99,11 @@ export interface Idempotency {
 }
 
 export type Acceptance =
-  | { readonly kind: 'accepted' }
+  /** With how its key stands in this minute then, where it has limits per minute. */
+  | { readonly kind: 'accepted'; readonly rates?: RateStanding }
   | { readonly kind: 'duplicate'; readonly record: StoredRecord }
   /** Looked at after duplicates; nothing was written. */
-  | { readonly kind: 'refused'; readonly code: Refusal };
+  | { readonly kind: 'refused'; readonly code: Refusal; readonly rates?: RateStanding };
 
 export type CancelRequest =
   | { readonly kind: 'asked'; readonly record: StoredRecord }

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { ADMIT_ALL, createAdmission, type Admission, type Ask } from '../../src/accounts/admission.ts';
-import { openRateLimits } from '../../src/accounts/rate-limits.ts';
+import { createRateLimits } from '../../src/accounts/rate-limits.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { createPrices } from '../../src/core/pricing.ts';
-import type { KeyLimits, StoredKey } from '../../src/store/accounts.ts';
+import type { KeyLimits, RateStanding, StoredKey } from '../../src/store/accounts.ts';
 import type { Usage } from '../../src/types/contract.ts';
 import { newStoredKey } from '../support/keys.ts';
 
@@ -25,16 +25,41 @@ const USAGE: Usage = {
   total_tokens: 320,
 };
 
+/** Of a key with 5 requests and 10,000 tokens per minute, of which this one was the last request. */
+const STANDING: RateStanding = {
+  minute: 1,
+  requests: 5,
+  tokens: 10,
+  requestsPerMinute: 5,
+  tokensPerMinute: 10_000,
+  resetMs: 1000,
+};
+
+const EXCEEDED = { kind: 'refused', code: 'rate_limit_exceeded', rates: STANDING } as const;
+
 describe('the admission of managed keys', () => {
   let admission: Admission;
   /** As the store shows it when it is asked again. */
   let stored: StoredKey | undefined;
 
-  beforeEach(async () => {
+  let counted: [keyId: string, tokens: number][];
+
+  beforeEach(() => {
     const nowMs = (): number => NOW_MS;
+    counted = [];
     admission = createAdmission({
       accounts: { findKey: () => Promise.resolve(stored) },
-      rateLimits: await openRateLimits({ accounts: { listActivity: () => Promise.resolve([]) }, nowMs }),
+      rateLimits: createRateLimits({
+        accounts: {
+          takeRate(keyId, tokens) {
+            counted.push([keyId, tokens]);
+            return Promise.resolve({ rates: STANDING });
+          },
+          correctRate: () => Promise.resolve(),
+          findRate: () => Promise.resolve(undefined),
+        },
+        nowMs,
+      }),
       prices: PRICES,
       defaultMaxOutputTokens: 4096,
       nowMs,
@@ -46,11 +71,13 @@ describe('the admission of managed keys', () => {
     return { ...plain, limits: { ...plain.limits, ...limits } };
   }
 
-  async function refusal(call: Promise<unknown>): Promise<ApiError> {
-    const thrown = await call.then(
-      () => undefined,
-      (error: unknown) => error,
-    );
+  async function refusal(call: () => unknown): Promise<ApiError> {
+    let thrown: unknown;
+    try {
+      await call();
+    } catch (error) {
+      thrown = error;
+    }
     expect(thrown).to.be.instanceOf(ApiError);
     return thrown as ApiError;
   }
@@ -68,16 +95,20 @@ describe('the admission of managed keys', () => {
       it(`and ${isAllowed ? 'lets' : 'does not let'} a key for ${JSON.stringify(models)} in`, async () => {
         const key = keyWith({ models });
         expect(admission.offers(key, ASK.model, ASK.backendModel)).to.equal(isAllowed);
-        if (isAllowed) return void (await admission.admit(key, ASK));
-        const { code, param, message } = await refusal(admission.admit(key, ASK));
+        if (isAllowed) return void admission.admit(key, ASK);
+        const { code, param, message } = await refusal(() => admission.admit(key, ASK));
         expect({ code, param }).to.deep.equal({ code: 'model_not_found', param: 'model' });
         expect(message).to.equal('The model does not exist, or the API key may not use it.');
       });
     }
 
     it('before the rate', async () => {
-      const key = keyWith({ models: [] }, { requestsPerMinute: 0 });
-      expect((await refusal(admission.admit(key, ASK))).code).to.equal('model_not_found');
+      const key = keyWith({ models: [] }, { requestsPerMinute: 5 });
+      await admission.admit({ ...key, models: null }, ASK).explain(EXCEEDED);
+      expect((await refusal(() => admission.admit({ ...key, models: null }, ASK))).code).to.equal(
+        'rate_limit_exceeded',
+      );
+      expect((await refusal(() => admission.admit(key, ASK))).code).to.equal('model_not_found');
     });
   });
 
@@ -91,7 +122,7 @@ describe('the admission of managed keys', () => {
     ];
     for (const { name, key } of limited) {
       it(`is refused to a key with ${name}`, async () => {
-        const { code, param, message } = await refusal(admission.admit(key(), free));
+        const { code, param, message } = await refusal(() => admission.admit(key(), free));
         expect({ code, param }).to.deep.equal({ code: 'forbidden', param: 'model' });
         expect(message).to.include('has no price');
         expect(admission.offers(key(), 'llama', 'llama')).to.equal(false);
@@ -101,17 +132,22 @@ describe('the admission of managed keys', () => {
 
     it('holds and charges nothing', async () => {
       const key = keyWith({}, { requestsPerMinute: 5 });
-      const admitted = await admission.admit(key, free);
-      expect(admitted.hold).to.deep.equal({ keyId: key.keyId, heldMicro: 0, interruptedCostMicro: null });
+      const admitted = admission.admit(key, free);
+      expect(admitted.hold).to.deep.equal({ keyId: key.keyId, heldMicro: 0, interruptedCostMicro: null, tokens: 1100 });
       expect(admitted.costOf(USAGE)).to.equal(null);
     });
   });
 
   it('holds the estimated input and the allowed output, and charges what was used', async () => {
     const key = keyWith({ balanceMicro: 5 });
-    const admitted = await admission.admit(key, ASK);
+    const admitted = admission.admit(key, ASK);
     // 1000 × 2 + 100 × 10, and 1000 × 2
-    expect(admitted.hold).to.deep.equal({ keyId: key.keyId, heldMicro: 3000, interruptedCostMicro: 2000 });
+    expect(admitted.hold).to.deep.equal({
+      keyId: key.keyId,
+      heldMicro: 3000,
+      interruptedCostMicro: 2000,
+      tokens: 1100,
+    });
     expect(admitted.costOf(USAGE)).to.equal(800);
   });
 
@@ -123,9 +159,8 @@ describe('the admission of managed keys', () => {
   for (const { name, ask, tokens } of outputs) {
     it(`takes ${name} out of the tokens of the minute, and holds as much`, async () => {
       const key = keyWith({}, { tokensPerMinute: 10_000 });
-      const { headers, hold } = await admission.admit(key, { ...ASK, ...ask });
-      expect(headers['x-ratelimit-remaining-tokens']).to.equal(String(10_000 - tokens));
-      expect(hold?.heldMicro).to.equal(2000 + (tokens - 1000) * 10);
+      const { hold } = admission.admit(key, { ...ASK, ...ask });
+      expect(hold).to.include({ tokens, heldMicro: 2000 + (tokens - 1000) * 10 });
     });
   }
 
@@ -159,8 +194,8 @@ describe('the admission of managed keys', () => {
     for (const { refused, key, said } of rows) {
       it(`with: ${said}`, async () => {
         stored = key;
-        const admitted = await admission.admit(keyWith({}), ASK);
-        const { code, status, message } = await admitted.explain(refused);
+        const admitted = admission.admit(keyWith({}), ASK);
+        const { code, status, message } = await admitted.explain({ kind: 'refused', code: refused });
         expect({ code, status, message }).to.deep.equal({ code: refused, status: 402, message: said });
       });
     }
@@ -173,8 +208,8 @@ describe('the admission of managed keys', () => {
     for (const { name, key, said } of faults) {
       it(`where the key was ${name} meanwhile`, async () => {
         stored = key;
-        const admitted = await admission.admit(keyWith({}), ASK);
-        expect(await admitted.explain('invalid_api_key')).to.include({
+        const admitted = admission.admit(keyWith({}), ASK);
+        expect(await admitted.explain({ kind: 'refused', code: 'invalid_api_key' })).to.include({
           code: 'invalid_api_key',
           status: 401,
           message: said,
@@ -191,7 +226,7 @@ describe('the admission of managed keys', () => {
     ];
     for (const { name, key } of limited) {
       it(`is refused to a key with ${name}, and says why`, async () => {
-        const { code, message } = await refusal(admission.admitUnmetered(key()));
+        const { code, message } = await refusal(() => admission.admitUnmetered(key()));
         expect(code).to.equal('forbidden');
         expect(message).to.match(
           /^The API key has credits, a spend limit or a list of models, and .* is not known here\./,
@@ -200,27 +235,42 @@ describe('the admission of managed keys', () => {
     }
 
     it('counts against the requests of the minute alone', async () => {
-      const key = keyWith({}, { requestsPerMinute: 1, tokensPerMinute: 10 });
+      const key = keyWith({}, { requestsPerMinute: 5, tokensPerMinute: 10_000 });
       expect(await admission.admitUnmetered(key)).to.include({
         'x-ratelimit-remaining-requests': '0',
-        'x-ratelimit-remaining-tokens': '10',
+        'x-ratelimit-remaining-tokens': '9990',
       });
-      expect((await refusal(admission.admitUnmetered(key))).code).to.equal('rate_limit_exceeded');
+      expect(counted).to.deep.equal([[key.keyId, 0]]);
     });
   });
 
-  it('never lets a caller without a key in by mistake', async () => {
-    const thrown = await admission.admit(undefined, ASK).catch((error: unknown) => error);
-    expect(thrown).to.be.instanceOf(Error).and.not.instanceOf(ApiError);
+  it('says how the key stands in its minute when the request was accepted', () => {
+    const admitted = admission.admit(keyWith({}), ASK);
+    expect(admitted.taken(STANDING).headers).to.include({ 'x-ratelimit-remaining-tokens': '9990' });
+    expect(admitted.taken(undefined).headers).to.deep.equal({});
+  });
+
+  it('explains a rate that the store has refused, and refuses the next one by itself', async () => {
+    const key = keyWith({}, { requestsPerMinute: 5 });
+    const { code, message } = await admission.admit(key, ASK).explain(EXCEEDED);
+    expect({ code, message }).to.deep.equal({
+      code: 'rate_limit_exceeded',
+      message: 'The API key has 5 requests per minute. Try again in 1 s.',
+    });
+    expect((await refusal(() => admission.admit(key, ASK))).message).to.equal(message);
+  });
+
+  it('never lets a caller without a key in by mistake', () => {
+    expect(() => admission.admit(undefined, ASK)).to.throw('without a key');
     expect(() => admission.offers(undefined, 'm', 'm')).to.throw('without a key');
   });
 });
 
 describe('the admission where the gateway issues no keys', () => {
   it('lets all in, takes nothing, and says nothing', async () => {
-    const admitted = await ADMIT_ALL.admit(undefined, ASK);
+    const admitted = ADMIT_ALL.admit(undefined, ASK);
     expect(admitted.hold).to.equal(undefined);
-    expect(admitted.headers).to.deep.equal({});
+    expect(admitted.taken(STANDING).headers).to.deep.equal({});
     expect(admitted.costOf(USAGE)).to.equal(null);
     expect(await ADMIT_ALL.admitUnmetered(undefined)).to.deep.equal({});
     expect(ADMIT_ALL.offers(undefined, 'm', 'm')).to.equal(true);

@@ -213,7 +213,7 @@ export function describeCharges(name: string, { makeDatabase, isShared, empty, p
         it(`${code === undefined ? 'takes' : 'refuses'} ${what}`, async () => {
           const keyId = await makeKey(key);
           const before = await fundsOf(keyId);
-          const draft = newDraft({ hold: { keyId, heldMicro, interruptedCostMicro }, createdAtMs: NOON_MS });
+          const draft = newDraft({ hold: { keyId, heldMicro, interruptedCostMicro, tokens: 0 }, createdAtMs: NOON_MS });
           expect(codeOf(await store.accept(draft))).to.equal(code);
           const after = await fundsOf(keyId);
           expect(after).to.have.property('heldMicro', code === undefined ? heldMicro : 0);
@@ -476,10 +476,10 @@ export function describeCharges(name: string, { makeDatabase, isShared, empty, p
 
         it('settles each hold of a killed process once, at the cost of an interruption', async () => {
           const keyId = await makeKey({ creditsMicro: 1000 });
-          const unpriced = { keyId, heldMicro: 0, interruptedCostMicro: null };
+          const unpriced = { keyId, heldMicro: 0, interruptedCostMicro: null, tokens: 0 };
           const drafts = [
-            newDraft({ hold: { keyId, heldMicro: 100, interruptedCostMicro: 7 } }),
-            newDraft({ hold: { keyId, heldMicro: 200, interruptedCostMicro: 11 } }),
+            newDraft({ hold: { keyId, heldMicro: 100, interruptedCostMicro: 7, tokens: 0 } }),
+            newDraft({ hold: { keyId, heldMicro: 200, interruptedCostMicro: 11, tokens: 0 } }),
             newDraft({ hold: unpriced }),
           ];
           const cancelled = drafts[1]?.requestId ?? newRequestId();

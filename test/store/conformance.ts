@@ -17,6 +17,8 @@ export interface EngineUnderTest {
   readonly empty?: () => void | Promise<void>;
   /** Lets the time pass after which a process that has died is known to be dead; absent where that is known at once. */
   readonly passTime?: () => Promise<void>;
+  /** Lets the next minute of the clock begin, where the store does not go by the clock of its process. */
+  readonly nextMinute?: () => Promise<void>;
 }
 
 const STRANGER: Identity = ['stranger'];

@@ -45,7 +45,7 @@ describe('a process that is killed while it accepts and finishes requests', () =
     await first.createKey(newKeyDraft({ keyId, creditsMicro: 1e12 }));
     await first.close();
     for (let round = 0; round < ROUNDS; round += 1) {
-      const hold = { keyId, heldMicro: 1000, interruptedCostMicro: 7 };
+      const hold = { keyId, heldMicro: 1000, interruptedCostMicro: 7, tokens: 0 };
       const other = await startStoreProcess({ databaseUrl, churn: 8, hold, costMicro: 300 });
       await delay(Math.random() * 100);
       await other.kill();

@@ -1,10 +1,8 @@
 /** What every engine promises about the sums of what was used; called by the tests of each. */
 import { expect } from 'chai';
-import type { KeyId } from '../../src/core/ids.ts';
 import { USAGE_KEPT_DAYS, type UsageQuery, type UsageRow } from '../../src/store/accounts.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Outcome, RecordDraft, Store } from '../../src/store/store.ts';
-import { newHold, newKeyDraft } from '../support/keys.ts';
 import { CALLER, newDraft, newOutcome, USAGE } from '../support/records.ts';
 import type { EngineUnderTest } from './conformance.ts';
 import { PATIENT } from '../support/patient.ts';
@@ -149,37 +147,12 @@ export function describeUsage(name: string, { makeDatabase, empty }: EngineUnder
       expect(await requestsPer('hour')).to.deep.equal([[AT_MS, 1]]);
     });
 
-    describe('of the last minute', () => {
-      it('counts the usage of what has ended and the estimate of what runs, by key', async () => {
-        const [one, other, idle] = [await makeKey(), await makeKey(), await makeKey()];
-        await end(paidBy(idle, AT_MS - 1), {});
-        await end(paidBy(one, AT_MS), {});
-        await end(paidBy(one, AT_MS + 1), { usage: null, status: 'failed' });
-        await store.accept(newDraft({ ...paidBy(one, AT_MS + 2), estimatedInputTokens: 100 }));
-        await store.accept(newDraft({ ...paidBy(other, AT_MS + 3), estimatedInputTokens: 5 }));
-        await store.accept(newDraft({ createdAtMs: AT_MS + 4 }));
-        expect(await store.listActivity(AT_MS)).to.have.deep.members([
-          { keyId: one, requests: 3, tokens: USAGE.total_tokens + 100, firstAtMs: AT_MS },
-          { keyId: other, requests: 1, tokens: 5, firstAtMs: AT_MS + 3 },
-        ]);
-      });
-
-      it('is nothing where no key was used', async () => {
-        await end({ createdAtMs: AT_MS }, {});
-        expect(await store.listActivity(AT_MS)).to.deep.equal([]);
-      });
-    });
-
     async function end(overrides: Partial<RecordDraft>, outcome: Partial<Outcome>): Promise<RecordDraft> {
       const draft = newDraft(overrides);
       const accepted = store.accept(draft);
       await store.finish(draft.requestId, newOutcome({ completedAtMs: AT_MS, ...outcome }));
       await accepted;
       return draft;
-    }
-
-    async function makeKey(): Promise<KeyId> {
-      return (await store.createKey(newKeyDraft())).keyId;
     }
 
     function list(query: Partial<UsageQuery> & { per: UsageQuery['per'] }): Promise<readonly UsageRow[]> {
@@ -190,8 +163,4 @@ export function describeUsage(name: string, { makeDatabase, empty }: EngineUnder
       return (await list({ per, ...span })).map(({ startMs, requests }) => [startMs, requests]);
     }
   });
-}
-
-function paidBy(keyId: KeyId, createdAtMs: number): Partial<RecordDraft> {
-  return { hold: newHold(keyId, 1), createdAtMs };
 }

@@ -47,5 +47,5 @@ export function newStoredKey(overrides: Partial<StoredKey> = {}): StoredKey {
 
 /** A hold for a model that has a price. */
 export function newHold(keyId: KeyId, heldMicro: number): Hold {
-  return { keyId, heldMicro, interruptedCostMicro: 1 };
+  return { keyId, heldMicro, interruptedCostMicro: 1, tokens: 0 };
 }

@@ -1,10 +1,12 @@
 /** What both endpoints share: a request is accepted, or answered as a duplicate, and in the end settled, each exactly once. */
 
 import type { Admission, Admitted } from '../../accounts/admission.ts';
+import type { Taken } from '../../accounts/rate-limits.ts';
 import type { KeyOwner } from '../../backend/failures.ts';
 import { ApiError, toApiError } from '../../core/errors.ts';
 import type { InputSize, TokenEstimator } from '../../core/estimate.ts';
 import { toRequestId, type UniquePart } from '../../core/ids.ts';
+import { unreachable } from '../../core/unreachable.ts';
 import type { Identities } from '../../identity.ts';
 import type { RecordDraft, Store, StoredRecord } from '../../store/store.ts';
 import type { Usage } from '../../types/contract.ts';
@@ -99,7 +101,7 @@ export function createAcceptance(options: AcceptanceOptions): ServeAccepted {
       if (keepsKey === undefined) noteEnding(facts, ending);
       keepsKey ??= settle(job, ending, { ...options, log: facts.log });
     };
-    for (const [name, value] of Object.entries(job.admitted.headers)) client.setHeader(name, value);
+    for (const [name, value] of Object.entries(job.taken.headers)) client.setHeader(name, value);
     try {
       await perform({ unique, createdAtMs: draft.createdAtMs, run, settle: settleOnce });
     } catch (error) {
@@ -121,6 +123,7 @@ interface Job {
   readonly draft: RecordDraft;
   readonly submission: Submission;
   readonly admitted: Admitted;
+  readonly taken: Taken;
   readonly unique: UniquePart;
   readonly run: RunningRequest;
 }
@@ -148,41 +151,38 @@ function toDraft(submission: Submission, unique: UniquePart, options: Acceptance
 }
 
 type Verdict =
-  | { readonly kind: 'accepted'; readonly admitted: Admitted }
+  | { readonly kind: 'accepted'; readonly admitted: Admitted; readonly taken: Taken }
   | { readonly kind: 'duplicate'; readonly record: StoredRecord };
 
 /**
- * Checks in the order of the contract (section 7): duplicate, model, rate, funds. A duplicate is looked for by itself only
+ * Checks in the order of the contract (section 7): duplicate, model, rate, funds; rate and funds in the store. A duplicate is looked for by itself only
  * where something else refuses the request: the store looks for it in any case before it accepts one. The lookup sees what
  * was accepted before it, so that of equal requests at once the rest are duplicates of the one that the limits let through.
  */
 async function accept(draft: RecordDraft, submission: Submission, options: AcceptanceOptions): Promise<Verdict> {
   let admitted: Admitted;
   try {
-    admitted = await admit(draft, submission, options);
+    admitted = admit(draft, submission, options);
   } catch (refusal) {
     const record = draft.idempotency && (await options.store.findDuplicate(draft.caller, draft.idempotency));
     if (record === undefined) throw refusal;
     return { kind: 'duplicate', record };
   }
-  try {
-    const { hold } = admitted;
-    const acceptance = await options.store.accept(hold === undefined ? draft : { ...draft, hold });
-    if (acceptance.kind === 'accepted') return { kind: 'accepted', admitted };
-    if (acceptance.kind === 'refused') throw await admitted.explain(acceptance.code);
-    admitted.takeBack();
-    return acceptance;
-  } catch (error) {
-    admitted.takeBack();
-    throw error;
+  const { hold } = admitted;
+  const acceptance = await options.store.accept(hold === undefined ? draft : { ...draft, hold });
+  switch (acceptance.kind) {
+    case 'accepted':
+      return { kind: 'accepted', admitted, taken: admitted.taken(acceptance.rates) };
+    case 'refused':
+      throw await admitted.explain(acceptance);
+    case 'duplicate':
+      return acceptance;
+    default:
+      return unreachable(acceptance);
   }
 }
 
-function admit(
-  draft: RecordDraft,
-  submission: Submission,
-  { admission, running }: AcceptanceOptions,
-): Promise<Admitted> {
+function admit(draft: RecordDraft, submission: Submission, { admission, running }: AcceptanceOptions): Admitted {
   if (running.draining) throw new ApiError('gateway_draining', { headers: { 'retry-after': '1' } });
   return admission.admit(submission.caller.key, { ...submission, estimatedInputTokens: draft.estimatedInputTokens });
 }
@@ -192,7 +192,7 @@ function admit(
  * idempotency key stays taken.
  */
 function settle(
-  { draft, submission, admitted }: Job,
+  { draft, submission, admitted, taken }: Job,
   ending: Ending,
   { store, estimator, keyOwner, nowMs, log }: AcceptanceOptions & Pick<RequestFacts, 'log'>,
 ): boolean {
@@ -206,7 +206,9 @@ function settle(
       toUsage(estimator.estimateInput(backendModel, inputSize), estimator.estimateOutput(backendModel, outputLength)),
     costOf: (usage) => admitted.costOf(usage),
   });
-  admitted.settle(outcome === 'discard' ? null : outcome.usage);
+  // In the same turn as the end of the record, so that both go to the store together.
+  const used = outcome === 'discard' ? null : outcome.usage;
+  taken.correct(used === null ? 0 : used.input_tokens + used.output_tokens);
   const written = outcome === 'discard' ? store.discard(draft.requestId) : store.finish(draft.requestId, outcome);
   written.catch((error: unknown) => log.error({ err: error }, 'the end of the request is not recorded yet'));
   return outcome !== 'discard' && !outcome.freesIdempotencyKey;

@@ -1,6 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
-import type { AccountStore, StoredKey, UsageQuery, UsageRow } from '../accounts.ts';
+import type { AccountStore, RateStanding, StoredKey, UsageQuery, UsageRow } from '../accounts.ts';
 import { checkAmount } from '../funds.ts';
+import type { RateRow } from '../rates.ts';
 import { toEntry, toKeyDraftRow, toStoredKey, type KeyRow } from './key-rows.ts';
 import type { Care, Lane } from './lane.ts';
 import { addUsage, HOUR_MS, toUsageRow } from './usage-rows.ts';
@@ -56,8 +57,26 @@ export function createAccountCalls(lane: Lane, clock: () => number): AccountStor
       return rows === null ? undefined : { entries: rows.slice(0, limit).map(toEntry), hasMore: rows.length > limit };
     },
     listUsage: (query) => listUsage(lane, query),
-    listActivity: (sinceMs) => lane.call(['listActivity', sinceMs], LOOKUP),
+    async takeRate(keyId, tokens) {
+      checkAmount(tokens);
+      const [refused, rates] = await lane.call(['takeRate', keyId, tokens, clock()]);
+      return { ...(refused !== null && { refused }), ...toRates(rates) };
+    },
+    async correctRate(keyId, minute, tokens) {
+      checkAmount(Math.abs(tokens));
+      await lane.call(['correctRate', keyId, minute, tokens]);
+    },
+    async findRate(keyId) {
+      return toRates(await lane.call(['findRate', keyId, clock()], LOOKUP)).rates;
+    },
   };
+}
+
+/** How a key stands, to be spread into what is said of it; nothing for one without limits per minute. */
+export function toRates(row: RateRow | null): { readonly rates?: RateStanding } {
+  if (row === null) return {};
+  const [minute, requests, tokens, requestsPerMinute, tokensPerMinute, resetMs] = row;
+  return { rates: { minute, requests, tokens, requestsPerMinute, tokensPerMinute, resetMs } };
 }
 
 /** How many hours one step adds up, so that nothing else waits for long: the rows of all callers are many. */

@@ -1,14 +1,36 @@
 import type { KeyId, RequestId } from '../../core/ids.ts';
 import type { Hold, LedgerKind, Refusal } from '../accounts.ts';
 import { refusalOf, reserve, settle, type Funds, type SpendLimits } from '../funds.ts';
+import {
+  correctTokens,
+  countRequest,
+  countsAt,
+  exceededBy,
+  standingOf,
+  type RateCounts,
+  type RateLimits,
+  type RateRow,
+} from '../rates.ts';
 import { COST, HELD, KEY, REQUEST_ID, type RecordRow } from './rows.ts';
 
 /** What decides whether a key may start something. */
-export interface Account extends Funds, SpendLimits {
+export interface Account extends Funds, SpendLimits, RateCounts, RateLimits {
   readonly seq: number;
   readonly isDisabled: 0 | 1;
   readonly expiresAtMs: number | null;
+  /** The time of the database, by which rates are counted, where it has a clock of its own. */
+  readonly clockMs?: number;
 }
+
+type RateRefusal = Extract<Refusal, 'invalid_api_key' | 'rate_limit_exceeded'>;
+
+/** What came of a request that was to be counted, and how its key stands in its minute then. */
+export type CountedRow = readonly [refused: RateRefusal | null, rates: RateRow | null];
+
+/** What came of the draft of a key that pays. */
+export type PaidRow =
+  | readonly [kind: 'duplicate', record: RecordRow]
+  | readonly [kind: 'accepted' | Refusal, rates: RateRow | null];
 
 export type EntryRow = readonly [
   key: number,
@@ -27,24 +49,63 @@ export interface FundsTable {
   of(key: number): Account | undefined;
   find(keyId: KeyId): Account | undefined;
   write(key: number, funds: Funds): void;
+  count(key: number, counts: RateCounts): void;
   /** Leaves out what changes nothing. */
   enter(...entry: EntryRow): void;
 }
 
 export type Charges = ReturnType<typeof prepareCharges>;
 
-/** What a record does to the funds of its key, inside the transaction that changes the record. */
+type Held = NotHeld<Refusal> | { readonly key: number; readonly rates: RateRow | null };
+
+interface NotHeld<Why> {
+  readonly refused: Why;
+  readonly rates: RateRow | null;
+}
+
+/** What a record does to the funds and the rate of its key, inside the transaction that changes the record. */
 export function prepareCharges(funds: FundsTable) {
-  /** Takes the hold and returns the place of its key, or changes nothing and returns why. */
-  function takeHold(requestId: RequestId, hold: Hold, atMs: number): number | Refusal {
-    const account = funds.find(hold.keyId);
-    if (account === undefined || account.isDisabled === 1) return 'invalid_api_key';
-    if (account.expiresAtMs !== null && account.expiresAtMs <= atMs) return 'invalid_api_key';
-    const refusal = refusalOf(account, account, hold, atMs);
-    if (refusal !== undefined) return refusal;
+  /** Takes the rate and the hold and returns the place of the key, or changes nothing and returns why. */
+  function takeHold(requestId: RequestId, hold: Hold, atMs: number): Held {
+    const account = findUsable(hold.keyId, hold.tokens, atMs);
+    if ('refused' in account) return account;
+    const refused = refusalOf(account, account, hold, atMs);
+    if (refused !== undefined) return { refused, rates: null };
     if (hold.heldMicro > 0) funds.write(account.seq, reserve(account, hold.heldMicro));
     if (account.balanceMicro !== null) funds.enter(account.seq, 'reserve', -hold.heldMicro, requestId, '', atMs);
-    return account.seq;
+    return { key: account.seq, rates: count(account, hold.tokens, atMs) };
+  }
+
+  /** For a request without a record. */
+  function takeRate(keyId: KeyId, tokens: number, atMs: number): CountedRow {
+    const account = findUsable(keyId, tokens, atMs);
+    return 'refused' in account ? [account.refused, account.rates] : [null, count(account, tokens, atMs)];
+  }
+
+  function correctRate(keyId: KeyId, minute: number, tokens: number): null {
+    const account = funds.find(keyId);
+    const counts = account && correctTokens(account, minute, tokens);
+    if (account !== undefined && counts !== undefined) funds.count(account.seq, counts);
+    return null;
+  }
+
+  /** The account of a key that may start such a request, as far as its rate goes, or why it may not. */
+  function findUsable(keyId: KeyId, tokens: number, atMs: number): Account | NotHeld<RateRefusal> {
+    const account = funds.find(keyId);
+    if (account === undefined || account.isDisabled === 1) return { refused: 'invalid_api_key', rates: null };
+    const { expiresAtMs, clockMs = atMs } = account;
+    if (expiresAtMs !== null && expiresAtMs <= atMs) return { refused: 'invalid_api_key', rates: null };
+    if (exceededBy(tokens, account, countsAt(account, clockMs)) === undefined) return account;
+    return { refused: 'rate_limit_exceeded', rates: standingOf(account, clockMs) };
+  }
+
+  /** Counts a request where anything is limited, and returns how the key stands with it. */
+  function count(account: Account, tokens: number, atMs: number): RateRow | null {
+    const { seq, clockMs = atMs } = account;
+    if (standingOf(account, clockMs) === null) return null;
+    const counts = countRequest(countsAt(account, clockMs), tokens);
+    funds.count(seq, counts);
+    return standingOf({ ...account, ...counts }, clockMs);
   }
 
   /** For a record that has just become final, or was just deleted, which happens to each of them once. */
@@ -61,5 +122,5 @@ export function prepareCharges(funds: FundsTable) {
     funds.enter(key, 'settle', -settled.chargedMicro, record[REQUEST_ID], '', atMs);
   }
 
-  return { takeHold, settleHold };
+  return { takeHold, settleHold, takeRate, correctRate };
 }

@@ -1,4 +1,4 @@
-import { USAGE_KEPT_DAYS, type Hold, type Refusal } from '../accounts.ts';
+import { USAGE_KEPT_DAYS, type Hold } from '../accounts.ts';
 import { checkAmount } from '../funds.ts';
 import type { OperatorStore } from '../operator.ts';
 import type {
@@ -12,7 +12,8 @@ import type {
   StoreLog,
 } from '../store.ts';
 import type { RequestId } from '../../core/ids.ts';
-import { createAccountCalls } from './account-calls.ts';
+import { createAccountCalls, toRates } from './account-calls.ts';
+import type { PaidRow } from './charges.ts';
 import type { Failure } from './failures.ts';
 import type { Care, Lane } from './lane.ts';
 import { createOperatorCalls } from './operator-calls.ts';
@@ -46,7 +47,7 @@ export function createLaneStore({ engine, lane, clock, log }: LaneStoreParts): S
       const row = toDraftRow(draft);
       if (draft.hold === undefined) return toAcceptance(await lane.call(['accept', row, earlier], { undo }));
       checkHold(draft.hold);
-      return toAcceptance(await lane.call(['acceptPaid', row, earlier, draft.hold], { undo }));
+      return toPaidAcceptance(await lane.call(['acceptPaid', row, earlier, draft.hold], { undo }));
     },
     async finish(requestId, outcome) {
       if (outcome.costMicro !== null) checkAmount(outcome.costMicro);
@@ -156,14 +157,20 @@ function pair(caller: Identity, key: Identity): readonly (readonly [string, stri
   });
 }
 
-function checkHold({ heldMicro, interruptedCostMicro }: Hold): void {
+function checkHold({ heldMicro, interruptedCostMicro, tokens }: Hold): void {
   checkAmount(heldMicro);
+  checkAmount(tokens);
   if (interruptedCostMicro !== null) checkAmount(interruptedCostMicro);
 }
 
-function toAcceptance(row: RecordRow | Refusal | null): Acceptance {
-  if (row === null) return { kind: 'accepted' };
-  return typeof row === 'string' ? { kind: 'refused', code: row } : { kind: 'duplicate', record: toRecord(row) };
+function toAcceptance(row: RecordRow | null): Acceptance {
+  return row === null ? { kind: 'accepted' } : { kind: 'duplicate', record: toRecord(row) };
+}
+
+function toPaidAcceptance(row: PaidRow): Acceptance {
+  if (row[0] === 'duplicate') return { kind: 'duplicate', record: toRecord(row[1]) };
+  const [kind, rates] = row;
+  return kind === 'accepted' ? { kind, ...toRates(rates) } : { kind: 'refused', code: kind, ...toRates(rates) };
 }
 
 function toFound(row: RecordRow | null): StoredRecord | undefined {

@@ -1,6 +1,8 @@
 import type { KeyId, RequestId } from '../../core/ids.ts';
-import type { CreditEntry, Hold, KeyActivity, KeyChange, Refusal, UsageQuery } from '../accounts.ts';
+import type { CreditEntry, Hold, KeyChange, UsageQuery } from '../accounts.ts';
+import type { RateRow } from '../rates.ts';
 import type { RecordStatus } from '../store.ts';
+import type { CountedRow, PaidRow } from './charges.ts';
 import type { Failure } from './failures.ts';
 import type { FoundKeyRow, KeyDraftRow, KeyRow, LedgerRow } from './key-rows.ts';
 import type { CancelRow, DraftRow, IdempotencyRow, ListRow, ListStep, OutcomeRow, RecordRow } from './rows.ts';
@@ -11,7 +13,7 @@ export interface Operations {
   /** Returns null when the draft became a record, else the record it repeats. `earlier` is how it was known under previous secrets. */
   accept(draft: DraftRow, earlier: readonly IdempotencyRow[]): RecordRow | null;
   /** As `accept`, for a key that pays. A duplicate is answered also when nothing is left. */
-  acceptPaid(draft: DraftRow, earlier: readonly IdempotencyRow[], hold: Hold): RecordRow | Refusal | null;
+  acceptPaid(draft: DraftRow, earlier: readonly IdempotencyRow[], hold: Hold): PaidRow;
   finish(outcome: OutcomeRow): RecordRow | null;
   discard(requestId: RequestId, nowMs: number): null;
   requestCancel(callers: readonly string[], requestId: RequestId, nowMs: number): CancelRow | null;
@@ -46,11 +48,15 @@ export interface Operations {
   /** Newest first. Null when there is no such key. */
   listLedger(keyId: KeyId, beforeSeq: number, limit: number): readonly LedgerRow[] | null;
 
+  /** Nothing is taken when it is refused. Each engine which has a clock for all its users goes by that one, and not by `nowMs`. */
+  takeRate(keyId: KeyId, tokens: number, nowMs: number): CountedRow;
+  correctRate(keyId: KeyId, minute: number, tokens: number): null;
+  findRate(keyId: KeyId, nowMs: number): RateRow | null;
+
   /** Null stands for all callers. */
   sumUsage(caller: string | null, per: UsageQuery['per'], span: HourSpan): readonly UsageSumRow[];
   /** The hours of which anything is known. */
   findUsageSpan(): HourSpan;
-  listActivity(sinceMs: number): readonly KeyActivity[];
 
   /** Closes some of the unfinished records whose process is dead; returns how many, and 0 when there are no more. */
   recoverSome(nowMs: number): number;

@@ -1,6 +1,8 @@
 import type { KeyId } from '../../core/ids.ts';
 import type { Account, EntryRow, FundsTable } from '../engine/charges.ts';
 import type { RecordRow } from '../engine/rows.ts';
+import type { Funds } from '../funds.ts';
+import type { RateCounts } from '../rates.ts';
 import { toUsageSum, USAGE_SUMS, type UsageSumRow } from '../engine/usage-rows.ts';
 import { toJson, type Connection, type Statement } from './pool.ts';
 
@@ -10,8 +12,11 @@ import { toJson, type Connection, type Statement } from './pool.ts';
  */
 export interface Books {
   readonly funds: FundsTable;
-  /** Locks these keys and reads their funds, all in the order of their places, so that two transactions cannot wait for each other. */
-  load(keys: Iterable<number>): Promise<void>;
+  /**
+   * Locks the keys of these places and of these ids and reads their funds, all in the order of their places, so that two
+   * transactions cannot wait for each other.
+   */
+  load(keys: Iterable<number>, keyIds?: Iterable<KeyId>): Promise<void>;
   /** As `load`, of one key; undefined when there is none. */
   loadById(keyId: KeyId): Promise<Account | undefined>;
   noteUsage(record: RecordRow): void;
@@ -32,14 +37,22 @@ type AccountRow = readonly [
   monthSpentMicro: number,
   spendPerDayMicro: number | null,
   spendPerMonthMicro: number | null,
+  requestsPerMinute: number | null,
+  tokensPerMinute: number | null,
+  minute: number,
+  minuteRequests: number,
+  minuteTokens: number,
+  clockMs: number,
 ];
 
 const ACCOUNT_COLUMNS = `key_id, seq, is_disabled, expires_at_ms, balance_micro, held_micro, day, day_spent_micro, month,
-  month_spent_micro, spend_per_day_micro, spend_per_month_micro`;
+  month_spent_micro, spend_per_day_micro, spend_per_month_micro, requests_per_minute, tokens_per_minute, minute,
+  minute_requests, minute_tokens, floor(extract(epoch FROM clock_timestamp()) * 1000)`;
 
 const LOCK_KEYS: Statement = {
   name: 'lock_keys',
-  text: `SELECT ${ACCOUNT_COLUMNS} FROM keys WHERE seq = ANY($1::bigint[]) ORDER BY seq FOR NO KEY UPDATE`,
+  text: `SELECT ${ACCOUNT_COLUMNS} FROM keys WHERE seq = ANY($1::bigint[]) OR key_id = ANY($2::text[])
+    ORDER BY seq FOR NO KEY UPDATE`,
 };
 
 const LOCK_KEY: Statement = {
@@ -51,7 +64,8 @@ const WRITE_FUNDS: Statement = {
   name: 'write_funds',
   text: `
     UPDATE keys SET balance_micro = (f->>1)::bigint, held_micro = (f->>2)::bigint, day = (f->>3)::bigint,
-      day_spent_micro = (f->>4)::bigint, month = (f->>5)::bigint, month_spent_micro = (f->>6)::bigint
+      day_spent_micro = (f->>4)::bigint, month = (f->>5)::bigint, month_spent_micro = (f->>6)::bigint,
+      minute = (f->>7)::bigint, minute_requests = (f->>8)::bigint, minute_tokens = (f->>9)::bigint
     FROM jsonb_array_elements($1::jsonb) AS f WHERE seq = (f->>0)::bigint`,
 };
 
@@ -84,19 +98,28 @@ export function openBooks(connection: Connection): Books {
   const usage = new Map<string, UsageSumRow>();
 
   function keep([keyId, seq, isDisabled, expiresAtMs, balanceMicro, heldMicro, ...rest]: AccountRow): Account {
-    const [day, daySpentMicro, month, monthSpentMicro, spendPerDayMicro, spendPerMonthMicro] = rest;
+    const [day, daySpentMicro, month, monthSpentMicro, spendPerDayMicro, spendPerMonthMicro, ...rate] = rest;
     const windows = { day, daySpentMicro, month, monthSpentMicro, spendPerDayMicro, spendPerMonthMicro };
-    const account = { seq, isDisabled, expiresAtMs, balanceMicro, heldMicro, ...windows };
+    const [requestsPerMinute, tokensPerMinute, minute, minuteRequests, minuteTokens, clockMs] = rate;
+    const rates = { requestsPerMinute, tokensPerMinute, minute, minuteRequests, minuteTokens, clockMs };
+    const account = { seq, isDisabled, expiresAtMs, balanceMicro, heldMicro, ...windows, ...rates };
     accounts.set(seq, account);
     places.set(keyId, seq);
     return account;
   }
 
+  function change(key: number, part: Funds | RateCounts): void {
+    const account = accounts.get(key);
+    if (account === undefined) throw new Error('the funds of a key were written that was not loaded');
+    accounts.set(key, { ...account, ...part });
+    changed.add(key);
+  }
+
   return {
-    async load(keys) {
-      const wanted = [...new Set(keys)];
-      if (wanted.length === 0) return;
-      for (const row of await connection.rows<AccountRow>(LOCK_KEYS, [wanted])) keep(row);
+    async load(keys, keyIds = []) {
+      const wanted = [[...new Set(keys)], [...new Set(keyIds)]];
+      if (wanted.every(({ length }) => length === 0)) return;
+      for (const row of await connection.rows<AccountRow>(LOCK_KEYS, wanted)) keep(row);
     },
     async loadById(keyId) {
       const [row] = await connection.rows<AccountRow>(LOCK_KEY, [keyId]);
@@ -105,12 +128,8 @@ export function openBooks(connection: Connection): Books {
     funds: {
       of: (key) => accounts.get(key),
       find: (keyId) => accounts.get(places.get(keyId) ?? 0),
-      write(key, funds) {
-        const account = accounts.get(key);
-        if (account === undefined) throw new Error('the funds of a key were written that was not loaded');
-        accounts.set(key, { ...account, ...funds });
-        changed.add(key);
-      },
+      write: change,
+      count: change,
       enter(...entry) {
         if (entry[2] !== 0) entries.push(entry);
       },
@@ -137,7 +156,9 @@ export function openBooks(connection: Connection): Books {
 function toFundsRow(account: Account | undefined): readonly unknown[] {
   if (account === undefined) return [];
   const { seq, balanceMicro, heldMicro, day, daySpentMicro, month, monthSpentMicro } = account;
-  return [seq, balanceMicro, heldMicro, day, daySpentMicro, month, monthSpentMicro];
+  const { minute, minuteRequests, minuteTokens } = account;
+  const windows = [day, daySpentMicro, month, monthSpentMicro, minute, minuteRequests, minuteTokens];
+  return [seq, balanceMicro, heldMicro, ...windows];
 }
 
 /** Two sums of the same hour, caller and model. */

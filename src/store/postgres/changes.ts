@@ -6,9 +6,10 @@
  * Transactions of several gateways meet on the same rows. They take their locks in one order, so that none waits in a
  * circle: unique entries of idempotency keys, then records, then keys, then sums of usage, and those of one kind sorted.
  */
-import type { RequestId } from '../../core/ids.ts';
-import type { Hold, Refusal } from '../accounts.ts';
-import { prepareCharges } from '../engine/charges.ts';
+import type { KeyId, RequestId } from '../../core/ids.ts';
+import { unreachable } from '../../core/unreachable.ts';
+import type { Hold } from '../accounts.ts';
+import { prepareCharges, type PaidRow } from '../engine/charges.ts';
 import type { OperationOf } from '../engine/operations.ts';
 import {
   CALLER,
@@ -25,18 +26,21 @@ import { openBooks } from './books.ts';
 import { PassingError } from './failures.ts';
 import { toJson, type Committable, type Connection, type Statement } from './pool.ts';
 
-export type ChangeName = 'accept' | 'acceptPaid' | 'finish' | 'discard' | 'requestCancel' | 'requestCancelOfAny';
-export type Change = { readonly [Name in ChangeName]: OperationOf<Name> }[ChangeName];
-type Acceptance = OperationOf<'accept'> | OperationOf<'acceptPaid'>;
-
-export const CHANGE_NAMES: ReadonlySet<string> = new Set<ChangeName>([
+const NAMES = [
   'accept',
   'acceptPaid',
   'finish',
   'discard',
   'requestCancel',
   'requestCancelOfAny',
-]);
+  'takeRate',
+  'correctRate',
+] as const;
+export type ChangeName = (typeof NAMES)[number];
+export type Change = { readonly [Name in ChangeName]: OperationOf<Name> }[ChangeName];
+type Acceptance = OperationOf<'accept'> | OperationOf<'acceptPaid'>;
+
+export const CHANGE_NAMES: ReadonlySet<string> = new Set(NAMES);
 
 // The place of the key is looked up for each by itself: a join would not keep the order.
 const INSERT: Statement = {
@@ -115,29 +119,35 @@ export async function writeChanges(
     fresh.flatMap(([, draft]) => (inserted.has(draft[0]) ? [] : toPresent(draft))),
   );
   const records = new Map([...inserted, ...locked]);
-  await books.load([...records.values()].flatMap((record) => record[KEY] ?? []));
+  await books.load(
+    [...records.values()].flatMap((record) => record[KEY] ?? []),
+    changes.flatMap(toKeyId),
+  );
 
   const changed = new Set<RequestId>();
   const removed = new Set<RequestId>();
   const freed = new Set<RequestId>();
-  const refused = new Map<RequestId, Refusal>();
+  const refused = new Map<RequestId, PaidRow>();
 
-  function accept(draft: DraftRow, earlier: readonly IdempotencyRow[], hold?: Hold): RecordRow | Refusal | null {
-    const [requestId, , , , , createdAtMs] = draft;
+  /** The record which the draft repeats; null when it became one itself. */
+  function accept(draft: DraftRow, earlier: readonly IdempotencyRow[]): RecordRow | null {
     const repeated = firstOf(known, earlier);
     if (repeated !== undefined) return repeated;
-    if (!inserted.has(requestId)) return repeat(draft);
-    const taken = hold === undefined ? 0 : charges.takeHold(requestId, hold, createdAtMs);
-    if (typeof taken === 'number') return null;
-    refused.set(requestId, taken);
-    remove(requestId);
-    return taken;
-  }
-
-  function repeat(draft: DraftRow): RecordRow | Refusal {
+    if (inserted.has(draft[0])) return null;
     const original = firstOf(originals, toPresent(draft));
     if (original === undefined) throw new PassingError('the record that a draft repeats has gone');
-    return refused.get(original[0]) ?? records.get(original[0]) ?? original;
+    return records.get(original[0]) ?? original;
+  }
+
+  function acceptPaid(draft: DraftRow, earlier: readonly IdempotencyRow[], hold: Hold): PaidRow {
+    const [requestId, , , , , createdAtMs] = draft;
+    const repeated = accept(draft, earlier);
+    if (repeated !== null) return refused.get(repeated[0]) ?? ['duplicate', repeated];
+    const held = charges.takeHold(requestId, hold, createdAtMs);
+    if (!('refused' in held)) return ['accepted', held.rates];
+    refused.set(requestId, [held.refused, held.rates]);
+    remove(requestId);
+    return [held.refused, held.rates];
   }
 
   function finish(outcome: OutcomeRow): RecordRow | null {
@@ -194,15 +204,21 @@ export async function writeChanges(
       case 'accept':
         return accept(change[1], change[2]);
       case 'acceptPaid':
-        return accept(change[1], change[2], change[3]);
+        return acceptPaid(change[1], change[2], change[3]);
       case 'finish':
         return finish(change[1]);
       case 'discard':
         return discard(change[1], change[2]);
       case 'requestCancel':
         return requestCancel(change[2], change[3], change[1]);
-      default:
+      case 'requestCancelOfAny':
         return requestCancel(change[1], change[2]);
+      case 'takeRate':
+        return charges.takeRate(change[1], change[2], change[3]);
+      case 'correctRate':
+        return charges.correctRate(change[1], change[2], change[3]);
+      default:
+        return unreachable(change);
     }
   }
 
@@ -290,6 +306,11 @@ function toRequestId(change: Change): readonly RequestId[] {
     default:
       return [];
   }
+}
+
+/** The key that a change counts for without a record. */
+function toKeyId(change: Change): readonly KeyId[] {
+  return change[0] === 'takeRate' || change[0] === 'correctRate' ? [change[1]] : [];
 }
 
 /** Records by what identifies them, in JSON. */

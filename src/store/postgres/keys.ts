@@ -1,5 +1,6 @@
 import type { Operations } from '../engine/operations.ts';
 import { CHANGED_COLUMNS, KEY_COLUMNS, type KeyRow } from '../engine/key-rows.ts';
+import { standingOf } from '../rates.ts';
 import { openBooks } from './books.ts';
 import type { Remote, RemoteChanges } from './engine.ts';
 import type { Statement } from './pool.ts';
@@ -10,6 +11,12 @@ const FIND_BY_HASH: Statement = {
   name: 'find_key_by_hash',
   text: `SELECT ${KEY_COLUMNS} FROM keys WHERE hash = $1 OR (former_hash = $1 AND former_until_ms > $2)
     ORDER BY hash = $1 DESC LIMIT 1`,
+};
+
+const FIND_RATE: Statement = {
+  name: 'find_rate',
+  text: `SELECT requests_per_minute, tokens_per_minute, minute, minute_requests, minute_tokens,
+    floor(extract(epoch FROM clock_timestamp()) * 1000) FROM keys WHERE key_id = $1`,
 };
 
 const FIND_PLACE: Statement = { name: 'find_key_place', text: 'SELECT seq FROM keys WHERE key_id = $1' };
@@ -52,7 +59,7 @@ const DELETE: Statement = { name: 'delete_key', text: 'DELETE FROM keys WHERE ke
 
 const NOTE_DELETED: Statement = { name: 'note_deleted_key', text: 'INSERT INTO deleted_keys (key) VALUES ($1)' };
 
-export const KEY_LOOKUPS: Remote<Pick<Operations, 'findKey' | 'findKeyByHash' | 'listKeys'>> = {
+export const KEY_LOOKUPS: Remote<Pick<Operations, 'findKey' | 'findKeyByHash' | 'listKeys' | 'findRate'>> = {
   async findKey(connection, keyId) {
     const [row] = await connection.rows<KeyRow>(FIND, [keyId]);
     return row ?? null;
@@ -67,6 +74,14 @@ export const KEY_LOOKUPS: Remote<Pick<Operations, 'findKey' | 'findKeyByHash' | 
   async listKeys(connection, limit, after) {
     const [place] = after === null ? [[Number.MAX_SAFE_INTEGER]] : await connection.rows<[number]>(FIND_PLACE, [after]);
     return place === undefined ? null : connection.rows<KeyRow>(LIST, [place[0], limit]);
+  },
+  async findRate(connection, keyId) {
+    const [row] = await connection.rows<[number | null, number | null, number, number, number, number]>(FIND_RATE, [
+      keyId,
+    ]);
+    if (row === undefined) return null;
+    const [requestsPerMinute, tokensPerMinute, minute, minuteRequests, minuteTokens, clockMs] = row;
+    return standingOf({ requestsPerMinute, tokensPerMinute, minute, minuteRequests, minuteTokens }, clockMs);
   },
 };
 

@@ -117,6 +117,15 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE UNIQUE INDEX ledger_by_reference ON ledger (key, reference) WHERE reference IS NOT NULL;
     `,
   },
+  {
+    name: '0004_rates',
+    runsBeside: '0003_ledger_references',
+    sql: `
+      ALTER TABLE keys ADD COLUMN minute bigint NOT NULL DEFAULT 0;
+      ALTER TABLE keys ADD COLUMN minute_requests bigint NOT NULL DEFAULT 0;
+      ALTER TABLE keys ADD COLUMN minute_tokens bigint NOT NULL DEFAULT 0;
+    `,
+  },
 ];
 
 /** Any number that no other program takes on the same database: "Reqs". */

@@ -1,4 +1,3 @@
-import type { KeyId } from '../../core/ids.ts';
 import type { UsageQuery } from '../accounts.ts';
 import type { Operations } from '../engine/operations.ts';
 import { USAGE_SUMS, type UsageSumRow } from '../engine/usage-rows.ts';
@@ -34,20 +33,8 @@ const FIND_SPAN: Statement = {
   text: 'SELECT coalesce(min(hour), 0), coalesce(max(hour) + 1, 0) FROM usage',
 };
 
-// Backwards from the newest record, as on SQLite.
-const LIST_ACTIVITY: Statement = {
-  name: 'list_activity',
-  text: `
-    SELECT keys.key_id, count(*), min(requests.created_at_ms),
-      sum(coalesce(total_tokens, CASE status WHEN 'processing' THEN estimated_input_tokens ELSE 0 END))
-    FROM requests JOIN keys ON keys.seq = requests.key
-    WHERE requests.created_at_ms >= $1 AND requests.seq > coalesce(
-      (SELECT seq FROM requests WHERE created_at_ms < $1 ORDER BY seq DESC LIMIT 1), 0)
-    GROUP BY keys.key_id`,
-};
-
-/** What was used, by UTC hour, caller and model, and what is being used. */
-export const USAGE_LOOKUPS: Remote<Pick<Operations, 'sumUsage' | 'findUsageSpan' | 'listActivity'>> = {
+/** What was used, by UTC hour, caller and model. */
+export const USAGE_LOOKUPS: Remote<Pick<Operations, 'sumUsage' | 'findUsageSpan'>> = {
   sumUsage: (connection, caller, per, { from, until }) =>
     caller === null
       ? connection.rows<UsageSumRow>(SUM_ALL[per], [from, until])
@@ -55,9 +42,5 @@ export const USAGE_LOOKUPS: Remote<Pick<Operations, 'sumUsage' | 'findUsageSpan'
   async findUsageSpan(connection) {
     const [[from, until] = [0, 0]] = await connection.rows<[number, number]>(FIND_SPAN);
     return { from, until };
-  },
-  async listActivity(connection, sinceMs) {
-    const rows = await connection.rows<[KeyId, number, number, number]>(LIST_ACTIVITY, [sinceMs]);
-    return rows.map(([keyId, requests, firstAtMs, tokens]) => ({ keyId, requests, tokens, firstAtMs }));
   },
 };

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { RequestId } from '../../core/ids.ts';
-import type { Hold, Refusal } from '../accounts.ts';
-import type { Charges } from '../engine/charges.ts';
+import type { Hold } from '../accounts.ts';
+import type { Charges, PaidRow } from '../engine/charges.ts';
 import {
   CALLER,
   RECORD_COLUMNS,
@@ -47,14 +47,14 @@ export function prepareLifecycle(database: Database, { owner, charges, noteUsage
   /** As `accept`, for a key that pays: the duplicate is looked for first, since it is answered also when nothing is left. */
   const acceptPaid = inTransaction(
     database,
-    (draft: DraftRow, earlier: readonly IdempotencyRow[], hold: Hold): RecordRow | Refusal | null => {
+    (draft: DraftRow, earlier: readonly IdempotencyRow[], hold: Hold): PaidRow => {
       const repeated = findDuplicate([...earlier, ...toPresent(draft)]);
-      if (repeated !== null) return repeated;
+      if (repeated !== null) return ['duplicate', repeated];
       const [requestId, , , , , createdAtMs] = draft;
-      const key = charges.takeHold(requestId, hold, createdAtMs);
-      if (typeof key !== 'number') return key;
-      insert.run(...draft, owner, key, hold.heldMicro, hold.interruptedCostMicro);
-      return null;
+      const held = charges.takeHold(requestId, hold, createdAtMs);
+      if ('refused' in held) return [held.refused, held.rates];
+      insert.run(...draft, owner, held.key, hold.heldMicro, hold.interruptedCostMicro);
+      return ['accepted', held.rates];
     },
   );
 

@@ -114,6 +114,16 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE UNIQUE INDEX ledger_by_reference ON ledger (key, reference) WHERE reference IS NOT NULL;
     `,
   },
+  {
+    name: '0004_rates',
+    runsBeside: '0003_ledger_references',
+    // What was used in the latest minute of the clock in which anything was; `minute` counts from 1970.
+    sql: `
+      ALTER TABLE keys ADD COLUMN minute INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE keys ADD COLUMN minute_requests INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE keys ADD COLUMN minute_tokens INTEGER NOT NULL DEFAULT 0;
+    `,
+  },
 ];
 
 /**

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { prepareCharges } from '../engine/charges.ts';
 import type { Operations } from '../engine/operations.ts';
+import { standingOf } from '../rates.ts';
 import { prepareFunds } from './funds.ts';
 import { prepareKeys } from './keys.ts';
 import { prepareLedger } from './ledger.ts';
@@ -20,8 +21,15 @@ export function prepareOperations(
   { file, owner }: { file: string | undefined; owner: string },
 ): SqliteOperations {
   const funds = prepareFunds(database);
-  const lifecycle = { owner, charges: prepareCharges(funds), noteUsage: prepareNotes(database) };
+  const charges = prepareCharges(funds);
+  const lifecycle = { owner, charges, noteUsage: prepareNotes(database) };
   return {
+    findRate(keyId, nowMs) {
+      const account = funds.find(keyId);
+      return account === undefined ? null : standingOf(account, nowMs);
+    },
+    takeRate: charges.takeRate,
+    correctRate: charges.correctRate,
     ...prepareLifecycle(database, lifecycle),
     ...prepareLists(database),
     ...prepareOperator(database),

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { KeyActivity, UsageQuery } from '../accounts.ts';
+import type { UsageQuery } from '../accounts.ts';
 import type { RecordRow } from '../engine/rows.ts';
 import { toUsageSum, USAGE_SUMS, type HourSpan, type UsageSumRow } from '../engine/usage-rows.ts';
 
@@ -57,18 +57,5 @@ export function prepareUsage(database: Database) {
     return selectSpan.get() ?? { from: 0, until: 0 };
   }
 
-  // Backwards from the newest record, so that it costs no index and no look at the whole table.
-  const selectActivity = database.prepare<{ sinceMs: number }, KeyActivity>(`
-    SELECT keys.key_id AS keyId, count(*) AS requests, min(requests.created_at_ms) AS firstAtMs,
-      sum(coalesce(total_tokens, iif(status = 'processing', estimated_input_tokens, 0))) AS tokens
-    FROM requests JOIN keys ON keys.seq = requests.key
-    WHERE requests.created_at_ms >= :sinceMs AND requests.seq > coalesce(
-      (SELECT seq FROM requests WHERE created_at_ms < :sinceMs ORDER BY seq DESC LIMIT 1), 0)
-    GROUP BY requests.key`);
-
-  function listActivity(sinceMs: number): readonly KeyActivity[] {
-    return selectActivity.all({ sinceMs });
-  }
-
-  return { sumUsage, findUsageSpan, listActivity };
+  return { sumUsage, findUsageSpan };
 }

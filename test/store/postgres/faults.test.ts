@@ -155,7 +155,8 @@ if (server !== undefined) {
       expect(await within(SECONDS_MS, store.checkWritable())).to.equal('store_unavailable');
       expect(await store.find(CALLER, requestId)).to.have.property('status', 'processing');
       await setReadOnly('off');
-      await store.accept(newDraft());
+      // Of a connection that was ended in the middle of an accept, nobody knows what became of it.
+      await until(async () => (await failureCode(store.accept(newDraft()))) === undefined);
       expect(said.filter((line) => line.startsWith('the store cannot be written'))).to.have.lengthOf(1);
     });
 

@@ -30,7 +30,7 @@ if (server !== undefined) {
       await first.createKey(newKeyDraft({ keyId, creditsMicro: 1e12 }));
       await first.close();
       for (let round = 0; round < ROUNDS; round += 1) {
-        const hold = { keyId, heldMicro: 1000, interruptedCostMicro: 7 };
+        const hold = { keyId, heldMicro: 1000, interruptedCostMicro: 7, tokens: 0 };
         const others = await Promise.all(
           [1, 2].map(() => startStoreProcess({ databaseUrl, churn: 8, hold, costMicro: 300 })),
         );

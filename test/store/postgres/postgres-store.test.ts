@@ -4,6 +4,7 @@ import { describeStore } from '../conformance.ts';
 import { describeFunds } from '../funds-conformance.ts';
 import { describeKeys } from '../keys-conformance.ts';
 import { describeOperatorStore } from '../operator-conformance.ts';
+import { describeRates } from '../rates-conformance.ts';
 import { describeUsage } from '../usage-conformance.ts';
 
 const server = await findPostgres();
@@ -22,12 +23,16 @@ if (server !== undefined) {
       isShared: true,
       empty: () => database.empty(),
       passTime: () => database.age(),
+      nextMinute: async () => {
+        await database.run('UPDATE keys SET minute = minute - 1');
+      },
     };
     describeStore('on a server', shared);
     describeKeys('on a server', shared);
     describeCharges('on a server', shared);
     describeUsage('on a server', shared);
     describeFunds('on a server', shared);
+    describeRates('on a server', shared);
 
     describe('for the operator', () => {
       beforeEach(async () => {

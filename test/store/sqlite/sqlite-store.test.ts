@@ -6,6 +6,7 @@ import { describeCharges } from '../charges-conformance.ts';
 import { describeStore } from '../conformance.ts';
 import { describeFunds } from '../funds-conformance.ts';
 import { describeKeys } from '../keys-conformance.ts';
+import { describeRates } from '../rates-conformance.ts';
 import { describeUsage } from '../usage-conformance.ts';
 
 const IN_MEMORY = { makeDatabase: () => ':memory:', isShared: false };
@@ -14,6 +15,7 @@ describeKeys('in memory', IN_MEMORY);
 describeCharges('in memory', IN_MEMORY);
 describeUsage('in memory', IN_MEMORY);
 describeFunds('in memory', IN_MEMORY);
+describeRates('in memory', IN_MEMORY);
 
 describe('SQLite', () => {
   let folder: string;
@@ -29,6 +31,7 @@ describe('SQLite', () => {
   describeCharges('in a file', inFile);
   describeUsage('in a file', inFile);
   describeFunds('in a file', inFile);
+  describeRates('in a file', inFile);
 
   function empty(): void {
     const database = new Sqlite(join(folder, 'gateway.db'));

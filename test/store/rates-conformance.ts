@@ -1,0 +1,226 @@
+/** What every engine promises about requests and tokens per minute; called by the tests of each. */
+import { expect } from 'chai';
+import type { KeyId } from '../../src/core/ids.ts';
+import type { KeyDraft, KeyLimits } from '../../src/store/accounts.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { RecordDraft, Store } from '../../src/store/store.ts';
+import { NO_LIMITS, newKeyDraft, newKeyId } from '../support/keys.ts';
+import { newDraft, newKeyedDraft, newOutcome } from '../support/records.ts';
+import type { EngineUnderTest } from './conformance.ts';
+
+/** The beginning of a minute. */
+const MINUTE_MS = 1_790_000_040_000;
+
+/** Describes how keys are held to their rates by the promises of the store. */
+export function describeRates(name: string, engine: EngineUnderTest): void {
+  const { makeDatabase, isShared, empty } = engine;
+  describe(`the rates of the store ${name}`, () => {
+    let databaseUrl: string;
+    let nowMs: number;
+    let store: Store;
+
+    const [opening, closing] = empty === undefined ? [beforeEach, afterEach] : [before, after];
+    opening(async () => {
+      databaseUrl = makeDatabase();
+      store = await open();
+    });
+    closing(() => store.close());
+    beforeEach(() => {
+      nowMs = MINUTE_MS;
+    });
+    afterEach(() => empty?.());
+
+    function open(): Promise<Store> {
+      return openStore({ databaseUrl, recordRetentionDays: 30, clock: () => nowMs });
+    }
+
+    /** The store may go by a clock of its own: what failed while its minute changed is tried once more. */
+    function inOneMinute(sentence: string, test: () => Promise<void>): void {
+      it(sentence, async () => {
+        const before = await runningMinute();
+        try {
+          await test();
+        } catch (error) {
+          if ((await runningMinute()) === before) throw error;
+          await test();
+        }
+      });
+    }
+
+    async function runningMinute(): Promise<number | undefined> {
+      return (await store.findRate(await makeKey({ requestsPerMinute: 1 })))?.minute;
+    }
+
+    async function nextMinute(): Promise<void> {
+      nowMs += 60_000;
+      await engine.nextMinute?.();
+    }
+
+    async function makeKey(limits: Partial<KeyLimits>, draft: Partial<KeyDraft> = {}): Promise<KeyId> {
+      return (await store.createKey(newKeyDraft({ limits: { ...NO_LIMITS, ...limits }, ...draft }))).keyId;
+    }
+
+    function draftOf(keyId: KeyId, tokens = 0, heldMicro = 0): RecordDraft {
+      const hold = { keyId, heldMicro, interruptedCostMicro: heldMicro === 0 ? null : 1, tokens };
+      return newDraft({ createdAtMs: nowMs, hold });
+    }
+
+    /** What came of it, and the requests and the tokens which were used then. */
+    async function ask(keyId: KeyId, tokens = 0, by = store): Promise<readonly unknown[]> {
+      const acceptance = await by.accept(draftOf(keyId, tokens));
+      if (acceptance.kind === 'duplicate') return [acceptance.kind];
+      const { kind, rates } = acceptance;
+      return [kind === 'refused' ? acceptance.code : kind, rates?.requests, rates?.tokens];
+    }
+
+    async function used(keyId: KeyId): Promise<readonly unknown[]> {
+      const rates = await store.findRate(keyId);
+      return [rates?.requests, rates?.tokens];
+    }
+
+    inOneMinute('count a request and its tokens with the record, and say how the key stands', async () => {
+      const keyId = await makeKey({ requestsPerMinute: 3, tokensPerMinute: 100 });
+      await store.accept(draftOf(keyId, 10));
+      const acceptance = await store.accept(draftOf(keyId, 20));
+      const rates = 'rates' in acceptance ? acceptance.rates : undefined;
+      expect(rates).to.include({ requests: 2, tokens: 30, requestsPerMinute: 3, tokensPerMinute: 100 });
+      expect(rates?.resetMs).to.be.within(1, 120_000);
+      const { resetMs, ...standing } = (await store.findRate(keyId)) ?? {};
+      expect(resetMs).to.be.within(1, 120_000);
+      expect(rates).to.deep.include(standing);
+    });
+
+    it('say nothing of a key without limits per minute, and nothing of one that is not there', async () => {
+      const keyId = await makeKey({ spendPerDayMicro: 100 });
+      expect(await store.accept(draftOf(keyId, 1e9))).to.deep.equal({ kind: 'accepted' });
+      expect(await store.takeRate(keyId, 5)).to.deep.equal({});
+      expect(await store.findRate(keyId)).to.equal(undefined);
+      expect(await store.findRate(newKeyId())).to.equal(undefined);
+      expect(await store.takeRate(newKeyId(), 0)).to.deep.equal({ refused: 'invalid_api_key' });
+    });
+
+    inOneMinute('refuse what is too much, with how the key stands, and leave nothing of it', async () => {
+      const keyId = await makeKey({ requestsPerMinute: 2, tokensPerMinute: 100 });
+      expect(await ask(keyId, 101)).to.deep.equal(['rate_limit_exceeded', 0, 0]);
+      expect(await ask(keyId, 60)).to.deep.equal(['accepted', 1, 60]);
+      const refused = draftOf(keyId, 41);
+      expect(await store.accept(refused)).to.include({ kind: 'refused', code: 'rate_limit_exceeded' });
+      expect(await store.find(refused.caller, refused.requestId)).to.equal(undefined);
+      expect(await used(keyId)).to.deep.equal([1, 60]);
+      expect(await ask(keyId, 40)).to.deep.equal(['accepted', 2, 100]);
+      expect(await ask(keyId, 0)).to.deep.equal(['rate_limit_exceeded', 2, 100]);
+    });
+
+    inOneMinute('let ten of a hundred at once through when there are ten', async () => {
+      const keyId = await makeKey({ requestsPerMinute: 10, tokensPerMinute: 1000 });
+      const answers = await Promise.all(Array.from({ length: 100 }, () => ask(keyId, 7)));
+      expect(answers.filter(([kind]) => kind === 'accepted')).to.have.lengthOf(10);
+      expect(answers.filter(([kind]) => kind === 'rate_limit_exceeded')).to.have.lengthOf(90);
+      expect(await used(keyId)).to.deep.equal([10, 70]);
+    });
+
+    inOneMinute('refuse a rate before funds, and count nothing of what the funds refuse', async () => {
+      const keyId = await makeKey({ requestsPerMinute: 1 }, { creditsMicro: 10 });
+      expect(await store.accept(draftOf(keyId, 5, 11))).to.deep.equal({
+        kind: 'refused',
+        code: 'insufficient_credits',
+      });
+      expect(await used(keyId)).to.deep.equal([0, 0]);
+      await store.accept(draftOf(keyId, 5, 10));
+      expect(await store.accept(draftOf(keyId, 5, 11))).to.include({ code: 'rate_limit_exceeded' });
+      expect(await store.findKey(keyId)).to.include({ balanceMicro: 0, heldMicro: 10 });
+    });
+
+    inOneMinute('count a duplicate not at all, and answer it also when the minute is full', async () => {
+      const keyId = await makeKey({ requestsPerMinute: 1 });
+      const { hold } = draftOf(keyId, 5);
+      const keyed = () => newKeyedDraft('name', { caller: [keyId], createdAtMs: nowMs, ...(hold && { hold }) });
+      const answers = await Promise.all(Array.from({ length: 5 }, () => store.accept(keyed())));
+      expect(answers.map(({ kind }) => kind)).to.have.members(['accepted', ...Array(4).fill('duplicate')]);
+      expect(await store.accept(keyed())).to.include({ kind: 'duplicate' });
+      expect(await used(keyId)).to.deep.equal([1, 5]);
+    });
+
+    it('refuse a key that may do nothing before its rate is looked at', async () => {
+      const keyId = await makeKey({ requestsPerMinute: 0 }, { expiresAtMs: MINUTE_MS });
+      expect(await ask(keyId)).to.deep.equal(['invalid_api_key', undefined, undefined]);
+      expect(await store.takeRate(keyId, 0)).to.deep.equal({ refused: 'invalid_api_key' });
+    });
+
+    inOneMinute('count requests without a record with the others', async () => {
+      const keyId = await makeKey({ requestsPerMinute: 2, tokensPerMinute: 10 });
+      await ask(keyId, 10);
+      expect((await store.takeRate(keyId, 0)).rates).to.include({ requests: 2, tokens: 10 });
+      expect(await store.takeRate(keyId, 0)).to.include({ refused: 'rate_limit_exceeded' });
+      expect(await used(keyId)).to.deep.equal([2, 10]);
+    });
+
+    inOneMinute('follow a changed limit at once', async () => {
+      const keyId = await makeKey({ requestsPerMinute: 1 });
+      await ask(keyId);
+      await store.updateKey(keyId, { limits: { requestsPerMinute: 2 } });
+      expect(await ask(keyId)).to.deep.equal(['accepted', 2, 0]);
+      await store.updateKey(keyId, { limits: { requestsPerMinute: 1 } });
+      expect(await ask(keyId)).to.deep.equal(['rate_limit_exceeded', 2, 0]);
+    });
+
+    inOneMinute('put what was used in the place of what was expected', async () => {
+      const keyId = await makeKey({ tokensPerMinute: 100 });
+      await ask(keyId, 40);
+      const minute = (await store.findRate(keyId))?.minute ?? 0;
+      await store.correctRate(keyId, minute, 90);
+      expect(await used(keyId)).to.deep.equal([1, 130]);
+      expect(await ask(keyId, 1)).to.deep.equal(['rate_limit_exceeded', 1, 130]);
+      expect(await ask(keyId, 0)).to.deep.equal(['accepted', 2, 130]);
+      await store.correctRate(keyId, minute, -1000);
+      expect(await used(keyId)).to.deep.equal([2, 0]);
+      await store.correctRate(keyId, minute, Number.MAX_SAFE_INTEGER);
+      await store.correctRate(keyId, minute, Number.MAX_SAFE_INTEGER);
+      expect(await used(keyId)).to.deep.equal([2, Number.MAX_SAFE_INTEGER]);
+      await store.correctRate(newKeyId(), minute, 1);
+    });
+
+    inOneMinute('correct a rate together with the end of the record', async () => {
+      const keyId = await makeKey({ tokensPerMinute: 100 }, { creditsMicro: 100 });
+      const draft = draftOf(keyId, 40, 30);
+      await store.accept(draft);
+      const minute = (await store.findRate(keyId))?.minute ?? 0;
+      await Promise.all([
+        store.correctRate(keyId, minute, -15),
+        store.finish(draft.requestId, newOutcome({ costMicro: 12 })),
+      ]);
+      expect(await used(keyId)).to.deep.equal([1, 25]);
+      expect(await store.findKey(keyId)).to.include({ balanceMicro: 88, heldMicro: 0 });
+    });
+
+    inOneMinute('begin anew in the next minute, in which nothing of the last one is corrected', async () => {
+      const keyId = await makeKey({ requestsPerMinute: 1, tokensPerMinute: 100 });
+      await ask(keyId, 100);
+      const minute = (await store.findRate(keyId))?.minute ?? 0;
+      await nextMinute();
+      await nextMinute();
+      expect(await used(keyId)).to.deep.equal([0, 0]);
+      expect(await ask(keyId, 10)).to.deep.equal(['accepted', 1, 10]);
+      await store.correctRate(keyId, minute - 1, -5);
+      expect(await used(keyId)).to.deep.equal([1, 10]);
+    });
+
+    if (!isShared) return;
+
+    inOneMinute('hold across all stores on one database, and through their end', async () => {
+      const keyId = await makeKey({ requestsPerMinute: 10, tokensPerMinute: 1000 });
+      const [second, third] = [await open(), await open()];
+      const stores = [store, second, third];
+      const answers = await Promise.all(
+        Array.from({ length: 99 }, (_, index) => ask(keyId, 7, stores[index % 3] ?? store)),
+      );
+      await Promise.all([second.close(), third.close()]);
+      expect(answers.filter(([kind]) => kind === 'accepted')).to.have.lengthOf(10);
+      expect(await used(keyId)).to.deep.equal([10, 70]);
+      const later = await open();
+      const answer = await ask(keyId, 7, later);
+      await later.close();
+      expect(answer).to.deep.equal(['rate_limit_exceeded', 10, 70]);
+    });
+  });
+}
