@@ -22,6 +22,13 @@ const KEYS = /"(?:content|reasoning_content|reasoning)": ?(?=")/g;
 /** Stands where the words were, to see what depends on them. Nothing that a model says by chance. */
 const PROBE = '\u0000the words\u0000';
 
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+/** What is below it must be escaped in JSON. */
+const FIRST_PRINTABLE = 0x20;
+/** V8 copies so many characters; a longer piece cut out of a text would keep all of that text in memory. */
+const MAX_WORD = 12;
+
 /** Learns from an event what another one of its kind looks like; undefined when it says more than words. */
 export function learnRepeatedChunk(data: string, chunk: ChatChunk): RepeatedChunk | undefined {
   const piece = onlyTextOf(chunk);
@@ -45,15 +52,31 @@ function isPlaceOf({ kind }: TextPiece, before: string, after: string): boolean 
 function toRepeatedChunk(before: string, after: string): RepeatedChunk {
   return {
     match(text, at) {
-      if (!text.startsWith(before, at)) return undefined;
+      // Cut out and compared, which goes by machine words; `startsWith` goes by characters and took a fifth of a stream's time.
       const start = at + before.length;
-      const end = endOfString(text, start);
-      if (!text.startsWith(after, end)) return undefined;
+      if (text.slice(at, start) !== before) return undefined;
+      const plainEnd = endOfPlainWord(text, start);
+      const end = plainEnd ?? endOfString(text, start);
+      if (text.slice(end, end + after.length) !== after) return undefined;
       // The parser is the judge of escapes, and refuses what is no string.
-      const words = readJson(text.slice(start, end));
+      const words = plainEnd === undefined ? readJson(text.slice(start, end)) : text.slice(start + 1, end - 1);
       return typeof words === 'string' ? { words, end: end + after.length } : undefined;
     },
   };
+}
+
+/**
+ * Behind the closing quote of a short string in which nothing is escaped, or would have to be; undefined when it is another
+ * one. The parser would look such a word up among all strings it has seen, which is most of what the parsing takes.
+ */
+function endOfPlainWord(text: string, start: number): number | undefined {
+  if (text.charCodeAt(start) !== QUOTE) return undefined;
+  for (let at = start + 1; at <= start + 1 + MAX_WORD; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) return at + 1;
+    if (code === BACKSLASH || code < FIRST_PRINTABLE) return undefined;
+  }
+  return undefined;
 }
 
 /** Behind the closing quote of the string that begins at `start`; the end of the text when there is none. */

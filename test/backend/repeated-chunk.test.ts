@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { assert, property, string } from 'fast-check';
 import { learnRepeatedChunk, type RepeatedChunk } from '../../src/backend/repeated-chunk.ts';
@@ -111,6 +113,25 @@ describe('a repeated chunk', () => {
     expect(learn(VLLM)?.match(` ${eventOf(VLLM)}`, 0)).to.equal(undefined);
   });
 
+  for (const length of [1, 11, 12, 13, 40]) {
+    it(`keeps nothing of its text but its words: ${length} characters`, () => {
+      const repeated = learn(VLLM);
+      const collect = collector();
+      const kept: (string | undefined)[] = [];
+      collect();
+      const before = process.memoryUsage().heapUsed;
+      for (let number = 0; number < 200; number++) {
+        const words = String(number).padStart(length, 'x').slice(-length);
+        // Made from bytes, as what comes from a socket: a text of its own and not a place in another one.
+        const text = Buffer.from(eventOf(withDelta({ content: words })) + ' '.repeat(200_000)).toString();
+        kept.push(repeated?.match(text, 0)?.words);
+      }
+      collect();
+      expect(process.memoryUsage().heapUsed - before).to.be.below(20_000_000);
+      expect(kept).to.have.length(200).and.not.to.include(undefined);
+    });
+  }
+
   const answers: readonly { name: string; body: Uint8Array; asIs: Answer }[] = [
     ...loadFixtures().map(({ name, sse }) => ({ name, body: sse })),
     ...loadRecordings()
@@ -129,3 +150,11 @@ describe('a repeated chunk', () => {
     expect(repeated).to.be.above(answers.length / 4);
   });
 });
+
+/** Collects all garbage there is. */
+function collector(): () => void {
+  setFlagsFromString('--expose-gc');
+  const collect: unknown = runInNewContext('gc');
+  if (typeof collect !== 'function') throw new Error('there is no garbage collector to call');
+  return () => void Reflect.apply(collect, undefined, []);
+}
