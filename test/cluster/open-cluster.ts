@@ -42,13 +42,14 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-/** Starts one gateway of each of these programs. */
+/** Starts one gateway of each of these programs, one after the other. */
 export async function openCluster(serverUrl: string, programs: readonly ProcessOptions[]): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), 'cluster-'));
   const backend = await startScriptedBackend();
   const database = await createTestDatabase(serverUrl);
   const settings = clusterSettings({ folder, backendUrl: backend.baseUrl, databaseUrl: database.url });
-  const gateways = await Promise.all(programs.map((program) => startGatewayProcess(settings, program)));
+  const gateways: GatewayProcess[] = [];
+  for (const program of programs) gateways.push(await startGatewayProcess(settings, program));
   const urlOf = (place: number) => gateways[place % gateways.length]?.url ?? 'none';
 
   return {
@@ -101,7 +102,8 @@ export function clusterSettings({
   };
 }
 
-async function issueKey(url: string, credits: string): Promise<Key> {
+/** Makes a key at the gateway that listens here, with so many credits. */
+export async function issueKey(url: string, credits: string): Promise<Key> {
   const reply = await administrate(`${url}/admin/v1/keys`, { name: 'the customer', credits });
   expect(reply.status).to.equal(201);
   const { id, secret } = (await reply.json()) as IssuedKey;

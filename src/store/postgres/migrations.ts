@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import { showDatabase } from '../database-url.ts';
 import { findUnknown, type AppliedMigration, type Migration, type Upgrade } from '../engine/migrations.ts';
 import { StoreOpenError } from '../store.ts';
 import { toSlowClientConfig } from './pool.ts';
@@ -146,7 +147,7 @@ export async function migrate(url: string, migrations: readonly Migration[] = MI
     const unknown = findUnknown(applied, migrations);
     if (unknown !== undefined) {
       throw new StoreOpenError(
-        `The database was written by a newer version of this program (it has ${JSON.stringify(unknown)}).`,
+        `The database ${showDatabase(url)} was written by a newer version of this program (it has ${JSON.stringify(unknown)}).`,
       );
     }
     const names = new Set(applied.map(({ name }) => name));

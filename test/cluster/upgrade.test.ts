@@ -1,0 +1,97 @@
+/**
+ * Upgrades without a break, with real processes: this program is the older one, and the newer ones are made of it by
+ * appending to its migrations.
+ */
+import { expect } from 'chai';
+import { MIGRATIONS } from '../../src/store/postgres/migrations.ts';
+import { startGatewayProcess, type GatewayProcess } from '../support/gateway-process.ts';
+import { makeLaterVersion, type LaterVersion } from '../support/later-version.ts';
+import { createTestDatabase, findPostgres } from '../support/postgres.ts';
+import { makeWorkshop } from '../support/sqlite.ts';
+import { CURRENT } from './open-cluster.ts';
+import { describeCluster } from './promises.ts';
+
+const server = await findPostgres();
+const newest = MIGRATIONS.at(-1)?.name ?? '';
+
+/** Adds to every table that both versions write. */
+const EXPAND = {
+  name: '9998_expand',
+  runsBeside: newest,
+  sql: ['requests', 'keys', 'ledger', 'usage']
+    .map((table) => `ALTER TABLE ${table} ADD COLUMN region TEXT NOT NULL DEFAULT 'home';`)
+    .join('\n'),
+};
+/** Takes away what nobody since the expansion needs. */
+const CONTRACT = {
+  name: '9999_contract',
+  runsBeside: EXPAND.name,
+  sql: 'DROP INDEX usage_by_caller;',
+};
+
+describe('an upgrade', function () {
+  this.timeout(60_000);
+  let expanded: LaterVersion;
+  let contracted: LaterVersion;
+  before(() => {
+    expanded = makeLaterVersion([EXPAND]);
+    contracted = makeLaterVersion([EXPAND, CONTRACT]);
+  });
+  after(() => {
+    expanded.remove();
+    contracted.remove();
+  });
+
+  if (server !== undefined) {
+    describeCluster('to a version that only adds: an older, a newer and an older gateway', server, () =>
+      Promise.resolve([CURRENT, expanded, CURRENT]),
+    );
+  }
+
+  const engines: readonly { name: string; make: () => Promise<{ url: string; drop: () => Promise<void> }> }[] = [
+    {
+      name: 'SQLite',
+      make: async () => {
+        const shop = makeWorkshop();
+        return { url: `file:${shop.file}`, drop: () => shop.clear() };
+      },
+    },
+    ...(server === undefined ? [] : [{ name: 'PostgreSQL', make: () => createTestDatabase(server) }]),
+  ];
+  for (const { name, make } of engines) {
+    describe(`with ${name}`, () => {
+      let database: Awaited<ReturnType<typeof make>>;
+      let gateways: GatewayProcess[];
+      beforeEach(async () => {
+        gateways = [];
+        database = await make();
+      });
+      afterEach(async () => {
+        for (const gateway of gateways) gateway.kill();
+        await Promise.all(gateways.map((gateway) => gateway.ended()));
+        await database.drop();
+      });
+
+      async function start(version: { readonly main?: string }): Promise<GatewayProcess> {
+        const settings = { DATABASE_URL: database.url, GATEWAY_SECRET: 'the same secret for all versions' };
+        const gateway = await startGatewayProcess(settings, version);
+        gateways.push(gateway);
+        return gateway;
+      }
+
+      it('refuses only the versions that are older than the newest step allows, with one line', async () => {
+        expect(await start(contracted))
+          .to.have.property('url')
+          .that.is.a('string');
+        const [previous, older] = await Promise.all([start(expanded), start(CURRENT)]);
+        expect(previous.url, 'the version before').to.be.a('string');
+        expect(older.url, 'the version before that').to.equal(undefined);
+        const { stderr, exitCode } = await older.ended();
+        expect(stderr).to.match(
+          /^The database \S+ was written by a newer version of this program \(it has "9999_contract"\)[^\n]*\n$/,
+        );
+        expect(exitCode).to.equal(1);
+      });
+    });
+  }
+});
