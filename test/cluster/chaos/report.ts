@@ -1,0 +1,93 @@
+import { formatTable } from '../../bench/report.ts';
+import { median, percentile } from '../../bench/statistics.ts';
+import type { Attempt } from './attempts.ts';
+import type { ChaosReport } from './run.ts';
+import { TAKEN_FOR_DEAD_MS } from './verdict.ts';
+
+/** What happened, as tables. */
+export async function describeChaos(report: ChaosReport): Promise<string> {
+  const { diary, faults, verdict } = report;
+  const cancels = await Promise.all(diary.cancels.values());
+  const count = (holds: (made: Attempt) => boolean) => String(diary.attempts.filter(holds).length);
+  const isError = (code: string) => (made: Attempt) => made.end.kind === 'error' && made.end.code === code;
+  const closedMs = findClosings(report);
+  const facts: [string, string][] = [
+    ...[...faults.counts].map(([name, times]): [string, string] => [name, String(times)]),
+    ['requests sent', String(diary.attempts.length)],
+    ['records', String(verdict.records.size)],
+    ['calls to the backend', String(report.backendCalls)],
+    ['409 for a duplicate', count(isError('duplicate_request'))],
+    ['402', count(isError('insufficient_credits'))],
+    ['503 for want of the database', count(isError('store_unavailable'))],
+    ['503 while draining', count(isError('gateway_draining'))],
+    ['no reply', count(({ end }) => end.kind === 'no reply')],
+    ['reply broken off', count(({ end }) => end.kind === 'broken')],
+    ['202 for a cancel', String(cancels.length)],
+    ['from the 202 to the end of the request, median ms', cancels.length === 0 ? '–' : median(cancels).toFixed(0)],
+    ['the same, p90 ms', cancels.length === 0 ? '–' : percentile(cancels, 90).toFixed(0)],
+    ['records that a dead gateway left and another closed', String(closedMs.length)],
+    ['longest until one was closed, s', (Math.max(0, ...closedMs) / 1000).toFixed(1)],
+    ['longest from the database being back to an answer, s', (longestReturn(report) / 1000).toFixed(1)],
+    ['until nothing was unfinished in the end, s', (report.settledMs / 1000).toFixed(1)],
+    ['answered, but the gateway ended before it was written', String(verdict.lostEnds)],
+    ['answered while its cancel was on its way', String(verdict.lateCancels)],
+  ];
+  return [
+    formatTable(['what happened', ''], facts),
+    formatTable(['requests, by kind and end', 'JSON', 'stream', 'chat JSON', 'chat stream'], countEnds(diary.attempts)),
+  ].join('\n\n');
+}
+
+function countEnds(attempts: readonly Attempt[]): string[][] {
+  const ends = new Set(attempts.map(nameEnd));
+  return [...ends]
+    .sort()
+    .map((end) => [
+      end,
+      ...(['JSON', 'stream', 'chat JSON', 'chat stream'] as const).map((kind) =>
+        String(attempts.filter((made) => made.plan.kind === kind && nameEnd(made) === end).length),
+      ),
+    ]);
+}
+
+function nameEnd({ end }: Attempt): string {
+  switch (end.kind) {
+    case 'error':
+      return `${end.status} ${end.code}`;
+    case 'ended':
+      return end.how + (end.code === undefined ? '' : ` ${end.code}`);
+    default:
+      return end.kind;
+  }
+}
+
+/** How long after their gateway fell silent the records were closed that it left, as far as a client knows whose they were. */
+function findClosings({ diary, verdict }: ChaosReport): number[] {
+  const made = new Map(
+    diary.attempts.flatMap((attempt) =>
+      attempt.requestId === undefined || attempt.end.kind === 'error' ? [] : [[attempt.requestId, attempt] as const],
+    ),
+  );
+  return [...verdict.records.values()].flatMap(({ requestId, errorCode, completedAtMs }) => {
+    const attempt = made.get(requestId);
+    if (errorCode !== 'gateway_interrupted' || completedAtMs === null || attempt === undefined) return [];
+    const end = attempt.node.silences.find(
+      ({ kind, fromMs, untilMs }) =>
+        (kind === 'killed' || untilMs - fromMs > TAKEN_FOR_DEAD_MS) &&
+        untilMs > attempt.startMs &&
+        fromMs < completedAtMs,
+    );
+    return end === undefined ? [] : [completedAtMs - end.fromMs];
+  });
+}
+
+function longestReturn({ faults, diary }: ChaosReport): number {
+  const answered = diary.attempts.filter(({ end }) => end.kind === 'ended' && end.how === 'completed');
+  return Math.max(
+    0,
+    ...faults.outages.flatMap(({ untilMs }) => {
+      const next = Math.min(...answered.filter(({ startMs }) => startMs >= untilMs).map(({ endMs }) => endMs));
+      return next === Infinity ? [] : [next - untilMs];
+    }),
+  );
+}

@@ -1,0 +1,185 @@
+import { checkServer } from '../../../src/store/postgres/check.ts';
+import { expectServerBooksToAddUp } from '../../support/books.ts';
+import type { Attempt } from './attempts.ts';
+import type { Customer, Diary } from './customer.ts';
+import type { Outage } from './faults.ts';
+import { findBrokenFinals, readRecords, type RecordRow } from './witness.ts';
+
+/** What a run leaves behind. */
+export interface Evidence {
+  readonly databaseUrl: string;
+  readonly diary: Diary;
+  readonly customers: readonly Customer[];
+  readonly outages: readonly Outage[];
+  /** What the backend was asked for again. */
+  readonly repeated: readonly string[];
+  /** What was found while the run went on. */
+  readonly failures: readonly string[];
+  /** What the gateways have written to stderr, and the lines of their logs. */
+  readonly stderr: string;
+  readonly log: readonly string[];
+}
+
+export interface Verdict {
+  /** A line for each promise that was broken, with an example. */
+  readonly broken: readonly string[];
+  readonly records: ReadonlyMap<string, RecordRow>;
+  /** Told an answer whose record could not be written before its gateway died or was taken for dead. */
+  readonly lostEnds: number;
+  /** Told an answer while a cancel was on its way from another gateway. */
+  readonly lateCancels: number;
+}
+
+/** Looks whether every promise was kept, once nothing runs any more. */
+export async function judge(evidence: Evidence): Promise<Verdict> {
+  const { databaseUrl, diary, outages } = evidence;
+  const records = await readRecords(databaseUrl);
+  const broken: string[] = [];
+  const expectNone = (promise: string, found: readonly string[]): void => {
+    if (found.length > 0) broken.push(`${promise}: broken ${found.length} times, first: ${found[0]}`);
+  };
+  const rows = [...records.values()];
+  const told = diary.attempts.map((made) => ({
+    made,
+    row: records.get(made.requestId ?? ''),
+    fault: faultOf(made, outages),
+  }));
+  const disagreements = told.filter(({ made, row }) => disagrees(made, row));
+
+  expectNone('replies are those of the contract', [
+    ...evidence.failures,
+    ...diary.attempts.filter(({ end }) => end.kind === 'malformed').map(show),
+  ]);
+  expectNone('a final record never changes', await findBrokenFinals(databaseUrl));
+  expectNone(
+    'nothing is unfinished in the end',
+    rows.filter(({ status }) => status === 'processing').map(({ requestId }) => requestId),
+  );
+  expectNone('one call to the backend for one idempotency key', evidence.repeated);
+  expectNone('one record for one idempotency key', findRivals(diary.attempts, records));
+  expectNone(
+    'every acknowledged request is known',
+    told.filter(({ made, row }) => isAcknowledged(made) && row === undefined).map(({ made }) => show(made)),
+  );
+  expectNone(
+    'a request with a 202 for its cancel is cancelled',
+    [...diary.cancels.keys()].filter((requestId) => records.get(requestId)?.status !== 'cancelled'),
+  );
+  expectNone('what a client saw as final stays', findChanged(diary, records));
+  expectNone(
+    'what clients were told agrees with the record',
+    disagreements
+      .filter(({ row, fault }) => !isLateCancel(row) && fault === undefined)
+      .map(({ made, row }) => `${show(made)}, but the record is ${JSON.stringify(row)}`),
+  );
+  expectNone('the books add up', await findWrongBooks(evidence));
+  expectNone('nothing unexpected in the logs', [
+    ...evidence.log.filter((line) => /"level":60|internal_error/.test(line)),
+    ...(evidence.stderr.trim() === '' ? [] : [evidence.stderr.slice(0, 500)]),
+  ]);
+  return {
+    broken,
+    records,
+    lateCancels: disagreements.filter(({ row }) => isLateCancel(row)).length,
+    lostEnds: disagreements.filter(({ row, fault }) => !isLateCancel(row) && fault !== undefined).length,
+  };
+}
+
+/** The reply named a record that the gateway has kept, and not one that it refused to make. */
+function isAcknowledged({ requestId, end }: Attempt): boolean {
+  if (requestId === undefined) return false;
+  return end.kind !== 'error' || !REFUSALS.has(end.code);
+}
+
+/** Errors of requests which have no record (contract, section 6). */
+const REFUSALS: ReadonlySet<string> = new Set([
+  'insufficient_credits',
+  'store_unavailable',
+  'gateway_draining',
+  'server_overloaded',
+]);
+
+function disagrees({ end }: Attempt, row: RecordRow | undefined): boolean {
+  switch (end.kind) {
+    case 'ended':
+      return row?.status !== (end.how === 'completed' ? 'succeeded' : end.how);
+    case 'error':
+      if (end.code === 'duplicate_request') return false;
+      if (REFUSALS.has(end.code)) return row !== undefined;
+      return row?.status !== (end.code === 'request_cancelled' ? 'cancelled' : 'failed');
+    default:
+      return false;
+  }
+}
+
+/** Another gateway was asked to cancel it when its end was on its way. */
+function isLateCancel(row: RecordRow | undefined): boolean {
+  return row?.status === 'cancelled' && row.cancelRequestedAtMs !== null;
+}
+
+/** A process that is silent for this long may be taken for dead: 15 s, less the time since its last sign of life. */
+export const TAKEN_FOR_DEAD_MS = 11_000;
+/** An end that nothing keeps from the database is written within this time, whatever else the machine does. */
+const WRITTEN_WITHIN_MS = 3000;
+
+/** What can have kept the end of a request from the database; undefined when nothing has. */
+function faultOf({ node, startMs, endMs }: Attempt, outages: readonly Outage[]): string | undefined {
+  const long = [...node.silences.filter(({ kind }) => kind === 'paused'), ...outages].find(
+    ({ fromMs, untilMs }) =>
+      untilMs - fromMs > TAKEN_FOR_DEAD_MS &&
+      untilMs + WRITTEN_WITHIN_MS > startMs &&
+      fromMs < endMs + WRITTEN_WITHIN_MS,
+  );
+  if (long !== undefined) return 'it was silent for long';
+  const death = node.silences.find(
+    ({ kind, fromMs, untilMs }) => kind !== 'paused' && untilMs > endMs && fromMs >= startMs,
+  );
+  if (death === undefined) return undefined;
+  const hindrances = [...outages, ...node.silences.filter(({ kind }) => kind === 'paused')];
+  const hinderedMs = hindrances
+    .map(({ fromMs, untilMs }) => Math.min(untilMs + WRITTEN_WITHIN_MS, death.fromMs) - Math.max(fromMs, startMs))
+    .filter((ms) => ms > 0)
+    .reduce((sum, ms) => sum + ms, 0);
+  return death.fromMs - endMs - hinderedMs < WRITTEN_WITHIN_MS ? 'its process ended' : undefined;
+}
+
+/** More than one record that keeps the same key. */
+function findRivals(attempts: readonly Attempt[], records: ReadonlyMap<string, RecordRow>): readonly string[] {
+  const kept = new Map<string, Set<string>>();
+  for (const { plan, requestId = '' } of attempts) {
+    if (records.get(requestId)?.isKept !== true) continue;
+    const ids = kept.get(plan.name) ?? new Set();
+    kept.set(plan.name, ids.add(requestId));
+  }
+  return [...kept].filter(([, ids]) => ids.size > 1).map(([name, ids]) => `${name}: ${[...ids].join(', ')}`);
+}
+
+function findChanged({ finals }: Diary, records: ReadonlyMap<string, RecordRow>): readonly string[] {
+  return [...finals.values()]
+    .filter(({ request_id: id, status, error }) => {
+      const row = records.get(id);
+      return row?.status !== status || row.errorCode !== (error?.code ?? null);
+    })
+    .map(({ request_id: id, status }) => `${id} was ${status} and is ${JSON.stringify(records.get(id))}`);
+}
+
+async function findWrongBooks({ databaseUrl, customers }: Evidence): Promise<readonly string[]> {
+  const { problems } = await checkServer(databaseUrl);
+  const wrong = await Promise.all(
+    customers.map(async ({ keyId, paidMicro }) => {
+      try {
+        const { balanceMicro, spentMicro } = await expectServerBooksToAddUp(databaseUrl, keyId);
+        if (balanceMicro + spentMicro === paidMicro) return [];
+        return [`${keyId} has paid ${paidMicro}, spent ${spentMicro} and has ${balanceMicro}`];
+      } catch (error) {
+        return [`${keyId}: ${error instanceof Error ? error.message : 'unknown'}`];
+      }
+    }),
+  );
+  return [...problems, ...wrong.flat()];
+}
+
+function show({ plan, node, requestId, end, startMs, endMs }: Attempt): string {
+  const ms = `${new Date(startMs).toISOString()} and ${endMs - startMs} ms`;
+  return `${plan.name} (${plan.kind}, ${plan.ending}, ${plan.twist}) at ${node.name}, ${ms}, ${requestId}: ${JSON.stringify(end)}`;
+}

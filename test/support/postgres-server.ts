@@ -1,0 +1,85 @@
+/**
+ * A PostgreSQL of its own, in a folder of its own: for what a server that others use would not stand, such as its end.
+
+ */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+
+export interface PostgresServer {
+  /** Of a database that is always there; the role may make others. The same after each start. */
+  readonly url: string;
+  /** Resolves when it takes connections. */
+  start(): Promise<void>;
+  /** `fast` ends all sessions and writes everything; `immediate` is a crash, after which it recovers at its start. */
+  stop(how: 'fast' | 'immediate'): Promise<void>;
+  /** Stops it and removes its folder. */
+  close(): Promise<void>;
+}
+
+/** Makes one and starts it; undefined where PostgreSQL is not installed. */
+export async function startPostgresServer(): Promise<PostgresServer | undefined> {
+  const programs = findPrograms();
+  if (programs === undefined) return undefined;
+  // Made where the user whom PostgreSQL runs as may enter.
+  const folder = mkdtempSync('/tmp/postgres-');
+  const asPostgres = process.getuid?.() === 0 ? ['runuser', '-u', 'postgres', '--'] : [];
+  if (asPostgres.length > 0) await run(['chown', 'postgres', folder]);
+  const data = join(folder, 'data');
+  const port = await findPort();
+  const control = [...asPostgres, join(programs, 'pg_ctl'), '--pgdata', data, '--wait'];
+  await run([...asPostgres, join(programs, 'initdb'), '--pgdata', data, '--username', 'postgres', '--auth', 'trust']);
+
+  const server: PostgresServer = {
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    async start() {
+      const options = `-h 127.0.0.1 -p ${port} -k ${folder}`;
+      // Not with a pipe of ours, which the server would keep open.
+      const child = spawn(
+        control[0] ?? '',
+        [...control.slice(1), '--log', join(folder, 'server.log'), '--options', options, 'start'],
+        { cwd: '/', stdio: 'ignore' },
+      );
+      const [exitCode] = (await once(child, 'exit')) as [number | null];
+      if (exitCode !== 0) throw new Error('PostgreSQL did not start');
+    },
+    stop: (how) => run([...control, '--mode', how, 'stop']),
+    async close() {
+      await server.stop('immediate').catch(() => undefined);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  await server.start();
+  return server;
+}
+
+/** The folder of the newest version, as Debian installs them, or else of the one in the path. */
+function findPrograms(): string | undefined {
+  const debian = '/usr/lib/postgresql';
+  const versions = existsSync(debian) ? readdirSync(debian).sort((one, other) => Number(other) - Number(one)) : [];
+  const folders = [
+    ...versions.map((version) => join(debian, version, 'bin')),
+    ...(process.env['PATH'] ?? '').split(delimiter),
+  ];
+  return folders.find((folder) => existsSync(join(folder, 'initdb')));
+}
+
+/** One that is free now. */
+async function findPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  return address.port;
+}
+
+const execute = promisify(execFile);
+
+async function run([command = '', ...parameters]: readonly string[]): Promise<void> {
+  await execute(command, parameters, { cwd: '/' });
+}
