@@ -5,13 +5,15 @@
 import { expect } from 'chai';
 import { MIGRATIONS } from '../../src/store/postgres/migrations.ts';
 import { startGatewayProcess, type GatewayProcess } from '../support/gateway-process.ts';
-import { makeLaterVersion, type LaterVersion } from '../support/later-version.ts';
+import { makeEarlierVersion, makeLaterVersion, type Version } from '../support/other-version.ts';
 import { createTestDatabase, findPostgres } from '../support/postgres.ts';
 import { makeWorkshop } from '../support/sqlite.ts';
 import { CURRENT } from './open-cluster.ts';
 import { describeCluster } from './promises.ts';
 
 const server = await findPostgres();
+/** A released version to try as well, such as `OLDER_REVISION=v0.1.0`. */
+const released = process.env['OLDER_REVISION'];
 const newest = MIGRATIONS.at(-1)?.name ?? '';
 
 /** Adds to every table that both versions write. */
@@ -31,8 +33,8 @@ const CONTRACT = {
 
 describe('an upgrade', function () {
   this.timeout(60_000);
-  let expanded: LaterVersion;
-  let contracted: LaterVersion;
+  let expanded: Version;
+  let contracted: Version;
   before(() => {
     expanded = makeLaterVersion([EXPAND]);
     contracted = makeLaterVersion([EXPAND, CONTRACT]);
@@ -46,6 +48,14 @@ describe('an upgrade', function () {
     describeCluster('to a version that only adds: an older, a newer and an older gateway', server, () =>
       Promise.resolve([CURRENT, expanded, CURRENT]),
     );
+    if (released !== undefined) {
+      let earlier: Version | undefined;
+      after(() => earlier?.remove());
+      describeCluster(`from ${released} to this version, with gateways of both`, server, () => {
+        earlier = makeEarlierVersion(released);
+        return Promise.resolve([earlier, CURRENT, earlier]);
+      });
+    }
   }
 
   const engines: readonly { name: string; make: () => Promise<{ url: string; drop: () => Promise<void> }> }[] = [
