@@ -20,8 +20,8 @@ describe('createInquirer', () => {
     await backend.close();
   });
 
-  const open = (apiKey: string | undefined): Inquirer =>
-    createInquirer({ baseUrl: `${backend.baseUrl}/`, apiKey, connectTimeoutMs: 500, timeoutMs: 500 });
+  const open = (apiKey: string | undefined, timeoutMs = 20_000): Inquirer =>
+    createInquirer({ baseUrl: `${backend.baseUrl}/`, apiKey, connectTimeoutMs: timeoutMs, timeoutMs });
 
   async function failureOf(asking: Promise<unknown>): Promise<string> {
     const error: unknown = await asking.then(
@@ -85,6 +85,8 @@ describe('createInquirer', () => {
   });
 
   it('gives up on an answer that does not come, or does not end, in time', async () => {
+    await inquirer.close();
+    inquirer = open('sk-1', 500);
     backend.reply(({ hang }) => hang());
     expect(await failureOf(inquirer.ask('/models', { signal }))).to.equal('upstream_timeout');
     backend.reply(async ({ drip }) => void (await drip('x'.repeat(1000), { pieceBytes: 1, everyMs: 50 })));

@@ -19,7 +19,7 @@ describe('a process that is killed while it accepts and finishes requests', () =
   afterEach(() => shop.clear());
 
   it(`loses nothing it acknowledged and leaves nothing unfinished, ${ROUNDS} times`, async function () {
-    this.timeout(ROUNDS * 5000);
+    this.timeout(ROUNDS * 20_000);
     const databaseUrl = `file:${shop.file}`;
     for (let round = 0; round < ROUNDS; round += 1) {
       const other = await startStoreProcess({ databaseUrl, churn: 8 });
@@ -38,7 +38,7 @@ describe('a process that is killed while it accepts and finishes requests', () =
   });
 
   it(`settles each hold once and its ledger adds up, ${ROUNDS} times`, async function () {
-    this.timeout(ROUNDS * 5000);
+    this.timeout(ROUNDS * 20_000);
     const databaseUrl = `file:${shop.file}`;
     const { keyId } = newKeyDraft();
     const first = await openStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });

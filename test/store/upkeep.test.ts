@@ -43,6 +43,7 @@ describe('the upkeep of the store', () => {
     expect(await countRecords()).to.equal(1);
     nowMs += DAY_MS + 1;
     await until(async () => (await countRecords()) === 0);
+    await until(() => said.length > 0);
     expect(said).to.deep.equal(['deleted records older than the retention {"pruned":1}']);
   });
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from '../../src/store/sqlite/sqlite-store.ts';
 import type { StoreLog } from '../../src/store/store.ts';
+import { PATIENT } from './patient.ts';
 
 export interface Workshop {
   readonly folder: string;
@@ -35,7 +36,7 @@ export function makeWorkshop(): Workshop {
     said,
     log,
     async open(options = {}) {
-      const store = await openSqliteStore({ file, clock: Date.now, log, ...options });
+      const store = await openSqliteStore({ file, clock: Date.now, log, limits: PATIENT, ...options });
       stores.push(store);
       return store;
     },
@@ -53,7 +54,7 @@ export function makeWorkshop(): Workshop {
   };
 }
 
-/** Waits until something holds; fails after five seconds. */
+/** Waits until something holds; fails after twenty seconds. */
 export async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
   const deadlineMs = performance.now() + 20_000;
   while (!(await holds())) {

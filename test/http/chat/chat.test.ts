@@ -421,7 +421,7 @@ describe('chat completions which are counted', () => {
     }
 
     it('by not reading slows the backend down, and is cut off in the end', async () => {
-      await open({ IDLE_TIMEOUT_MS: '700' });
+      await open({ IDLE_TIMEOUT_MS: '3000' });
       const piece = Buffer.from(`data: ${JSON.stringify(text('x'.repeat(64 * 1024)))}\n\n`);
       backend.reply(async ({ start, write }) => {
         start();

@@ -23,7 +23,7 @@ if (server !== undefined) {
     afterEach(() => database.drop());
 
     it(`loses nothing it acknowledged, and each hold is settled once, ${ROUNDS} times`, async function () {
-      this.timeout(ROUNDS * 10_000);
+      this.timeout(ROUNDS * 20_000);
       const databaseUrl = database.url;
       const { keyId } = newKeyDraft();
       const first = await openStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
