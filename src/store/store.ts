@@ -33,6 +33,11 @@ export interface Store extends AccountStore {
    * runs them ends them.
    */
   listCancelRequested(): Promise<readonly RequestId[]>;
+  /**
+   * Calls `heard` when another process was asked for such a cancel, as soon as this one hears of it: which may be never,
+   * so that who runs anything looks now and then. Returns a function that ends it, as `close` does.
+   */
+  hearCancels(heard: () => void): () => void;
   /** The caller's record of this id. Undefined when it does not exist or is another caller's. */
   find(caller: Identity, requestId: RequestId): Promise<StoredRecord | undefined>;
   /** The record which `accept` would call a duplicate of such a draft; for the moments when nothing may be accepted. */

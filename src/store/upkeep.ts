@@ -7,7 +7,9 @@ export interface UpkeepOptions {
   readonly everyMs?: number;
 }
 
-const EVERY_MS = 30_000;
+const EVERY_MS = 3000;
+/** What is older than the retention can wait longer than what a dead process has left unfinished. */
+const PRUNE_EVERY_ROUNDS = 10;
 const DAY_MS = 86_400_000;
 
 /**
@@ -16,8 +18,9 @@ const DAY_MS = 86_400_000;
  */
 export function startUpkeep(store: Store, options: UpkeepOptions): () => Promise<void> {
   let round: Promise<void> | undefined;
+  let rounds = 0;
   const timer = setInterval(() => {
-    round ??= runRound(store, options).finally(() => {
+    round ??= runRound(store, options, ++rounds % PRUNE_EVERY_ROUNDS === 0).finally(() => {
       round = undefined;
     });
   }, options.everyMs ?? EVERY_MS);
@@ -28,10 +31,15 @@ export function startUpkeep(store: Store, options: UpkeepOptions): () => Promise
   };
 }
 
-async function runRound(store: Store, { recordRetentionDays, clock, log }: UpkeepOptions): Promise<void> {
+async function runRound(
+  store: Store,
+  { recordRetentionDays, clock, log }: UpkeepOptions,
+  isPruning: boolean,
+): Promise<void> {
   try {
     const recovered = await store.recover();
     if (recovered > 0) log.info({ recovered }, 'closed what a dead process left unfinished');
+    if (!isPruning) return;
     const pruned = await store.prune(clock() - recordRetentionDays * DAY_MS);
     if (pruned > 0) log.info({ pruned }, 'deleted records older than the retention');
   } catch (error) {

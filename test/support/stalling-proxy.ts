@@ -8,6 +8,8 @@ export interface StallingProxy {
   stall(): void;
   /** From now on what is sent to the server arrives, and its answers do not. */
   loseAnswers(): void;
+  /** From now on everything passes but the notices of PostgreSQL, as behind a pooler that shares connections. */
+  loseNotices(): void;
   /** Cuts all connections, and refuses new ones. */
   cut(): void;
   /** Lets everything pass again; what was held up is lost, with its connections. */
@@ -20,7 +22,7 @@ export async function startStallingProxy(target: {
   readonly host: string;
   readonly port: number;
 }): Promise<StallingProxy> {
-  let state: 'open' | 'stalled' | 'answers lost' | 'cut' = 'open';
+  let state: 'open' | 'stalled' | 'answers lost' | 'notices lost' | 'cut' = 'open';
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
     if (state === 'cut') return near.destroy();
@@ -30,8 +32,11 @@ export async function startStallingProxy(target: {
       [far, near],
     ] as const) {
       sockets.add(from);
-      from.on('data', (bytes) => {
-        if (state === 'open' || (state === 'answers lost' && from === near)) to.write(bytes);
+      const pass = from === near ? (bytes: Buffer) => bytes : createNoticeFilter(() => state === 'notices lost');
+      from.on('data', (bytes: Buffer) => {
+        const passed = pass(bytes);
+        if (state === 'open' || state === 'notices lost' || (state === 'answers lost' && from === near))
+          to.write(passed);
       });
       from.on('error', () => undefined);
       from.on('close', () => {
@@ -55,6 +60,9 @@ export async function startStallingProxy(target: {
     loseAnswers() {
       state = 'answers lost';
     },
+    loseNotices() {
+      state = 'notices lost';
+    },
     cut() {
       state = 'cut';
       drop();
@@ -68,5 +76,23 @@ export async function startStallingProxy(target: {
       server.close();
       await once(server, 'close');
     },
+  };
+}
+
+const NOTIFICATION_RESPONSE = 'A'.charCodeAt(0);
+
+/** Passes the messages of a server on, as a whole each, but for its notices while they are to be lost. */
+function createNoticeFilter(loses: () => boolean): (bytes: Buffer) => Buffer {
+  let waiting = Buffer.alloc(0);
+  return (bytes) => {
+    waiting = Buffer.concat([waiting, bytes]);
+    const passed: Buffer[] = [];
+    // A byte for the type, and the length of the rest, which counts itself.
+    while (waiting.length >= 5 && waiting.length > waiting.readUInt32BE(1)) {
+      const end = waiting.readUInt32BE(1) + 1;
+      if (waiting[0] !== NOTIFICATION_RESPONSE || !loses()) passed.push(waiting.subarray(0, end));
+      waiting = waiting.subarray(end);
+    }
+    return Buffer.concat(passed);
   };
 }

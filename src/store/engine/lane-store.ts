@@ -34,10 +34,18 @@ export interface LaneStoreParts {
   readonly lane: Lane;
   readonly clock: () => number;
   readonly log: StoreLog;
+  /** Absent where no other process can be heard. */
+  readonly hearCancels?: Store['hearCancels'];
 }
 
 /** The store over an engine, whichever it is: each call becomes operations on their way to it. */
-export function createLaneStore({ engine, lane, clock, log }: LaneStoreParts): Store & OperatorStore {
+export function createLaneStore({
+  engine,
+  lane,
+  clock,
+  log,
+  hearCancels = hearNothing,
+}: LaneStoreParts): Store & OperatorStore {
   let probe: { readonly outcome: Promise<unknown>; readonly startedAtMs: number } | undefined;
 
   return {
@@ -71,6 +79,7 @@ export function createLaneStore({ engine, lane, clock, log }: LaneStoreParts): S
     },
     list: (caller, query) => list(lane, caller, query),
     listCancelRequested: () => lane.call(['listCancelRequested'], LOOKUP),
+    hearCancels,
     ...createOperatorCalls(lane, clock),
     ...createAccountCalls(lane, clock),
     async recover() {
@@ -155,6 +164,10 @@ function pair(caller: Identity, key: Identity): readonly (readonly [string, stri
     const text = key[index];
     return text === undefined ? [] : [[name, text] as const];
   });
+}
+
+function hearNothing(): () => void {
+  return () => undefined;
 }
 
 function checkHold({ heldMicro, interruptedCostMicro, tokens }: Hold): void {

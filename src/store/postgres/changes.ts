@@ -24,6 +24,7 @@ import {
 } from '../engine/rows.ts';
 import { openBooks } from './books.ts';
 import { PassingError } from './failures.ts';
+import { NOTIFY } from './notices.ts';
 import { toJson, type Committable, type Connection, type Statement } from './pool.ts';
 
 const NAMES = [
@@ -127,6 +128,7 @@ export async function writeChanges(
   const changed = new Set<RequestId>();
   const removed = new Set<RequestId>();
   const freed = new Set<RequestId>();
+  const cancelled = new Set<RequestId>();
   const refused = new Map<RequestId, PaidRow>();
 
   /** The record which the draft repeats; null when it became one itself. */
@@ -185,6 +187,7 @@ export async function writeChanges(
     if (isFinal(record)) return ['final', record];
     const asked = markCancel(record, nowMs);
     note(asked);
+    cancelled.add(requestId);
     return ['asked', asked];
   }
 
@@ -230,6 +233,8 @@ export async function writeChanges(
       ...(removed.size === 0 ? [] : [connection.changes(REMOVE_RECORDS, [[...removed]])]),
       ...(updates.length === 0 ? [] : [connection.changes(WRITE_RECORDS, [toJson(updates)])]),
       ...books.write(),
+      // Heard when this is committed.
+      ...(cancelled.size === 0 ? [] : [connection.rows(NOTIFY, [[...cancelled], owner])]),
     ],
   };
 }

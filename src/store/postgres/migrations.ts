@@ -127,6 +127,13 @@ export const MIGRATIONS: readonly Migration[] = [
       ALTER TABLE keys ADD COLUMN minute_tokens bigint NOT NULL DEFAULT 0;
     `,
   },
+  {
+    name: '0005_steady_owners',
+    runsBeside: '0003_ledger_references',
+    sql: `
+      ALTER TABLE owners ADD COLUMN steady_since timestamptz NOT NULL DEFAULT clock_timestamp();
+    `,
+  },
 ];
 
 /** Any number that no other program takes on the same database: "Reqs". */

@@ -2,9 +2,10 @@
  * Who owns an unfinished record, and whether that process still lives.
  *
  * Each process has a row among the owners, in which it notes every few seconds that it lives. The clock is the database's,
- * so that those of the gateways need not agree. A process that was silent for DEAD_AFTER_S is taken for dead by any other:
- * its records are closed, and then its row is deleted. Records refer to their owner, so that nothing can be accepted in
- * the name of an owner who is gone, however long its process was paused: the process takes a new name then.
+ * so that those of the gateways need not agree. A process that was silent for DEAD_AFTER_S is taken for dead by any other,
+ * if some process was heard all that time: after an outage of the database nobody was, and nobody is dead for that. The
+ * records of a dead one are closed, and then its row is deleted. Records refer to their owner, so that nothing can be
+ * accepted in the name of an owner who is gone, however long its process was paused: the process takes a new name then.
  */
 import { randomBytes } from 'node:crypto';
 import type { RequestId } from '../../core/ids.ts';
@@ -24,16 +25,26 @@ export interface Owner {
   release(): Promise<void>;
 }
 
-/** Much longer than a pause of a busy process, or a restart of the database. */
+/** Much longer than a pause of a busy process. */
 const DEAD_AFTER_S = 15;
 const BEAT_MS = 3000;
+/** A process that is heard at least as often is steady. */
+const STEADY_WITHIN_S = 8;
 
 const INSERT: Statement = {
   name: 'insert_owner',
-  text: 'INSERT INTO owners (owner, seen_at) VALUES ($1, clock_timestamp())',
+  text: 'INSERT INTO owners (owner, seen_at, steady_since) VALUES ($1, clock_timestamp(), clock_timestamp())',
 };
 
-const BEAT: Statement = { name: 'beat', text: 'UPDATE owners SET seen_at = clock_timestamp() WHERE owner = $1' };
+const BEAT: Statement = {
+  name: 'beat',
+  text: `
+    UPDATE owners SET
+      steady_since = CASE WHEN seen_at < clock_timestamp() - interval '${STEADY_WITHIN_S} seconds' THEN clock_timestamp()
+        ELSE steady_since END,
+      seen_at = clock_timestamp()
+    WHERE owner = $1`,
+};
 
 const RELEASE: Statement = { name: 'release_owner', text: `UPDATE owners SET seen_at = '-infinity' WHERE owner = $1` };
 
@@ -88,10 +99,15 @@ async function insertOwner(connections: Connections): Promise<string> {
   return name;
 }
 
+// One that has released its name has not to be waited for.
 const FIND_DEAD: Statement = {
   name: 'find_dead_owner',
   text: `
-    SELECT owner FROM owners WHERE owner <> $1 AND seen_at < clock_timestamp() - interval '${DEAD_AFTER_S} seconds'
+    SELECT owner FROM owners WHERE owner <> $1 AND (seen_at = '-infinity' OR (
+      seen_at < clock_timestamp() - interval '${DEAD_AFTER_S} seconds' AND EXISTS (
+        SELECT FROM owners AS witness
+        WHERE witness.seen_at > clock_timestamp() - interval '${STEADY_WITHIN_S} seconds'
+          AND witness.steady_since < clock_timestamp() - interval '${DEAD_AFTER_S} seconds')))
     ORDER BY owner LIMIT 1 FOR UPDATE SKIP LOCKED`,
 };
 

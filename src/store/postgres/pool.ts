@@ -120,7 +120,7 @@ export function toSlowClientConfig(url: string): PoolConfig {
 }
 
 /** How each connection is made. */
-function toClientConfig(url: string): PoolConfig {
+export function toClientConfig(url: string): PoolConfig {
   return {
     connectionString: url,
     application_name: 'responses-gateway',

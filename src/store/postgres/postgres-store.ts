@@ -5,6 +5,7 @@ import type { OperatorStore } from '../operator.ts';
 import { StoreOpenError, type Store, type StoreLog } from '../store.ts';
 import { ALONE, createEngine } from './engine.ts';
 import { toReason } from './failures.ts';
+import { listenForNotices } from './notices.ts';
 import { migrate } from './migrations.ts';
 import { takeOwner } from './owners.ts';
 import { openPool } from './pool.ts';
@@ -38,7 +39,24 @@ export async function openPostgresStore({
     );
     const engine = createEngine(connections, owner);
     const lane = createLane({ engine, alone: ALONE, ...health, limits });
-    return createLaneStore({ engine, lane, clock, log });
+    const ears: (() => Promise<void>)[] = [];
+    return createLaneStore({
+      engine: {
+        ...engine,
+        async close() {
+          await Promise.all(ears.map((stop) => stop()));
+          await engine.close();
+        },
+      },
+      lane,
+      clock,
+      log,
+      hearCancels(heard) {
+        const stop = listenForNotices({ url, connections, nameOf: () => owner.name, onNotice: heard, log });
+        ears.push(stop);
+        return () => void stop();
+      },
+    });
   } catch (error) {
     await connections.close();
     if (error instanceof StoreOpenError) throw error;

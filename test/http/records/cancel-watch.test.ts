@@ -12,6 +12,7 @@ describe('watchCancels', () => {
   let looks: number;
   let fails: boolean;
   let stop: () => void;
+  let heard: () => void;
 
   beforeEach(() => {
     asked = [];
@@ -20,13 +21,19 @@ describe('watchCancels', () => {
   });
   afterEach(() => stop());
 
-  function watch() {
+  function watch(everyMs = EVERY_MS) {
     const running = createRunningRequests();
     const listCancelRequested = () => {
       looks += 1;
       return fails ? Promise.reject(new Error('no store')) : Promise.resolve(asked);
     };
-    stop = watchCancels({ listCancelRequested }, running, EVERY_MS);
+    const hearCancels = (listener: () => void) => {
+      heard = listener;
+      return () => {
+        heard = () => undefined;
+      };
+    };
+    stop = watchCancels({ listCancelRequested, hearCancels }, running, everyMs);
     return running;
   }
 
@@ -38,6 +45,21 @@ describe('watchCancels', () => {
     await until(() => first.signal.aborted);
     expect(first.signal.reason).to.have.property('code', 'request_cancelled');
     expect(second.signal.aborted).to.equal(false);
+  });
+
+  it('looks at once when it hears of one, also when it has just looked', async () => {
+    const running = watch(1e6);
+    const [first, second] = [newRequestId(), newRequestId()];
+    const runs = [running.begin(first), running.begin(second)];
+    asked = [first];
+    heard();
+    asked = [first, second];
+    heard();
+    await until(() => runs.every(({ signal }) => signal.aborted));
+    expect(looks).to.equal(2);
+    stop();
+    heard();
+    expect(looks).to.equal(2);
   });
 
   it('goes on when the store could not be asked', async () => {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openStore } from '../../../src/store/open.ts';
 import { checkServer } from '../../../src/store/postgres/check.ts';
 import { newKeyDraft } from '../../support/keys.ts';
+import { newDraft } from '../../support/records.ts';
 import { startStoreProcess } from '../../support/other-process.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { until } from '../../support/sqlite.ts';
@@ -60,6 +61,22 @@ if (server !== undefined) {
         });
         expect((await checkServer(databaseUrl)).problems).to.deep.equal([]);
       }
+    });
+
+    it('is noticed by another within 20 s, which closes what it has left', async function () {
+      this.timeout(120_000);
+      const databaseUrl = database.url;
+      const store = await openStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
+      const other = await startStoreProcess({ databaseUrl, drafts: [newDraft()] });
+      await other.kill();
+      const killedAtMs = performance.now();
+      while ([...(await readStatuses()).values()].includes('processing')) await delay(100);
+      const tookMs = performance.now() - killedAtMs;
+      await store.close();
+      console.log(`  what a killed process left was closed after ${(tookMs / 1000).toFixed(1)} s`);
+      expect([...(await readStatuses()).values()]).to.deep.equal(['failed']);
+      // What is promised, and as much again for a machine that is busy.
+      expect(tookMs).to.be.below(40_000);
     });
 
     async function readStatuses(): Promise<ReadonlyMap<string, string>> {

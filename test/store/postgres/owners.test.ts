@@ -1,6 +1,9 @@
 import { expect } from 'chai';
+import { Client } from 'pg';
+import { PATIENT } from '../../support/patient.ts';
+import { newDraft } from '../../support/records.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import { takeOwner, type Owner } from '../../../src/store/postgres/owners.ts';
+import { prepareRecovery, takeOwner, type Owner } from '../../../src/store/postgres/owners.ts';
 import { openPool, type Connections } from '../../../src/store/postgres/pool.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { until } from '../../support/sqlite.ts';
@@ -22,6 +25,7 @@ if (server !== undefined) {
     after(() => database.drop());
     beforeEach(async () => {
       failures = [];
+      await database.empty();
       await database.run('DELETE FROM owners');
       connections = openPool({ url: database.url, size: 2, onLost: () => undefined });
       owner = await takeOwner(connections, (error) => failures.push(error), 20);
@@ -64,6 +68,82 @@ if (server !== undefined) {
     it('is known to be gone once it has released its name', async () => {
       await owner.release();
       expect(await living()).to.deep.equal([]);
+    });
+
+    describe('that has been silent for long', () => {
+      let dead: string;
+
+      beforeEach(async () => {
+        const store = await openPostgresStore({
+          url: database.url,
+          poolSize: 2,
+          clock: Date.now,
+          log: console,
+          limits: PATIENT,
+        });
+        await store.accept(newDraft());
+        dead = String((await living()).find((name) => name !== owner.name));
+        await store.close();
+      });
+
+      const records = () => database.run('SELECT status, error_code, completed_at_ms::int FROM requests');
+      const recover = () => {
+        const { recoverSome } = prepareRecovery(owner);
+        return connections.transaction((connection) => recoverSome(connection, 7));
+      };
+      const silence = (seconds: number) =>
+        database.run(
+          `UPDATE owners SET seen_at = clock_timestamp() - interval '${seconds} seconds' WHERE owner = '${dead}'`,
+        );
+      const steady = (seconds: number) =>
+        database.run(
+          `UPDATE owners SET steady_since = clock_timestamp() - interval '${seconds} seconds' WHERE owner = '${owner.name}'`,
+        );
+
+      it('is taken for dead by one that was heard all that time', async () => {
+        await silence(16);
+        await steady(16);
+        expect(await recover()).to.equal(1);
+        const closed = { status: 'failed', error_code: 'gateway_interrupted', completed_at_ms: 7 };
+        expect(await records()).to.deep.equal([closed]);
+      });
+
+      it('is not taken for dead sooner', async () => {
+        await silence(10);
+        await steady(16);
+        expect(await recover()).to.equal(0);
+        expect(await records()).to.have.deep.nested.property('[0].status', 'processing');
+      });
+
+      it('is not taken for dead where nobody was heard, as after an outage of the database', async () => {
+        await silence(3600);
+        await steady(10);
+        expect(await recover()).to.equal(0);
+        expect(await records()).to.have.deep.nested.property('[0].status', 'processing');
+      });
+
+      it('is no witness by what it was before', async () => {
+        await database.run(`UPDATE owners SET seen_at = clock_timestamp() - interval '20 seconds',
+          steady_since = clock_timestamp() - interval '60 seconds'`);
+        // The heartbeat that comes next begins anew.
+        await until(async () => (await living()).includes(owner.name));
+        expect(await recover()).to.equal(0);
+        await steady(16);
+        expect(await recover()).to.equal(1);
+      });
+
+      it('is passed over while another process closes what it has left', async () => {
+        await silence(16);
+        await steady(16);
+        const other = new Client({ connectionString: database.url });
+        await other.connect();
+        await other.query('BEGIN');
+        await other.query(`SELECT FROM owners WHERE owner = $1 FOR UPDATE`, [dead]);
+        // Another that waited would be refused by the limit for locks, and so would the whole batch.
+        expect(await recover()).to.equal(0);
+        await other.end();
+        await until(async () => (await recover()) === 1);
+      });
     });
 
     it('says when a heartbeat cannot be written, and goes on', async () => {

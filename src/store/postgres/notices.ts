@@ -1,0 +1,137 @@
+/**
+ * Hearing at once of cancels which another process was asked for. It is quick, and nothing relies on it: a notice that gets
+ * lost, as behind a pooler that gives a connection away after each transaction, leaves the cancel to the next look.
+ */
+import { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import type { StoreLog } from '../store.ts';
+import { toReason } from './failures.ts';
+import { toClientConfig, type Connections, type Statement } from './pool.ts';
+
+/** One for all gateways on the database; a notice names the owner of the record. */
+const CHANNEL = 'responses_gateway_cancels';
+
+/** Tells the owners of these records, when the transaction is committed, unless they are this process. */
+export const NOTIFY: Statement = {
+  name: 'notify_owners',
+  text: `SELECT pg_notify('${CHANNEL}', owner) FROM requests
+    WHERE request_id = ANY($1::text[]) AND owner <> $2 GROUP BY owner`,
+};
+
+const NOTIFY_SELF: Statement = { name: 'notify_self', text: `SELECT pg_notify('${CHANNEL}', $1)` };
+
+/** A connection that hears nothing looks like one on which nothing is said, so it is tried. */
+const TRY_MS = 15_000;
+const HEARD_WITHIN_MS = 3000;
+const RECONNECT_AFTER_MS = 1000;
+const END_WITHIN_MS = 1000;
+
+export interface NoticeOptions {
+  readonly url: string;
+  /** Notices are sent by these, to be heard on a connection of our own. */
+  readonly connections: Connections;
+  /** The present name of this process, to which notices are addressed. */
+  readonly nameOf: () => string;
+  readonly onNotice: () => void;
+  readonly log: StoreLog;
+  /** Others than the usual times, for tests. */
+  readonly tryMs?: number;
+  readonly heardWithinMs?: number;
+}
+
+/** Listens until the function is called that is returned. Says once that notices do not arrive, and once that they do again. */
+export function listenForNotices(options: NoticeOptions): () => Promise<void> {
+  const { url, connections, nameOf, onNotice, log, tryMs = TRY_MS, heardWithinMs = HEARD_WITHIN_MS } = options;
+  let line: Line | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isDeaf = false;
+  let isOver = false;
+  let heard: (() => void) | undefined;
+
+  async function connect(): Promise<void> {
+    const opened = openLine(url);
+    const { client } = opened;
+    line = opened;
+    client.on('end', () => {
+      if (line === opened) reconnectLater();
+    });
+    client.on('notification', ({ payload }) => {
+      if (payload === toTrial(nameOf())) heard?.();
+      else if (payload === nameOf()) onNotice();
+    });
+    try {
+      await client.connect();
+      await client.query(`LISTEN ${CHANNEL}`);
+      // Somebody may have been asked while nobody listened.
+      onNotice();
+      await tryOut();
+    } catch (error) {
+      giveUp(toReason(error));
+    }
+  }
+
+  /** Sends itself a notice on another connection, and tries again later, or on a new connection when it was not heard. */
+  async function tryOut(): Promise<void> {
+    const arrived = new Promise<boolean>((resolve) => {
+      heard = () => resolve(true);
+      setTimeout(resolve, heardWithinMs, false).unref();
+    });
+    await connections.lookUp((connection) => connection.rows(NOTIFY_SELF, [toTrial(nameOf())]));
+    if (!(await arrived)) return giveUp('a notice did not arrive');
+    if (isDeaf) log.info({}, 'cancels which other processes were asked for are heard at once again');
+    isDeaf = false;
+    wait(tryMs, () => tryOut().catch((error: unknown) => giveUp(toReason(error))));
+  }
+
+  function giveUp(reason: string): void {
+    if (isOver) return;
+    if (!isDeaf)
+      log.warn({ reason }, 'cancels which other processes were asked for are only heard by looking for them');
+    isDeaf = true;
+    reconnectLater();
+  }
+
+  function reconnectLater(): void {
+    const former = line;
+    line = undefined;
+    former?.socket.destroy();
+    wait(isDeaf ? tryMs : RECONNECT_AFTER_MS, connect);
+  }
+
+  function wait(ms: number, next: () => Promise<void>): void {
+    if (isOver) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => void next(), ms);
+    timer.unref();
+  }
+
+  void connect();
+  return async () => {
+    isOver = true;
+    clearTimeout(timer);
+    const last = line;
+    line = undefined;
+    if (last === undefined) return;
+    const ended = last.client.end().catch(() => undefined);
+    await Promise.race([ended, delay(END_WITHIN_MS, undefined, { ref: false })]);
+    last.socket.destroy();
+  };
+}
+
+interface Line {
+  readonly client: Client;
+  /** To be cut when nobody answers on it any more. */
+  readonly socket: Socket;
+}
+
+function openLine(url: string): Line {
+  const socket = new Socket();
+  const client = new Client({ ...toClientConfig(url), stream: () => socket });
+  client.on('error', () => undefined);
+  return { client, socket };
+}
+
+function toTrial(name: string): string {
+  return `trial ${name}`;
+}
