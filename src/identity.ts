@@ -89,10 +89,27 @@ export function loadSecret({ databaseUrl, secret }: SecretSource): string {
   // Gateways that share a database must share the secret, which lies beside none of them.
   if (location.kind === 'postgres')
     throw new StoreOpenError('GATEWAY_SECRET must be set with DATABASE_URL=postgres://.');
-  const file = join(dirname(location.path), 'gateway.secret');
-  try {
+  const file = toSecretFile(location.path);
+  return explaining(file, () => {
     makePrivateFolder(dirname(file));
     return readSecret(file) ?? makeSecret(file);
+  });
+}
+
+/** The secret that lies beside the database in this file; undefined when there is none. Throws StoreOpenError. */
+export function findSecretFile(databaseFile: string): { readonly path: string; readonly secret: string } | undefined {
+  const path = toSecretFile(databaseFile);
+  const secret = explaining(path, () => readSecret(path));
+  return secret === undefined ? undefined : { path, secret };
+}
+
+function toSecretFile(databaseFile: string): string {
+  return join(dirname(databaseFile), 'gateway.secret');
+}
+
+function explaining<Result>(file: string, use: () => Result): Result {
+  try {
+    return use();
   } catch (error) {
     if (error instanceof StoreOpenError) throw error;
     const why = error instanceof Error ? error.message : 'unknown reason';

@@ -1,17 +1,20 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
-import { checkDatabase, upgradeDatabase } from '../store/maintenance.ts';
+import { checkDatabase } from '../store/maintenance.ts';
 import { backupDatabase } from '../store/sqlite/backup.ts';
 import { CliError, type CliContext } from './context.ts';
 import { findDatabase, nameDatabase } from './database.ts';
+import { addMigrate } from './db-migrate.ts';
 import { formatNumberOf } from './format.ts';
 import { addExamples } from './help.ts';
 import { createPrinter } from './printer.ts';
 
-/** `db`: the database itself, a file or on a server. All of it works beside running gateways. */
+/** `db`: the database itself, a file or on a server. Checks, upgrades and backups work beside running gateways. */
 export function addDatabase(program: Command, context: CliContext): void {
-  const db = program.command('db').description('check, upgrade and back up the database, also while gateways run');
+  const db = program
+    .command('db')
+    .description('check, upgrade and back up the database, also while gateways run; move it to PostgreSQL');
   addCheck(db, context);
   addMigrate(db, context);
   addBackup(db, context);
@@ -35,23 +38,6 @@ function addCheck(db: Command, context: CliContext): void {
       if (problems.length > 0) throw new CliError('The database is not sound; restore a backup.');
     });
   addExamples(check, [['db check', 'reads all of it; exit status 1 when something is wrong']]);
-}
-
-function addMigrate(db: Command, context: CliContext): void {
-  const migrate = db
-    .command('migrate')
-    .description('make the database, or bring it up to this version, without starting a gateway')
-    .action(async (_options: unknown, command: Command) => {
-      const database = findDatabase(readConfig(context.env));
-      const file = nameDatabase(database);
-      const { migrations, applied } = await upgradeDatabase(database);
-      createPrinter(context, command).show({ object: 'database_migration', file, migrations, applied }, () => [
-        applied.length === 0
-          ? `${file} is up to date (${migrations.at(-1)}).`
-          : `${file}: ran ${applied.join(', ')}. It is up to date.`,
-      ]);
-    });
-  addExamples(migrate, [['db migrate', 'before the new version of the gateway starts']]);
 }
 
 function addBackup(db: Command, context: CliContext): void {

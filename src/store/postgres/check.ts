@@ -11,6 +11,7 @@ import { StoreOpenError } from '../store.ts';
 import { toReason } from './failures.ts';
 import { listMigrations, MIGRATIONS } from './migrations.ts';
 import { toConnection, toSlowClientConfig, type Connection, type Statement } from './pool.ts';
+import { refuseUnfinishedTransfer } from './transfer-mark.ts';
 
 const COUNT: Statement = {
   name: 'count_all',
@@ -51,6 +52,7 @@ export async function checkServer(url: string): Promise<DatabaseCheck> {
         `The database ${showDatabase(url)} is of an older version; db migrate brings it up to this one.`,
       );
     }
+    await refuseUnfinishedTransfer(client);
     return await check(toConnection(client));
   } catch (error) {
     if (error instanceof StoreOpenError) throw error;
@@ -62,7 +64,12 @@ export async function checkServer(url: string): Promise<DatabaseCheck> {
 
 async function check(connection: Connection): Promise<DatabaseCheck> {
   const [[records, keys] = [0, 0]] = await connection.rows<[number, number]>(COUNT);
+  return { records, keys, problems: await findBookProblems(connection) };
+}
+
+/** A sentence for each key whose books do not add up. */
+export async function findBookProblems(connection: Connection): Promise<readonly string[]> {
   const unbalanced = await connection.rows<WrongSum>(FIND_UNBALANCED);
   const wrongHolds = await connection.rows<WrongSum>(FIND_WRONG_HOLDS);
-  return { records, keys, problems: [...unbalanced.map(describeUnbalanced), ...wrongHolds.map(describeWrongHold)] };
+  return [...unbalanced.map(describeUnbalanced), ...wrongHolds.map(describeWrongHold)];
 }

@@ -3,6 +3,7 @@ import { showDatabase } from '../database-url.ts';
 import { findUnknown, type AppliedMigration, type Migration, type Upgrade } from '../engine/migrations.ts';
 import { StoreOpenError } from '../store.ts';
 import { toSlowClientConfig } from './pool.ts';
+import { refuseUnfinishedTransfer } from './transfer-mark.ts';
 
 /** Appended to, never edited: each has run somewhere. The names are those of SQLite's where the subject is the same. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -139,11 +140,20 @@ export const MIGRATIONS: readonly Migration[] = [
 /** Any number that no other program takes on the same database: "Reqs". */
 const ADVISORY_LOCK = 0x52_65_71_73;
 
+export interface MigrateOptions {
+  readonly migrations?: readonly Migration[];
+  /** Also on a database that is only being filled, of which all others keep their hands. */
+  readonly isForTransfer?: boolean;
+}
+
 /**
  * Runs what has not run on this database yet, in one transaction; of several processes that start together one does it and
  * the others wait. Throws StoreOpenError when the database cannot be used.
  */
-export async function migrate(url: string, migrations: readonly Migration[] = MIGRATIONS): Promise<Upgrade> {
+export async function migrate(
+  url: string,
+  { migrations = MIGRATIONS, isForTransfer = false }: MigrateOptions = {},
+): Promise<Upgrade> {
   const client = new Client(toSlowClientConfig(url));
   client.on('error', () => undefined);
   try {
@@ -151,12 +161,8 @@ export async function migrate(url: string, migrations: readonly Migration[] = MI
     await client.query('BEGIN');
     await client.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCK]);
     const applied = await prepareList(client);
-    const unknown = findUnknown(applied, migrations);
-    if (unknown !== undefined) {
-      throw new StoreOpenError(
-        `The database ${showDatabase(url)} was written by a newer version of this program (it has ${JSON.stringify(unknown)}).`,
-      );
-    }
+    refuseNewer(url, applied, migrations);
+    if (!isForTransfer) await refuseUnfinishedTransfer(client);
     const names = new Set(applied.map(({ name }) => name));
     const missing = migrations.filter(({ name }) => !names.has(name));
     for (const migration of missing) await apply(client, migration);
@@ -168,6 +174,15 @@ export async function migrate(url: string, migrations: readonly Migration[] = MI
   } finally {
     await client.end().catch(() => undefined);
   }
+}
+
+/** Throws StoreOpenError when a program has been here that allows this one no more. */
+export function refuseNewer(url: string, applied: readonly AppliedMigration[], migrations = MIGRATIONS): void {
+  const unknown = findUnknown(applied, migrations);
+  if (unknown === undefined) return;
+  throw new StoreOpenError(
+    `The database ${showDatabase(url)} was written by a newer version of this program (it has ${JSON.stringify(unknown)}).`,
+  );
 }
 
 async function prepareList(client: Client): Promise<readonly AppliedMigration[]> {

@@ -26,7 +26,7 @@ export interface Owner {
 }
 
 /** Much longer than a pause of a busy process. */
-const DEAD_AFTER_S = 15;
+export const DEAD_AFTER_S = 15;
 const BEAT_MS = 3000;
 /** A process that is heard at least as often is steady. */
 const STEADY_WITHIN_S = 8;

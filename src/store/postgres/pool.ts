@@ -184,7 +184,7 @@ export function toJson(rows: readonly unknown[]): string {
 }
 
 /** Names of models come from callers; the database takes no NUL and no half of a surrogate pair. */
-function toStorable(value: unknown): unknown {
+export function toStorable(value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\uFFFD') : value;
 }
 

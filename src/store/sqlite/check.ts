@@ -6,8 +6,7 @@ import {
   type DatabaseCheck,
   type WrongSum,
 } from '../engine/check.ts';
-import { StoreOpenError } from '../store.ts';
-import { listMigrations, MIGRATIONS } from './migrations.ts';
+import { refuseOtherVersion } from './migrations.ts';
 import { withSnapshot } from './snapshot.ts';
 
 /**
@@ -35,11 +34,14 @@ export function checkLedgers(file: string): Promise<Omit<DatabaseCheck, 'records
   }));
 }
 
-function withCurrentSnapshot<Result>(file: string, read: (database: Database) => Result): Promise<Result> {
+/** As `withSnapshot`, of a database that is neither older nor newer than this program. */
+export function withCurrentSnapshot<Result>(
+  file: string,
+  read: (database: Database) => Result | Promise<Result>,
+): Promise<Result> {
   return withSnapshot(file, (database) => {
-    const applied = new Set(listMigrations(database));
-    if (MIGRATIONS.every(({ name }) => applied.has(name))) return read(database);
-    throw new StoreOpenError(`The database ${file} is of an older version; db migrate brings it up to this one.`);
+    refuseOtherVersion(database);
+    return read(database);
   });
 }
 

@@ -136,20 +136,12 @@ export function migrate(database: Database, migrations: readonly Migration[]): v
       'CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at_ms INTEGER NOT NULL) STRICT',
     );
     addRunsBeside(database);
-    const select = database.prepare<[], AppliedMigration>(
-      'SELECT name, runs_beside AS runsBeside FROM migrations ORDER BY name',
-    );
-    const found = select.all();
+    const found = listApplied(database);
     const applied = new Set(found.map(({ name }) => name));
     const record = database.prepare<[string, number, string | null]>(
       'INSERT INTO migrations (name, applied_at_ms, runs_beside) VALUES (?, ?, ?)',
     );
-    const unknown = findUnknown(found, migrations);
-    if (unknown !== undefined) {
-      throw new StoreOpenError(
-        `The database ${database.name} was written by a newer version of this program (it has ${JSON.stringify(unknown)}).`,
-      );
-    }
+    refuseNewer(database, found, migrations);
     for (const { name, sql, runsBeside } of migrations.filter((migration) => !applied.has(migration.name))) {
       database.exec(sql);
       record.run(name, Date.now(), runsBeside ?? null);
@@ -158,14 +150,46 @@ export function migrate(database: Database, migrations: readonly Migration[]): v
   run.immediate();
 }
 
+function refuseNewer(database: Database, applied: readonly AppliedMigration[], migrations: readonly Migration[]): void {
+  const unknown = findUnknown(applied, migrations);
+  if (unknown === undefined) return;
+  throw new StoreOpenError(
+    `The database ${database.name} was written by a newer version of this program (it has ${JSON.stringify(unknown)}).`,
+  );
+}
+
+/** Throws StoreOpenError unless exactly what this program knows has run on the database, or what may run beside it. */
+export function refuseOtherVersion(database: Database): void {
+  const applied = listApplied(database);
+  refuseNewer(database, applied, MIGRATIONS);
+  const names = new Set(applied.map(({ name }) => name));
+  if (MIGRATIONS.every(({ name }) => names.has(name))) return;
+  throw new StoreOpenError(
+    `The database ${database.name} is of an older version; db migrate brings it up to this one.`,
+  );
+}
+
 /** The list of the first versions had no such column. It is no migration, since it is about the list of them. */
 function addRunsBeside(database: Database): void {
+  if (!hasRunsBeside(database)) database.exec('ALTER TABLE migrations ADD COLUMN runs_beside TEXT');
+}
+
+function hasRunsBeside(database: Database): boolean {
   const columns = database.prepare<[], string>(`SELECT name FROM pragma_table_info('migrations')`).pluck().all();
-  if (!columns.includes('runs_beside')) database.exec('ALTER TABLE migrations ADD COLUMN runs_beside TEXT');
+  return columns.includes('runs_beside');
+}
+
+/** What has run on this database, in its order; nothing on a new one. */
+function listApplied(database: Database): readonly AppliedMigration[] {
+  const isNew = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'").get() === undefined;
+  if (isNew) return [];
+  const runsBeside = hasRunsBeside(database) ? 'runs_beside' : 'NULL';
+  return database
+    .prepare<[], AppliedMigration>(`SELECT name, ${runsBeside} AS runsBeside FROM migrations ORDER BY name`)
+    .all();
 }
 
 /** The names of the migrations that have run on this database, in their order. */
 export function listMigrations(database: Database): readonly string[] {
-  const isNew = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'").get() === undefined;
-  return isNew ? [] : database.prepare<[], string>('SELECT name FROM migrations ORDER BY name').pluck().all();
+  return listApplied(database).map(({ name }) => name);
 }

@@ -1,0 +1,199 @@
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect } from 'chai';
+import { run, type CliRun, type Printed } from '../support/cli.ts';
+import { addManyRows } from '../support/many-rows.ts';
+import { createTestDatabase, findPostgres, type TestDatabase } from '../support/postgres.ts';
+import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
+
+const server = await findPostgres();
+const SECRET = 'a secret that is long enough';
+/** What a first start would leave beside the database. */
+const SECRET_BESIDE = 's'.repeat(43);
+
+if (server !== undefined) {
+  describe('db migrate, from SQLite to PostgreSQL', function () {
+    this.timeout(60_000);
+    let shop: Workshop;
+    let target: TestDatabase;
+    /** With a password, which the server of a test does not ask for. */
+    let url: string;
+    let fromEnv: Readonly<Record<string, string>>;
+
+    before(async () => {
+      target = await createTestDatabase(server);
+      const withPassword = new URL(target.url);
+      withPassword.password = 'canary';
+      url = withPassword.href;
+    });
+    after(() => target.drop());
+    beforeEach(async () => {
+      shop = makeWorkshop();
+      fromEnv = { DATABASE_URL: `file:${shop.file}` };
+      await run('db migrate', { env: fromEnv });
+      addManyRows(shop.file, 10);
+    });
+    afterEach(async () => {
+      await shop.clear();
+      await target.run('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+    });
+
+    /** Whatever is said, it holds no password and no secret. */
+    async function migrate(options: readonly string[], settings: CliRun = {}): Promise<Printed> {
+      const printed = await run(['db', 'migrate', ...options], { env: fromEnv, ...settings });
+      expect(printed.stdout + printed.stderr).not.to.match(/canary|s{43}/);
+      return printed;
+    }
+
+    it('says what it has brought, that it was read back, and what to set', async () => {
+      const { status, stdout, stderr } = await migrate(['--to', url]);
+      expect(stdout).to.match(/^TABLE +ROWS\nkeys +1\nledger +10\nrequests +10\nusage +1\n/);
+      expect(stdout).to.match(/^Every row was read back from postgres:\/\/\S+ and is as in \S+gateway\.db\.$/m);
+      expect(stdout).to.match(/^Every ledger adds up; all balances together are -0\.000005\.\n$/m);
+      expect(stderr).to.match(/^copied 22 of 22 rows \(100 %\).*\ncompared 22 of 22 rows \(100 %\).*$/m);
+      expect(stderr).to.match(
+        /^Now set DATABASE_URL to that database, and GATEWAY_SECRET to the one that the gateway had\.\n$/m,
+      );
+      expect(status).to.equal(0);
+      const again = await migrate(['--to', url]);
+      expect(again.stdout).to.match(
+        /^An earlier run has brought all of this from \S+ to \S+; nothing was left to do\.$/m,
+      );
+      expect(again.status).to.equal(0);
+    });
+
+    it('takes the target from DATABASE_URL, so that its password is in no list of processes', async () => {
+      const env = { DATABASE_URL: url, GATEWAY_SECRET: SECRET };
+      const { status, stdout } = await migrate(['--from', shop.file, '--json'], { env });
+      const { to, tables, ...value } = JSON.parse(stdout) as Record<string, unknown>;
+      expect(to).to.match(/^postgres:\/\/[^@]+$/);
+      expect(tables).to.deep.include({ name: 'requests', rows: 10 });
+      expect(value).to.deep.equal({
+        object: 'database_transfer',
+        file: shop.file,
+        is_new: true,
+        closed: 0,
+        resumed_at_rows: 0,
+        ledger_micro: '-5',
+        balances_micro: '-5',
+        gateway_secret: 'keep',
+      });
+      expect(status).to.equal(0);
+    });
+
+    it('says with --dry-run what it would do, and does nothing', async () => {
+      const { status, stdout } = await migrate(['--to', url, '--dry-run']);
+      expect(stdout).to.match(/^requests +10$/m);
+      expect(stdout).to.match(
+        /^From \S+ to postgres:\/\/\S+: these rows would be brought over, and nothing is in the way\. Nothing was changed\.\n$/m,
+      );
+      const json = await migrate(['--to', url, '--dry-run', '--json']);
+      expect(JSON.parse(json.stdout)).to.deep.include({ state: 'new', unfinished: 0 });
+      expect(status).to.equal(0);
+      expect(await target.run('SELECT 1 FROM pg_tables WHERE schemaname = current_schema()')).to.deep.equal([]);
+    });
+
+    it('goes on after Ctrl-C with the same command', async () => {
+      const { status, stderr } = await migrate(['--to', url], { interruption: AbortSignal.abort() });
+      expect(stderr).to.match(/^Interrupted\. The same command goes on where this one has ended\.\n$/m);
+      expect(status).to.equal(1);
+      const plan = await migrate(['--to', url, '--dry-run']);
+      expect(plan.stdout).to.match(
+        /: the rows which an interrupted run has left would be brought over\. Nothing was changed\.$/m,
+      );
+      expect((await migrate(['--to', url])).status).to.equal(0);
+      expect((await migrate(['--to', url, '--dry-run'])).stdout).to.match(
+        /: an earlier run has brought all of this over\./,
+      );
+    });
+
+    it('shows its progress on one line of a terminal, which is gone at the end', async () => {
+      const { stderr } = await migrate(['--to', url], { isTTY: true });
+      const lines = stderr.split('\r\u{1b}[K');
+      expect(lines[1]).to.equal('copied 0 of 22 rows (0 %)');
+      expect(lines.at(-2)).to.match(/^compared 22 of 22 rows \(100 %\)/);
+      expect(lines.at(-1)).to.match(/^Now set /);
+    });
+
+    it('ends with 1 and names the table when the target is not what the source is', async () => {
+      await migrate(['--to', url], { interruption: AbortSignal.abort() });
+      await target.run(`
+        INSERT INTO usage (hour, caller, model, requests, failed, cancelled, input_tokens, cached_tokens, output_tokens,
+          reasoning_tokens, cost_micro, duration_ms) VALUES (1, 'who', 'm', 1, 0, 0, 0, 0, 0, 0, 0, 0)`);
+      const { status, stdout, stderr } = await migrate(['--to', url]);
+      expect(stderr).to.match(
+        /^usage: 2 rows, where the source has 1\.\nRun it again with --restart to begin anew\.\n$/m,
+      );
+      expect(stdout).to.equal('');
+      expect(status).to.equal(1);
+      expect((await migrate(['--to', url, '--restart'])).status).to.equal(0);
+    });
+
+    describe('the secret', () => {
+      const toSecretFile = () => join(dirname(shop.file), 'gateway.secret');
+      const forTarget = (secrets: object) => ({ env: { DATABASE_URL: url, ...secrets } });
+
+      beforeEach(() => writeFileSync(toSecretFile(), `${SECRET_BESIDE}\n`));
+
+      it('that lies beside the source must be set from now on, and the command says how', async () => {
+        const { stderr } = await migrate(['--to', url]);
+        expect(stderr).to.include(`GATEWAY_SECRET to what is in ${toSecretFile()}, the same for all gateways: "$(cat `);
+        const { stdout } = await migrate(['--to', url, '--json']);
+        expect(JSON.parse(stdout)).to.deep.include({ gateway_secret: { file: toSecretFile() } });
+      });
+
+      it('that is set for the source is kept, whatever lies beside it', async () => {
+        const { stderr } = await migrate(['--to', url], { env: { ...fromEnv, GATEWAY_SECRET: SECRET } });
+        expect(stderr).to.match(/and keep GATEWAY_SECRET as it is\.\n$/);
+      });
+
+      it('that is set for the target must be the one beside the source', async () => {
+        const wrong = await migrate(['--from', shop.file], forTarget({ GATEWAY_SECRET: SECRET }));
+        expect(wrong.stderr).to.match(/^GATEWAY_SECRET is not the secret in \S+, by which the keys and records/);
+        expect(wrong.status).to.equal(1);
+        const changed = forTarget({ GATEWAY_SECRET: SECRET, GATEWAY_SECRET_PREVIOUS: SECRET_BESIDE });
+        expect((await migrate(['--from', shop.file, '--dry-run'], changed)).status).to.equal(0);
+        const right = forTarget({ GATEWAY_SECRET: SECRET_BESIDE });
+        expect((await migrate(['--from', `file:${shop.file}`], right)).status).to.equal(0);
+      });
+
+      it('that is damaged is told before anything is brought', async () => {
+        writeFileSync(toSecretFile(), 'short');
+        const { status, stderr } = await migrate(['--to', url]);
+        expect(stderr).to.match(/^The secret \S+ is damaged/);
+        expect(status).to.equal(1);
+      });
+    });
+
+    for (const { options, env, told } of [
+      {
+        options: ['--from', 'postgres://a/b'],
+        env: {},
+        told: 'It goes from SQLite: --from, or DATABASE_URL, must name a file.',
+      },
+      {
+        options: ['--from', 'x.db'],
+        env: {},
+        told: 'It goes to PostgreSQL: --to, or DATABASE_URL, must be postgres:// and a server.',
+      },
+      {
+        options: ['--to', 'y.db'],
+        env: {},
+        told: 'It goes to PostgreSQL: --to, or DATABASE_URL, must be postgres:// and a server.',
+      },
+      {
+        options: ['--to', 'postgres://a/b'],
+        env: { DATABASE_URL: ':memory:' },
+        told: 'It goes from SQLite: --from, or DATABASE_URL, must name a file.',
+      },
+      { options: ['--dry-run'], env: {}, told: '--dry-run and --restart go with --to or --from.' },
+      { options: ['--restart'], env: {}, told: '--dry-run and --restart go with --to or --from.' },
+    ]) {
+      it(`refuses ${JSON.stringify({ options, ...env })}`, async () => {
+        const { status, stderr } = await migrate(options, { env });
+        expect(stderr).to.equal(`${told}\n`);
+        expect(status).to.equal(1);
+      });
+    }
+  });
+}
