@@ -16,7 +16,7 @@ import { createCurrentPrices } from './current-prices.ts';
 import { createAcceptance } from './http/records/accept.ts';
 import { createAdminApi } from './http/admin.ts';
 import { createApp, createMetricsApp, type ScrapedParts } from './http/app.ts';
-import { authenticate } from './http/access/authenticate.ts';
+import { authenticate, createDoor } from './http/access/authenticate.ts';
 import { allowOrigins } from './http/access/cors.ts';
 import { watchCancels } from './http/records/cancel-watch.ts';
 import { createConsole } from './http/pages/console.ts';
@@ -29,7 +29,7 @@ import { createItemMemory } from './http/responses/item-memory.ts';
 import { toProviderName } from './http/telemetry/gen-ai.ts';
 import { showKey } from './http/records/key.ts';
 import { showLanding } from './http/pages/landing.ts';
-import { limitLoad } from './http/access/load.ts';
+import { createLoad, limitLoad } from './http/access/load.ts';
 import { createLogger, openLogOutput, requestLines } from './http/telemetry/logging.ts';
 import type { Metrics, MetricsOptions } from './http/telemetry/metrics.ts';
 import { createObserve, observeRequests } from './http/telemetry/observe.ts';
@@ -153,6 +153,8 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     observe: observeRequests({ ...config, observe, newUniquePart, log }),
     showMetrics: metrics === undefined ? refuseMetrics : showMetrics(metrics, config.metricsToken),
   };
+  const door = createDoor({ ...config, mode: config.authMode, accounts, identities, nowMs });
+  const load = createLoad(config);
   const describeApi = () =>
     createOpenApi({
       ...config,
@@ -164,14 +166,8 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     showMetrics: config.metricsPort === null ? scraped.showMetrics : refuseMetrics,
     trustProxy: config.trustProxy,
     cors: config.corsOrigins.length === 0 ? undefined : allowOrigins(config.corsOrigins),
-    authenticate: authenticate({
-      ...config,
-      mode: config.authMode,
-      accounts,
-      identities,
-      nowMs,
-    }),
-    limitLoad: limitLoad(config),
+    authenticate: authenticate(door),
+    limitLoad: limitLoad(load),
     postResponse: postResponse({ ...config, serveResponse, clientStallMs }),
     createChatCompletion:
       config.authMode === 'managed'
@@ -277,7 +273,9 @@ function createAdmin(config: Config, { store, accounts, identities, newUniquePar
   const { adminToken, authMode } = config;
   if (adminToken === null) return notFound;
   return createAdminApi({
-    authenticate: authenticate({ ...config, mode: 'static', apiKeys: [adminToken], accounts, identities, nowMs }),
+    authenticate: authenticate(
+      createDoor({ ...config, mode: 'static', apiKeys: [adminToken], accounts, identities, nowMs }),
+    ),
     administration: createAdministration({
       accounts,
       toHash: identities.keySecret,

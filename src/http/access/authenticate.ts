@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Request, RequestHandler, Response } from 'express';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { RequestHandler, Response } from 'express';
 import { ApiError } from '../../core/errors.ts';
 import { faultOf, isSecret } from '../../accounts/keys.ts';
 import type { Identities } from '../../identity.ts';
@@ -37,22 +38,31 @@ const MAX_KNOWN_KEYS = 10_000;
 /** How many keys that were never taken are looked for at a time: the others of a burst wait to see how these fail. */
 const STRANGERS_AT_ONCE = 16;
 
-const callers = new WeakMap<Response, Caller>();
-
-/** The caller whom `authenticate` has let in. */
-export function callerOf(res: Response): Caller {
-  const caller = callers.get(res);
-  if (caller === undefined) throw new Error('the route stands before authenticate');
-  return caller;
+/** What a request brings of itself; a WebSocket brings it once, for all the requests that come over it. */
+export interface Visitor {
+  readonly headers: IncomingHttpHeaders;
+  /** Names and values in turn. */
+  readonly rawHeaders: readonly string[];
+  /** The address, as far as proxies are believed; absent when the connection is closed already. */
+  readonly ip?: string | undefined;
 }
 
+/** A visitor who was let in. */
+export interface Entry {
+  readonly caller: Caller;
+  /** To be told the status of the reply. `isJudged` says that a success means that the backend has taken the key. */
+  readonly noteReply?: (status: number, isJudged: boolean) => void;
+}
+
+/** Lets in who has a bearer key; throws ApiError 401 for others, and 429 when one address fails too often. */
+export type Door = (visitor: Visitor) => Promise<Entry> | Entry;
+
 /**
- * Lets in who has a bearer key; others get 401, and 429 when one address fails too often (contract, section 7). In
- * passthrough mode the backend is the judge of keys, and its 401 is a failure too. A key which was taken before is not held
- * up by the failures of others behind the same address, where it costs something to find out whether a key is good. A CORS
- * preflight needs no key.
+ * The door which all requests come through (contract, section 7). In passthrough mode the backend is the judge of keys, and
+ * its 401 is a failure too. A key which was taken before is not held up by the failures of others behind the same address,
+ * where it costs something to find out whether a key is good.
  */
-export function authenticate(options: AuthenticateOptions): RequestHandler {
+export function createDoor(options: AuthenticateOptions): Door {
   const { nowMs, identities } = options;
   const isListed = createKeyCheck(options.apiKeys);
   const failures = createFailureLimit({ perMinute: FAILURES_PER_MINUTE, maxNetworks: MAX_NETWORKS, nowMs });
@@ -63,43 +73,45 @@ export function authenticate(options: AuthenticateOptions): RequestHandler {
 
   const enter: {
     readonly [Mode in AuthenticateOptions['mode']]: (
-      ...request: readonly [req: Request, res: Response, apiKey: string]
-    ) => Promise<void> | void;
+      ...visit: readonly [visitor: Visitor, apiKey: string]
+    ) => Promise<Entry> | Entry;
   } = {
-    static(req, res, apiKey) {
-      if (!isListed(apiKey)) throw refuse(req, 'invalid_api_key');
-      callers.set(res, { identity: identities.caller(apiKey), backendHeaders: ownHeaders });
+    static(visitor, apiKey) {
+      if (!isListed(apiKey)) throw refuse(visitor, 'invalid_api_key');
+      return { caller: { identity: identities.caller(apiKey), backendHeaders: ownHeaders } };
     },
-    async managed(req, res, apiKey) {
-      if (!isSecret(apiKey)) throw refuse(req, 'invalid_api_key');
+    async managed(visitor, apiKey) {
+      if (!isSecret(apiKey)) throw refuse(visitor, 'invalid_api_key');
       const hash = identities.keySecret(apiKey);
-      const key = await (taken.has(hash[0]) ? findKey(req, hash) : takeTurn(() => findKeyOfStranger(req, hash)));
-      callers.set(res, { identity: identities.keyHolder(key.keyId), backendHeaders: ownHeaders, key });
+      const key = await (taken.has(hash[0])
+        ? findKey(visitor, hash)
+        : takeTurn(() => findKeyOfStranger(visitor, hash)));
+      return { caller: { identity: identities.keyHolder(key.keyId), backendHeaders: ownHeaders, key } };
     },
-    passthrough(req, res, apiKey) {
+    passthrough(visitor, apiKey) {
       const identity = identities.caller(apiKey);
       const isTaken = taken.has(identity[0]);
       // Of a stranger it is found out now: the address of a connection is not known any more when it is closed.
-      const network = isTaken ? undefined : networkOf(req.ip ?? '');
+      const network = isTaken ? undefined : networkOf(visitor.ip ?? '');
       if (network !== undefined) failures.check(network);
-      callers.set(res, { identity, backendHeaders: { ...bearerHeader(apiKey), ...accountHeaders(req) } });
-      res.once('close', () => {
-        if (!res.headersSent) return;
-        if (res.statusCode === 401) failures.count(network ?? networkOf(req.ip ?? ''));
-        if (res.statusCode === 401) taken.delete(identity[0]);
-        // A GET may have been answered without the backend, and then nobody has judged the key.
-        if (req.method === 'POST' && res.statusCode < 400) taken.add(identity[0]);
-      });
+      return {
+        caller: { identity, backendHeaders: { ...bearerHeader(apiKey), ...accountHeaders(visitor) } },
+        noteReply(status, isJudged) {
+          if (status === 401) failures.count(network ?? networkOf(visitor.ip ?? ''));
+          if (status === 401) taken.delete(identity[0]);
+          if (isJudged && status < 400) taken.add(identity[0]);
+        },
+      };
     },
   };
 
   /** Who guesses keys is not to keep the store busy with them. */
-  async function findKeyOfStranger(req: Request, hash: Identity): Promise<StoredKey> {
-    failures.check(networkOf(req.ip ?? ''));
-    return findKey(req, hash);
+  async function findKeyOfStranger(visitor: Visitor, hash: Identity): Promise<StoredKey> {
+    failures.check(networkOf(visitor.ip ?? ''));
+    return findKey(visitor, hash);
   }
 
-  async function findKey(req: Request, hash: Identity): Promise<StoredKey> {
+  async function findKey(visitor: Visitor, hash: Identity): Promise<StoredKey> {
     const key = await options.accounts.findKeyByHash(hash);
     const fault = key && faultOf(key, nowMs());
     if (key !== undefined && fault === undefined) {
@@ -107,11 +119,11 @@ export function authenticate(options: AuthenticateOptions): RequestHandler {
       return key;
     }
     taken.delete(hash[0]);
-    throw refuse(req, 'invalid_api_key', fault);
+    throw refuse(visitor, 'invalid_api_key', fault);
   }
 
-  function refuse(req: Request, code: 'missing_api_key' | 'invalid_api_key', message?: string): ApiError {
-    const network = networkOf(req.ip ?? '');
+  function refuse(visitor: Visitor, code: 'missing_api_key' | 'invalid_api_key', message?: string): ApiError {
+    const network = networkOf(visitor.ip ?? '');
     failures.check(network);
     failures.count(network);
     return new ApiError(code, {
@@ -120,21 +132,44 @@ export function authenticate(options: AuthenticateOptions): RequestHandler {
     });
   }
 
+  return (visitor) => {
+    refuseTwoKeys(visitor);
+    const credentials = /^bearer(?: +|$)(.*)$/i.exec(visitor.headers.authorization?.trim() ?? '')?.[1];
+    if (credentials === undefined || credentials === '') throw refuse(visitor, 'missing_api_key', HOW_TO_SEND);
+    if (!/^[\x21-\x7e]{1,4096}$/.test(credentials)) throw refuse(visitor, 'invalid_api_key');
+    return enter[options.mode](visitor, credentials);
+  };
+}
+
+const callers = new WeakMap<Response, Caller>();
+
+/** The caller whom `authenticate` has let in. */
+export function callerOf(res: Response): Caller {
+  const caller = callers.get(res);
+  if (caller === undefined) throw new Error('the route stands before authenticate');
+  return caller;
+}
+
+/** Sends each request through the door. A CORS preflight needs no key. */
+export function authenticate(door: Door): RequestHandler {
   return async (req, res, next) => {
     if (req.method === 'OPTIONS') return next();
-    refuseTwoKeys(req);
-    const credentials = /^bearer(?: +|$)(.*)$/i.exec(req.headers.authorization?.trim() ?? '')?.[1];
-    if (credentials === undefined || credentials === '') throw refuse(req, 'missing_api_key', HOW_TO_SEND);
-    if (!/^[\x21-\x7e]{1,4096}$/.test(credentials)) throw refuse(req, 'invalid_api_key');
-    const entered = enter[options.mode](req, res, credentials);
-    if (entered !== undefined) await entered;
-    factsOf(res).keyPrefix = callerOf(res).key?.prefix;
+    const entering = door(req);
+    const { caller, noteReply } = entering instanceof Promise ? await entering : entering;
+    callers.set(res, caller);
+    factsOf(res).keyPrefix = caller.key?.prefix;
+    if (noteReply !== undefined) {
+      // A GET may have been answered without the backend, and then nobody has judged the key.
+      res.once('close', () => {
+        if (res.headersSent) noteReply(res.statusCode, req.method === 'POST');
+      });
+    }
     next();
   };
 }
 
 /** Node takes the first of them, and a proxy in front may have looked at another. */
-function refuseTwoKeys({ rawHeaders }: Request): void {
+function refuseTwoKeys({ rawHeaders }: Visitor): void {
   let first: string | undefined;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? '';
@@ -153,10 +188,10 @@ function bearerHeader(apiKey: string | null): Readonly<Record<string, string>> {
 }
 
 /** Which of the accounts of a key is meant. Under the gateway's own key this is not for callers to say. */
-function accountHeaders(req: Request): Readonly<Record<string, string>> {
+function accountHeaders({ headers: sent }: Visitor): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};
   for (const name of ['openai-organization', 'openai-project']) {
-    const value = req.headers[name];
+    const value = sent[name];
     if (typeof value === 'string' && /^[\x21-\x7e]{1,256}$/.test(value)) headers[name] = value;
   }
   return headers;

@@ -10,34 +10,64 @@ export interface LoadLimits {
   readonly maxBodyBytesInFlight: number;
 }
 
-interface Share {
-  /** Of the body of this request. */
-  bytes: number;
-  readonly hold: (bytes: number) => void;
+/** What one request has of all that there is. */
+export interface Share {
+  /** Takes so many bytes more. Throws ApiError `server_overloaded` when there is no room for them. */
+  hold(bytes: number): void;
+  /** Gives everything back; may be called again. */
+  release(): void;
+}
+
+/** What all requests share, whatever they come over. */
+export interface Load {
+  /** Lets a request in while there are fewer than the limit. Throws ApiError `server_overloaded` otherwise. */
+  enter(): Share;
+  /** Memory for what is not yet a request. */
+  openShare(): Share;
+}
+
+/** Begins with nothing taken. */
+export function createLoad({ maxConcurrentRequests, maxBodyBytesInFlight }: LoadLimits): Load {
+  let requests = 0;
+  let bodyBytes = 0;
+
+  return {
+    enter() {
+      if (requests >= maxConcurrentRequests) throw overloaded();
+      requests++;
+      return open(() => void requests--);
+    },
+    openShare: () => open(() => undefined),
+  };
+
+  function open(leave: () => void): Share {
+    let held = 0;
+    let isOpen = true;
+    return {
+      hold(bytes) {
+        if (bodyBytes + bytes > maxBodyBytesInFlight) throw overloaded();
+        bodyBytes += bytes;
+        held += bytes;
+      },
+      release() {
+        bodyBytes -= held;
+        held = 0;
+        if (isOpen) leave();
+        isOpen = false;
+      },
+    };
+  }
 }
 
 const shares = new WeakMap<IncomingMessage, Share>();
 
-/** Lets a request in while there are fewer than the limit, and throws ApiError `server_overloaded` otherwise. */
-export function limitLoad({ maxConcurrentRequests, maxBodyBytesInFlight }: LoadLimits): RequestHandler {
-  let requests = 0;
-  let bodyBytes = 0;
-
+/** Lets HTTP requests in, each until its reply is over. */
+export function limitLoad(load: Load): RequestHandler {
   return (req, res, next) => {
-    if (requests >= maxConcurrentRequests) throw overloaded();
-    requests++;
-    const share: Share = {
-      bytes: 0,
-      hold(bytes) {
-        if (bodyBytes + bytes > maxBodyBytesInFlight) throw overloaded();
-        bodyBytes += bytes;
-        share.bytes += bytes;
-      },
-    };
+    const share = load.enter();
     shares.set(req, share);
     res.once('close', () => {
-      requests--;
-      bodyBytes -= share.bytes;
+      share.release();
       // What is still on its way is for nobody.
       shares.delete(req);
     });
@@ -45,10 +75,7 @@ export function limitLoad({ maxConcurrentRequests, maxBodyBytesInFlight }: LoadL
   };
 }
 
-/**
- * Takes so many bytes of memory for the body of this request, until its reply is over. Throws ApiError `server_overloaded`
- * when there is no room for them. Does nothing for a request that no limit was put on.
- */
+/** As `Share.hold`, for the body of this request. Does nothing for a request that no limit was put on. */
 export function holdBytes(req: IncomingMessage, bytes: number): void {
   shares.get(req)?.hold(bytes);
 }

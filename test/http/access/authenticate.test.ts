@@ -9,6 +9,7 @@ import { ApiError } from '../../../src/core/errors.ts';
 import {
   authenticate,
   callerOf,
+  createDoor,
   type AuthenticateOptions,
   type Caller,
 } from '../../../src/http/access/authenticate.ts';
@@ -44,24 +45,26 @@ describe('authenticate', () => {
     app.set('trust proxy', 1);
     app.use(observe());
     app.use(
-      authenticate({
-        mode: 'passthrough',
-        apiKeys: [],
-        upstreamApiKey: null,
-        accounts: {
-          async findKeyByHash([hash]) {
-            lookups += 1;
-            return keys.get(hash);
+      authenticate(
+        createDoor({
+          mode: 'passthrough',
+          apiKeys: [],
+          upstreamApiKey: null,
+          accounts: {
+            async findKeyByHash([hash]) {
+              lookups += 1;
+              return keys.get(hash);
+            },
           },
-        },
-        identities: {
-          caller: (key) => [`identity of ${key}`],
-          keySecret: (text) => [`hash of ${text}`],
-          keyHolder: (keyId) => [keyId],
-        },
-        nowMs: () => nowMs,
-        ...options,
-      }),
+          identities: {
+            caller: (key) => [`identity of ${key}`],
+            keySecret: (text) => [`hash of ${text}`],
+            keyHolder: (keyId) => [keyId],
+          },
+          nowMs: () => nowMs,
+          ...options,
+        }),
+      ),
     );
     app.use((req, res) => {
       if (req.method !== 'OPTIONS') callers.push(callerOf(res));

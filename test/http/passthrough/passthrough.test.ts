@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import express from 'express';
 import { ADMIT_ALL } from '../../../src/accounts/admission.ts';
-import { authenticate } from '../../../src/http/access/authenticate.ts';
+import { authenticate, createDoor } from '../../../src/http/access/authenticate.ts';
 import { errorHandler, notFound } from '../../../src/http/error-handler.ts';
 import { createPassthrough, type PassthroughOptions } from '../../../src/http/passthrough/passthrough.ts';
 import { createRelay, type Relay, type RelayOptions } from '../../../src/http/passthrough/relay.ts';
@@ -70,14 +70,16 @@ describe('passthrough', () => {
     app.use(observe());
     app.use(
       ['/api/v1', '/v1'],
-      authenticate({
-        mode: ownKey === undefined ? 'passthrough' : 'static',
-        apiKeys: [KEY],
-        upstreamApiKey: ownKey ?? null,
-        accounts: { findKeyByHash: () => Promise.resolve(undefined) },
-        identities: createIdentities('a secret of ours', null),
-        nowMs: Date.now,
-      }),
+      authenticate(
+        createDoor({
+          mode: ownKey === undefined ? 'passthrough' : 'static',
+          apiKeys: [KEY],
+          upstreamApiKey: ownKey ?? null,
+          accounts: { findKeyByHash: () => Promise.resolve(undefined) },
+          identities: createIdentities('a secret of ours', null),
+          nowMs: Date.now,
+        }),
+      ),
       passthrough,
     );
     app.use(notFound, errorHandler);
