@@ -58,6 +58,9 @@ export interface Config {
   readonly maxConcurrentRequests: number;
   /** 0 for any number. */
   readonly maxRequestsPerSocket: number;
+  readonly maxWebSockets: number;
+  readonly webSocketIdleTimeoutMs: number;
+  readonly webSocketMaxAgeMs: number;
   readonly connectTimeoutMs: number;
   readonly firstByteTimeoutMs: number;
   readonly idleTimeoutMs: number;
@@ -275,6 +278,9 @@ function toConfig(
     maxBodyBytesInFlight: settings.MAX_BODY_BYTES_IN_FLIGHT,
     maxConcurrentRequests: settings.MAX_CONCURRENT_REQUESTS,
     maxRequestsPerSocket: settings.MAX_REQUESTS_PER_SOCKET,
+    maxWebSockets: settings.MAX_WEBSOCKETS,
+    webSocketIdleTimeoutMs: settings.WEBSOCKET_IDLE_TIMEOUT_MS,
+    webSocketMaxAgeMs: settings.WEBSOCKET_MAX_AGE_MS,
     connectTimeoutMs: settings.CONNECT_TIMEOUT_MS,
     firstByteTimeoutMs: settings.FIRST_BYTE_TIMEOUT_MS,
     idleTimeoutMs: settings.IDLE_TIMEOUT_MS,

@@ -43,6 +43,8 @@ import { refuseMetrics, showMetrics } from './http/telemetry/scrape.ts';
 import { closeServer, createHttpServer, listen } from './http/server.ts';
 import { createTracing } from './http/telemetry/tracing.ts';
 import { showUsage, showUsageOfAll } from './http/records/usage.ts';
+import { isHandshake, openWebSocket } from './http/web-socket/handshake.ts';
+import { createSockets } from './http/web-socket/sockets.ts';
 import { createIdentities, loadSecret, type Identities } from './identity.ts';
 import { createSealer } from './seal.ts';
 import type { AccountStore } from './store/accounts.ts';
@@ -155,6 +157,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   };
   const door = createDoor({ ...config, mode: config.authMode, accounts, identities, nowMs });
   const load = createLoad(config);
+  const sockets = createSockets(config);
   const describeApi = () =>
     createOpenApi({
       ...config,
@@ -169,6 +172,17 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     authenticate: authenticate(door),
     limitLoad: limitLoad(load),
     postResponse: postResponse({ ...config, serveResponse, clientStallMs }),
+    openWebSocket: openWebSocket({
+      ...config,
+      sockets,
+      running,
+      door,
+      load,
+      observe,
+      newUniquePart,
+      serveResponse,
+      clientStallMs,
+    }),
     createChatCompletion:
       config.authMode === 'managed'
         ? createChatCompletion({ ...config, relay: upstream, serveAccepted, clientStallMs })
@@ -187,7 +201,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     showReadiness: showReadiness({ store, running }),
   });
   const newRequestId = () => toRequestId(newUniquePart());
-  const server = createHttpServer(app, newRequestId, config);
+  const server = createHttpServer(app, newRequestId, { ...config, upgrades: isHandshake });
   const metricsServer =
     config.metricsPort === null ? undefined : createHttpServer(createMetricsApp(scraped), newRequestId);
   let url = '';
@@ -205,6 +219,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     },
     async drain() {
       running.drain();
+      sockets.leave();
       const late = new AbortController();
       await Promise.race([
         running.whenIdle(),
@@ -235,6 +250,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     stopWatching();
     running.interrupt();
     await Promise.race([running.whenIdle(), delay(INTERRUPT_MS, undefined, { ref: false })]);
+    await sockets.close();
     await closeServer(server);
     // The last of all: a scrape may still want to know how the requests have ended.
     if (metricsServer !== undefined) await closeServer(metricsServer);

@@ -24,6 +24,7 @@ export const ERRORS = {
   unsupported_parameter: invalid(400, 'A parameter is not supported.'),
   unsupported_tool: invalid(400, 'A tool is not supported.'),
   previous_response_not_found: invalid(400, 'The previous response was not found.'),
+  websocket_connection_limit_reached: invalid(400, 'This connection is as old as one may be. Open a new one.'),
   invalid_idempotency_key: invalid(400, 'The Idempotency-Key is not valid.'),
   context_length_exceeded: invalid(400, 'The input exceeds the context window of the model.'),
   missing_api_key: { status: 401, type: 'authentication_error', message: 'No API key was given.' },

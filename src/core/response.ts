@@ -11,6 +11,13 @@ import { DEFAULT_SCHEMA_NAME } from './request.ts';
 import type { ToolRef } from './tool-names.ts';
 import { isAllowedTools, toChosenTool, type ToolPlan } from './tools.ts';
 
+export interface ResponseOrigin {
+  readonly unique: UniquePart;
+  readonly createdAtS: number;
+  /** The response which this one continues, where the transport remembers it. */
+  readonly previousResponseId?: string | null;
+}
+
 /**
  * The response as it stands before the first chunk: all 31 fields of Open Responses and `output_text`, the request echoed
  * with the defaults that hold. `createdAtS` is Unix time in seconds.
@@ -18,7 +25,7 @@ import { isAllowedTools, toChosenTool, type ToolPlan } from './tools.ts';
 export function initialResponse(
   request: CreateResponse,
   tools: ToolPlan,
-  { unique, createdAtS }: { readonly unique: UniquePart; readonly createdAtS: number },
+  { unique, createdAtS, previousResponseId = null }: ResponseOrigin,
 ): ResponseResource {
   return {
     id: toResponseId(unique),
@@ -28,7 +35,7 @@ export function initialResponse(
     status: 'in_progress',
     incomplete_details: null,
     model: request.model,
-    previous_response_id: null,
+    previous_response_id: previousResponseId,
     instructions: request.instructions ?? null,
     output: [],
     output_text: '',

@@ -22,6 +22,8 @@ export interface AppParts extends ScrapedParts {
   readonly authenticate: RequestHandler;
   readonly limitLoad: RequestHandler;
   readonly postResponse: RequestHandler;
+  /** Takes the upgrade to a WebSocket, and lets every other GET pass. */
+  readonly openWebSocket: RequestHandler;
   /** Where what they use is counted; elsewhere they are passed through. */
   readonly createChatCompletion: RequestHandler | undefined;
   readonly requests: RequestRoutes;
@@ -79,10 +81,11 @@ export function createMetricsApp(parts: ScrapedParts): Express {
 }
 
 function createApi(parts: AppParts): express.Router {
-  const { limitLoad, postResponse, createChatCompletion, requests, showUsage, showKey, passthrough } = parts;
+  const { limitLoad, postResponse, openWebSocket, createChatCompletion, requests, showUsage, showKey, passthrough } =
+    parts;
   const api = express.Router();
   api.use(parts.authenticate);
-  api.route('/responses').post(limitLoad, postResponse).get(refuseWebSocket).all(methodNotAllowed('POST'));
+  api.route('/responses').post(limitLoad, postResponse).get(openWebSocket).all(methodNotAllowed('POST'));
   api.route('/requests').get(requests.list).all(methodNotAllowed('GET'));
   api.route('/requests/:id').get(requests.show).all(methodNotAllowed('GET'));
   api.route('/requests/:id/cancel').post(requests.cancel).all(methodNotAllowed('POST'));
@@ -95,19 +98,6 @@ function createApi(parts: AppParts): express.Router {
   api.use(limitLoad, watchRelayed(parts), passthrough);
   return api;
 }
-
-/** Codex tries a WebSocket first. 426 sends it back to HTTP at once; after any other status it tries again for seconds. */
-const refuseWebSocket: RequestHandler = (req, _res, next) => {
-  if (req.headers.upgrade === undefined) {
-    next();
-    return;
-  }
-  throw new ApiError('method_not_allowed', {
-    status: 426,
-    message: 'This gateway speaks HTTP, not WebSocket. Send a POST with "stream": true.',
-    headers: { upgrade: 'HTTP/1.1', allow: 'POST' },
-  });
-};
 
 /** What every request goes through, and every reply has. */
 function useFirst(app: Express, { observe, demo }: ScrapedParts): void {

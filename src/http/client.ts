@@ -1,4 +1,6 @@
 import type { Request, Response } from 'express';
+import { ERRORS } from '../core/errors.ts';
+import type { DuplicateReply, ErrorFields, RequestRecord } from '../types/contract.ts';
 import { baseUrlOf } from './records/record.ts';
 import { factsOf, type RequestFacts } from './telemetry/request-facts.ts';
 
@@ -18,8 +20,8 @@ export interface Client {
   onceServed(listener: (hasWholeReply: boolean) => void): void;
   /** A header of the reply, which has not begun. */
   setHeader(name: string, value: string): void;
-  /** A whole reply by itself, with the headers that were set before. `body` becomes JSON. */
-  send(status: number, body: object): void;
+  /** The whole reply to a request that was made before, with the headers that were set. */
+  sendDuplicate(record: RequestRecord, error: ErrorFields): void;
 }
 
 /** The client at the other end of a request over HTTP. */
@@ -37,6 +39,8 @@ export function httpClient(req: Request, res: Response, publicBaseUrl: string | 
     },
     onceServed: (listener) => void res.once('close', () => listener(res.writableFinished)),
     setHeader: (name, value) => void res.setHeader(name, value),
-    send: (status, body) => void res.status(status).json(body),
+    // The record's own error gives way to the one which a client reads; the record at `status_url` shows it.
+    sendDuplicate: (record, error) =>
+      void res.status(ERRORS.duplicate_request.status).json({ ...record, error } satisfies DuplicateReply),
   };
 }

@@ -1,23 +1,33 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { ApiError, toApiError } from '../core/errors.ts';
 import { discardBody } from './body/body.ts';
-import { factsOf } from './telemetry/request-facts.ts';
+import { factsOf, type RequestFacts } from './telemetry/request-facts.ts';
 
-/** The one place which turns an error into a reply (contract, section 5). What the gateway did wrong itself is told to the log alone. */
+/** The one place which turns an error into a reply over HTTP (contract, section 5). */
 export const errorHandler: ErrorRequestHandler = (thrown, req, res, _next) => {
-  const error = toApiError(fromExpress(thrown));
-  factsOf(res).errorCode = error.code;
-  if (error.code === 'internal_error') res.log.error({ err: error.cause }, 'the gateway failed');
+  const error = noteFailure(fromExpress(thrown), factsOf(res));
   if (res.headersSent || res.destroyed) {
     // Half of a reply must not look like a whole one; a whole one is still on its way to the client.
     if (!res.writableEnded) res.destroy();
     return;
   }
   forgetBody(res);
-  if (isDeterministic(error)) res.setHeader('x-should-retry', 'false');
-  res.status(error.status).set(error.headers).json(error.toBody());
+  res.status(error.status).set(headersOf(error)).json(error.toBody());
   discardBody(req);
 };
+
+/** What a request failed with, from now on in its facts. A mistake of our own is in the log, and nowhere else. */
+export function noteFailure(thrown: unknown, facts: RequestFacts): ApiError {
+  const error = toApiError(thrown);
+  facts.errorCode = error.code;
+  if (error.code === 'internal_error') facts.log.error({ err: error.cause }, 'the gateway failed');
+  return error;
+}
+
+/** The headers that go with an error, with a word on whether to try again. */
+export function headersOf(error: ApiError): Readonly<Record<string, string>> {
+  return isDeterministic(error) ? { 'x-should-retry': 'false', ...error.headers } : error.headers;
+}
 
 /** The end of all routes. */
 export const notFound: RequestHandler = () => {

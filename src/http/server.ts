@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import { isIPv6 } from 'node:net';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { isIPv6, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError, type ErrorCode } from '../core/errors.ts';
 import type { RequestId } from '../core/ids.ts';
+import { openUpgradeReply } from './upgrade.ts';
 import { API_HEADERS } from './access/security-headers.ts';
 
 /** For the head of a request, and again for its body, which may be large and come over a slow line. */
@@ -18,12 +19,31 @@ const MAX_HEADERS = 200;
 /** For a client to read why it was refused. One that never closes its side would otherwise keep the connection for ever. */
 const REFUSED_MS = 2000;
 
+export interface HttpServerOptions {
+  readonly maxRequestsPerSocket?: number;
+  /** Which requests may go on with another protocol; the upgrade of any other is ignored. */
+  readonly upgrades?: (req: IncomingMessage) => boolean;
+}
+
 /** A server whose refusals of what is not even HTTP, or not for an application, are JSON as well. */
 export function createHttpServer(
   listener: RequestListener,
   newRequestId: () => RequestId,
-  { maxRequestsPerSocket = 0 }: { readonly maxRequestsPerSocket?: number } = {},
+  { maxRequestsPerSocket = 0, upgrades = () => false }: HttpServerOptions = {},
 ): Server {
+  const serve = (req: IncomingMessage, res: ServerResponse): void => {
+    if (req.rawHeaders.length > 2 * MAX_HEADERS) {
+      refuseInTurn(res, TOO_MANY_HEADERS);
+      return;
+    }
+    const target = originForm(req.url ?? '');
+    if (target === undefined || (req.headers.host === undefined && req.httpVersion === '1.1')) {
+      refuseInTurn(res, INVALID);
+      return;
+    }
+    req.url = target;
+    listener(req, res);
+  };
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -32,20 +52,9 @@ export function createHttpServer(
       maxHeaderSize: MAX_HEADER_BYTES,
       // Node's own refusal has no body.
       requireHostHeader: false,
+      shouldUpgradeCallback: upgrades,
     },
-    (req, res) => {
-      if (req.rawHeaders.length > 2 * MAX_HEADERS) {
-        refuseInTurn(res, TOO_MANY_HEADERS);
-        return;
-      }
-      const target = originForm(req.url ?? '');
-      if (target === undefined || (req.headers.host === undefined && req.httpVersion === '1.1')) {
-        refuseInTurn(res, INVALID);
-        return;
-      }
-      req.url = target;
-      listener(req, res);
-    },
+    serve,
   );
   server.maxRequestsPerSocket = maxRequestsPerSocket;
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -56,6 +65,10 @@ export function createHttpServer(
   server.on('connect', (_req, socket) => {
     socket.on('error', () => socket.destroy());
     refuse(socket, NO_TUNNEL);
+  });
+  server.on('upgrade', (req, socket, head) => {
+    if (socket instanceof Socket) serve(req, openUpgradeReply(req, { socket, head }));
+    else socket.destroy();
   });
   return server;
 

@@ -1,6 +1,7 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import createChatCompletionSchema from '../../schemas/create-chat-completion.json' with { type: 'json' };
 import createResponseSchema from '../../schemas/create-response.json' with { type: 'json' };
+import webSocketCreateSchema from '../../schemas/web-socket-create.json' with { type: 'json' };
 import responseSchema from '../../schemas/response.json' with { type: 'json' };
 import { ApiError } from '../core/errors.ts';
 import type {
@@ -10,6 +11,7 @@ import type {
   InputMessage,
   InputPart,
   ToolParam,
+  WebSocketCreate,
 } from '../types/contract.ts';
 import { toShapeError } from '../shape-error.ts';
 
@@ -26,6 +28,7 @@ const ajv = new Ajv({
   code: { optimize: false },
 });
 const isCreateResponse = ajv.compile<CreateResponse>(createResponseSchema);
+const isWebSocketCreate = ajv.compile<WebSocketCreate>(webSocketCreateSchema);
 const isCreateChatCompletion = ajv.compile<CreateChatCompletion>(createChatCompletionSchema);
 
 /**
@@ -51,6 +54,17 @@ export function validateCreateChatCompletion(body: unknown): CreateChatCompletio
   checkObject(body);
   checkShape(isCreateChatCompletion, body);
   return body;
+}
+
+/**
+ * The fields of a WebSocket frame which HTTP has not, or elsewhere; the rest of it is for `validateCreateResponse`. A null
+ * property goes. Throws as that does.
+ */
+export function validateWebSocketCreate(frame: unknown): WebSocketCreate & JsonObject {
+  checkObject(frame);
+  dropNulls(frame);
+  checkShape(isWebSocketCreate, frame);
+  return frame;
 }
 
 type JsonObject = Record<string, unknown>;

@@ -20,6 +20,8 @@ export type Contract =
   | ResponseResource
   | Settings
   | UsageList
+  | WebSocketCreate
+  | WebSocketError
   | FunctionTool
   | CustomTool
   | NamespaceTool
@@ -877,7 +879,10 @@ export interface ResponseResource {
    * The model the client asked for.
    */
   model: string;
-  previous_response_id: null;
+  /**
+   * Over a WebSocket the response which this one continues; null over HTTP.
+   */
+  previous_response_id: string | null;
   instructions: string | null;
   output: OutputItem[];
   /**
@@ -1654,6 +1659,18 @@ export interface Settings {
    */
   MAX_REQUESTS_PER_SOCKET: number;
   /**
+   * WebSockets that are open at once, idle ones among them; a handshake beyond is answered 503 with Retry-After.
+   */
+  MAX_WEBSOCKETS: number;
+  /**
+   * After how long without a request a WebSocket is closed, in milliseconds.
+   */
+  WEBSOCKET_IDLE_TIMEOUT_MS: number;
+  /**
+   * How old a WebSocket may become, in milliseconds; then it gets websocket_connection_limit_reached and is closed, after the response that runs.
+   */
+  WEBSOCKET_MAX_AGE_MS: number;
+  /**
    * How long a connection to the backend may take, in milliseconds.
    */
   CONNECT_TIMEOUT_MS: number;
@@ -1706,6 +1723,44 @@ export interface Settings {
 export interface UsageList {
   object: 'list';
   data: UsageOfModel[];
+}
+/**
+ * A frame that asks for a response over a WebSocket: all fields of CreateResponse, and these. A null means absent.
+ */
+export interface WebSocketCreate {
+  type: 'response.create';
+  /**
+   * false warms up: nothing is asked of the model, and the next frame can continue from here.
+   */
+  generate?: boolean;
+  /**
+   * The latest response of this connection; input then holds only what is new.
+   */
+  previous_response_id?: string;
+  /**
+   * What the Idempotency-Key header is over HTTP: 1 to 255 printable ASCII characters.
+   */
+  idempotency_key?: string;
+  /**
+   * Not needed: every response comes as events.
+   */
+  stream?: true;
+}
+/**
+ * The frame that answers what could not be done: an error reply as HTTP has it, and for a duplicate the record of the first.
+ */
+export interface WebSocketError {
+  type: 'error';
+  /**
+   * The HTTP status.
+   */
+  status: number;
+  error: ErrorFields;
+  /**
+   * What the headers of the reply would be, x-request-id and retry-after among them.
+   */
+  headers: Readonly<Record<string, string>>;
+  request?: RequestRecord;
 }
 export interface FunctionTool {
   type: 'function';

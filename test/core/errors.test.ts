@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { ApiError, ERRORS, toApiError, type ErrorCode } from '../../src/core/errors.ts';
 
-/** The table of the contract, section 5, and the two codes that only records know. */
+/** The table of the contract, section 5, the two codes that only records know, and the one of WebSockets. */
 const STATUSES: Record<number, readonly ErrorCode[]> = {
   400: [
     'invalid_json',
@@ -10,6 +10,7 @@ const STATUSES: Record<number, readonly ErrorCode[]> = {
     'unsupported_parameter',
     'unsupported_tool',
     'previous_response_not_found',
+    'websocket_connection_limit_reached',
     'invalid_idempotency_key',
     'context_length_exceeded',
   ],

@@ -26,6 +26,13 @@ const SETTINGS = {
 const COMPLETION = { choices: [{ index: 0, message: { content: 'Hi' }, finish_reason: 'stop' }] };
 const CHUNK = { choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: 'stop' }] };
 
+const HANDSHAKE = 'get /api/v1/responses';
+const HANDSHAKE_HEADERS = {
+  connection: 'upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+};
 const CREATE = 'post /api/v1/responses';
 const CHAT = 'post /v1/chat/completions';
 const RESPONSE = { model: 'm', input: 'Hello' };
@@ -88,6 +95,7 @@ describe('the API description', () => {
     const [method = '', template = ''] = operation.split(' ');
     const path = call.path ?? template.replace('{model}', 'm').replaceAll(/\{\w+\}/g, issued.key.keyId);
     const token = call.token === undefined ? tokenFor(template) : call.token;
+    if (operation === HANDSHAKE && call.path === undefined) return shakeHands(token, call.headers);
     const body = call.body ?? bodyFor(operation);
     const reply = await fetch(gateway.url + path, {
       method: method.toUpperCase(),
@@ -101,6 +109,19 @@ describe('the API description', () => {
     const text = await reply.text();
     const { status, headers } = reply;
     return { status, code: note(operation, { status, headers, text }), text };
+  }
+
+  async function shakeHands(token: string | null, headers: Call['headers']) {
+    const asked = request(`${gateway.url}/api/v1/responses`, {
+      headers: { ...(token !== null && { authorization: `Bearer ${token}` }), ...HANDSHAKE_HEADERS, ...headers },
+    }).end();
+    const [reply] = (await Promise.race([once(asked, 'response'), once(asked, 'upgrade')])) as [IncomingMessage];
+    const status = reply.statusCode ?? 0;
+    if (status === 101) reply.socket.destroy();
+    const told = status === 101 ? '' : await text(reply);
+    const { 'content-type': contentType = '' } = reply.headers;
+    const code = note(HANDSHAKE, { status, headers: new Headers({ 'content-type': contentType }), text: told });
+    return { status, code, text: told };
   }
 
   /** Holds it against the description, and keeps the code of an error in mind, which it returns. */
@@ -165,7 +186,7 @@ describe('the API description', () => {
         operation,
         record ? { path: `${path.path}${operation.endsWith('cancel') ? '/cancel' : ''}` } : {},
       );
-      expect(status, operation).to.be.oneOf([200, 201]);
+      expect(status, operation).to.be.oneOf(operation === HANDSHAKE ? [101] : [200, 201]);
     }
     await ask('delete /admin/v1/keys/{key_id}');
   });
@@ -266,7 +287,7 @@ describe('the API description', () => {
     });
 
     it('server_overloaded', async () => {
-      await reopen({ MAX_CONCURRENT_REQUESTS: '1' });
+      await reopen({ MAX_CONCURRENT_REQUESTS: '1', MAX_WEBSOCKETS: '0' });
       backend.always(({ hang }) => hang());
       const waiting = ask(CREATE);
       await backend.request(1);
@@ -334,7 +355,7 @@ describe('the API description', () => {
 
     it('invalid_request', async () => {
       for (const operation of withCode('invalid_request')) {
-        if (/\/(?:key|models)$/.test(operation)) continue;
+        if (/\/(?:key|models)$/.test(operation) || operation === HANDSHAKE) continue;
         const [method = '', path = ''] = operation.split(' ');
         const wrong = path.includes('{') ? path.replace(/\{\w+\}/, '%E0') : `${path}?limit=0&per=week`;
         const body = method === 'post' ? '[]' : undefined;
@@ -387,6 +408,8 @@ describe('the API description', () => {
         code: 'unsupported_tool',
         call: { body: { ...RESPONSE, tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } } },
       },
+      { code: 'forbidden', operation: HANDSHAKE, call: { headers: { origin: 'https://elsewhere.example' } } },
+      { code: 'method_not_allowed', operation: HANDSHAKE, call: { path: '/api/v1/responses' } },
       { code: 'previous_response_not_found', call: { body: { ...RESPONSE, previous_response_id: 'resp_1' } } },
       { code: 'invalid_idempotency_key', call: { headers: { 'idempotency-key': 'x'.repeat(256) } } },
       { code: 'invalid_idempotency_key', operation: CHAT, call: { headers: { 'idempotency-key': 'x'.repeat(256) } } },

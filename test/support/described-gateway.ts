@@ -50,7 +50,7 @@ export function readDescription(document: OpenApiDocument): Description {
       if (key === undefined) throw new Error(`${operation} answers ${status}, which is not described: ${text}`);
       const mediaType = headers.get('content-type')?.split(';', 1)[0] ?? '';
       const content = responses[key]?.content ?? {};
-      if ('*/*' in content) return undefined;
+      if ('*/*' in content || (status === 101 && text === '')) return undefined;
       if (!(mediaType in content)) throw new Error(`${operation} ${status} is not described as ${mediaType}: ${text}`);
       const values: unknown[] = mediaType === 'text/event-stream' ? eventsOf(text) : [parsed(mediaType, text)];
       const validate = validatorOf(operation, key, mediaType);

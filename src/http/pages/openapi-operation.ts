@@ -16,6 +16,7 @@ export interface Operation {
   readonly auth?: AuthName;
   readonly parameters?: readonly Parameter[];
   readonly body?: RequestBody;
+  readonly frames?: FrameSchemas;
   readonly replies: Readonly<Record<string, ReplyDescription>>;
   readonly errors: readonly ErrorRef[];
 }
@@ -38,6 +39,14 @@ export interface RequestBody {
   readonly example: JsonObject;
   /** Whether the body may be left out altogether. */
   readonly isOptional?: boolean;
+}
+
+/** What goes over a WebSocket, which OpenAPI has no words for. */
+export interface FrameSchemas {
+  /** All of these together describe a frame of the client. */
+  readonly takes: readonly SchemaRef[];
+  /** One of these describes a frame of the gateway. */
+  readonly sends: readonly SchemaRef[];
 }
 
 export interface ReplyDescription {

@@ -102,6 +102,26 @@ function responseOperations(model: string): readonly Operation[] {
         ['invalid_request', '4XX'],
       ],
     },
+    {
+      id: 'openWebSocket',
+      method: 'get',
+      path: '/api/v1/responses',
+      alias: '/v1/responses',
+      tag: 'Responses',
+      summary: 'Open a WebSocket for responses',
+      description:
+        'With the headers of a WebSocket handshake. Each text frame asks for a response, and they are made one after the ' +
+        'other; the answer is the events of a stream, each the one JSON object of a frame, without `[DONE]`, or an error ' +
+        'frame. `previous_response_id` continues the latest response of the same connection. Pages of other origins than ' +
+        'those of `CORS_ORIGINS` are refused.',
+      auth: 'apiKey',
+      frames: {
+        takes: ['create-response.json', 'web-socket-create.json'],
+        sends: ['event.json', 'web-socket-error.json'],
+      },
+      replies: { 101: { description: 'The connection is a WebSocket from here on.' } },
+      errors: [...LIMITED, 'forbidden', 'gateway_draining', 'method_not_allowed'],
+    },
   ];
 }
 

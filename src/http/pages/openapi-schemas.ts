@@ -11,6 +11,8 @@ import requestRecordSchema from '../../../schemas/request-record.json' with { ty
 import requestRepliesSchema from '../../../schemas/request-replies.json' with { type: 'json' };
 import responseSchema from '../../../schemas/response.json' with { type: 'json' };
 import usageSchema from '../../../schemas/usage.json' with { type: 'json' };
+import webSocketCreateSchema from '../../../schemas/web-socket-create.json' with { type: 'json' };
+import webSocketErrorSchema from '../../../schemas/web-socket-error.json' with { type: 'json' };
 import { isObject } from '../../core/json.ts';
 
 export type JsonObject = { readonly [name: string]: unknown };
@@ -31,6 +33,8 @@ const FILES: ReadonlyMap<string, JsonObject> = new Map(
     requestRepliesSchema,
     responseSchema,
     usageSchema,
+    webSocketCreateSchema,
+    webSocketErrorSchema,
   ].map((schema) => [schema.$id, schema]),
 );
 

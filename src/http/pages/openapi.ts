@@ -135,7 +135,7 @@ function describePaths(operations: readonly Operation[], schemas: ComponentSchem
 }
 
 function describeOperation(operation: Operation, schemas: ComponentSchemas): OpenApiOperation {
-  const { id, tag, summary, description, auth, parameters, body } = operation;
+  const { id, tag, summary, description, auth, parameters, body, frames } = operation;
   return {
     operationId: id,
     tags: [tag],
@@ -149,6 +149,12 @@ function describeOperation(operation: Operation, schemas: ComponentSchemas): Ope
       requestBody: {
         required: body.isOptional !== true,
         content: { [JSON_TYPE]: { schema: schemas.refTo(body.schema), example: body.example } },
+      },
+    }),
+    ...(frames !== undefined && {
+      'x-websocket-frames': {
+        takes: { allOf: frames.takes.map((ref) => schemas.refTo(ref)) },
+        sends: { anyOf: frames.sends.map((ref) => schemas.refTo(ref)) },
       },
     }),
     responses: describeReplies(operation, schemas),

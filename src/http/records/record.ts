@@ -1,9 +1,8 @@
 import { isIPv6 } from 'node:net';
 import type { Request } from 'express';
-import { ApiError, ERRORS } from '../../core/errors.ts';
+import { ApiError } from '../../core/errors.ts';
 import { toRecord } from '../../request-record.ts';
 import type { StoredRecord } from '../../store/store.ts';
-import type { DuplicateReply } from '../../types/contract.ts';
 import type { Client } from '../client.ts';
 
 /** Where this gateway is reached, without a slash at the end: the setting, else what the caller used. */
@@ -33,6 +32,5 @@ export function sendDuplicate(client: Client, stored: StoredRecord): void {
   client.setHeader('location', record.status_url);
   client.setHeader('x-should-retry', 'false');
   client.setHeader('idempotency-replayed', 'true');
-  // The record's own error gives way to the one which a client reads; the record at `status_url` shows it.
-  client.send(ERRORS.duplicate_request.status, { ...record, error } satisfies DuplicateReply);
+  client.sendDuplicate(record, error);
 }

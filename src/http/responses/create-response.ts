@@ -1,4 +1,5 @@
 import type { ChatBackend } from '../../backend/chat.ts';
+import type { ChatChunk } from '../../core/chat.ts';
 import type { Dialect } from '../../core/dialects.ts';
 import { inputSizeOf } from '../../core/estimate.ts';
 import { toChatRequest, wantsLogprobs, wantsSealedReasoning, type Translation } from '../../core/request.ts';
@@ -37,6 +38,10 @@ export interface CreateRequest {
   readonly idempotencyKey: string | undefined;
   /** The exact bytes, decompressed, and the JSON in them. */
   readonly body: JsonBody;
+  /** What this request continues, which stands in its input already. */
+  readonly continues?: { readonly responseId: string; readonly bytes: number };
+  /** Only to be checked and answered with a response without output: nothing is asked, nothing is recorded. */
+  readonly isWarmUp?: boolean;
   readonly openReply: (
     translator: Translator,
     wish: { readonly stream: boolean; readonly signal: AbortSignal },
@@ -49,7 +54,7 @@ export type ServeResponse = (client: Client, create: CreateRequest) => Promise<v
 /** One request as it is translated and recorded; the value which the steps below hand on. */
 interface Job {
   readonly client: Client;
-  readonly openReply: CreateRequest['openReply'];
+  readonly create: CreateRequest;
   readonly request: CreateResponse;
   readonly translation: Translation;
   readonly submission: Submission;
@@ -59,16 +64,18 @@ interface Job {
 export function createResponses(options: CreateResponseOptions): ServeResponse {
   return async (client, create) => {
     const job = toJob(client, create, options);
+    if (create.isWarmUp === true) return warmUp(job, options);
     await options.serveAccepted(client, job.submission, (accepted) => perform(job, accepted, options));
   };
 }
 
-function toJob(
-  client: Client,
-  { caller, idempotencyKey, body: { bytes, value }, openReply }: CreateRequest,
-  options: CreateResponseOptions,
-): Job {
-  const bytesRemembered = options.itemMemory.resolve(caller.identity, value);
+function toJob(client: Client, create: CreateRequest, options: CreateResponseOptions): Job {
+  const {
+    caller,
+    idempotencyKey,
+    body: { bytes, value },
+  } = create;
+  const bytesRemembered = options.itemMemory.resolve(caller.identity, value) + (create.continues?.bytes ?? 0);
   const request = validateCreateResponse(value);
   const translation = toChatRequest(request, {
     ...options,
@@ -77,7 +84,7 @@ function toJob(
   });
   return {
     client,
-    openReply,
+    create,
     request,
     translation,
     submission: {
@@ -112,7 +119,7 @@ async function perform(
     translator,
     run,
     facts,
-    reply: job.openReply(translator, { stream: submission.stream, signal: run.signal }),
+    reply: job.create.openReply(translator, { stream: submission.stream, signal: run.signal }),
     onEnd() {
       remember(job, translator, options);
       settle(endingOf(translator));
@@ -121,13 +128,36 @@ async function perform(
   });
 }
 
+/** What a model says that is asked nothing. */
+const NO_OUTPUT: ChatChunk = {
+  choices: [{ index: 0, delta: {}, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
+};
+
+/** A client that warms up learns whether its request is right, and gets an id that can be continued. */
+async function warmUp(job: Job, options: CreateResponseOptions): Promise<void> {
+  const { facts } = job.client;
+  facts.model = job.request.model;
+  facts.stream = job.submission.stream;
+  const translator = openTranslator(job, { unique: facts.unique, createdAtMs: options.nowMs() }, options);
+  const reply = job.create.openReply(translator, { stream: true, signal: new AbortController().signal });
+  await reply.write(translator.start());
+  reply.answered({});
+  await reply.write([...translator.feed(NO_OUTPUT), ...translator.end(true)]);
+  reply.end();
+}
+
 function openTranslator(
-  { request, translation, submission: { caller } }: Job,
+  { create, request, translation, submission: { caller } }: Job,
   { unique, createdAtMs }: Pick<AcceptedRequest, 'unique' | 'createdAtMs'>,
   options: CreateResponseOptions,
 ): Translator {
   return createTranslator({
-    response: initialResponse(request, translation.tools, { unique, createdAtS: Math.floor(createdAtMs / 1000) }),
+    response: initialResponse(request, translation.tools, {
+      unique,
+      createdAtS: Math.floor(createdAtMs / 1000),
+      ...(create.continues !== undefined && { previousResponseId: create.continues.responseId }),
+    }),
     unique,
     tools: translation.tools,
     usedCallIds: translation.usedCallIds,

@@ -4,6 +4,8 @@ import { readJsonBody } from '../body/body.ts';
 import { httpClient } from '../client.ts';
 import { parseIdempotencyKey } from '../records/idempotency-key.ts';
 import type { ServeResponse } from './create-response.ts';
+import type { ResponseEvent } from '../../types/contract.ts';
+import { openEventStream } from './event-stream.ts';
 import { createJsonReply, createStreamReply } from './reply.ts';
 
 export interface PostResponseOptions {
@@ -18,24 +20,26 @@ export interface PostResponseOptions {
 
 /** `POST /api/v1/responses`: the end of HTTP. */
 export function postResponse({ serveResponse, publicBaseUrl, ...options }: PostResponseOptions): RequestHandler {
-  const stallMs = options.clientStallMs;
-  const timing = {
-    headerHoldMs: options.headerHoldMs,
-    commentMs: options.keepaliveCommentMs,
-    eventMs: options.keepaliveEventMs,
-    stallMs,
-  };
+  const { headerHoldMs, keepaliveCommentMs: commentMs, keepaliveEventMs: eventMs, clientStallMs: stallMs } = options;
 
   return async (req, res) => {
+    const client = httpClient(req, res, publicBaseUrl);
     const idempotencyKey = parseIdempotencyKey(req.headers['idempotency-key']);
-    await serveResponse(httpClient(req, res, publicBaseUrl), {
+    await serveResponse(client, {
       caller: callerOf(res),
       idempotencyKey,
       body: await readJsonBody(req, { maxBytes: options.maxBodyBytes }),
-      openReply: (translator, { stream, signal }) =>
-        stream
-          ? createStreamReply(res, translator, { ...timing, signal })
-          : createJsonReply(res, translator, { stallMs }),
+      openReply(translator, { stream, signal }) {
+        if (!stream) return createJsonReply(res, translator, { stallMs });
+        const keepAliveEvents = (): readonly ResponseEvent[] => translator.keepAlive();
+        const timing = { commentMs, eventMs, stallMs };
+        return createStreamReply(translator, {
+          headerHoldMs,
+          client,
+          open: (headers) =>
+            res.destroyed ? undefined : openEventStream(res, { ...timing, signal, headers, keepAliveEvents }),
+        });
+      },
     });
   };
 }

@@ -2,7 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { ApiError } from '../../core/errors.ts';
 import type { Translator } from '../../core/translator.ts';
 import type { ResponseEvent } from '../../types/contract.ts';
-import { openEventStream, type EventStream, type EventStreamOptions } from './event-stream.ts';
+import type { Client } from '../client.ts';
+import type { EventStream, EventStreamOptions } from './event-stream.ts';
 import { closeWhenStalled } from '../stalled-client.ts';
 
 /** The end of one exchange that the client sees. The two kinds take the same events and differ in nothing before this. */
@@ -40,21 +41,24 @@ export function createJsonReply(
   };
 }
 
-export interface StreamReplyOptions extends Omit<EventStreamOptions, 'headers' | 'keepAliveEvents'> {
-  /** The longest time that the headers wait for the backend. */
+export interface StreamReplyOptions {
+  /** The longest time that the first events wait for the backend. */
   readonly headerHoldMs: number;
+  readonly client: Pick<Client, 'onceServed'>;
+  /** Begins the stream, with these headers of the backend's answer; undefined when the client is gone. */
+  readonly open: (headers: Readonly<Record<string, string>>) => EventStream | undefined;
 }
 
 /**
- * A client that wants a stream gets every event. The headers wait for the first events of the backend's answer, so that a
- * failure before them is an ordinary HTTP error (contract, section 4).
+ * A client that wants a stream gets every event. All wait for the first events of the backend's answer, so that a failure
+ * before them is an ordinary error with a status (contract, section 4).
  */
-export function createStreamReply(res: ServerResponse, translator: Translator, options: StreamReplyOptions): Reply {
+export function createStreamReply(translator: Translator, options: StreamReplyOptions): Reply {
   let stream: EventStream | undefined;
   let waiting: ResponseEvent[] = [];
   let backendHeaders: Readonly<Record<string, string>> | undefined;
   const hold = setTimeout(() => void open(), options.headerHoldMs);
-  res.once('close', () => clearTimeout(hold));
+  options.client.onceServed(() => clearTimeout(hold));
 
   return {
     answered(headers) {
@@ -75,14 +79,9 @@ export function createStreamReply(res: ServerResponse, translator: Translator, o
 
   function open(): Promise<void> | undefined {
     clearTimeout(hold);
-    if (res.destroyed) return undefined;
-    stream = openEventStream(res, {
-      ...options,
-      headers: backendHeaders ?? {},
-      keepAliveEvents: () => translator.keepAlive(),
-    });
+    stream = options.open(backendHeaders ?? {});
     const events = waiting;
     waiting = [];
-    return stream.write(events);
+    return stream?.write(events);
   }
 }

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { ERRORS, type ErrorCode } from '../../core/errors.ts';
@@ -112,16 +112,26 @@ export function observeRequests({
     const bytesBefore = req.socket.bytesWritten;
     const { facts, end } = observe({ unique, endpoint: endpointOf(req.path), method, headers, log: res.log });
     keepFacts(res, facts);
-    res.once('close', () => {
-      if (!res.writableFinished) facts.errorCode ??= 'client_disconnected';
+    const tell = (status: number | undefined): void =>
       end({
-        status: res.headersSent ? res.statusCode : undefined,
+        status,
         bytes: req.socket.bytesWritten - bytesBefore,
         requestId: String(res.getHeader('x-request-id')),
       });
+    res.once('close', () => {
+      if (!res.writableFinished) facts.errorCode ??= 'client_disconnected';
+      tell(res.headersSent ? res.statusCode : undefined);
     });
+    if (req.headers.upgrade !== undefined) switches.set(res, () => tell(101));
     next();
   };
+}
+
+const switches = new WeakMap<ServerResponse, () => void>();
+
+/** The connection goes on with another protocol, and the reply, which never closes then, is over. */
+export function endSwitched(res: ServerResponse): void {
+  switches.get(res)?.();
 }
 
 const OUTCOMES: Partial<Record<ErrorCode, RequestOutcome>> = {

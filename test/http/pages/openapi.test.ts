@@ -105,8 +105,8 @@ describe('/openapi.json', () => {
         Object.keys(methods).map((method) => nameless(`${method} ${path}`)),
       );
       const inRouter = new Set(root === undefined ? [] : routesOf(root).map(nameless));
-      // A GET of the responses only tells WebSocket clients to go on over HTTP; the console's page loads the rest by itself.
-      const notForCallers = /^get (?:\/api)?\/v1\/responses$|^get \/console\/./;
+      // The console's page loads the rest by itself.
+      const notForCallers = /^get \/console\/./;
       expect([...inRouter].filter((route) => !notForCallers.test(route)).sort()).to.deep.equal(inDocument.sort());
     });
   }

@@ -1,0 +1,120 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Request, RequestHandler } from 'express';
+import { WebSocketServer } from 'ws';
+import { ApiError } from '../../core/errors.ts';
+import type { Visitor } from '../access/authenticate.ts';
+import { baseUrlOf } from '../records/record.ts';
+import type { RunningRequests } from '../records/running.ts';
+import { endSwitched } from '../telemetry/observe.ts';
+import { upgradeOf, type Upgrade } from '../upgrade.ts';
+import { createChains } from './chains.ts';
+import { openConnection, type ConnectionOptions } from './connection.ts';
+import { serveFrame, type ServeFrameOptions } from './serve-frame.ts';
+import type { Sockets } from './sockets.ts';
+import { TellingWebSocket } from './telling-web-socket.ts';
+
+export interface WebSocketOptions extends Omit<ConnectionOptions, 'serveFrame'>, ServeFrameOptions {
+  readonly sockets: Sockets;
+  readonly running: Pick<RunningRequests, 'draining'>;
+  readonly publicBaseUrl: string | null;
+  readonly corsOrigins: readonly string[];
+}
+
+/** Whether this asks for a WebSocket where there is one. Any other upgrade is ignored, as HTTP allows. */
+export function isHandshake({ method, url = '', headers }: IncomingMessage): boolean {
+  const wantsIt = method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+  return wantsIt && /^(?:https?:\/\/[^/]*)?(?:\/api)?\/v1\/responses\/?(?:\?|$)/i.test(url);
+}
+
+/** `GET /api/v1/responses` as a WebSocket; without an upgrade, the next route. The caller is known by here. */
+export function openWebSocket(options: WebSocketOptions): RequestHandler {
+  const { sockets, running, corsOrigins } = options;
+  const chains = createChains({ maxBytes: options.maxBodyBytes });
+  const server = createSpeaker(options.maxBodyBytes);
+
+  return (req, res, next) => {
+    const upgrade = upgradeOf(res);
+    if (upgrade === undefined) {
+      next();
+      return;
+    }
+    if (running.draining) throw new ApiError('gateway_draining', { headers: { 'retry-after': '1' } });
+    const baseUrl = baseUrlOf(req, options.publicBaseUrl);
+    checkOrigin(req.headers.origin, [...corsOrigins, new URL(baseUrl).origin], req.host);
+    sockets.checkRoom();
+    const { ip, log } = req;
+    const visitor: Visitor = { headers: pick(req.headers, CALLER_HEADERS), rawHeaders: [], ip };
+    const traceHeaders = pick(req.headers, TRACE_HEADERS);
+    shakeHands(server, req, res, upgrade, (ws) => {
+      const chain = chains.open();
+      const connection = openConnection(
+        { ws, socket: upgrade.socket, baseUrl, log, traceHeaders },
+        { ...options, serveFrame: (frame, client) => serveFrame(frame, client, { visitor, chain }, options) },
+      );
+      sockets.add(connection);
+      ws.once('close', () => {
+        chain.close();
+        sockets.delete(connection);
+      });
+    });
+  };
+}
+
+/**
+ * A page could otherwise make any browser open one: no preflight is asked, and what comes over it is for the page to read.
+ * Whoever sends no origin is no browser.
+ */
+function checkOrigin(origin: string | undefined, origins: readonly string[], host: string): void {
+  if (origin === undefined || origins.includes('*') || origins.includes(origin)) return;
+  // A proxy in front may end TLS, so that the scheme is not known here.
+  if (URL.parse(origin)?.host === host) return;
+  throw new ApiError('forbidden', { message: 'Pages of this origin may not open a WebSocket here (CORS_ORIGINS).' });
+}
+
+/** What the door looks at, for as long as the connection lasts; all else of the request is given up. */
+const CALLER_HEADERS = ['authorization', 'openai-organization', 'openai-project'];
+const TRACE_HEADERS = ['traceparent', 'tracestate'];
+
+function pick(headers: IncomingHttpHeaders, names: readonly string[]): IncomingHttpHeaders {
+  return Object.fromEntries(names.map((name) => [name, headers[name]]));
+}
+
+function createSpeaker(maxPayload: number) {
+  return new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload,
+    WebSocket: TellingWebSocket,
+  });
+}
+
+/** Throws ApiError when the handshake is none. */
+function shakeHands(
+  server: ReturnType<typeof createSpeaker>,
+  req: Request,
+  res: ServerResponse,
+  { socket, head }: Upgrade,
+  onOpen: (ws: TellingWebSocket) => void,
+): void {
+  let isRefused = false;
+  const refuse = (): void => {
+    isRefused = true;
+  };
+  const addHeaders = (headers: string[]): void => {
+    for (const [name, value] of Object.entries(res.getHeaders())) headers.push(`${name}: ${String(value)}`);
+  };
+  // Both are told before `handleUpgrade` returns.
+  server.once('wsClientError', refuse).once('headers', addHeaders);
+  server.handleUpgrade(req, socket, head, (ws) => {
+    res.detachSocket(socket);
+    endSwitched(res);
+    onOpen(ws);
+  });
+  server.off('wsClientError', refuse).off('headers', addHeaders);
+  if (!isRefused) return;
+  throw new ApiError('invalid_request', {
+    message: 'This is no valid handshake of a WebSocket (RFC 6455, version 13).',
+    headers: { 'sec-websocket-version': '13' },
+  });
+}
