@@ -19,6 +19,8 @@ import type { Target } from './targets.ts';
 const { groups, rounds, quick } = readOptions();
 const results = createResults();
 stayOn('load');
+// Whatever was started ends with this process.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 const stage = await openStage();
 const loads = toLoads(groups, stage, quick);
 const machine = describeMachine(stage.folder);
@@ -29,7 +31,7 @@ try {
   console.error(error);
   process.exitCode = 1;
 } finally {
-  stage.close();
+  await stage.close();
 }
 const names = stage.kinds.map(({ name }) => name);
 console.log(describeRun({ machine, rounds, loads, results, targets: names }));

@@ -1,4 +1,5 @@
 import type { Load } from './load.ts';
+import { clusterLoad } from './loads/cluster.ts';
 import { inputLoads } from './loads/inputs.ts';
 import { jsonLoad } from './loads/json.ts';
 import { latencyLoad } from './loads/latencies.ts';
@@ -9,6 +10,7 @@ import { slowDiskLoad } from './loads/slow-disk.ts';
 import { startUpLoad } from './loads/start-up.ts';
 import { streamLoad } from './loads/streams.ts';
 import type { Stage } from './stage.ts';
+import { ON_POSTGRES } from './targets.ts';
 
 interface Group {
   /** One line for the help. */
@@ -47,6 +49,14 @@ export const GROUPS = {
   latency: {
     about: 'how soon aborts and cancels arrive',
     loads: ({ backend }, quick) => [latencyLoad(backend, quick ? 10 : 50)],
+  },
+  cluster: {
+    about: 'what more gateways on one PostgreSQL cost, and what a request costs it',
+    isLong: true,
+    loads: ({ kinds }, quick) =>
+      kinds.some(({ name }) => name === ON_POSTGRES)
+        ? [clusterLoad({ warmUpMs: 500, countedMs: quick ? 1000 : 5000 })]
+        : [],
   },
   start: { about: 'from the start to the first answer', loads: (stage) => [startUpLoad(stage)] },
   disk: {

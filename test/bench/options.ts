@@ -16,7 +16,10 @@ export function readOptions(): Options {
     .addOption(new Option('--only <groups>', 'some of the groups below, separated by commas').argParser(toGroupNames))
     .addOption(new Option('--rounds <number>', 'how often; medians are shown').argParser(toCount).default(3))
     .option('--quick', 'one short round: a look within about a minute', false)
-    .addHelpText('after', `\nGroups:\n${NAMES.map(describeGroup).join('\n')}\n\nA full run takes about twelve minutes.`)
+    .addHelpText(
+      'after',
+      `\nGroups:\n${NAMES.map(describeGroup).join('\n')}\n\nA full run takes about fifteen minutes.`,
+    )
     .parse()
     .opts<{ only?: GroupName[]; rounds: number; quick: boolean }>();
   const usual = NAMES.filter((name) => !quick || !('isLong' in GROUPS[name]));

@@ -43,7 +43,7 @@ try {
   console.log(`\n${describeSelfTimes('file or package', toPlace, profile, options.top)}`);
   console.log(`\nFor the profiler of a browser: ${writeResult('cpuprofile', profile)}`);
 } finally {
-  stage.close();
+  await stage.close();
 }
 
 function toFigureRow([figure, value]: [string, number]): string[] {

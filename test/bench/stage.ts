@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isPostgresInstalled, startPostgresServer, type PostgresServer } from '../support/postgres-server.ts';
 import { startChild, type Child } from './processes.ts';
 import { targetKinds, type Target, type TargetKind } from './targets.ts';
 
@@ -15,7 +16,7 @@ export interface Stage {
   /** A process of its own, also when there is one of this name already. */
   start(name: string): Promise<Target>;
   /** Ends every process and removes the databases. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 const RESULTS_FOLDER = join(import.meta.dirname, 'results');
@@ -25,7 +26,10 @@ export async function openStage(): Promise<Stage> {
   const backend = startChild('backend.ts', [], 'load');
   const upstream = await backend.hear<string>('listening');
   const targets: Target[] = [];
-  const kinds = targetKinds({ backend, upstream, folder });
+  let server: Promise<PostgresServer> | undefined;
+  const startPostgres = isPostgresInstalled() ? () => (server ??= startPostgresServer()) : undefined;
+  if (startPostgres === undefined) console.log('not measured, since PostgreSQL is not installed: the gateway on it');
+  const kinds = targetKinds({ backend, upstream, folder, startPostgres });
   return {
     backend,
     upstream,
@@ -38,9 +42,10 @@ export async function openStage(): Promise<Stage> {
       targets.push(target);
       return target;
     },
-    close() {
+    async close() {
       for (const target of targets) target.child.kill();
       backend.kill();
+      await (await server)?.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };

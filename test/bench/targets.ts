@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import type { Dialect } from './dialects.ts';
-import { startChild, type Child } from './processes.ts';
+import type { PostgresServer } from '../support/postgres-server.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import { startChild, type Child, type Core } from './processes.ts';
 import type { GatewayKind } from './targets/gateway.ts';
 import type { Listening } from './targets/measured.ts';
 
@@ -18,6 +20,15 @@ export interface Target {
   readonly child: Child;
   /** The database file, where it keeps records in one. */
   readonly database?: string;
+  /** Where its records are on a server: others can join it there. */
+  readonly cluster?: Cluster;
+}
+
+export interface Cluster {
+  readonly databaseUrl: string;
+  readonly server: PostgresServer;
+  /** Starts another gateway on the same database, away from the core of the first. */
+  join(): Promise<Target>;
 }
 
 export const DIRECT = 'direct';
@@ -26,6 +37,8 @@ export const EXPRESS = 'express + http-proxy-middleware';
 export const NO_RECORDS = 'gateway, no records';
 export const RECORDS = 'gateway';
 export const MANAGED = 'gateway, managed keys';
+export const ON_POSTGRES = 'gateway on PostgreSQL';
+export const MANAGED_ON_POSTGRES = 'gateway on PostgreSQL, managed keys';
 
 const ANY_KEY = 'bench';
 
@@ -35,10 +48,12 @@ interface Surroundings {
   readonly upstream: string;
   /** For the databases. */
   readonly folder: string;
+  /** Undefined where PostgreSQL is not installed. */
+  readonly startPostgres: (() => Promise<PostgresServer>) | undefined;
 }
 
 /** Everything that is compared, in the order of the tables. The backend is a target itself. */
-export function targetKinds({ backend, upstream, folder }: Surroundings): TargetKind[] {
+export function targetKinds({ backend, upstream, folder, startPostgres }: Surroundings): TargetKind[] {
   let databases = 0;
   const direct: TargetKind = {
     name: DIRECT,
@@ -46,18 +61,37 @@ export function targetKinds({ backend, upstream, folder }: Surroundings): Target
   };
   const script = (name: string, dialect: Dialect, file: string, ...parameters: string[]): TargetKind => ({
     name,
-    async start() {
-      const child = startChild(`targets/${file}`, [upstream, ...parameters], 'target');
-      return { name, dialect, child, apiKey: ANY_KEY, ...(await child.hear<Listening>('listening')) };
-    },
+    start: () => startOn('target', name, dialect, file, ...parameters),
   });
+  const startOn = async (core: Core, name: string, dialect: Dialect, file: string, ...parameters: string[]) => {
+    const child = startChild(`targets/${file}`, [upstream, ...parameters], core);
+    return { name, dialect, child, apiKey: ANY_KEY, ...(await child.hear<Listening>('listening')) };
+  };
   const gateway = (name: string, kind: GatewayKind): TargetKind => ({
     name,
     async start() {
       databases += 1;
       const database = join(folder, `${databases}.db`);
-      const target = await script(name, 'responses', 'gateway.ts', kind, database).start();
+      const target = await script(
+        name,
+        'responses',
+        'gateway.ts',
+        kind,
+        `file:${database}`,
+        `${database}.json`,
+      ).start();
       return { ...target, database };
+    },
+  });
+  const onPostgres = (name: string, kind: GatewayKind, start: () => Promise<PostgresServer>): TargetKind => ({
+    name,
+    async start() {
+      databases += 1;
+      const server = await start();
+      const { url: databaseUrl } = await createTestDatabase(server.url);
+      const parameters = [kind, databaseUrl, join(folder, `${databases}.json`)] as const;
+      const open = (core: Core) => startOn(core, name, 'responses', 'gateway.ts', ...parameters);
+      return { ...(await open('target')), cluster: { server, databaseUrl, join: () => open('load') } };
     },
   });
   return [
@@ -67,5 +101,8 @@ export function targetKinds({ backend, upstream, folder }: Surroundings): Target
     gateway(NO_RECORDS, 'no-records'),
     gateway(RECORDS, 'records'),
     gateway(MANAGED, 'managed'),
+    ...(startPostgres === undefined
+      ? []
+      : [onPostgres(ON_POSTGRES, 'records', startPostgres), onPostgres(MANAGED_ON_POSTGRES, 'managed', startPostgres)]),
   ];
 }

@@ -3,7 +3,7 @@
  * which are killed and paused while their database is restarted. Ends with 1 when a promise is broken.
  */
 import { parseArgs } from 'node:util';
-import { startPostgresServer } from '../support/postgres-server.ts';
+import { isPostgresInstalled, startPostgresServer } from '../support/postgres-server.ts';
 import { createRandom } from './chaos/random.ts';
 import { describeChaos } from './chaos/report.ts';
 import { runChaos } from './chaos/run.ts';
@@ -14,11 +14,13 @@ const { positionals, values } = parseArgs({
 });
 const minutes = Number(values.minutes ?? positionals[0] ?? 10);
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 32));
-const server = await startPostgresServer();
-if (server === undefined) {
+if (!isPostgresInstalled()) {
   console.log('not run, since PostgreSQL is not installed: the gateways under faults');
   process.exit(1);
 }
+// Whatever was started ends with this process.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+const server = await startPostgresServer();
 console.log(`${minutes} minutes with --seed ${seed}`);
 try {
   const onProgress = (text: string) => process.stdout.write(process.stdout.isTTY ? `\r${text}` : `${text}\n`);

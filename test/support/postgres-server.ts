@@ -1,15 +1,14 @@
-/**
- * A PostgreSQL of its own, in a folder of its own: for what a server that others use would not stand, such as its end.
-
- */
+/** A PostgreSQL of its own, in a folder of its own: for what a server that others use would not stand, such as its end. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 
 export interface PostgresServer {
+  /** Of the process that all others of it descend from, until its next start. */
+  readonly pid: number;
   /** Of a database that is always there; the role may make others. The same after each start. */
   readonly url: string;
   /** Resolves when it takes connections. */
@@ -20,10 +19,10 @@ export interface PostgresServer {
   close(): Promise<void>;
 }
 
-/** Makes one and starts it; undefined where PostgreSQL is not installed. */
-export async function startPostgresServer(): Promise<PostgresServer | undefined> {
+/** Makes one and starts it. Throws where PostgreSQL is not installed. */
+export async function startPostgresServer(): Promise<PostgresServer> {
   const programs = findPrograms();
-  if (programs === undefined) return undefined;
+  if (programs === undefined) throw new Error('PostgreSQL is not installed');
   // Made where the user whom PostgreSQL runs as may enter.
   const folder = mkdtempSync('/tmp/postgres-');
   const asPostgres = process.getuid?.() === 0 ? ['runuser', '-u', 'postgres', '--'] : [];
@@ -34,6 +33,9 @@ export async function startPostgresServer(): Promise<PostgresServer | undefined>
   await run([...asPostgres, join(programs, 'initdb'), '--pgdata', data, '--username', 'postgres', '--auth', 'trust']);
 
   const server: PostgresServer = {
+    get pid() {
+      return Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
+    },
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     async start() {
       const options = `-h 127.0.0.1 -p ${port} -k ${folder}`;
@@ -53,7 +55,23 @@ export async function startPostgresServer(): Promise<PostgresServer | undefined>
     },
   };
   await server.start();
+  process.once('exit', () => endAtOnce(server, folder));
   return server;
+}
+
+/** Of a process that does not come to close it. */
+function endAtOnce(server: PostgresServer, folder: string): void {
+  try {
+    process.kill(server.pid, 'SIGQUIT');
+  } catch {
+    // It has ended already.
+  }
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Whether one can be started here. */
+export function isPostgresInstalled(): boolean {
+  return findPrograms() !== undefined;
 }
 
 /** The folder of the newest version, as Debian installs them, or else of the one in the path. */

@@ -10,7 +10,13 @@ export function jsonLoad(concurrency: number, window: Window): Load {
       { figure: 'busy %' },
     ],
     async measure(target) {
-      const measured = await measureAnswers({ target, ask: { script: 'json' }, concurrency, window, check });
+      const measured = await measureAnswers({
+        target,
+        ask: { script: 'json' },
+        concurrency,
+        window,
+        check: checkShortAnswer,
+      });
       return {
         'requests/s': measured.perSecond,
         'CPU µs per request': measured.cpuMicros,
@@ -20,6 +26,7 @@ export function jsonLoad(concurrency: number, window: Window): Load {
   };
 }
 
-function check(body: Buffer): void {
+/** Throws when this is not the short answer of the backend. */
+export function checkShortAnswer(body: Buffer): void {
   if (!body.includes('A short answer.')) throw new Error(`the answer lacks its text: ${body.toString()}`);
 }

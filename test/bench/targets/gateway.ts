@@ -17,8 +17,7 @@ const MANAGED = { AUTH_MODE: 'managed', UPSTREAM_API_KEY: 'key-of-the-bench' };
 /** More than a run can use. */
 const PLENTY = 1_000_000_000_000;
 
-const [upstream = '', kind = 'records', database = ''] = process.argv.slice(2);
-const databaseUrl = `file:${database}`;
+const [upstream = '', kind = 'records', databaseUrl = '', pricesFile = ''] = process.argv.slice(2);
 const apiKey = kind === 'managed' ? await issueKey() : undefined;
 const config = readConfig({
   UPSTREAM_BASE_URL: `${upstream}/v1`,
@@ -26,13 +25,13 @@ const config = readConfig({
   GATEWAY_SECRET: SECRET,
   PORT: '0',
   LOG_LEVEL: 'silent',
-  ...(apiKey !== undefined && { ...MANAGED, PRICES_FILE: writePrices() }),
+  ...(apiKey !== undefined && { ...MANAGED, PRICES_FILE: pricesFile }),
 });
 const gateway = await createGateway(config, kind === 'no-records' ? { store: await createEmptyStore() } : {});
 const { url } = await gateway.listen();
 beMeasured({ url, ...(apiKey !== undefined && { apiKey }) });
 
-/** Makes a key in the database before the gateway opens it. */
+/** Makes a key in the database before the gateway opens it, and the prices. */
 async function issueKey(): Promise<string> {
   const { text, kept } = issueSecret(createIdentities(SECRET, null).keySecret);
   const limits = {
@@ -44,13 +43,8 @@ async function issueKey(): Promise<string> {
   const store = await openStore({ databaseUrl, recordRetentionDays: 30 });
   await store.createKey(newKeyDraft({ secret: kept, limits, creditsMicro: PLENTY }));
   await store.close();
+  writeFileSync(pricesFile, JSON.stringify(PRICES));
   return text;
-}
-
-function writePrices(): string {
-  const file = `${database}.prices.json`;
-  writeFileSync(file, JSON.stringify(PRICES));
-  return file;
 }
 
 /** Accepts everything and keeps no record. For the bench alone: it breaks every promise of a store but those about keys. */

@@ -61,6 +61,11 @@ export async function runChaos(options: {
   const plans = new Map<string, Plan>();
   const diary: Diary = { attempts: [] as Attempt[], finals: new Map<string, RequestRecord>(), cancels: new Map() };
   const failures: string[] = [];
+  const killAll = () => Promise.all(nodes.map((node) => node.kill()));
+  process.once('exit', () => {
+    void killAll();
+    rmSync(folder, { recursive: true, force: true });
+  });
   try {
     await Promise.all(nodes.map((node) => node.start()));
     await watchFinalRecords(database.url);
@@ -95,7 +100,7 @@ export async function runChaos(options: {
       clearInterval(timer);
     }
   } finally {
-    await Promise.all(nodes.map((node) => node.kill()));
+    await killAll();
     await backend.close();
     rmSync(folder, { recursive: true, force: true });
   }
