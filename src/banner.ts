@@ -8,12 +8,15 @@ export function describeStart({
   url,
   metricsUrl,
   demo,
+  workers = 1,
 }: {
   readonly config: Config;
   readonly url: string;
   /** Where `METRICS_PORT` listens. */
   readonly metricsUrl?: string | undefined;
   readonly demo: boolean;
+  /** How many processes serve it. */
+  readonly workers?: number;
 }): readonly string[] {
   const takesAnyKey = demo && config.authMode === 'passthrough';
   const model = config.defaultModelId ?? (demo ? 'demo' : 'your-model');
@@ -24,6 +27,7 @@ export function describeStart({
     `  keys      ${describeKeys(config)}`,
     `  records   ${config.databaseUrl === ':memory:' ? 'in memory, lost at the end' : showDatabase(config.databaseUrl)}`,
     `  console   ${clientUrl}/console, and the API to read at ${clientUrl}/docs`,
+    ...(workers === 1 ? [] : [`  workers   ${workers} processes share the port`]),
     ...(metricsUrl === undefined ? [] : [`  metrics   ${metricsUrl}/metrics`]),
     ...config.warnings.map((warning) => `  warning   ${warning}`),
     '',

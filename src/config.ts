@@ -42,6 +42,8 @@ export interface Config {
   /** `:memory:`, `file:` and a path, or `postgres://` and a server, with its password: not to be shown. */
   readonly databaseUrl: string;
   readonly databasePoolSize: number;
+  /** How many processes share the port of what `start` runs. `createGateway` is one of them, whatever this says. */
+  readonly workers: number;
   readonly gatewaySecret: string | null;
   readonly gatewaySecretPrevious: string | null;
   readonly recordRetentionDays: number;
@@ -132,7 +134,13 @@ const RULES: readonly Rule[] = [
   { about: ['AUTH_MODE', 'UPSTREAM_API_KEY', 'API_KEYS'], find: findAuthProblems },
   { about: ['UPSTREAM_BASE_URL', 'HOST', 'NODE_ENV'], find: findDemoProblems },
   { about: ['DATABASE_URL', 'GATEWAY_SECRET'], find: findDatabaseProblems },
+  { about: ['WORKERS', 'ITEM_MEMORY_TTL_S'], find: findWorkerProblems },
 ];
+
+/** Whether anybody is to see what is counted. */
+export function wantsMetrics({ metricsToken, metricsPort }: Pick<Config, 'metricsToken' | 'metricsPort'>): boolean {
+  return metricsToken !== null || metricsPort !== null;
+}
 
 function findUrlProblems(name: string, text: string | undefined): readonly string[] {
   if (text === undefined) return [];
@@ -214,6 +222,14 @@ function findDatabaseProblems({ DATABASE_URL, GATEWAY_SECRET }: Settings): reado
     : [];
 }
 
+function findWorkerProblems({ WORKERS, ITEM_MEMORY_TTL_S }: Settings): readonly string[] {
+  if (WORKERS === 1 || ITEM_MEMORY_TTL_S === 0) return [];
+  return [
+    'ITEM_MEMORY_TTL_S: must be 0 with more than one of WORKERS: each remembers what it has answered itself, and the ' +
+      'next request of a conversation may come to another',
+  ];
+}
+
 function findDoubtful({
   UPSTREAM_BASE_URL,
   HOST,
@@ -264,6 +280,7 @@ function toConfig(
     corsOrigins: Object.freeze(settings.CORS_ORIGINS),
     databaseUrl: settings.DATABASE_URL,
     databasePoolSize: settings.DATABASE_POOL_SIZE,
+    workers: settings.WORKERS,
     gatewaySecret: settings.GATEWAY_SECRET ?? null,
     gatewaySecretPrevious: settings.GATEWAY_SECRET_PREVIOUS ?? null,
     recordRetentionDays: settings.RECORD_RETENTION_DAYS,

@@ -11,6 +11,10 @@ export interface CurrentPrices {
    * Does not throw.
    */
   reload(): void;
+  /** Puts others in their place; null for none. */
+  replace(prices: Prices | null): void;
+  /** As they are now. */
+  readonly present: Prices | null;
 }
 
 interface CurrentPricesOptions {
@@ -49,6 +53,12 @@ export function createCurrentPrices({ pricesFile, prices, log }: CurrentPricesOp
         { models: prices.modelCount, currency: prices.currency },
         'PRICES_FILE was read: its prices hold from now on',
       );
+    },
+    replace(prices) {
+      current = prices;
+    },
+    get present() {
+      return current;
     },
   };
 }

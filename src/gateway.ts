@@ -9,10 +9,10 @@ import { startDemoBackend } from './backend/demo.ts';
 import { probeKeys } from './backend/probe.ts';
 import { describeStart } from './banner.ts';
 import { COMMAND_LINE } from './command-line.ts';
-import type { Config } from './config.ts';
+import { wantsMetrics, type Config } from './config.ts';
 import { createTokenEstimator } from './core/estimate.ts';
 import { toKeyId, toRequestId, type NewUniquePart } from './core/ids.ts';
-import { createCurrentPrices } from './current-prices.ts';
+import { createCurrentPrices, type CurrentPrices } from './current-prices.ts';
 import { createAcceptance } from './http/records/accept.ts';
 import { createAdminApi } from './http/admin.ts';
 import { createApp, createMetricsApp, type ScrapedParts } from './http/app.ts';
@@ -82,6 +82,16 @@ export interface GatewayOverrides {
   /** Unix time in milliseconds. */
   readonly nowMs?: () => number;
   readonly newUniquePart?: NewUniquePart;
+  readonly shared?: SharedParts;
+}
+
+/** What the processes that share a port have in common (`WORKERS`). */
+export interface SharedParts {
+  /** Where their embedded demo backend answers, `/v1` included; null when there is a real one. */
+  readonly demoBaseUrl: string | null;
+  readonly prices: CurrentPrices;
+  /** Is told of the metrics of this process; returns those of all together. */
+  readonly joinMetrics: (metrics: Metrics) => Pick<Metrics, 'show' | 'contentType'>;
 }
 
 /** How long a request may take to reach its end after it has been told to. */
@@ -100,8 +110,10 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   const secret = loadSecret({ databaseUrl: config.databaseUrl, secret: config.gatewaySecret });
   const identities = createIdentities(secret, config.gatewaySecretPrevious);
   const records = overrides.store ?? (await openStore({ ...config, clock: nowMs, log }));
-  const demo = config.upstreamBaseUrl === null ? await startDemoBackend() : undefined;
-  const upstreamBaseUrl = demo?.baseUrl ?? config.upstreamBaseUrl ?? '';
+  const { shared } = overrides;
+  const isDemo = config.upstreamBaseUrl === null;
+  const demo = isDemo && shared === undefined ? await startDemoBackend() : undefined;
+  const upstreamBaseUrl = config.upstreamBaseUrl ?? demo?.baseUrl ?? shared?.demoBaseUrl ?? '';
   const onOperatorProblem = (problem: string) => log.error({ problem }, 'the backend needs the operator');
   const towardsBackend = {
     ...config,
@@ -118,7 +130,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   const store = metrics === undefined ? records : timeStore(records, (...took) => metrics.storeTook(...took));
   const running = createRunningRequests();
   const stopWatching = watchCancels(store, running);
-  const prices = createCurrentPrices({ ...config, log });
+  const prices = shared?.prices ?? createCurrentPrices({ ...config, log });
   const accounts = rememberKeys(store, nowMs);
   const rateLimits = config.authMode === 'managed' ? createRateLimits({ accounts, nowMs }) : undefined;
   const admission =
@@ -151,9 +163,10 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     startTrace: createTracing({ baseUrl: upstreamBaseUrl, providerName }),
   });
   const scraped: ScrapedParts = {
-    demo: demo !== undefined,
+    demo: isDemo,
     observe: observeRequests({ ...config, observe, newUniquePart, log }),
-    showMetrics: metrics === undefined ? refuseMetrics : showMetrics(metrics, config.metricsToken),
+    showMetrics:
+      metrics === undefined ? refuseMetrics : showMetrics(shared?.joinMetrics(metrics) ?? metrics, config.metricsToken),
   };
   const door = createDoor({ ...config, mode: config.authMode, accounts, identities, nowMs });
   const load = createLoad(config);
@@ -192,9 +205,9 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     showKey: showKey({ accounts, rateLimits, prices, nowMs }),
     passthrough: createPassthrough({ ...config, relay, admission }),
     admin: createAdmin(config, { store, accounts, identities, newUniquePart, nowMs }),
-    console: createConsole({ ...config, demo: demo !== undefined }),
+    console: createConsole({ ...config, demo: isDemo }),
     running,
-    showLanding: showLanding({ ...config, demo: demo !== undefined }),
+    showLanding: showLanding({ ...config, demo: isDemo }),
     showDocs: showDocs(describeApi, config),
     showOpenApi: showOpenApi(describeApi),
     showHealth,
@@ -236,7 +249,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     },
     reload: () => prices.reload(),
     get banner() {
-      return describeStart({ config, url, metricsUrl, demo: demo !== undefined });
+      return describeStart({ config, url, metricsUrl, demo: isDemo });
     },
   };
 
@@ -270,10 +283,6 @@ function servesMetrics({ metricsToken, metricsPort }: Config): boolean {
 async function createMetrics(options: MetricsOptions): Promise<Metrics> {
   const { createMetrics } = await import('./http/telemetry/metrics.ts');
   return createMetrics(options);
-}
-
-function wantsMetrics({ metricsToken, metricsPort }: Config): boolean {
-  return metricsToken !== null || metricsPort !== null;
 }
 
 interface AdminParts {

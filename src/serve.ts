@@ -1,7 +1,8 @@
 /** The gateway as a process: its start, its signals and its end. What `npm start` and the command line share. */
 import { describeCrash } from './crash.ts';
 import { loadEnvFile } from './env-file.ts';
-import { ConfigError, createGateway, readConfig, type Gateway } from './gateway.ts';
+import { ConfigError, readConfig, type Config } from './config.ts';
+import type { Gateway } from './gateway.ts';
 import type { Environment } from './settings.ts';
 
 /** EX_CONFIG of sysexits.h: a supervisor can see that another start will not help. */
@@ -14,14 +15,12 @@ const REPEATED_SIGNAL_MS = 200;
  * the process by itself: after its signals, or when it cannot start.
  */
 export async function serve(overrides: Environment = {}): Promise<void> {
-  // Whoever reads the output may leave; requests go on without him. Other commands have nothing left to do then, and end.
-  process.stdout.removeAllListeners('error').on('error', () => undefined);
-  process.stderr.on('error', () => undefined);
+  ignoreGoneReaders();
   // From the beginning, since without a listener this signal ends the process.
   process.on('SIGHUP', () => undefined);
   try {
     loadEnvFile(process.env);
-    const gateway = await createGateway(readConfig({ ...process.env, ...overrides }));
+    const gateway = await openGateway(readConfig({ ...process.env, ...overrides }));
     process.on('uncaughtException', (thrown) => crash(gateway, thrown));
     process.on('unhandledRejection', (thrown) => crash(gateway, thrown));
     process.on('SIGHUP', () => gateway.reload());
@@ -34,6 +33,22 @@ export async function serve(overrides: Environment = {}): Promise<void> {
     if (error instanceof ConfigError) leave(EXIT_WRONG_SETTINGS, ...error.problems);
     leave(1, error instanceof Error ? error.message : String(error));
   }
+}
+
+/** Whoever reads the output may leave; requests go on without him. Other commands have nothing left to do then, and end. */
+export function ignoreGoneReaders(): void {
+  process.stdout.removeAllListeners('error').on('error', () => undefined);
+  process.stderr.on('error', () => undefined);
+}
+
+/** Only one of the two is loaded: the first of several processes serves no request itself. */
+async function openGateway(config: Config): Promise<Gateway> {
+  if (config.workers > 1) {
+    const { openWorkers } = await import('./workers/primary.ts');
+    return openWorkers(config);
+  }
+  const { createGateway } = await import('./gateway.ts');
+  return createGateway(config);
 }
 
 /** The first signal lets the running requests end; a second one ends them at once. */
@@ -58,7 +73,7 @@ function drainOnSignal(gateway: Gateway): void {
  * So the running requests are told of a failure and the process ends, for a supervisor to start a clean one; a drain would
  * keep the doubtful state alive and the port shut for longer. What a caller or a backend can cause does not come this way.
  */
-function crash(gateway: Gateway, thrown: unknown): void {
+export function crash(gateway: Gateway, thrown: unknown): void {
   console.error(JSON.stringify({ level: 60, time: Date.now(), msg: `crash: ${describeCrash(thrown)}` }));
   process.exitCode = 1;
   setTimeout(() => leave(1), CRASH_LIMIT_MS).unref();

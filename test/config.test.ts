@@ -31,6 +31,7 @@ describe('readConfig', () => {
       corsOrigins: [],
       databaseUrl: 'file:./data/gateway.db',
       databasePoolSize: 5,
+      workers: 1,
       gatewaySecret: null,
       gatewaySecretPrevious: null,
       recordRetentionDays: 30,
@@ -232,6 +233,13 @@ describe('readConfig', () => {
     {
       env: { DATABASE_POOL_SIZE: '1' },
       problem: 'DATABASE_POOL_SIZE: must be a whole number from 2 to 100 (it is "1")',
+    },
+    { env: { WORKERS: '0' }, problem: 'WORKERS: must be a whole number from 1 to 64 (it is "0")' },
+    {
+      env: { WORKERS: '2', ITEM_MEMORY_TTL_S: '60' },
+      problem:
+        'ITEM_MEMORY_TTL_S: must be 0 with more than one of WORKERS: each remembers what it has answered itself, and the ' +
+        'next request of a conversation may come to another',
     },
     { env: { GATEWAY_SECRET: 'canary' }, problem: 'GATEWAY_SECRET: must have at least 16 characters' },
     {

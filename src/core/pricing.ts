@@ -24,6 +24,8 @@ export interface Price {
 
 /** The prices of one state of the price file. */
 export interface Prices {
+  /** What they were made of. */
+  readonly table: PriceTable;
   /** As people call it, such as `USD`. */
   readonly currency: string;
   /** How many models and patterns have a price. */
@@ -85,13 +87,15 @@ export function holdOf(price: Price, expected: Omit<TokenCounts, 'cachedTokens'>
  * names it fits: a `*` for all other models must not hide the price of a model behind an alias. Throws RangeError for a
  * table that does not keep its schema.
  */
-export function createPrices({ currency, models }: PriceTable): Prices {
+export function createPrices(table: PriceTable): Prices {
+  const { currency, models } = table;
   const prices = new Map(Object.entries(models).map(([name, price]) => [name, toPrice(price)]));
   const patterns = [...prices]
     .filter(([name]) => name.includes('*'))
     .sort(([one], [other]) => literalLength(other) - literalLength(one))
     .map(([pattern, price]) => ({ fits: toModelMatcher(pattern), price }));
   return {
+    table,
     currency,
     modelCount: prices.size,
     find(model, backendModel) {

@@ -1,8 +1,9 @@
 import { unreachable } from '../core/unreachable.ts';
 import { locateDatabase } from './database-url.ts';
-import type { LaneLimits } from './engine/lane.ts';
+import { createHealth, createLaneStore } from './engine/lane-store.ts';
+import { createLane, type LaneLimits } from './engine/lane.ts';
 import type { OperatorStore } from './operator.ts';
-import { openSqliteStore } from './sqlite/sqlite-store.ts';
+import { openSqliteStore, type Guest, type SqliteStore } from './sqlite/sqlite-store.ts';
 import type { Store, StoreLog } from './store.ts';
 import { startUpkeep } from './upkeep.ts';
 
@@ -23,8 +24,36 @@ export interface StoreOptions {
  * it is closed. Throws StoreOpenError with one line for the operator.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
+  return keepTidy(await connectStore(options), options);
+}
+
+/**
+ * As `openStore`, for a database which other processes of this machine use through this one; undefined for one on a server,
+ * which each of them opens itself.
+ */
+export async function openSharedStore(options: StoreOptions): Promise<SharedStore | undefined> {
+  const { databaseUrl, clock = Date.now, log = SILENT, limits = {} } = options;
+  const location = locateDatabase(databaseUrl);
+  if (location.kind === 'postgres') return undefined;
+  const file = location.kind === 'file' ? location.path : undefined;
+  return keepTidy(await openSqliteStore({ file, clock, log, limits }), options);
+}
+
+export type SharedStore = Store & Pick<SqliteStore, 'admit'>;
+
+/** The store of a process which uses the database of another: `run` leads to what `admit` has given it there. */
+export function openGuestStore({ run, clock = Date.now, log = SILENT, limits = {} }: GuestStoreOptions): Store {
+  const engine = { run, close: () => Promise.resolve() };
+  const lane = createLane({ engine, ...createHealth(log), limits });
+  return createLaneStore({ engine, lane, clock, log });
+}
+
+export interface GuestStoreOptions extends Pick<StoreOptions, 'clock' | 'log' | 'limits'> {
+  readonly run: Guest['run'];
+}
+
+async function keepTidy<Some extends Store>(store: Some, options: StoreOptions): Promise<Some> {
   const { recordRetentionDays, clock = Date.now, log = SILENT } = options;
-  const store = await connectStore(options);
   await closeAbandoned(store, log);
   const stopUpkeep = startUpkeep(store, { recordRetentionDays, clock, log });
   return {

@@ -1612,9 +1612,13 @@ export interface Settings {
    */
   DATABASE_URL: string;
   /**
-   * How many connections to PostgreSQL each gateway opens at most. One of them writes; the others look things up.
+   * How many connections to PostgreSQL each process opens at most. One of them writes; the others look things up.
    */
   DATABASE_POOL_SIZE: number;
+  /**
+   * How many processes share the port. With more than one, a first process keeps the records and starts the others anew when they die; at most one per core is of use.
+   */
+  WORKERS: number;
   /**
    * What keys, bodies and reasoning are hashed and sealed with; at least 16 characters. Without it one is made and kept beside the database; with PostgreSQL it must be set, the same for all gateways.
    */

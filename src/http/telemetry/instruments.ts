@@ -108,6 +108,8 @@ export function addGauges(registry: Registry, { running, connections }: Readings
     name: 'responses_gateway_build_info',
     help: 'Always 1; the labels say what runs.',
     labelNames: ['version', 'node'] as const,
+    // Not the number of processes.
+    aggregator: 'first',
     registers: [registry],
   });
   build.set({ version: packageJson.version, node: process.versions.node }, 1);

@@ -1,6 +1,6 @@
 /** What Prometheus gets to read. Everything is counted when a request is over, and nothing while it streams. */
 
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client';
 import type { Connected } from '../../backend/chat.ts';
 import type { Usage } from '../../types/contract.ts';
 import { ENDPOINTS } from './endpoints.ts';
@@ -23,7 +23,12 @@ export interface Metrics extends RequestObserver {
   /** In the text format of Prometheus. */
   show(): Promise<string>;
   readonly contentType: string;
+  /** As values, to be added to those of other processes. */
+  snapshot(): Promise<MetricSnapshot>;
 }
+
+/** Every metric of a process with its values at one moment. */
+export type MetricSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[];
 
 /** More models than an operator watches. Each has about a hundred series. */
 const MAX_MODELS = 50;
@@ -58,7 +63,18 @@ export function createMetrics({ providerName, backend, relay }: MetricsOptions):
       return texts.join('\n');
     },
     contentType: Registry.PROMETHEUS_CONTENT_TYPE,
+    snapshot: () => snapshotOf(registries),
   };
+}
+
+async function snapshotOf(registries: readonly Registry[]): Promise<MetricSnapshot> {
+  const snapshots = await Promise.all(registries.map((part) => part.getMetricsAsJSON()));
+  return snapshots.flat();
+}
+
+/** Of a process that serves no requests. */
+export function snapshotProcess(): Promise<MetricSnapshot> {
+  return snapshotOf([processRegistry()]);
 }
 
 function createModelCallCounter(

@@ -4,7 +4,7 @@ import { createKeyCheck } from '../access/authenticate.ts';
 import type { Metrics } from './metrics.ts';
 
 /** `/metrics`, for whoever has the token; for everybody when there is none. */
-export function showMetrics(metrics: Metrics, token: string | null): RequestHandler {
+export function showMetrics(metrics: Pick<Metrics, 'show' | 'contentType'>, token: string | null): RequestHandler {
   const isToken = token === null ? () => true : createKeyCheck([token]);
   return async (req, res) => {
     const presented = /^bearer +(.*)$/i.exec(req.headers.authorization?.trim() ?? '')?.[1] ?? '';

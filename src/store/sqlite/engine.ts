@@ -4,12 +4,16 @@ import { StoreOpenError } from '../store.ts';
 import { openDatabase } from './database.ts';
 import { toFailureReason } from './failures.ts';
 import { prepareOperations, type SqliteOperations } from './operations.ts';
+import { ownersBeside, type Owners } from './owner-lock.ts';
 
-export interface EngineOptions {
-  /** Undefined keeps everything in memory. */
-  readonly file: string | undefined;
+export type EngineOptions = {
+  /** This process. */
   readonly owner: string;
-}
+} & (
+  | { readonly file: string }
+  /** In memory. */
+  | { readonly file: undefined; readonly owners: Owners }
+);
 
 /** The database and its statements, on the thread that calls. `write` runs a batch in one transaction, `read` each operation by itself. */
 export interface Engine {
@@ -47,11 +51,15 @@ type Connection = Record<Mode, (batch: readonly Operation[]) => readonly unknown
 
 function connect(options: EngineOptions, openWithinMs: number): Connection {
   const database = openDatabase({ file: options.file ?? ':memory:', openWithinMs });
-  const operations = prepareOperations(database, options);
+  const owners = options.file === undefined ? options.owners : ownersBeside(options.file);
+  const operations = prepareOperations(database, { own: options.owner, owners });
   const begin = database.prepare('BEGIN IMMEDIATE');
   const commit = database.prepare('COMMIT');
   const rollback = database.prepare('ROLLBACK');
-  const read = (batch: readonly Operation[]) => batch.map((operation) => attempt(operations, operation));
+  const read = (batch: readonly Operation[]) => {
+    operations.actFor(options.owner);
+    return batch.map((operation) => attempt(operations, operation));
+  };
   return {
     read,
     write(batch) {

@@ -16,8 +16,8 @@ import type { NoteUsage } from './usage.ts';
 import { inTransaction } from './transaction.ts';
 
 export interface Lifecycle {
-  /** This process. */
-  readonly owner: string;
+  /** Of what is accepted now: this process, or the one for which it runs the operation. */
+  readonly owner: () => string;
   readonly charges: Charges;
   readonly noteUsage: NoteUsage;
 }
@@ -40,7 +40,7 @@ export function prepareLifecycle(database: Database, { owner, charges, noteUsage
   function accept(draft: DraftRow, earlier: readonly IdempotencyRow[]): RecordRow | null {
     const repeated = findDuplicate(earlier);
     if (repeated !== null) return repeated;
-    if (insert.run(...draft, owner, null, null, null).changes === 1) return null;
+    if (insert.run(...draft, owner(), null, null, null).changes === 1) return null;
     return findDuplicate(toPresent(draft));
   }
 
@@ -53,7 +53,7 @@ export function prepareLifecycle(database: Database, { owner, charges, noteUsage
       const [requestId, , , , , createdAtMs] = draft;
       const held = charges.takeHold(requestId, hold, createdAtMs);
       if ('refused' in held) return [held.refused, held.rates];
-      insert.run(...draft, owner, held.key, hold.heldMicro, hold.interruptedCostMicro);
+      insert.run(...draft, owner(), held.key, hold.heldMicro, hold.interruptedCostMicro);
       return ['accepted', held.rates];
     },
   );
@@ -162,7 +162,7 @@ export function prepareLifecycle(database: Database, { owner, charges, noteUsage
     .pluck();
 
   function listCancelRequested(): readonly RequestId[] {
-    return selectCancelRequested.all(owner);
+    return selectCancelRequested.all(owner());
   }
 
   return { accept, acceptPaid, finish, discard, requestCancel, find, findDuplicate, listCancelRequested };

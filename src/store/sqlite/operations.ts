@@ -10,19 +10,25 @@ import { prepareLists } from './lists.ts';
 import { prepareOperator } from './operator.ts';
 import { prepareRecovery } from './recovery.ts';
 import { prepareRetention } from './retention.ts';
+import type { Owners } from './owner-lock.ts';
 import { prepareNotes, prepareUsage } from './usage.ts';
 
-/** What this engine can be asked for: also to run a pragma. */
-export type SqliteOperations = Operations & { pragma(source: string): unknown };
+/** What this engine can be asked for. */
+export interface SqliteOperations extends Operations {
+  pragma(source: string): unknown;
+  /** Those that follow in the batch are run for this owner: for another process, which asks through this one. */
+  actFor(owner: string): null;
+}
 
 /** Everything that can be asked of an open database, with its statements prepared. */
 export function prepareOperations(
   database: Database,
-  { file, owner }: { file: string | undefined; owner: string },
+  who: { readonly own: string; readonly owners: Owners },
 ): SqliteOperations {
+  let acting = who.own;
   const funds = prepareFunds(database);
   const charges = prepareCharges(funds);
-  const lifecycle = { owner, charges, noteUsage: prepareNotes(database) };
+  const lifecycle = { owner: () => acting, charges, noteUsage: prepareNotes(database) };
   return {
     findRate(keyId, nowMs) {
       const account = funds.find(keyId);
@@ -36,9 +42,13 @@ export function prepareOperations(
     ...prepareKeys(database, funds),
     ...prepareLedger(database, funds),
     ...prepareUsage(database),
-    ...prepareRecovery(database, file, lifecycle),
+    ...prepareRecovery(database, who, lifecycle),
     ...prepareRetention(database),
     ...prepareChecks(database),
+    actFor(owner) {
+      acting = owner;
+      return null;
+    },
   };
 }
 

@@ -1,7 +1,8 @@
 /**
  * Who owns an unfinished record, and whether that process still lives.
  *
- * Each process holds an exclusive lock on a small file beside the database for as long as it lives. The operating system
+ * Each process holds an exclusive lock on a small file beside the database for as long as it lives; for a worker
+ * (`WORKERS`), which has no database of its own, the first process does. The operating system
  * drops the lock with the process, however it ends, so a start right after `kill -9` finds the owner dead at once. A
  * heartbeat would know it late, and would take a live process for dead which is paused or cannot write to a full disk; a
  * pid is used again, and means nothing across containers that share a volume. SQLite needs a file system with working
@@ -16,7 +17,38 @@ import { toFailureReason } from './failures.ts';
 
 export interface OwnerLock {
   readonly owner: string;
-  release(): void;
+  readonly release: () => void;
+}
+
+/** The owners of the records of one database. */
+export interface Owners {
+  /** A new one, which lives until it is released or the process ends. */
+  take(): OwnerLock;
+  /** Those of which anything is left beside their records, living or dead. */
+  list(): readonly string[];
+  isDead(owner: string): boolean;
+}
+
+export function ownersBeside(databaseFile: string): Owners {
+  return {
+    take: () => takeOwnerLock(databaseFile),
+    list: () => listOwners(databaseFile),
+    isDead: (owner) => isOwnerDead(databaseFile, owner),
+  };
+}
+
+/** Of a database in memory, which nobody outlives: whoever was not released lives. */
+export function ownersInMemory(): Owners {
+  const living = new Set<string>();
+  return {
+    take() {
+      const owner = newOwner();
+      living.add(owner);
+      return { owner, release: () => void living.delete(owner) };
+    },
+    list: () => [],
+    isDead: (owner) => !living.has(owner),
+  };
 }
 
 const ATTEMPTS = 10;
@@ -24,7 +56,7 @@ const ATTEMPTS = 10;
 /** Takes the lock of a new owner, named by chance, that is held until `release` or the end of the process. */
 export function takeOwnerLock(databaseFile: string): OwnerLock {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const owner = randomBytes(8).toString('hex');
+    const owner = newOwner();
     const file = toLockFile(databaseFile, owner);
     createPrivateFile(file);
     const held = lock(file);
@@ -51,6 +83,10 @@ export function listOwners(databaseFile: string): readonly string[] {
   return readdirSync(dirname(databaseFile))
     .filter((name) => name.startsWith(prefix) && /^[0-9a-f]+$/.test(name.slice(prefix.length)))
     .map((name) => name.slice(prefix.length));
+}
+
+function newOwner(): string {
+  return randomBytes(8).toString('hex');
 }
 
 function toLockFile(databaseFile: string, owner: string): string {

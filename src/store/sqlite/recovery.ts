@@ -1,17 +1,17 @@
 import type { Database } from 'better-sqlite3';
 import { RECORD_COLUMNS, type RecordRow } from '../engine/rows.ts';
 import type { Lifecycle } from './lifecycle.ts';
-import { isOwnerDead, listOwners } from './owner-lock.ts';
+import type { Owners } from './owner-lock.ts';
 import { inTransaction } from './transaction.ts';
 
 /** How many records one step closes. */
 const STEP = 500;
 
-/** Closing what dead processes left behind. `file` is undefined for a database in memory, which dies with its only process. */
+/** Closing what dead processes left behind. */
 export function prepareRecovery(
   database: Database,
-  file: string | undefined,
-  { owner, charges, noteUsage }: Lifecycle,
+  { own, owners }: { readonly own: string; readonly owners: Owners },
+  { charges, noteUsage }: Pick<Lifecycle, 'charges' | 'noteUsage'>,
 ) {
   const selectOwners = database
     .prepare<[], string>('SELECT DISTINCT owner FROM requests WHERE owner IS NOT NULL')
@@ -46,13 +46,12 @@ export function prepareRecovery(
 
   /** Closes some of the unfinished records whose process is dead; returns how many, and 0 when there are no more. */
   function recoverSome(nowMs: number): number {
-    if (file === undefined) return 0;
     // Those that have nothing but a lock file left are looked at for its sake: asking clears it away.
-    const owners = new Set([...selectOwners.all(), ...listOwners(file)]);
-    owners.delete(owner);
+    const others = new Set([...selectOwners.all(), ...owners.list()]);
+    others.delete(own);
     let left = STEP;
-    for (const other of owners) {
-      if (left > 0 && isOwnerDead(file, other)) left -= endSome(nowMs, other, left);
+    for (const other of others) {
+      if (left > 0 && owners.isDead(other)) left -= endSome(nowMs, other, left);
     }
     return STEP - left;
   }

@@ -1,18 +1,28 @@
-import { randomBytes } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createLane, type LaneLimits } from '../engine/lane.ts';
 import { createHealth, createLaneStore } from '../engine/lane-store.ts';
 import type { RemoteEngine } from '../engine/operations.ts';
+import { shareEngine } from '../engine/shared-engine.ts';
 import type { OperatorStore } from '../operator.ts';
 import { createPrivateFile, makePrivateFolder } from '../private-files.ts';
 import { StoreOpenError, type Store, type StoreLog } from '../store.ts';
-import { takeOwnerLock, type OwnerLock } from './owner-lock.ts';
+import { ownersBeside, ownersInMemory, type OwnerLock, type Owners } from './owner-lock.ts';
 import { startInline, startThread, type StartWorker } from './thread.ts';
 
 export interface SqliteStore extends Store, OperatorStore {
   /** Runs a pragma on the connection of the store and returns its first value. For the operator's commands, and for tests. */
   pragma(source: string): Promise<unknown>;
+  /** Lets another process use the database through this one. */
+  admit(): Guest;
+}
+
+/** A process that uses the database through another, which alone writes. */
+export interface Guest {
+  /** What is accepted through it belongs to the guest. It is closed with the store. */
+  readonly run: RemoteEngine['run'];
+  /** The guest is dead, and nothing of it is still to come: the next recovery closes what it left unfinished. */
+  leave(): void;
 }
 
 export interface SqliteStoreOptions {
@@ -28,21 +38,32 @@ export interface SqliteStoreOptions {
 
 /** Opens the store on SQLite, making folder, file and tables where they are missing. Throws StoreOpenError. */
 export async function openSqliteStore({ clock, log, limits, ...options }: SqliteStoreOptions): Promise<SqliteStore> {
-  const engine = await start(options, log);
+  const { engine: alone, owners } = await start(options, log);
+  const engine = shareEngine(alone);
   const lane = createLane({ engine, ...createHealth(log), limits });
   return {
     ...createLaneStore({ engine, lane, clock, log }),
     pragma: (source) => lane.ask(['pragma', source], { isLookup: true }),
+    admit() {
+      const { owner, release } = owners.take();
+      return {
+        async run(mode, batch) {
+          const reply = await engine.run(mode, [['actFor', owner], ...batch]);
+          return 'results' in reply ? { results: reply.results.slice(1) } : reply;
+        },
+        leave: release,
+      };
+    },
   };
 }
 
 async function start(
   { file, startWorker }: Omit<SqliteStoreOptions, 'clock' | 'log' | 'limits'>,
   log: StoreLog,
-): Promise<RemoteEngine> {
+): Promise<{ readonly engine: RemoteEngine; readonly owners: Owners }> {
   if (file === undefined) {
-    const owner = randomBytes(8).toString('hex');
-    return startInline({ file, owner });
+    const owners = ownersInMemory();
+    return { engine: startInline({ file, owner: owners.take().owner, owners }), owners };
   }
   let lock: OwnerLock | undefined;
   try {
@@ -50,13 +71,14 @@ async function start(
     createPrivateFile(file);
     // SQLite resolves links for the files beside the database; the locks must be found in the same place.
     const realFile = realpathSync(file);
-    lock = takeOwnerLock(realFile);
+    const owners = ownersBeside(realFile);
+    lock = owners.take();
     const engine = await startThread({
       engine: { file: realFile, owner: lock.owner },
       onDeath: (message) => log.warn({ reason: message }, 'the thread of the store died and is started again'),
       ...(startWorker === undefined ? {} : { startWorker }),
     });
-    return { ...engine, close: () => engine.close().finally(() => lock?.release()) };
+    return { engine: { ...engine, close: () => engine.close().finally(() => lock?.release()) }, owners };
   } catch (error) {
     lock?.release();
     if (error instanceof StoreOpenError) throw error;

@@ -1,0 +1,74 @@
+import type { Failure } from './failures.ts';
+import type { Mode, Operation, RemoteEngine, Reply } from './operations.ts';
+
+interface Ask {
+  readonly mode: Mode;
+  readonly batch: readonly Operation[];
+  readonly answer: (reply: Reply) => void;
+}
+
+/** Operations in one transaction, of all batches together. */
+const MAX_TOGETHER = 512;
+
+/**
+ * One engine for several lanes, each of which has a batch of its own under way. Batches that wait while others are being
+ * committed are run as one, in the order in which they came, so that lanes share a sync to disk as calls of one lane do.
+ */
+export function shareEngine(engine: RemoteEngine): RemoteEngine {
+  const waiting: Ask[] = [];
+  let isBusy = false;
+
+  async function work(): Promise<void> {
+    isBusy = true;
+    for (let asks = take(); asks.length > 0; asks = take()) await runTogether(asks);
+    isBusy = false;
+  }
+
+  function take(): readonly Ask[] {
+    let operations = 0;
+    const end = waiting.findIndex(({ batch }, index) => {
+      operations += batch.length;
+      return index > 0 && operations > MAX_TOGETHER;
+    });
+    return waiting.splice(0, end === -1 ? waiting.length : end);
+  }
+
+  async function runTogether(asks: readonly Ask[]): Promise<void> {
+    const mode = asks.every((ask) => ask.mode === 'read') ? 'read' : 'write';
+    const reply = await engine.run(
+      mode,
+      asks.flatMap(({ batch }) => batch),
+    );
+    if ('results' in reply) return handOut(asks, reply.results);
+    if (asks.length > 1 && mayWorkAlone(reply.failure)) {
+      for (const ask of asks) ask.answer(await engine.run(ask.mode, ask.batch));
+    } else {
+      for (const ask of asks) ask.answer(reply);
+    }
+  }
+
+  return {
+    run: (mode, batch) =>
+      new Promise((answer) => {
+        waiting.push({ mode, batch, answer });
+        if (!isBusy) void work();
+      }),
+    close: () => engine.close(),
+  };
+}
+
+function handOut(asks: readonly Ask[], results: readonly unknown[]): void {
+  let at = 0;
+  for (const { batch, answer } of asks) {
+    answer({ results: results.slice(at, at + batch.length) });
+    at += batch.length;
+  }
+}
+
+/**
+ * A lookup does not need the room on the disk that a change beside it wanted. What passes by itself is tried again by every
+ * lane, and after `lost` it may all have been committed: it must not be done twice.
+ */
+function mayWorkAlone({ reason }: Failure): boolean {
+  return reason !== 'busy' && reason !== 'starting' && reason !== 'lost';
+}

@@ -1,0 +1,115 @@
+/** Keeps a number of workers alive: each that dies is started again, until the crew is sent home. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { createBackOff } from './back-off.ts';
+import type { Place } from './messages.ts';
+import { watchForStuck } from './watchdog.ts';
+import type { WorkerProcess } from './worker-process.ts';
+
+export interface CrewOptions {
+  readonly count: number;
+  /** Starts a process. `ready` resolves when it listens, and rejects with one line for the operator. */
+  readonly launch: (number: number) => LaunchedWorker;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+}
+
+export interface LaunchedWorker extends WorkerProcess {
+  readonly ready: Promise<Place>;
+}
+
+export interface Crew {
+  /** Resolves when all of them listen. Throws when one of them cannot start. */
+  start(): Promise<Place>;
+  /** Those that listen. */
+  readonly serving: readonly WorkerProcess[];
+  /** Starts no more, asks them to end, and kills those which have not ended in time. Resolves when none is left. */
+  sendHome(how: 'drain' | 'close', withinMs: number): Promise<void>;
+}
+
+/** Begins with nobody. */
+export function createCrew({ count, launch, log }: CrewOptions): Crew {
+  const living = new Map<number, LaunchedWorker>();
+  const serving = new Set<WorkerProcess>();
+  const over = new AbortController();
+
+  /** One place in the crew, for as long as there is one. The first who holds it settles `first`. */
+  async function keep(number: number, first: PromiseWithResolvers<Place>): Promise<void> {
+    const backOff = createBackOff();
+    while (!over.signal.aborted) {
+      const startedAtMs = performance.now();
+      const how = await employ(number, first);
+      if (over.signal.aborted) return;
+      const restartInMs = backOff(performance.now() - startedAtMs);
+      log.error({ worker: number, how, restartInMs }, 'a worker ended, and is started again');
+      await delay(restartInMs, undefined, { signal: over.signal }).catch(() => undefined);
+    }
+  }
+
+  /** Resolves when the process has ended, and says how. */
+  async function employ(number: number, first: PromiseWithResolvers<Place>): Promise<string> {
+    const worker = launch(number);
+    const { pid: workerPid } = worker;
+    living.set(number, worker);
+    let stopWatching: (() => void) | undefined;
+    try {
+      const place = await worker.ready;
+      serving.add(worker);
+      log.info({ worker: number, workerPid }, 'a worker listens');
+      first.resolve(place);
+      stopWatching = watchForStuck(
+        () => worker.line.ask('ping'),
+        () => {
+          log.error({ worker: number, workerPid }, 'a worker is stuck, and is killed');
+          worker.kill();
+        },
+      );
+    } catch (error) {
+      first.reject(error);
+      worker.kill();
+      if (!over.signal.aborted) log.error({ worker: number, reason: reasonOf(error) }, 'a worker could not be started');
+    }
+    const how = await worker.ended;
+    stopWatching?.();
+    living.delete(number);
+    serving.delete(worker);
+    return how;
+  }
+
+  return {
+    async start() {
+      const numbers = Array.from({ length: count }, (_, index) => index + 1);
+      const places = await Promise.all(
+        numbers.map((number) => {
+          const first = Promise.withResolvers<Place>();
+          void keep(number, first);
+          return first.promise;
+        }),
+      );
+      const [place] = places;
+      if (place === undefined) throw new Error('there is no worker');
+      return place;
+    },
+    get serving() {
+      return [...serving];
+    },
+    async sendHome(how, withinMs) {
+      over.abort();
+      const left = new Map(living);
+      const gone = Promise.all([...left.values()].map(({ ended }) => ended));
+      // They answer by ending.
+      for (const { line } of left.values()) line.ask(how).catch(() => undefined);
+      const late = new AbortController();
+      await Promise.race([gone, delay(withinMs, undefined, { signal: late.signal }).catch(() => undefined)]);
+      late.abort();
+      for (const [number, worker] of living) {
+        log.warn({ worker: number, workerPid: worker.pid }, 'a worker did not end in time, and is killed');
+        worker.kill();
+      }
+      await gone;
+    },
+  };
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown reason';
+}
