@@ -1,0 +1,85 @@
+import { expect } from 'chai';
+import { openGuestStore, openSharedStore, type SharedStore } from '../../../src/store/open.ts';
+import type { Guest } from '../../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { newHold, newKeyDraft } from '../../support/keys.ts';
+import { PATIENT } from '../../support/patient.ts';
+import { CALLER, newDraft, newKeyedDraft } from '../../support/records.ts';
+import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
+
+interface Lodger {
+  readonly guest: Guest;
+  readonly store: Store;
+}
+
+for (const place of ['a file', 'memory'] as const) {
+  describe(`processes that share a database in ${place} through one of them`, () => {
+    let shop: Workshop;
+    let host: SharedStore;
+    let guests: Lodger[];
+
+    beforeEach(async () => {
+      shop = makeWorkshop();
+      guests = [];
+      const databaseUrl = place === 'memory' ? ':memory:' : `file:${shop.file}`;
+      const opened = await openSharedStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
+      if (opened === undefined) throw new Error('it is not shared');
+      host = opened;
+    });
+    afterEach(async () => {
+      await Promise.all(guests.map(({ store }) => store.close()));
+      await host.close();
+      await shop.clear();
+    });
+
+    function admit(): Lodger {
+      const guest = host.admit();
+      const lodger = { guest, store: openGuestStore({ run: (...batch) => guest.run(...batch), limits: PATIENT }) };
+      guests.push(lodger);
+      return lodger;
+    }
+
+    it('see each other’s records, and accept one of many equal drafts', async () => {
+      const stores = [admit().store, admit().store, host];
+      const drafts = Array.from({ length: 30 }, () => newKeyedDraft());
+      const answers = await Promise.all(drafts.map((draft, index) => stores[index % 3]?.accept(draft)));
+      const accepted = drafts.filter((_, index) => answers[index]?.kind === 'accepted');
+      expect(accepted).to.have.lengthOf(1);
+      const [original] = accepted;
+      for (const answer of answers) {
+        if (answer?.kind === 'duplicate') expect(answer.record.requestId).to.equal(original?.requestId);
+      }
+    });
+
+    it('leave behind, when one dies, exactly its own unfinished records to be closed', async () => {
+      const [one, other] = [admit(), admit()];
+      const key = await host.createKey(newKeyDraft({ creditsMicro: 1000 }));
+      const hold = { ...newHold(key.keyId, 100), interruptedCostMicro: 7 };
+      const drafts = { dead: newDraft({ hold }), living: newDraft({ hold }), host: newDraft({ hold }) };
+      await one.store.accept(drafts.dead);
+      await other.store.accept(drafts.living);
+      await host.accept(drafts.host);
+      expect(await host.recover(), 'while all live').to.equal(0);
+      one.guest.leave();
+      expect(await other.store.recover()).to.equal(1);
+      expect(await host.recover()).to.equal(0);
+      const found = async (requestId: typeof drafts.dead.requestId) => host.find(CALLER, requestId);
+      expect(await found(drafts.dead.requestId)).to.include({ status: 'failed', errorCode: 'gateway_interrupted' });
+      expect(await found(drafts.living.requestId)).to.include({ status: 'processing' });
+      expect(await found(drafts.host.requestId)).to.include({ status: 'processing' });
+      expect(await host.findKey(key.keyId)).to.include({ heldMicro: 200, balanceMicro: 1000 - 200 - 7 });
+    });
+
+    it('hear of the cancels of their own records alone', async () => {
+      const [one, other] = [admit(), admit()];
+      const [mine, theirs] = [newDraft(), newDraft()];
+      await one.store.accept(mine);
+      await other.store.accept(theirs);
+      await host.requestCancel(CALLER, mine.requestId);
+      await one.store.requestCancel(CALLER, theirs.requestId);
+      expect(await one.store.listCancelRequested()).to.deep.equal([mine.requestId]);
+      expect(await other.store.listCancelRequested()).to.deep.equal([theirs.requestId]);
+      expect(await host.listCancelRequested()).to.deep.equal([]);
+    });
+  });
+}
