@@ -1,0 +1,360 @@
+import { writeFileSync } from 'node:fs';
+import { expect } from 'chai';
+import Sqlite from 'better-sqlite3';
+import type { RequestRecord } from '../../src/types/contract.ts';
+import { answer, stream, text } from '../records/chunks.ts';
+import { expectBooksToAddUp } from '../support/books.ts';
+import { readExposition, sumOf, type Family } from '../support/exposition.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+import { until } from '../support/sqlite.ts';
+import { MANAGED, openWorkers, type Connection, type LogLine, type Workers } from './open-workers.ts';
+
+/** What the promise of one second may take on a machine that does many other things at once. */
+const SOON_MS = 8000;
+
+const BODY = { model: 'm', input: 'Hello' };
+
+describe('workers that share a port', function () {
+  this.timeout(90_000);
+  useRealSockets();
+  let workers: Workers;
+
+  afterEach(() => workers.close());
+
+  async function open(settings: Readonly<Record<string, string>> = {}): Promise<void> {
+    workers = await openWorkers(settings);
+    expect(workers.gateway.url, workers.gateway.banner).not.to.equal(undefined);
+  }
+
+  const listens = (worker: number) => (line: LogLine) => line.msg === 'a worker listens' && line.worker === worker;
+
+  /** A request which runs on this connection until the backend is left. */
+  async function startOn(connection: Connection, body: object = BODY) {
+    const asked = workers.backend.requests.length;
+    const reply = connection.create(body);
+    await workers.backend.request(asked + 1);
+    return reply;
+  }
+
+  async function recordsAt(connection: Connection): Promise<readonly RequestRecord[]> {
+    const { text } = await connection.ask('GET', '/api/v1/requests');
+    return (JSON.parse(text) as { data: RequestRecord[] }).data;
+  }
+
+  async function noneProcessing(connection: Connection): Promise<void> {
+    await until(async () => (await recordsAt(connection)).every(({ status }) => status !== 'processing'));
+  }
+
+  it('show the same records wherever they were made, also when these are kept in memory', async () => {
+    await open({ DATABASE_URL: ':memory:', GATEWAY_SECRET: '' });
+    workers.backend.always(answer());
+    const [one, other] = [await workers.connect(1), await workers.connect(2)];
+    for (const connection of [one, other]) expect(await connection.create(BODY)).to.include({ status: 200 });
+    await noneProcessing(one);
+    expect(await recordsAt(one)).to.have.lengthOf(2);
+    expect(await recordsAt(other)).to.deep.equal(await recordsAt(one));
+  });
+
+  it('say in one banner that they are several', async () => {
+    await open();
+    const { banner } = workers.gateway;
+    expect(banner).to.contain('  workers   2 processes share the port\n');
+    expect(banner.match(/Responses gateway at/g)).to.have.lengthOf(1);
+  });
+
+  it('have one demo backend', async () => {
+    await open({ UPSTREAM_BASE_URL: '' });
+    for (const worker of [1, 2]) {
+      const reply = await (await workers.connect(worker)).create({ model: 'demo', input: 'Hello' });
+      expect(reply.status).to.equal(200);
+      expect(reply.text).to.contain('Hello from the demo backend!');
+    }
+  });
+
+  it('end what runs at one of them when another is asked to cancel it', async () => {
+    await open();
+    workers.backend.always(stream([text('Hello')], 'hang'));
+    const [one, other] = [await workers.connect(1), await workers.connect(2)];
+    const running = startOn(one);
+    await workers.backend.request(1);
+    const [record] = await recordsAt(other);
+    const askedAtMs = performance.now();
+    const asked = await other.ask('POST', `/api/v1/requests/${record?.request_id}/cancel`);
+    expect(asked.status).to.equal(202);
+    expect(await running).to.include({ status: 409 });
+    expect(performance.now() - askedAtMs).to.be.below(SOON_MS);
+    expect((await recordsAt(one))[0]).to.include({ status: 'cancelled' });
+  });
+
+  it('put a new one in the place of one that is killed, close what it left, and serve on', async () => {
+    await open(MANAGED);
+    const key = await workers.issueKey({ credits: '1.00' });
+    const goOn = Promise.withResolvers<void>();
+    workers.backend.always(async (stage) => {
+      await goOn.promise;
+      await answer()(stage);
+    });
+    const [one, again, other] = [
+      await workers.connect(1, key.secret),
+      await workers.connect(1, key.secret),
+      await workers.connect(2, key.secret),
+    ];
+    const lost = [startOn(one)];
+    await workers.backend.request(1);
+    lost.push(startOn(again, { ...BODY, stream: true }));
+    await workers.backend.request(2);
+    const kept = startOn(other);
+    await workers.backend.request(3);
+
+    const third = await workers.connect(2, key.secret);
+    const [next, closed] = [workers.nextLine(listens(1)), workers.nextLine(({ recovered }) => recovered !== undefined)];
+    const killedAtMs = performance.now();
+    process.kill(workers.pidOf(1), 'SIGKILL');
+    for (const reply of lost) expect((await reply).status).to.equal(0);
+    expect(await closed).to.include({ worker: 1, recovered: 2 });
+    expect(performance.now() - killedAtMs).to.be.below(SOON_MS);
+    expect((await recordsAt(third)).map(({ status, error }) => [status, error?.code])).to.deep.equal([
+      ['processing', undefined],
+      ['failed', 'gateway_interrupted'],
+      ['failed', 'gateway_interrupted'],
+    ]);
+    goOn.resolve();
+    expect(await kept).to.include({ status: 200 });
+    await next;
+    expect(await (await workers.connect(1, key.secret)).create(BODY)).to.include({ status: 200 });
+    await noneProcessing(third);
+    expect(expectBooksToAddUp(workers.file, key.id)).to.include({ requests: 4 });
+  });
+
+  it('close what was left in memory as well', async () => {
+    await open({ DATABASE_URL: ':memory:' });
+    workers.backend.always(({ hang }) => hang());
+    const [one, other] = [await workers.connect(1), await workers.connect(2)];
+    const lost = startOn(one);
+    await workers.backend.request(1);
+    process.kill(workers.pidOf(1), 'SIGKILL');
+    expect((await lost).status).to.equal(0);
+    await noneProcessing(other);
+    expect((await recordsAt(other))[0]).to.include({ status: 'failed' });
+  });
+
+  it('replace one that crashes, after it has told its running requests', async () => {
+    const crash = `process.on('SIGUSR2', () => { throw new RangeError('canary'); });`;
+    await open({ NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(crash)}` });
+    workers.backend.always(stream([text('Hello')], 'hang'));
+    const one = await workers.connect(1);
+    const running = startOn(one, { ...BODY, stream: true });
+    await workers.backend.request(1);
+    const next = workers.nextLine(listens(1));
+    process.kill(workers.pidOf(1), 'SIGUSR2');
+    expect((await running).text)
+      .to.contain('response.failed')
+      .and.to.contain('gateway_interrupted');
+    await next;
+    workers.gateway.kill();
+    expect((await workers.gateway.ended()).stderr)
+      .to.contain('crash: RangeError at')
+      .and.not.to.contain('canary');
+  });
+
+  it('wait longer and longer before they start one again that cannot live, and say so', async () => {
+    // Those after the first two die at once.
+    const die = `import cluster from 'node:cluster'; if (cluster.worker?.id > 2) process.exit(7);`;
+    await open({ NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(die)}` });
+    workers.backend.always(answer());
+    const other = await workers.connect(2);
+    const third = workers.nextLine(({ restartInMs }) => restartInMs === 400);
+    process.kill(workers.pidOf(1), 'SIGKILL');
+    await third;
+    const waits = workers.lines.filter(({ restartInMs }) => restartInMs !== undefined);
+    expect(waits.map(({ restartInMs }) => restartInMs).slice(0, 3)).to.deep.equal([100, 200, 400]);
+    expect(waits.map(({ how }) => how).slice(0, 3)).to.deep.equal(['SIGKILL', 'exit code 7', 'exit code 7']);
+    expect(workers.lines.find(({ msg }) => msg === 'a worker could not be started')).to.include({
+      reason: 'Worker 1 ended before it listened (exit code 7).',
+    });
+    expect(await other.create(BODY)).to.include({ status: 200 });
+    workers.gateway.signal('SIGTERM');
+    expect(await workers.gateway.ended()).to.deep.equal({ exitCode: 0, stderr: '' });
+  });
+
+  it('end with the first process when that is killed, and the next start closes what all of them left', async () => {
+    await open();
+    workers.backend.always(({ hang }) => hang());
+    const replies = [startOn(await workers.connect(1))];
+    await workers.backend.request(1);
+    replies.push(startOn(await workers.connect(2)));
+    await workers.backend.request(2);
+    workers.gateway.kill();
+    for (const reply of replies) expect((await reply).status).to.equal(0);
+    // All that hold its standard error are gone.
+    await workers.gateway.ended();
+    await workers.startAgain();
+    const database = new Sqlite(workers.file, { readonly: true });
+    const rows = database.prepare('SELECT status, error_code FROM requests').raw().all();
+    database.close();
+    expect(rows).to.deep.equal([
+      ['failed', 'gateway_interrupted'],
+      ['failed', 'gateway_interrupted'],
+    ]);
+  });
+
+  describe('when they are to stop', () => {
+    it('let what runs end, take nothing new, and end with 0', async () => {
+      await open();
+      const goOn = Promise.withResolvers<void>();
+      workers.backend.always(async (stage) => {
+        await goOn.promise;
+        await answer()(stage);
+      });
+      const connections = [await workers.connect(1), await workers.connect(2)];
+      const idle = await Promise.all([workers.connect(1), workers.connect(2)]);
+      const replies = [];
+      for (const connection of connections) {
+        replies.push(startOn(connection));
+        await workers.backend.request(replies.length);
+      }
+      workers.gateway.signal('SIGTERM');
+      for (const connection of idle) {
+        await until(async () => (await connection.ask('GET', '/readyz')).status === 503);
+        expect(await connection.create(BODY)).to.include({ status: 503 });
+      }
+      goOn.resolve();
+      for (const reply of replies) expect(await reply).to.include({ status: 200 });
+      expect(await workers.gateway.ended()).to.deep.equal({ exitCode: 0, stderr: '' });
+    });
+
+    it('end what takes longer than it may, and kill one which does not end', async () => {
+      await open({ DRAIN_TIMEOUT_MS: '100' });
+      workers.backend.always(({ hang }) => hang());
+      const connections = [await workers.connect(1), await workers.connect(2)];
+      const replies = [];
+      for (const connection of connections) {
+        replies.push(startOn(connection));
+        await workers.backend.request(replies.length);
+      }
+      process.kill(workers.pidOf(2), 'SIGSTOP');
+      workers.gateway.signal('SIGTERM');
+      expect((await replies[0])?.text).to.contain('gateway_interrupted');
+      expect(await replies[1]).to.include({ status: 0 });
+      expect(await workers.gateway.ended()).to.deep.equal({ exitCode: 0, stderr: '' });
+      expect(workers.lines.find(({ msg }) => msg.includes('is killed'))).to.include({ worker: 2 });
+      const database = new Sqlite(workers.file, { readonly: true });
+      const codes = database.prepare('SELECT error_code FROM requests').pluck().all();
+      database.close();
+      expect(codes).to.deep.equal(['gateway_interrupted', 'gateway_interrupted']);
+    });
+
+    it('end at once at a second signal', async () => {
+      await open();
+      workers.backend.always(({ hang }) => hang());
+      const reply = startOn(await workers.connect(1));
+      await workers.backend.request(1);
+      const idle = await workers.connect(1);
+      workers.gateway.signal('SIGTERM');
+      await until(async () => (await idle.ask('GET', '/readyz')).status === 503);
+      workers.gateway.signal('SIGTERM');
+      expect((await reply).status).to.equal(0);
+      expect(await workers.gateway.ended()).to.include({ exitCode: 143 });
+    });
+  });
+
+  describe('count together', () => {
+    const METRICS_TOKEN = 'the-token-of-the-metrics';
+
+    async function scrape(): Promise<ReadonlyMap<string, Family>> {
+      const reply = await fetch(`${workers.url}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } });
+      expect(reply.headers.get('content-type')).to.match(/^text\/plain; version=0\.0\.4/);
+      return readExposition(await reply.text());
+    }
+
+    const answered = (families: ReadonlyMap<string, Family>): number =>
+      sumOf(families, 'responses_gateway_requests_total', { endpoint: 'responses', outcome: 'answered' });
+
+    it('what each of them did, in any scrape, and keep what a dead one had counted', async () => {
+      await open({ METRICS_TOKEN });
+      workers.backend.always(answer());
+      const connections = [await workers.connect(1), await workers.connect(2), await workers.connect(2)];
+      for (const connection of connections) expect(await connection.create(BODY)).to.include({ status: 200 });
+      await until(async () => answered(await scrape()) === 3);
+      const families = await scrape();
+      expect(sumOf(families, 'responses_gateway_build_info')).to.equal(1);
+      expect(sumOf(families, 'responses_gateway_tokens_total', { kind: 'output' })).to.equal(21);
+      expect(sumOf(families, 'process_start_time_seconds')).to.be.closeTo(Date.now() / 1000, 600);
+      const next = workers.nextLine(listens(2));
+      process.kill(workers.pidOf(2), 'SIGKILL');
+      await next;
+      expect(answered(await scrape())).to.equal(3);
+      expect(await (await workers.connect(2)).create(BODY)).to.include({ status: 200 });
+      await until(async () => answered(await scrape()) === 4);
+    });
+
+    it('the requests and the tokens of a key per minute', async () => {
+      await open(MANAGED);
+      workers.backend.always(answer());
+      const key = await workers.issueKey({ limits: { requests_per_minute: 5 } });
+      const connections = [await workers.connect(1, key.secret), await workers.connect(2, key.secret)];
+      // A minute may end in the middle; then five more are let through.
+      const statuses: number[] = [];
+      const minute = () => Math.floor(Date.now() / 60_000);
+      const first = minute();
+      for (let asked = 0; asked < 6; asked += 1) {
+        for (const connection of connections) statuses.push((await connection.create(BODY)).status);
+      }
+      const answeredOnes = statuses.filter((status) => status === 200).length;
+      expect(answeredOnes).to.equal(Math.min(12, 5 * (1 + minute() - first)));
+      expect(statuses.filter((status) => status === 429)).to.have.lengthOf(12 - answeredOnes);
+    });
+  });
+
+  describe('follow the operator together', () => {
+    const withPrice = (output: string): string =>
+      JSON.stringify({ currency: 'USD', models: { m: { input: '2', output } } });
+
+    const charged = (): number[] => {
+      const database = new Sqlite(workers.file, { readonly: true });
+      const costs = database.prepare<[], number>('SELECT cost_micro FROM requests ORDER BY seq').pluck().all();
+      database.close();
+      return costs;
+    };
+
+    it('in a change of prices, which one that comes later has too', async () => {
+      await open(MANAGED);
+      workers.backend.always(answer());
+      const key = await workers.issueKey({ credits: '1.00' });
+      const createAtBoth = async () => {
+        for (const worker of [1, 2]) {
+          const connection = await workers.connect(worker, key.secret);
+          expect(await connection.create(BODY)).to.include({ status: 200 });
+          await noneProcessing(connection);
+        }
+      };
+      writeFileSync(workers.pricesFile, withPrice('100'));
+      const read = workers.nextLine(({ msg }) => msg.startsWith('PRICES_FILE'));
+      workers.gateway.signal('SIGHUP');
+      expect((await read).msg).to.contain('was read');
+      await createAtBoth();
+
+      // Nobody has asked for this one to be read, and it would not do.
+      writeFileSync(workers.pricesFile, 'no prices');
+      const next = workers.nextLine(listens(2));
+      process.kill(workers.pidOf(2), 'SIGKILL');
+      await next;
+      await createAtBoth();
+      expect(charged()).to.deep.equal([1, 2, 3, 4].map(() => 11 * 2 + 7 * 100));
+      const said = workers.lines.filter(({ msg }) => msg.startsWith('PRICES_FILE'));
+      expect(said, 'lines about prices').to.have.lengthOf(1);
+    });
+
+    it('in the end of a key, which the others take for good no longer than a second', async () => {
+      await open(MANAGED);
+      workers.backend.always(answer());
+      const key = await workers.issueKey({});
+      const connections = [await workers.connect(1, key.secret), await workers.connect(2, key.secret)];
+      for (const connection of connections) expect(await connection.create(BODY)).to.include({ status: 200 });
+      await workers.administrate('PATCH', `/admin/v1/keys/${key.id}`, { disabled: true });
+      const disabledAtMs = performance.now();
+      for (const connection of connections) await until(async () => (await connection.create(BODY)).status === 401);
+      expect(performance.now() - disabledAtMs).to.be.below(SOON_MS);
+    });
+  });
+});
