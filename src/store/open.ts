@@ -42,14 +42,22 @@ export async function openSharedStore(options: StoreOptions): Promise<SharedStor
 export type SharedStore = Store & Pick<SqliteStore, 'admit'>;
 
 /** The store of a process which uses the database of another: `run` leads to what `admit` has given it there. */
-export function openGuestStore({ run, clock = Date.now, log = SILENT, limits = {} }: GuestStoreOptions): Store {
+export function openGuestStore({
+  run,
+  hearCancels,
+  clock = Date.now,
+  log = SILENT,
+  limits = {},
+}: GuestStoreOptions): Store {
   const engine = { run, close: () => Promise.resolve() };
   const lane = createLane({ engine, ...createHealth(log), limits });
-  return createLaneStore({ engine, lane, clock, log });
+  return createLaneStore({ engine, lane, clock, log, ...(hearCancels && { hearCancels }) });
 }
 
 export interface GuestStoreOptions extends Pick<StoreOptions, 'clock' | 'log' | 'limits'> {
   readonly run: Guest['run'];
+  /** Absent where nobody tells of a cancel that another process was asked for. */
+  readonly hearCancels?: Store['hearCancels'];
 }
 
 async function keepTidy<Some extends Store>(store: Some, options: StoreOptions): Promise<Some> {

@@ -20,6 +20,8 @@ export type WorkerService = {
   /** Answers when it is not stuck. */
   readonly ping: () => void;
   readonly snapshotMetrics: () => Promise<MetricSnapshot>;
+  /** Somebody has asked another worker for a cancel. */
+  readonly hearCancel: () => void;
   readonly changePrices: (table: PriceTable) => void;
   /** Lets what runs end, and ends the worker; `close` does not wait for what runs. Neither is answered. */
   readonly drain: () => Promise<void>;

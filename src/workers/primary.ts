@@ -12,6 +12,7 @@ import type { JoinedMetrics } from '../http/telemetry/joined-metrics.ts';
 import { createLogger, openLogOutput } from '../http/telemetry/logging.ts';
 import { loadSecret } from '../identity.ts';
 import { openSharedStore, type SharedStore } from '../store/open.ts';
+import type { Operation } from '../store/engine/operations.ts';
 import { createCrew, type LaunchedWorker } from './crew.ts';
 import type { Place, PrimaryService, WorkerStart } from './messages.ts';
 import { forkWorker, type WorkerProcess } from './worker-process.ts';
@@ -34,7 +35,12 @@ export async function openWorkers(config: Config): Promise<Gateway> {
   function launch(number: number): LaunchedWorker {
     const guest = store?.admit();
     const worker = forkWorker({
-      run: (mode, batch) => guest?.run(mode, batch) ?? Promise.reject(new Error('the records are on a server')),
+      async run(mode, batch) {
+        if (guest === undefined) throw new Error('the records are on a server');
+        const reply = await guest.run(mode, batch);
+        if (batch.some(isCancel)) tellOthersOfCancel(worker);
+        return reply;
+      },
       showMetrics: () => metrics?.show() ?? Promise.resolve(''),
     } satisfies PrimaryService);
     const leaveMetrics = metrics?.join(() => worker.line.ask('snapshotMetrics'));
@@ -52,6 +58,10 @@ export async function openWorkers(config: Config): Promise<Gateway> {
       isGuest: guest !== undefined,
     });
     return { ...worker, ended, ready };
+  }
+
+  function tellOthersOfCancel(asked: WorkerProcess): void {
+    for (const { pid, line } of crew.serving) if (pid !== asked.pid) line.ask('hearCancel').catch(() => undefined);
   }
 
   function end(how: 'drain' | 'close', withinMs: number): Promise<void> {
@@ -86,6 +96,10 @@ export async function openWorkers(config: Config): Promise<Gateway> {
       return describeStart({ config, url, metricsUrl, demo: demo !== undefined, workers: config.workers });
     },
   };
+}
+
+function isCancel([name]: Operation): boolean {
+  return name === 'requestCancel' || name === 'requestCancelOfAny';
 }
 
 /** Loaded only where somebody looks. */

@@ -6,18 +6,24 @@ import { createLogger, openLogOutput } from '../http/telemetry/logging.ts';
 import type { Metrics } from '../http/telemetry/metrics.ts';
 import { crash, ignoreGoneReaders } from '../serve.ts';
 import { openGuestStore } from '../store/open.ts';
+import type { Store, StoreLog } from '../store/store.ts';
 import { openLine } from './line.ts';
 import type { Place, PrimaryService, WorkerService, WorkerStart } from './messages.ts';
 
 const current = createCurrentPrices({ pricesFile: null, prices: null, log: { info: ignore, error: ignore } });
 let gateway: Gateway | undefined;
 let metrics: Metrics | undefined;
+/** Who wants to know that another worker was asked for a cancel. */
+const hearers = new Set<() => void>();
 
 const service: WorkerService = {
   start,
   probe: async () => gateway?.probe(),
   ping: ignore,
   snapshotMetrics: async () => metrics?.snapshot() ?? [],
+  hearCancel() {
+    for (const heard of hearers) heard();
+  },
   changePrices: (table) => current.replace(createPrices(table)),
   drain: () => endAfter(gateway?.drain()),
   close: () => endAfter(gateway?.close()),
@@ -39,7 +45,7 @@ async function start({ number, config, priceTable, demoBaseUrl, isGuest }: Worke
     { ...config, prices },
     {
       log,
-      ...(isGuest && { store: openGuestStore({ run: (mode, batch) => primary.ask('run', mode, batch), log }) }),
+      ...(isGuest && { store: openStoreOfPrimary(log) }),
       shared: { demoBaseUrl, prices: current, joinMetrics },
     },
   );
@@ -47,6 +53,17 @@ async function start({ number, config, priceTable, demoBaseUrl, isGuest }: Worke
   process.on('unhandledRejection', (thrown) => crash(opened, thrown));
   gateway = opened;
   return opened.listen();
+}
+
+function openStoreOfPrimary(log: StoreLog): Store {
+  return openGuestStore({
+    run: (mode, batch) => primary.ask('run', mode, batch),
+    hearCancels(heard) {
+      hearers.add(heard);
+      return () => hearers.delete(heard);
+    },
+    log,
+  });
 }
 
 function joinMetrics(own: Metrics): Pick<Metrics, 'show' | 'contentType'> {

@@ -15,7 +15,7 @@ describe('a line between two processes', () => {
         throw new RangeError('on purpose');
       },
     };
-    const there = openLine<Record<never, never>>((message) => sums.receive(structuredClone(message)), service);
+    const there = openLine<Sums>((message) => sums.receive(structuredClone(message)), service);
     sums = openLine<Sums>((message) => {
       sent.push(message);
       there.receive(structuredClone(message));

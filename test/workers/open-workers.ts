@@ -162,11 +162,9 @@ export async function openWorkers(settings: Readonly<Record<string, string>>): P
       return { id: keyId, secret };
     },
     async administrate(method, path, body) {
-      const reply = await fetch(`${url}${path}`, {
-        method,
-        headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
+      const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' };
+      const init = { method, headers, body: JSON.stringify(body) };
+      const reply = await fetch(`${url}${path}`, init);
       if (!reply.ok) throw new Error(`${path} is answered by ${reply.status}`);
       return reply.json();
     },
