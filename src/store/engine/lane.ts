@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../core/errors.ts';
+import { createBeside } from './beside.ts';
 import type { Failure } from './failures.ts';
-import type { Operation, OperationName, OperationOf, RemoteEngine, ResultOf } from './operations.ts';
+import type { Operation, OperationName, OperationOf, RemoteEngine, Reply, ResultOf } from './operations.ts';
 
 /**
  * The calls on their way to the engine, in the order in which they were made, one batch at a time. What arrives while a
  * batch is being committed is the next batch: there is no timer, and the busier the store, the cheaper each call. A lookup
- * sees every change that was called for before it, also when nobody waited for that.
+ * sees every change that was called for before it, also when nobody waited for that; whether it sees a later one, nobody
+ * knows.
  */
 export interface Lane {
   /** Resolves with what the operation returned, after its commit. Throws ApiError `store_unavailable` within seconds otherwise. */
@@ -30,6 +32,11 @@ export interface LaneOptions {
   readonly engine: RemoteEngine;
   /** Operations which need a transaction of their own; the engine gets them one at a time, with nothing beside. */
   readonly alone?: ReadonlySet<Operation[0]>;
+  /**
+   * How many lookups the engine can run at once beside a batch, each by itself: the next changes do not wait for them.
+   * Without it they are part of the batch.
+   */
+  readonly lookupsBeside?: number;
   readonly onFailure?: (failure: Failure) => void;
   readonly onSuccess?: () => void;
   /** Others than the usual ones, for tests. */
@@ -62,6 +69,7 @@ const RETRY_PASSING_MS = 5;
 const RETRY_KEPT_FIRST_MS = 50;
 const RETRY_KEPT_AT_MOST_MS = 1000;
 
+const TOO_MANY = 'too many calls wait for the store';
 const SLOW: Failure = { reason: 'busy', message: 'the database takes too long' };
 
 interface Call {
@@ -74,7 +82,14 @@ interface Call {
 }
 
 /** Opens a lane to the engine. `onFailure` hears of each call that is refused, `onSuccess` of each batch of changes that is written. */
-export function createLane({ engine, alone = NONE, onFailure, onSuccess, limits }: LaneOptions): Lane {
+export function createLane({
+  engine,
+  alone = NONE,
+  lookupsBeside = 0,
+  onFailure,
+  onSuccess,
+  limits,
+}: LaneOptions): Lane {
   const limit: LaneLimits = { ...LIMITS, ...limits };
   let waiting: Call[] = [];
   /**
@@ -91,6 +106,7 @@ export function createLane({ engine, alone = NONE, onFailure, onSuccess, limits 
   let sweeper: NodeJS.Timeout | undefined;
   let lastFailure = SLOW;
   let onIdle: (() => void) | undefined;
+  const beside = createBeside({ places: lookupsBeside, run: lookUp, onIdle: noteIdle });
 
   function call<Name extends OperationName>(operation: OperationOf<Name>, care?: Care): Promise<ResultOf<Name>>;
   // The list of calls is too mixed for the compiler to see that each gets the result of its own operation.
@@ -101,7 +117,7 @@ export function createLane({ engine, alone = NONE, onFailure, onSuccess, limits 
   function ask(operation: Operation, care: Care = {}): Promise<unknown> {
     if (isClosed) return Promise.reject(toUnavailable('the store is closed'));
     const room = care.isKept === true ? limit.waiting + limit.kept : limit.waiting;
-    if (waiting.length + kept.length >= room) return Promise.reject(toUnavailable('too many calls wait for the store'));
+    if (waiting.length + beside.size + kept.length >= room) return Promise.reject(toUnavailable(TOO_MANY));
     return new Promise((resolve, reject) => {
       const deadlineMs = performance.now() + limit.answerWithinMs;
       waiting.push({ operation, care, deadlineMs, caller: { resolve, reject }, failures: 0 });
@@ -118,24 +134,46 @@ export function createLane({ engine, alone = NONE, onFailure, onSuccess, limits 
   }
 
   async function work(): Promise<void> {
-    for (let batch = take(); batch.length > 0; batch = take()) {
-      running = batch;
-      const mode = batch.every(isLookup) ? 'read' : 'write';
-      const reply = await engine.run(
-        mode,
-        batch.map(({ operation }) => operation),
-      );
+    for (let taken = take(); taken.length > 0; taken = take()) {
+      running = taken;
+      const batch = lookupsBeside === 0 ? taken : taken.filter((call) => !isLookup(call));
+      const reply = batch.length === 0 ? undefined : await runBatch(batch);
       running = [];
-      if ('results' in reply) {
-        if (mode === 'write') noteSuccess();
-        succeed(batch, reply.results);
-      } else {
-        await putOff(batch, reply.failure);
-      }
+      // After the changes which were called for before them.
+      if (lookupsBeside > 0) beside.add(taken.filter(isLookup));
+      if (reply !== undefined && 'failure' in reply) await putOff(batch, reply.failure);
     }
     isAwake = false;
     if (kept.length > 0) setTimeout(wake, Math.max(0, keptRetryAtMs - performance.now()));
-    else onIdle?.();
+    else noteIdle();
+  }
+
+  async function runBatch(batch: readonly Call[]): Promise<Reply> {
+    const mode = batch.every(isLookup) ? 'read' : 'write';
+    const reply = await engine.run(
+      mode,
+      batch.map(({ operation }) => operation),
+    );
+    if ('results' in reply) {
+      if (mode === 'write') noteSuccess();
+      succeed(batch, reply.results);
+    }
+    return reply;
+  }
+
+  function noteIdle(): void {
+    if (!isAwake && kept.length === 0 && beside.size === 0) onIdle?.();
+  }
+
+  /** Tries until it is answered, or its caller has been told that it took too long. */
+  async function lookUp(call: Call): Promise<void> {
+    while (call.caller !== undefined) {
+      const reply = await engine.run('read', [call.operation]);
+      if ('results' in reply) return succeed([call], reply.results);
+      lastFailure = reply.failure;
+      if (!isPassing(reply.failure)) return refuse(call);
+      await delay(RETRY_PASSING_MS);
+    }
   }
 
   function take(): Call[] {
@@ -148,7 +186,7 @@ export function createLane({ engine, alone = NONE, onFailure, onSuccess, limits 
     }
     let lookups = 0;
     const end = waiting.findIndex((call, index) => {
-      if (isLookup(call)) lookups += 1;
+      if (lookupsBeside === 0 && isLookup(call)) lookups += 1;
       const isCut = index > 0 && (isAlone(call) || isAlone(waiting[index - 1]));
       return isCut || index === limit.batch || lookups > limit.lookups;
     });
@@ -178,7 +216,7 @@ export function createLane({ engine, alone = NONE, onFailure, onSuccess, limits 
 
   async function putOff(batch: readonly Call[], failure: Failure): Promise<void> {
     lastFailure = failure;
-    if (failure.reason === 'busy' || failure.reason === 'starting') {
+    if (isPassing(failure)) {
       waiting.unshift(...batch.filter(isWanted));
       areLookupsFirst = true;
       await delay(RETRY_PASSING_MS);
@@ -224,9 +262,10 @@ export function createLane({ engine, alone = NONE, onFailure, onSuccess, limits 
   /** Tells those who have waited too long, whatever holds the lane up. */
   function sweep(): void {
     const nowMs = performance.now();
-    for (const call of [...running, ...waiting, ...kept]) if (call.deadlineMs <= nowMs) refuse(call);
+    const all = () => [...running, ...waiting, ...beside.calls, ...kept];
+    for (const call of all()) if (call.deadlineMs <= nowMs) refuse(call);
     waiting = waiting.filter(isWanted);
-    if (running.length + waiting.length + kept.length > 0) return;
+    if (all().length > 0) return;
     clearInterval(sweeper);
     sweeper = undefined;
   }
@@ -236,8 +275,9 @@ export function createLane({ engine, alone = NONE, onFailure, onSuccess, limits 
     const over = new Promise<void>((resolve) => {
       onIdle = resolve;
     });
-    if (isAwake || kept.length > 0) await Promise.race([over, delay(limit.closeWithinMs, undefined, { ref: false })]);
-    const left = [...running, ...waiting, ...kept];
+    if (isAwake || kept.length > 0 || beside.size > 0)
+      await Promise.race([over, delay(limit.closeWithinMs, undefined, { ref: false })]);
+    const left = [...running, ...waiting, ...beside.calls, ...kept];
     for (const call of left) refuse(call);
     waiting = [];
     kept = [];
@@ -250,6 +290,11 @@ export function createLane({ engine, alone = NONE, onFailure, onSuccess, limits 
 
 function isLookup({ care }: Call): boolean {
   return care.isLookup === true;
+}
+
+/** It passes by itself within moments, so that the same is tried again. */
+function isPassing({ reason }: Failure): boolean {
+  return reason === 'busy' || reason === 'starting';
 }
 
 function isWanted({ caller, care }: Call): boolean {

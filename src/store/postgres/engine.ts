@@ -67,10 +67,10 @@ function prepareOperations(owner: Owner) {
 export function createEngine(connections: Connections, owner: Owner): RemoteEngine {
   const { looking, changing } = prepareOperations(owner);
 
+  /** Either changes alone, or lookups alone. */
   async function run(mode: Mode, batch: readonly Operation[]): Promise<Reply> {
     try {
-      const changed = await change(batch.filter(isChange));
-      return { results: await lookUpAll(mode, batch, changed) };
+      return { results: await (mode === 'read' ? lookUpAll(batch) : change(batch)) };
     } catch (error) {
       const failure = toFailure(error);
       if (failure !== undefined) return { failure };
@@ -111,23 +111,9 @@ export function createEngine(connections: Connections, owner: Owner): RemoteEngi
     }
   }
 
-  /** The results of the whole batch. When its changes are written, a lookup that fails must not make them seem failed. */
-  function lookUpAll(
-    mode: Mode,
-    batch: readonly Operation[],
-    changed: readonly unknown[],
-  ): Promise<readonly unknown[]> {
-    const results = changed.values();
+  function lookUpAll(batch: readonly Operation[]): Promise<readonly unknown[]> {
     return Promise.all(
-      batch.map(async (operation) => {
-        if (isChange(operation)) return results.next().value;
-        try {
-          return await connections.lookUp((connection) => runOne<unknown>(looking, connection, operation));
-        } catch (error) {
-          if (mode === 'read') throw error;
-          return new ApiError('store_unavailable', { cause: error });
-        }
-      }),
+      batch.map((operation) => connections.lookUp((connection) => runOne<unknown>(looking, connection, operation))),
     );
   }
 
@@ -138,10 +124,6 @@ export function createEngine(connections: Connections, owner: Owner): RemoteEngi
       await connections.close();
     },
   };
-}
-
-function isChange([name]: Operation): boolean {
-  return CHANGE_NAMES.has(name) || ALONE.has(name);
 }
 
 function isRecordChange(operation: Operation): operation is Change {

@@ -21,6 +21,9 @@ export interface PostgresStoreOptions {
   readonly limits?: Partial<LaneLimits>;
 }
 
+/** Of the connections: for the changes, and for the heartbeats. Lookups never take them all. */
+const SPARE = 2;
+
 /** Opens the store on PostgreSQL, making its tables where they are missing. Throws StoreOpenError. */
 export async function openPostgresStore({
   url,
@@ -38,7 +41,7 @@ export async function openPostgresStore({
       log.warn({ reason: toReason(error) }, 'the heartbeat of this process could not be written'),
     );
     const engine = createEngine(connections, owner);
-    const lane = createLane({ engine, alone: ALONE, ...health, limits });
+    const lane = createLane({ engine, alone: ALONE, lookupsBeside: Math.max(1, poolSize - SPARE), ...health, limits });
     const ears: (() => Promise<void>)[] = [];
     return createLaneStore({
       engine: {

@@ -20,7 +20,11 @@ describe('the lane', () => {
   });
   afterEach(() => Promise.all(lanes.map((lane) => lane.close())));
 
-  function makeLane(limits: Partial<LaneLimits> = {}, alone: ReadonlySet<Operation[0]> = new Set()): Lane {
+  function makeLane(
+    limits: Partial<LaneLimits> = {},
+    alone: ReadonlySet<Operation[0]> = new Set(),
+    lookupsBeside = 0,
+  ): Lane {
     const lane = createLane({
       engine: {
         run: async (mode, batch) => {
@@ -30,6 +34,7 @@ describe('the lane', () => {
         close: () => Promise.resolve(),
       },
       alone,
+      lookupsBeside,
       onFailure: ({ reason }) => failures.push(reason),
       limits: { closeWithinMs: 50, ...limits },
     });
@@ -215,5 +220,90 @@ describe('the lane', () => {
     answer = failWith('read_only');
     await failureCode(finish(lane));
     expect(await lane.close()).to.equal(1);
+  });
+
+  describe('to an engine that runs lookups beside the changes', () => {
+    let letGo: PromiseWithResolvers<void>;
+
+    beforeEach(() => {
+      letGo = Promise.withResolvers();
+      answer = async (batch, mode) => {
+        if (mode === 'read') await letGo.promise;
+        return succeed(batch);
+      };
+    });
+    const makeOpen = (lookupsBeside: number, limits: Partial<LaneLimits> = {}) =>
+      makeLane(limits, new Set(), lookupsBeside);
+
+    it('lets no change wait for a lookup, each of which is asked for by itself after the changes before it', async () => {
+      const lane = makeOpen(2);
+      const finds = [find(lane), find(lane)];
+      await Promise.all([accept(lane), finish(lane)]);
+      await accept(lane);
+      expect(batches.map(({ mode, names }) => [mode, ...names])).to.deep.equal([
+        ['write', 'probeWrite', 'discard'],
+        ['read', 'find'],
+        ['read', 'find'],
+        ['write', 'probeWrite'],
+      ]);
+      letGo.resolve();
+      await Promise.all(finds);
+    });
+
+    it('runs so many lookups at once, and the others as soon as there is a place', async () => {
+      const lane = makeOpen(3);
+      const finds = Array.from({ length: 7 }, () => find(lane));
+      await accept(lane);
+      await accept(lane);
+      expect(batches.filter(({ mode }) => mode === 'read')).to.have.lengthOf(3);
+      letGo.resolve();
+      await Promise.all(finds);
+      expect(batches.filter(({ mode }) => mode === 'read')).to.have.lengthOf(7);
+    });
+
+    it('answers lookups also when the changes before them could not be written', async () => {
+      const lane = makeOpen(1);
+      letGo.resolve();
+      answer = (batch, mode) => (mode === 'read' ? succeed(batch) : failWith('full')());
+      const [accepted, found] = await Promise.allSettled([accept(lane), find(lane)]);
+      expect([accepted.status, found.status]).to.deep.equal(['rejected', 'fulfilled']);
+    });
+
+    it('tries a lookup again after what passes, and refuses it after anything else', async () => {
+      const lane = makeOpen(1);
+      let times = 0;
+      answer = () => failWith(++times < 3 ? 'busy' : 'io_error')();
+      expect(await failureCode(find(lane))).to.equal('store_unavailable');
+      expect(times).to.equal(3);
+      expect(failures).to.deep.equal(['io_error']);
+    });
+
+    it('refuses within its time a lookup that is not answered, and one that has no place, and asks for that no more', async () => {
+      const lane = makeOpen(1, { answerWithinMs: 50 });
+      const codes = await Promise.all([failureCode(find(lane)), failureCode(find(lane))]);
+      expect(codes).to.deep.equal(['store_unavailable', 'store_unavailable']);
+      letGo.resolve();
+      await lane.close();
+      expect(batches).to.have.lengthOf(1);
+    });
+
+    it('waits at its end for the lookups that run', async () => {
+      const lane = makeOpen(1, { closeWithinMs: 20_000 });
+      const found = find(lane);
+      await until(() => batches.length === 1);
+      const closed = lane.close();
+      letGo.resolve();
+      expect(await closed).to.equal(0);
+      await found;
+    });
+
+    it('takes no more lookups than may wait', async () => {
+      const lane = makeOpen(1, { waiting: 3 });
+      const finds = Array.from({ length: 3 }, () => find(lane));
+      await until(() => batches.length === 1);
+      expect(await failureCode(find(lane))).to.equal('store_unavailable');
+      letGo.resolve();
+      await Promise.all(finds);
+    });
   });
 });

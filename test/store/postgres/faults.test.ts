@@ -1,9 +1,11 @@
 import { expect } from 'chai';
 import { Client } from 'pg';
+import type { LaneLimits } from '../../../src/store/engine/lane.ts';
 import type { OperatorStore } from '../../../src/store/operator.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { StoreOpenError, type Store, type StoreLog } from '../../../src/store/store.ts';
 import { newHold, newKeyDraft, newKeyId } from '../../support/keys.ts';
+import { PATIENT } from '../../support/patient.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome, newRequestId } from '../../support/records.ts';
 import { failureCode, until } from '../../support/sqlite.ts';
@@ -42,8 +44,8 @@ if (server !== undefined) {
       warn: (fields, message) => said.push(`${message} ${JSON.stringify(fields)}`),
     };
 
-    async function open(url = database.url): Promise<Store & OperatorStore> {
-      const store = await openPostgresStore({ url, poolSize: 3, clock: Date.now, log });
+    async function open(url = database.url, limits: Partial<LaneLimits> = {}): Promise<Store & OperatorStore> {
+      const store = await openPostgresStore({ url, poolSize: 3, clock: Date.now, log, limits });
       stores.push(store);
       return store;
     }
@@ -56,7 +58,8 @@ if (server !== undefined) {
 
     /** Three of them, and calls that go to them in turn. */
     async function openThree() {
-      const [first, second, third] = [await open(), await open(), await open()];
+      const openOne = () => open(database.url, PATIENT);
+      const [first, second, third] = [await openOne(), await openOne(), await openOne()];
       const at = (index: number) => [first, second, third][index % 3] ?? first;
       const inTurn = <Result>(times: number, call: (store: Store) => Promise<Result>) =>
         Promise.all(Array.from({ length: times }, (_, index) => call(at(index))));
@@ -145,6 +148,27 @@ if (server !== undefined) {
       expect(new Set(codes)).to.deep.equal(new Set(['store_unavailable']));
       await other.end();
       await until(async () => (await failureCode(store.accept(newDraft()))) === undefined);
+    });
+
+    it('accepts and finishes while lists, of which there are more than connections, take too long', async () => {
+      const store = await open(database.url, PATIENT);
+      const other = new Client({ connectionString: database.url });
+      await other.connect();
+      // What lists the usage waits for it, and nothing else does.
+      await other.query('BEGIN; LOCK TABLE usage IN ACCESS EXCLUSIVE MODE');
+      const query = { fromMs: 0, untilMs: Date.now(), per: 'day' } as const;
+      const lists = Array.from({ length: 40 }, () => store.listUsage(query));
+      const draft = newDraft();
+      await store.accept(draft);
+      for (let times = 0; times < 5; times += 1) await store.accept(newDraft());
+      const waiting = await database.run(
+        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+      );
+      expect(waiting, 'two of three connections are for other things').to.have.lengthOf.at.most(1);
+      await other.query('ROLLBACK');
+      await other.end();
+      await Promise.all(lists);
+      expect(await store.finish(draft.requestId, newOutcome())).to.have.property('status', 'succeeded');
     });
 
     it('serves lookups of a database that cannot be written, and refuses the rest', async () => {
