@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { parseKeyId, type KeyId } from '../../src/core/ids.ts';
 import type { IssuedKey } from '../../src/types/contract.ts';
 import { callerOf, type Caller } from '../records/caller.ts';
+import { callerBy } from '../records/web-socket-caller.ts';
 import { expectBooksToAddUp } from '../support/books.ts';
 
 /** Who asks in the kill loop, and what else than the records must hold for him. */
@@ -22,7 +23,11 @@ export interface Customer {
 export type CustomerKind = keyof typeof CUSTOMERS;
 
 /** Each makes its files in this folder. */
-export const CUSTOMERS = { 'with a key of the backend': withBackendKey, 'with a prepaid key': withPrepaidKey } as const;
+export const CUSTOMERS = {
+  'with a key of the backend': withBackendKey,
+  'with a prepaid key': withPrepaidKey,
+  'over WebSockets': overWebSockets,
+} as const;
 
 function withBackendKey(): Customer {
   return {
@@ -32,6 +37,10 @@ function withBackendKey(): Customer {
     topUp: () => Promise.resolve(),
     expectBooks: () => undefined,
   };
+}
+
+function overWebSockets(): Customer {
+  return { ...withBackendKey(), enter: (url) => Promise.resolve(callerBy('web socket', url)) };
 }
 
 const ADMIN_TOKEN = 'the-admin-token-of-the-kill-loop';

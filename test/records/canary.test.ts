@@ -14,6 +14,7 @@ import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { callerOf } from './caller.ts';
 import { callArguments, finish, text, usageChunk } from './chunks.ts';
+import { callerBy, KINDS } from './web-socket-caller.ts';
 
 /** In letters which every encoding of the marks leaves alone but base64 and hex, which are looked for as well. */
 const MARK = 'canary7q4x9zw3';
@@ -213,9 +214,11 @@ async function tellEverything(url: string, backend: ScriptedBackend): Promise<re
   const caller = callerOf(url, API_KEY);
   const others: string[] = [];
   for (const [index, answer] of ANSWERS.entries()) {
-    for (const stream of [false, true]) {
+    for (const kind of KINDS) {
+      const caller = callerBy(kind, url, API_KEY);
+      const stream = kind !== 'json';
       backend.reply(answer);
-      const headers = { 'idempotency-key': `${MARK}-${index}`, cookie: `session=${MARK}`, traceparent: MARK };
+      const headers = { 'idempotency-key': `${MARK}-${index}-${kind}`, cookie: `session=${MARK}`, traceparent: MARK };
       const own = await caller.create({ ...REQUEST, stream }, { headers });
       await own.text();
       const duplicate = await caller.create({ ...REQUEST, stream }, { headers });
@@ -228,7 +231,11 @@ async function tellEverything(url: string, backend: ScriptedBackend): Promise<re
     }
   }
   // The replies to these may quote their caller to himself.
-  for (const mistake of MISTAKES) await (await caller.create(mistake)).text();
+  for (const mistake of MISTAKES) {
+    for (const kind of ['json', 'web socket'] as const) {
+      await (await callerBy(kind, url, API_KEY).create(mistake)).text();
+    }
+  }
   const headers = { 'idempotency-key': `${MARK}\t` };
   others.push(await (await caller.create(REQUEST, { headers })).text());
   others.push(await (await callerOf(url, `${API_KEY} `.repeat(2)).create(REQUEST)).text());

@@ -11,8 +11,9 @@ import { startScriptedBackend, type Script, type ScriptedBackend } from '../supp
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
-import { callerOf, readError, readRecord, readTold, type Caller, type Told } from './caller.ts';
+import { readError, readRecord, readTold, type Caller, type Told } from './caller.ts';
 import { answer, callArguments, finish, stream, text, usageChunk } from './chunks.ts';
+import { callerBy, KINDS, type Kind } from './web-socket-caller.ts';
 
 const KEY = { 'idempotency-key': 'key-1' };
 
@@ -97,9 +98,10 @@ describe('a cancel', () => {
   async function open(
     settings: Environment = {},
     overrides: { store?: Store; backend?: ChatBackend } = {},
+    kind: Kind = 'stream',
   ): Promise<void> {
     gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings }, overrides);
-    caller = callerOf(gateway.url);
+    caller = callerBy(kind, gateway.url);
   }
 
   /** The id of the request with the key, as soon as it has a record. */
@@ -113,9 +115,9 @@ describe('a cancel', () => {
   }
 
   for (const { phase, backend: script, settings, streamEnds, usage } of PHASES) {
-    for (const kind of ['json', 'stream'] as const) {
+    for (const kind of KINDS) {
       it(`${phase} stops the request and everybody learns of it (${kind})`, async () => {
-        await open(settings);
+        await open(settings, {}, kind);
         backend.reply(script);
         const asking = caller.create({ model: 'm', input: 'Hello', stream: kind === 'stream' }, { headers: KEY });
         const asked = await backend.request(1);
@@ -149,7 +151,7 @@ describe('a cancel', () => {
         slowest.finalMs = Math.max(slowest.finalMs, finalMs);
 
         const told = await asking;
-        const asEvent = kind === 'stream' && streamEnds === 'as an event';
+        const asEvent = kind !== 'json' && streamEnds === 'as an event';
         expect(told.headers.get('x-request-id')).to.equal(requestId);
         expect(told.headers.get('x-should-retry')).to.equal(asEvent ? null : 'false');
         const expected: Told = asEvent
@@ -165,7 +167,7 @@ describe('a cancel', () => {
     }
   }
 
-  for (const kind of ['json', 'stream'] as const) {
+  for (const kind of KINDS) {
     const request = { model: 'm', input: 'Hello', stream: kind === 'stream' };
 
     it(`before the connection keeps the backend from ever being asked (${kind})`, async () => {
@@ -184,6 +186,7 @@ describe('a cancel', () => {
             },
           },
         },
+        kind,
       );
       const asking = caller.create(request, { headers: KEY });
       const requestId = await idOfKey();
@@ -196,7 +199,7 @@ describe('a cancel', () => {
     });
 
     it(`after the end changes nothing (${kind})`, async () => {
-      await open();
+      await open({}, {}, kind);
       backend.always(answer());
       const reply = await caller.create(request);
       expect(await readTold(reply)).to.deep.equal({ ends: 'completed' });
@@ -210,7 +213,7 @@ describe('a cancel', () => {
     });
 
     it(`asked for twenty times at once is one (${kind})`, async () => {
-      await open();
+      await open({}, {}, kind);
       backend.reply(stream([text('Hello')], 'hang'));
       const asking = caller.create(request, { headers: KEY });
       const requestId = await idOfKey();
@@ -225,7 +228,7 @@ describe('a cancel', () => {
     });
 
     it(`takes the id of the response as well (${kind})`, async () => {
-      await open();
+      await open({}, {}, kind);
       backend.reply(stream([text('Hello')], 'hang'));
       const asking = caller.create(request, { headers: KEY });
       const requestId = await idOfKey();
@@ -237,7 +240,7 @@ describe('a cancel', () => {
     });
 
     it(`without an idempotency key is not undone by an SDK that tries again (${kind})`, async () => {
-      await open();
+      await open({}, {}, kind);
       backend.reply(({ hang }) => hang());
       const asking = caller.create(request);
       await backend.request(1);

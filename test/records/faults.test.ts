@@ -15,6 +15,7 @@ import { useRealSockets } from '../support/real-sockets.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
 import { callerOf, readError, readTold, type Caller } from './caller.ts';
 import { answer, finish, text, usageChunk } from './chunks.ts';
+import { callerBy, KINDS } from './web-socket-caller.ts';
 
 /** Long enough for the model to need a page of its own, so that no room is left by chance. */
 const MODEL = 'm'.repeat(250);
@@ -100,8 +101,9 @@ describe('the gateway whose store is in trouble', () => {
 
   for (const { fault, cause } of FAULTS) {
     describe(`by ${fault}`, () => {
-      for (const kind of ['json', 'stream'] as const) {
+      for (const kind of KINDS) {
         it(`refuses a request before the backend is asked, and serves again afterwards (${kind})`, async () => {
+          caller = callerBy(kind, gateway.url);
           backend.always(answer());
           const request = { ...REQUEST, stream: kind === 'stream' };
           takeAway = await cause(store, workshop);
@@ -122,6 +124,7 @@ describe('the gateway whose store is in trouble', () => {
         });
 
         it(`ends what runs as if nothing were wrong, and records the end later (${kind})`, async () => {
+          caller = callerBy(kind, gateway.url);
           const go = Promise.withResolvers<void>();
           backend.reply(async ({ sse, end }) => {
             await sse(text('Hel'));

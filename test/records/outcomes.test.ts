@@ -1,4 +1,4 @@
-/** "What ends how": the table of the contract, section 6, row by row, asked for as JSON and as a stream. */
+/** "What ends how": the table of the contract, section 6, row by row, asked for as JSON, as a stream and over a WebSocket. */
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -16,6 +16,7 @@ import { useRealSockets } from '../support/real-sockets.ts';
 import { callerOf, readError, readRecord, readTold, type Caller } from './caller.ts';
 import { CAUSES, type Recorded } from './causes.ts';
 import { answer, KNOWN_USAGE, stream, text, usageChunk } from './chunks.ts';
+import { callerBy, KINDS, type Kind } from './web-socket-caller.ts';
 
 describe('what ends how', () => {
   useRealSockets();
@@ -33,16 +34,16 @@ describe('what ends how', () => {
     await backend.close();
   });
 
-  async function open(settings: Environment = {}): Promise<void> {
+  async function open(settings: Environment = {}, kind: Kind = 'stream'): Promise<void> {
     gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings });
-    caller = callerOf(gateway.url);
+    caller = callerBy(kind, gateway.url);
   }
 
   for (const { cause, settings, backend: script, ...rows } of CAUSES) {
-    for (const kind of ['json', 'stream'] as const) {
+    for (const kind of KINDS) {
       it(`${cause} (${kind})`, async () => {
-        const expected = rows[kind];
-        await open(settings);
+        const expected = rows[kind === 'json' ? 'json' : 'stream'];
+        await open(settings, kind);
         backend.reply(script);
         backend.always(answer());
         const request = { model: 'm', input: 'Hello', stream: kind === 'stream' };
@@ -117,9 +118,9 @@ describe('what ends how', () => {
       { when: 'after the usage', script: stream([text('Hello'), usageChunk], 'hang'), usage: 'known' },
     ];
     for (const { when, script, usage, outputTokens } of moments) {
-      for (const kind of ['json', 'stream'] as const) {
+      for (const kind of KINDS) {
         it(`${when} leaves a cancelled record (${kind})`, async () => {
-          await open();
+          await open({}, kind);
           backend.reply(script);
           const request = { model: 'm', input: 'Hello', stream: kind === 'stream' };
           const headers = { 'idempotency-key': 'key-1' };
@@ -179,10 +180,10 @@ describe('what ends how', () => {
     });
     afterEach(() => rmSync(folder, { recursive: true }));
 
-    for (const kind of ['json', 'stream'] as const) {
+    for (const kind of KINDS) {
       it(`ends the request by its failure path (${kind})`, async () => {
         const settings = { DATABASE_URL: `file:${join(folder, 'gateway.db')}`, DRAIN_TIMEOUT_MS: '30' };
-        await open(settings);
+        await open(settings, kind);
         backend.reply(stream([text('Hello'), usageChunk], 'hang'));
         backend.always(answer());
         const request = { model: 'm', input: 'Hello', stream: kind === 'stream' };
@@ -195,11 +196,11 @@ describe('what ends how', () => {
         const reply = await asking;
         const requestId = reply.headers.get('x-request-id') ?? '';
         expect(await readTold(reply)).to.deep.equal(
-          kind === 'stream'
-            ? { ends: 'failed', code: 'gateway_interrupted' }
-            : { status: 503, code: 'gateway_interrupted' },
+          kind === 'json'
+            ? { status: 503, code: 'gateway_interrupted' }
+            : { ends: 'failed', code: 'gateway_interrupted' },
         );
-        await open(settings);
+        await open(settings, kind);
         await expectRecorded(requestId, { status: 'failed', code: 'gateway_interrupted', usage: 'known' });
         await expectKey(request, headers, { requestId, key: 'kept' });
       });
@@ -244,11 +245,11 @@ describe('what ends how', () => {
   });
 
   describe('a backend that cannot be reached', () => {
-    for (const kind of ['json', 'stream'] as const) {
+    for (const kind of KINDS) {
       it(`frees the key, since nothing ran (${kind})`, async () => {
         const nobody = await startScriptedBackend();
         await nobody.close();
-        await open({ UPSTREAM_BASE_URL: nobody.baseUrl });
+        await open({ UPSTREAM_BASE_URL: nobody.baseUrl }, kind);
         const request = { model: 'm', input: 'Hello', stream: kind === 'stream' };
         const headers = { 'idempotency-key': 'key-1' };
         const ids = new Set<string>();

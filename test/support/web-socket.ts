@@ -97,7 +97,7 @@ export async function speakTo(url: string, options: SpeakOptions = {}): Promise<
   }
 }
 
-function isTerminal(event: ResponseEvent | undefined): boolean {
+export function isTerminal(event: ResponseEvent | undefined): boolean {
   return /^response\.(?:completed|incomplete|failed)$/.test(event?.type ?? '');
 }
 
