@@ -7,14 +7,16 @@ import { loadFixtures, type Fixture } from '../support/fixtures.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { loadRecordings, readSaid, type Recording, type Said } from '../support/recordings.ts';
+import { speakTo } from '../support/web-socket.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
 
 type ErrorBody = ReturnType<ApiError['toBody']>;
 
-/** What a client got of one answer, as a stream and as JSON. */
+/** What a client got of one answer, as a stream, as JSON and over a WebSocket. */
 interface Got {
   readonly stream: Result;
   readonly json: Result;
+  readonly frames: Result;
 }
 
 interface Result {
@@ -141,11 +143,25 @@ function cutsIn(body: Buffer): number[] {
 }
 
 async function ask(gateway: TestGateway, request: object): Promise<Got> {
-  const [stream, json] = await Promise.all([
+  const [stream, json, frames] = await Promise.all([
     gateway.create({ ...request, stream: true }),
     gateway.create({ ...request, stream: false }),
+    askByFrame(gateway, request),
   ]);
-  return { stream: await readStream(stream), json: await readJson(json) };
+  return { stream: await readStream(stream), json: await readJson(json), frames };
+}
+
+async function askByFrame(gateway: TestGateway, request: object): Promise<Result> {
+  const speaker = await speakTo(gateway.url);
+  const { stream: _stream, ...fields } = request as { stream?: boolean };
+  const answer = await speaker.ask(fields);
+  speaker.close();
+  if ('status' in answer) {
+    const { status, error, headers } = answer;
+    expect(headers['x-request-id']).to.match(/^req_[0-9a-f]{32}$/);
+    return { status, events: [], response: undefined, error };
+  }
+  return { status: 200, events: answer, response: expectWellFormed(answer), error: undefined };
 }
 
 async function readStream(reply: Response): Promise<Result> {
@@ -167,8 +183,9 @@ async function readJson(reply: Response): Promise<Result> {
   return { status, events: [], response: undefined, error };
 }
 
-/** The stream's final response is the JSON reply, but for ids and times. */
-function expectAlike({ stream, json }: Got): void {
+/** The frames are the events of the stream, and its final response is the JSON reply, but for ids and times. */
+function expectAlike({ stream, json, frames }: Got): void {
+  expect(apartFromIds(frames), 'over a WebSocket').to.deep.equal(apartFromIds(stream));
   if (stream.response?.status === 'failed') {
     const { code, message } = json.error ?? {};
     expect({ code, message }, 'the error of the JSON reply').to.deep.equal(stream.response.error);
