@@ -70,6 +70,8 @@ export interface Config {
   readonly keepaliveCommentMs: number;
   readonly keepaliveEventMs: number;
   readonly drainTimeoutMs: number;
+  /** 0 leaves every count to arithmetic. */
+  readonly tokenCountTimeoutMs: number;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   readonly metricsToken: string | null;
@@ -305,6 +307,7 @@ function toConfig(
     keepaliveCommentMs: settings.KEEPALIVE_COMMENT_MS,
     keepaliveEventMs: settings.KEEPALIVE_EVENT_MS,
     drainTimeoutMs: settings.DRAIN_TIMEOUT_MS,
+    tokenCountTimeoutMs: settings.TOKEN_COUNT_TIMEOUT_MS,
     logLevel: settings.LOG_LEVEL,
     // Lines that nobody but a program reads; a terminal in production is somebody who looks for a moment.
     logFormat: settings.LOG_FORMAT === 'auto' && settings.NODE_ENV === 'production' ? 'json' : settings.LOG_FORMAT,

@@ -21,6 +21,7 @@ import { allowOrigins } from './http/access/cors.ts';
 import { watchCancels } from './http/records/cancel-watch.ts';
 import { createConsole } from './http/pages/console.ts';
 import { createChatCompletion } from './http/chat/chat.ts';
+import { countInputTokens } from './http/responses/count-input-tokens.ts';
 import { createResponses } from './http/responses/create-response.ts';
 import { postResponse } from './http/responses/post-response.ts';
 import { notFound } from './http/error-handler.ts';
@@ -51,6 +52,7 @@ import type { AccountStore } from './store/accounts.ts';
 import { openStore } from './store/open.ts';
 import type { Store } from './store/store.ts';
 import { timeStore } from './store/timed-store.ts';
+import { createTokenizer } from './tokenizer/tokenizer.ts';
 import { newUniquePartAt } from './unique-part.ts';
 
 export { readConfig, ConfigError, type Config } from './config.ts';
@@ -135,24 +137,24 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   const rateLimits = config.authMode === 'managed' ? createRateLimits({ accounts, nowMs }) : undefined;
   const admission =
     rateLimits === undefined ? ADMIT_ALL : createAdmission({ ...config, accounts, rateLimits, prices, nowMs });
+  const estimator = createTokenEstimator();
   const serveAccepted = createAcceptance({
     ...config,
     store,
     admission,
     running,
     identities,
-    estimator: createTokenEstimator(),
+    estimator,
     keyOwner,
     nowMs,
   });
 
-  const serveResponse = createResponses({
-    ...config,
-    backend,
-    serveAccepted,
-    sealer: createSealer(secret, config.gatewaySecretPrevious),
-    itemMemory: createItemMemory({ ...config, nowMs }),
-    nowMs,
+  const sealer = createSealer(secret, config.gatewaySecretPrevious);
+  const itemMemory = createItemMemory({ ...config, nowMs });
+  const serveResponse = createResponses({ ...config, backend, serveAccepted, sealer, itemMemory, nowMs });
+  const tokenizer = createTokenizer({
+    timeLimitMs: config.tokenCountTimeoutMs,
+    onDeath: (problem) => log.error({ problem }, 'the thread of the tokenizer ended'),
   });
 
   // A client that takes nothing for as long as a silent backend is waited for is gone.
@@ -196,6 +198,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
       serveResponse,
       clientStallMs,
     }),
+    countInputTokens: countInputTokens({ ...config, tokenizer, estimator, admission, sealer, itemMemory }),
     createChatCompletion:
       config.authMode === 'managed'
         ? createChatCompletion({ ...config, relay: upstream, serveAccepted, clientStallMs })
@@ -268,6 +271,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     // The last of all: a scrape may still want to know how the requests have ended.
     if (metricsServer !== undefined) await closeServer(metricsServer);
     relay.close();
+    await tokenizer.close();
     await Promise.all([...new Set([backend, upstream])].map((each) => each.close()));
     await demo?.close();
     await store.close();

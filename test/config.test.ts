@@ -53,6 +53,7 @@ describe('readConfig', () => {
       keepaliveCommentMs: 15_000,
       keepaliveEventMs: 60_000,
       drainTimeoutMs: 30_000,
+      tokenCountTimeoutMs: 3000,
       logLevel: 'info',
       logFormat: 'auto',
       metricsToken: null,

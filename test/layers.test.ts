@@ -37,9 +37,12 @@ const probes: readonly { file: string; source: string; rules: readonly string[] 
     '../store/postgres/open.ts',
     '../gateway.ts',
     'better-sqlite3',
+    'js-tiktoken',
+    'js-tiktoken/lite',
     'pg',
     'undici',
   ]),
+  ...forbidden('src/tokenizer', ['../http/app.ts', '../backend/chat.ts', '../store/store.ts', '../config.ts']),
   ...forbidden('src/console', ['../http/app.ts', '../core/ids.ts', 'uplot', 'https://cdn.example.com/x.js']),
   ...forbidden('src/accounts', [
     '../http/app.ts',
@@ -87,6 +90,7 @@ const probes: readonly { file: string; source: string; rules: readonly string[] 
   allowed('src/http', ['../core/errors.ts', '../backend/chat.ts', '../store/store.ts', '../config.ts', 'express']),
   allowed('src/console', ['./dom.js', './vendor/uplot.js', './vendor/eventsource-parser/stream.js']),
   allowed('src/accounts', ['../core/errors.ts', '../store/accounts.ts', '../shape-error.ts', './keys.ts', 'ajv']),
+  allowed('src/tokenizer', ['../core/errors.ts', './pieces.ts', 'node:worker_threads', 'js-tiktoken/lite']),
   allowed('src/cli', ['../serve.ts', '../config.ts', '../store/open.ts', '../store/sqlite/backup.ts', 'commander']),
   allowed('src', ['./http/app.ts', './store/sqlite/open.ts', './backend/chat.ts', './config.ts']),
 ];

@@ -18,13 +18,20 @@ export interface Admission {
    */
   admit(key: StoredKey | undefined, ask: Ask): Admitted;
   /**
+   * The same for a request about a model that costs nothing, since no backend answers it: it counts as a request, and that is
+   * all. Returns `x-ratelimit-*` for its reply. Throws ApiError `model_not_found` or `rate_limit_exceeded`.
+   */
+  admitFree(key: StoredKey | undefined, ask: Pick<Ask, 'model' | 'backendModel'>): Promise<RateLimitHeaders>;
+  /**
    * The same for a request of which neither the model nor the cost is known; returns `x-ratelimit-*` for its reply. Throws
    * ApiError `forbidden` where one of them matters, or `rate_limit_exceeded`.
    */
-  admitUnmetered(key: StoredKey | undefined): Promise<Readonly<Record<string, string>>>;
+  admitUnmetered(key: StoredKey | undefined): Promise<RateLimitHeaders>;
   /** Whether the key can use this model at all, by the name that it is listed under and the one that the backend knows. */
   offers(key: StoredKey | undefined, model: string, backendModel: string): boolean;
 }
+
+type RateLimitHeaders = Readonly<Record<string, string>>;
 
 /** What a request is about to use, as far as it is known before it runs. */
 export interface Ask {
@@ -63,6 +70,7 @@ const FREE: Admitted = {
 /** Where the gateway issues no keys, their owner has limits of his own: all may start, and nothing is counted. */
 export const ADMIT_ALL: Admission = {
   admit: () => FREE,
+  admitFree: () => Promise.resolve(NOTHING_TAKEN.headers),
   admitUnmetered: () => Promise.resolve(NOTHING_TAKEN.headers),
   offers: () => true,
 };
@@ -109,6 +117,11 @@ export function createAdmission(options: AdmissionOptions): Admission {
             ? Promise.resolve(rateLimits.explain(keyId, tokens, rates))
             : explain(code, hold, options),
       };
+    },
+    async admitFree(key, { model, backendModel }) {
+      assertKey(key);
+      if (!mayUse(key, model, backendModel)) throw modelNotFound();
+      return (await rateLimits.take(key)).headers;
     },
     async admitUnmetered(key) {
       assertKey(key);

@@ -18,7 +18,8 @@ export interface TokenEstimator {
 }
 
 const FIRST_FACTOR = 0.25;
-const MEDIA_TOKENS = 1000;
+/** Of an image or a file, whatever is in it. */
+export const MEDIA_TOKENS = 1000;
 /** The share that a new observation has in the factor. */
 const WEIGHT = 0.1;
 const MIN_FACTOR = 0.02;

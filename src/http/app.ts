@@ -24,6 +24,7 @@ export interface AppParts extends ScrapedParts {
   readonly postResponse: RequestHandler;
   /** Takes the upgrade to a WebSocket, and lets every other GET pass. */
   readonly openWebSocket: RequestHandler;
+  readonly countInputTokens: RequestHandler;
   /** Where what they use is counted; elsewhere they are passed through. */
   readonly createChatCompletion: RequestHandler | undefined;
   readonly requests: RequestRoutes;
@@ -86,6 +87,10 @@ function createApi(parts: AppParts): express.Router {
   const api = express.Router();
   api.use(parts.authenticate);
   api.route('/responses').post(limitLoad, postResponse).get(openWebSocket).all(methodNotAllowed('POST'));
+  api
+    .route('/responses/input_tokens')
+    .post(limitLoad, watchRunning(parts), parts.countInputTokens)
+    .all(methodNotAllowed('POST'));
   api.route('/requests').get(requests.list).all(methodNotAllowed('GET'));
   api.route('/requests/:id').get(requests.show).all(methodNotAllowed('GET'));
   api.route('/requests/:id/cancel').post(requests.cancel).all(methodNotAllowed('POST'));
@@ -95,7 +100,7 @@ function createApi(parts: AppParts): express.Router {
     api.route('/chat/completions').post(limitLoad, createChatCompletion).all(methodNotAllowed('POST'));
   }
   // No body has been read by here: what is passed on goes through as it comes.
-  api.use(limitLoad, watchRelayed(parts), passthrough);
+  api.use(limitLoad, watchRunning(parts), passthrough);
   return api;
 }
 
@@ -110,8 +115,8 @@ const markDemo: RequestHandler = (_req, res, next) => {
   next();
 };
 
-/** A drain waits for what is passed through as well, and breaks what takes too long. */
-function watchRelayed({ running }: AppParts): RequestHandler {
+/** A drain waits for what has no record as well, and breaks what takes too long. */
+function watchRunning({ running }: AppParts): RequestHandler {
   return (_req, res, next) => {
     if (running.draining) throw new ApiError('gateway_draining', { headers: { 'retry-after': '1' } });
     const run = running.begin(toRequestId(factsOf(res).unique));

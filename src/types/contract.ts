@@ -12,6 +12,7 @@ export type Contract =
   | OwnDialects
   | ErrorReply
   | ResponseEvent
+  | InputTokens
   | OwnKey
   | Operate
   | PriceTable
@@ -1360,6 +1361,21 @@ export interface CustomToolCallInputDoneEvent {
   input: string;
 }
 /**
+ * About how many tokens the input of a request has.
+ */
+export interface InputTokens {
+  object: 'response.input_tokens';
+  input_tokens: number;
+  /**
+   * Only the backend knows the vocabulary and the chat template of its model: its own count can be another.
+   */
+  estimated: true;
+  /**
+   * The vocabulary that the texts were counted with; or the arithmetic of bytes, which a long text is left to.
+   */
+  estimated_by: 'o200k_base' | 'cl100k_base' | 'arithmetic';
+}
+/**
  * The caller's own key, as GET /api/v1/key shows it with AUTH_MODE=managed. Amounts of money are millionths of the currency unit, times Unix time in seconds; days and months are those of UTC.
  */
 export interface OwnKey {
@@ -1702,6 +1718,10 @@ export interface Settings {
    * How long running requests may go on after SIGTERM, in milliseconds.
    */
   DRAIN_TIMEOUT_MS: number;
+  /**
+   * How long a count of input tokens may take, in milliseconds; what takes longer is estimated by arithmetic, as everything is with 0. The first count loads a vocabulary (about a second, 70 MB, given back after a minute without another).
+   */
+  TOKEN_COUNT_TIMEOUT_MS: number;
   LOG_LEVEL: LogLevel;
   LOG_FORMAT: LogFormat;
   /**

@@ -151,6 +151,28 @@ describe('the admission of managed keys', () => {
     expect(admitted.costOf(USAGE)).to.equal(800);
   });
 
+  describe('of a request that costs nothing', () => {
+    const { model, backendModel } = ASK;
+
+    it('takes one request and no tokens out of the minute, also of a key without credits', async () => {
+      const key = keyWith({ balanceMicro: 0 }, { requestsPerMinute: 5 });
+      const headers = await admission.admitFree(key, { model, backendModel });
+      expect(headers).to.include({ 'x-ratelimit-limit-requests': '5', 'x-ratelimit-remaining-requests': '0' });
+      expect(counted).to.deep.equal([[key.keyId, 0]]);
+    });
+
+    it('needs no price', async () => {
+      await admission.admitFree(keyWith({ balanceMicro: 5 }), { model: 'llama', backendModel });
+    });
+
+    it('takes no model that the key may not use, and nothing out of the minute for it', async () => {
+      const key = keyWith({ models: ['other'] }, { requestsPerMinute: 5 });
+      const refused = await admission.admitFree(key, { model, backendModel }).catch((error: unknown) => error);
+      expect(refused).to.include({ code: 'model_not_found', param: 'model' });
+      expect(counted).to.deep.equal([]);
+    });
+  });
+
   const outputs: readonly { name: string; ask: Partial<Ask>; tokens: number }[] = [
     { name: 'the default where the request names no limit', ask: { maxOutputTokens: null }, tokens: 5096 },
     { name: 'the default at most', ask: { maxOutputTokens: 50_000 }, tokens: 5096 },

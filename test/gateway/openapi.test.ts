@@ -34,6 +34,7 @@ const HANDSHAKE_HEADERS = {
   'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
 };
 const CREATE = 'post /api/v1/responses';
+const COUNT = 'post /api/v1/responses/input_tokens';
 const CHAT = 'post /v1/chat/completions';
 const RESPONSE = { model: 'm', input: 'Hello' };
 const COMPLETE = { model: 'm', messages: [{ role: 'user', content: 'Hello' }] };
@@ -46,6 +47,16 @@ interface Call {
   readonly body?: object | string;
   readonly headers?: Readonly<Record<string, string>>;
 }
+
+/** What a request is refused for, and the count of its input as well. */
+const REFUSED_ALIKE: readonly { code: string; call: Call }[] = [
+  { code: 'unsupported_parameter', call: { body: { ...RESPONSE, background: true } } },
+  {
+    code: 'unsupported_tool',
+    call: { body: { ...RESPONSE, tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } } },
+  },
+  { code: 'previous_response_not_found', call: { body: { ...RESPONSE, previous_response_id: 'resp_1' } } },
+];
 
 type KeyWishes = Parameters<ManagedGateway['issue']>[0];
 
@@ -155,7 +166,7 @@ describe('the API description', () => {
   }
 
   function bodyFor(operation: string): object | undefined {
-    if (operation === CREATE) return RESPONSE;
+    if (operation === CREATE || operation === COUNT) return RESPONSE;
     if (operation === CHAT) return COMPLETE;
     if (operation.endsWith('/keys') && operation.startsWith('post')) return { name: 'a key' };
     if (operation.endsWith('/credits')) return { amount: '1' };
@@ -402,15 +413,17 @@ describe('the API description', () => {
       }
     });
 
+    for (const { code, call } of REFUSED_ALIKE) {
+      for (const operation of [CREATE, COUNT]) {
+        it(`${code}: ${operation}`, async () => {
+          expect((await ask(operation, call)).code).to.equal(code);
+        });
+      }
+    }
+
     for (const { code, operation = CREATE, call, reply } of [
-      { code: 'unsupported_parameter', call: { body: { ...RESPONSE, background: true } } },
-      {
-        code: 'unsupported_tool',
-        call: { body: { ...RESPONSE, tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } } },
-      },
       { code: 'forbidden', operation: HANDSHAKE, call: { headers: { origin: 'https://elsewhere.example' } } },
       { code: 'method_not_allowed', operation: HANDSHAKE, call: { path: '/api/v1/responses' } },
-      { code: 'previous_response_not_found', call: { body: { ...RESPONSE, previous_response_id: 'resp_1' } } },
       { code: 'invalid_idempotency_key', call: { headers: { 'idempotency-key': 'x'.repeat(256) } } },
       { code: 'invalid_idempotency_key', operation: CHAT, call: { headers: { 'idempotency-key': 'x'.repeat(256) } } },
       {

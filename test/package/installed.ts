@@ -99,13 +99,19 @@ describe('the package', () => {
     }
   });
 
+  it('counts input tokens, by a thread and a vocabulary of its own', async () => {
+    const url = await startByNpx('demo', { TOKEN_COUNT_TIMEOUT_MS: '60000' });
+    const reply = await create(url, { model: 'demo', input: 'Hello' }, { path: '/responses/input_tokens' });
+    expect(await reply.json()).to.include({ input_tokens: 8, estimated_by: 'o200k_base' });
+  });
+
   it('manages keys beside a running gateway, in the same records', async () => {
     const env = { AUTH_MODE: 'managed', DATABASE_URL: 'file:./data/managed.db', UPSTREAM_API_KEY: '' };
     const { stdout } = await npx('keys create --name first --json', env);
     const { secret: apiKey } = JSON.parse(stdout) as { secret: string };
     const url = await startByNpx('start', env);
-    expect((await create(url, { model: 'demo', input: 'Hello' }, apiKey)).status).to.equal(200);
-    expect((await create(url, { model: 'demo', input: 'Hello' }, 'another')).status).to.equal(401);
+    expect((await create(url, { model: 'demo', input: 'Hello' }, { apiKey })).status).to.equal(200);
+    expect((await create(url, { model: 'demo', input: 'Hello' }, { apiKey: 'another' })).status).to.equal(401);
     const listed = await npx('keys list --json', env);
     expect(listed.stdout).to.contain('"first"').and.not.contain(apiKey);
   });
@@ -194,8 +200,8 @@ async function urlInBanner(child: ChildProcess): Promise<string> {
   throw new Error(`it ended without a banner: ${printed}`);
 }
 
-function create(url: string, body: object, apiKey = 'demo'): Promise<Response> {
-  return fetch(`${url}/api/v1/responses`, {
+function create(url: string, body: object, { apiKey = 'demo', path = '/responses' } = {}): Promise<Response> {
+  return fetch(`${url}/api/v1${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),

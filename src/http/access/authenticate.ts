@@ -9,7 +9,7 @@ import type { Identity } from '../../store/store.ts';
 import type { AuthMode } from '../../types/contract.ts';
 import { createFailureLimit, networkOf } from './failure-limit.ts';
 import { factsOf } from '../telemetry/request-facts.ts';
-import { createTurns } from '../body/take-turns.ts';
+import { createTurns } from '../../take-turns.ts';
 
 /** Who asks, as the rest of the program knows it: never by the key itself. */
 export interface Caller {
@@ -157,11 +157,12 @@ export function authenticate(door: Door): RequestHandler {
     const entering = door(req);
     const { caller, noteReply } = entering instanceof Promise ? await entering : entering;
     callers.set(res, caller);
-    factsOf(res).keyPrefix = caller.key?.prefix;
+    const facts = factsOf(res);
+    facts.keyPrefix = caller.key?.prefix;
     if (noteReply !== undefined) {
-      // A GET may have been answered without the backend, and then nobody has judged the key.
+      // What was answered without the backend shows nothing of the key, and models are often listed to anybody.
       res.once('close', () => {
-        if (res.headersSent) noteReply(res.statusCode, req.method === 'POST');
+        if (res.headersSent) noteReply(res.statusCode, facts.backend === 'answered' && req.method === 'POST');
       });
     }
     next();

@@ -103,6 +103,31 @@ function responseOperations(model: string): readonly Operation[] {
       ],
     },
     {
+      id: 'countInputTokens',
+      method: 'post',
+      path: '/api/v1/responses/input_tokens',
+      alias: '/v1/responses/input_tokens',
+      tag: 'Responses',
+      summary: 'Count input tokens',
+      description:
+        'About how many input tokens the backend would count for this request: its messages, tools and schema are translated as they ' +
+        'would be, and counted with a vocabulary of OpenAI. The model may have another one, and writes its own template around ' +
+        'them. The backend is not asked: there is no record and no cost. What takes too long to count is estimated by arithmetic.',
+      auth: 'apiKey',
+      body: { schema: 'create-response.json', example: { model, input: 'Say hello in one word.' } },
+      replies: { 200: { description: 'The count.', content: { 'application/json': 'input-tokens.json' } } },
+      errors: [
+        ...LIMITED,
+        ...WITH_BODY,
+        'missing_required_parameter',
+        'model_not_found',
+        'unsupported_parameter',
+        'unsupported_tool',
+        'previous_response_not_found',
+        'gateway_draining',
+      ],
+    },
+    {
       id: 'openWebSocket',
       method: 'get',
       path: '/api/v1/responses',

@@ -5,6 +5,7 @@ import createChatCompletionSchema from '../../../schemas/create-chat-completion.
 import createResponseSchema from '../../../schemas/create-response.json' with { type: 'json' };
 import errorSchema from '../../../schemas/error.json' with { type: 'json' };
 import eventSchema from '../../../schemas/event.json' with { type: 'json' };
+import inputTokensSchema from '../../../schemas/input-tokens.json' with { type: 'json' };
 import keySchema from '../../../schemas/key.json' with { type: 'json' };
 import operateSchema from '../../../schemas/operate.json' with { type: 'json' };
 import requestRecordSchema from '../../../schemas/request-record.json' with { type: 'json' };
@@ -27,6 +28,7 @@ const FILES: ReadonlyMap<string, JsonObject> = new Map(
     createResponseSchema,
     errorSchema,
     eventSchema,
+    inputTokensSchema,
     keySchema,
     operateSchema,
     requestRecordSchema,

@@ -1,5 +1,9 @@
-/** Where the gateway answers itself, with all that is below, as callers write it without `/api`. The first two names are those in records. */
+/**
+ * Where the gateway answers itself, with all that is below, as callers write it without `/api`: the first that fits. Records know
+ * `responses` and `chat.completions` by these names.
+ */
 const OWN = [
+  ['responses.input_tokens', '/v1/responses/input_tokens'],
   ['responses', '/v1/responses'],
   ['chat.completions', '/v1/chat/completions'],
   ['models', '/v1/models'],

@@ -15,6 +15,7 @@ import {
 } from '../../../src/http/access/authenticate.ts';
 import { errorHandler } from '../../../src/http/error-handler.ts';
 import type { StoredKey } from '../../../src/store/accounts.ts';
+import { factsOf, type RequestFacts } from '../../../src/http/telemetry/request-facts.ts';
 import { newStoredKey } from '../../support/keys.ts';
 import { observe } from '../../support/observe.ts';
 
@@ -23,8 +24,9 @@ describe('authenticate', () => {
   let url: string;
   let callers: Caller[];
   let nowMs: number;
-  /** What the route behind answers. */
+  /** What the route behind answers, and whether the backend has. */
   let status: number;
+  let backend: RequestFacts['backend'];
   /** What the gateway has issued, by hash, and how often that was asked for. */
   let keys: Map<string, StoredKey>;
   let lookups: number;
@@ -39,6 +41,7 @@ describe('authenticate', () => {
     callers = [];
     nowMs = 0;
     status = 200;
+    backend = 'answered';
     keys = new Map();
     lookups = 0;
     const app = express();
@@ -68,6 +71,7 @@ describe('authenticate', () => {
     );
     app.use((req, res) => {
       if (req.method !== 'OPTIONS') callers.push(callerOf(res));
+      factsOf(res).backend = backend;
       res.status(status).json({});
     });
     app.use(errorHandler);
@@ -180,13 +184,19 @@ describe('authenticate', () => {
       expect((await ask('Bearer sk-good')).status).to.equal(200);
     });
 
-    it('does not take what was answered without the backend for its word on the key', async () => {
-      await open();
-      await ask('Bearer sk-stranger', {}, 'GET');
-      status = 401;
-      for (let n = 0; n < 30; n++) await ask('Bearer sk-bad');
-      expect((await ask('Bearer sk-stranger')).status).to.equal(429);
-    });
+    for (const { name, method, answeredBy } of [
+      { name: 'what was answered without the backend', method: 'POST', answeredBy: 'not asked' },
+      { name: 'a list of models', method: 'GET', answeredBy: 'answered' },
+    ] as const) {
+      it(`does not take ${name} for a word of the backend on the key`, async () => {
+        await open();
+        backend = answeredBy;
+        await ask('Bearer sk-stranger', {}, method);
+        status = 401;
+        for (let n = 0; n < 30; n++) await ask('Bearer sk-bad');
+        expect((await ask('Bearer sk-stranger')).status).to.equal(429);
+      });
+    }
 
     it('holds up a key which the backend has taken and then refused', async () => {
       await open();

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createTurns } from '../../../src/http/body/take-turns.ts';
+import { createTurns } from '../src/take-turns.ts';
 
 describe('createTurns', () => {
   let takeTurn: ReturnType<typeof createTurns>;

@@ -1,0 +1,62 @@
+import { createTurns } from '../take-turns.ts';
+import { portionsOf } from './pieces.ts';
+import { createThread, type ThreadOptions } from './thread.ts';
+import type { Vocabulary } from './vocabulary.ts';
+
+export interface TokenizerOptions extends ThreadOptions {
+  /** What a count may take, its waiting included; 0 counts nothing. */
+  readonly timeLimitMs: number;
+}
+
+interface Ask {
+  readonly vocabulary: Vocabulary;
+  readonly signal: AbortSignal;
+}
+
+/** Counts tokens beside the event loop (contract, section 7: a tokenizer stands still on hostile input). */
+export interface Tokenizer {
+  /**
+   * The tokens of these texts together; undefined when that is not known within the time limit, when too many are waiting,
+   * when the thread died of it, or when the signal has aborted.
+   */
+  count(texts: readonly string[], ask: Ask): Promise<number | undefined>;
+  /** Ends the thread. */
+  close(): Promise<void>;
+}
+
+const MAX_AT_ONCE = 256;
+
+/** Counts that come together have their turns portion by portion, so that a short one does not wait for a long one. */
+export function createTokenizer({ timeLimitMs, ...options }: TokenizerOptions): Tokenizer {
+  const thread = createThread(options);
+  const takeTurn = createTurns(1);
+  let running = 0;
+
+  async function countAll(texts: readonly string[], { vocabulary, signal }: Ask): Promise<number | undefined> {
+    let tokens = 0;
+    for (const portion of portionsOf(texts)) {
+      const counted = await takeTurn(async () => (signal.aborted ? undefined : thread.count(vocabulary, portion)));
+      if (counted === undefined) return undefined;
+      tokens += counted;
+    }
+    return tokens;
+  }
+
+  return {
+    async count(texts, { vocabulary, signal }) {
+      if (timeLimitMs === 0 || running >= MAX_AT_ONCE) return undefined;
+      const late = AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]);
+      running += 1;
+      const counted = countAll(texts, { vocabulary, signal: late }).finally(() => (running -= 1));
+      return Promise.race([counted, whenAborted(late)]);
+    },
+    close: () => thread.close(),
+  };
+}
+
+function whenAborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+}

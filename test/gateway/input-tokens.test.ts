@@ -1,0 +1,242 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect } from 'chai';
+import OpenAI from 'openai';
+import { createLogger } from '../../src/http/telemetry/logging.ts';
+import type { InputTokens } from '../../src/types/contract.ts';
+import { readError } from '../records/caller.ts';
+import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
+import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
+import { openManagedGateway, type ManagedGateway } from '../support/managed.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+import { compileSchema } from '../support/schemas.ts';
+
+const PATHS = ['/api/v1/responses/input_tokens', '/v1/responses/input_tokens'] as const;
+/** More than a count of these takes on a machine that is busy. */
+const PATIENT = { TOKEN_COUNT_TIMEOUT_MS: '50000' };
+const HELLO = { model: 'gpt-4o', input: 'Hello' };
+/** A word, the frame of one message, and the beginning of the answer. */
+const HELLO_TOKENS = 1 + 4 + 3;
+
+describe('a count of input tokens', () => {
+  useRealSockets();
+
+  const isInputTokens = compileSchema('input-tokens.json', { closed: true });
+  let backend: ScriptedBackend;
+  let gateway: TestGateway | ManagedGateway;
+  let lines: Record<string, unknown>[];
+
+  beforeEach(async () => {
+    lines = [];
+    backend = await startScriptedBackend();
+  });
+
+  afterEach(async () => {
+    await gateway.close();
+    await backend.close();
+    // Whatever is counted, the backend is not asked.
+    expect(backend.requests).to.have.length(0);
+  });
+
+  async function open(settings: Record<string, string> = {}): Promise<void> {
+    const log = createLogger('info', { write: (line) => void lines.push(JSON.parse(line)) });
+    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...PATIENT, ...settings }, { log });
+  }
+
+  async function openManaged(): Promise<ManagedGateway> {
+    const managed = await openManagedGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...PATIENT });
+    gateway = managed;
+    return managed;
+  }
+
+  function post(
+    body: object,
+    { key = TEST_KEY, path = PATHS[0] }: { key?: string; path?: string } = {},
+  ): Promise<Response> {
+    return fetch(gateway.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  }
+
+  async function count(body: object, options?: Parameters<typeof post>[1]): Promise<InputTokens> {
+    const reply = await post(body, options);
+    const counted: unknown = await reply.json();
+    expect(reply.status, JSON.stringify(counted)).to.equal(200);
+    expect(isInputTokens(counted), JSON.stringify(isInputTokens.errors)).to.equal(true);
+    return counted as InputTokens;
+  }
+
+  it('is what the official SDK asks for', async () => {
+    await open();
+    const client = new OpenAI({ baseURL: `${gateway.url}/api/v1`, apiKey: TEST_KEY, maxRetries: 0 });
+    const counted = await client.responses.inputTokens.count({
+      ...HELLO,
+      instructions: null,
+      conversation: null,
+      previous_response_id: null,
+      parallel_tool_calls: true,
+      reasoning: { effort: 'low' },
+      text: { format: { type: 'text' }, verbosity: 'low' },
+      tool_choice: 'auto',
+      tools: [],
+    });
+    expect(counted).to.deep.equal({
+      object: 'response.input_tokens',
+      input_tokens: HELLO_TOKENS,
+      estimated: true,
+      estimated_by: 'o200k_base',
+    });
+  });
+
+  for (const path of PATHS) {
+    it(`is at ${path}`, async () => {
+      await open();
+      expect((await count(HELLO, { path })).input_tokens).to.equal(HELLO_TOKENS);
+      const got = await gateway.get(path);
+      expect([got.status, got.headers.get('allow')]).to.deep.equal([405, 'POST']);
+    });
+  }
+
+  it('takes in all that the backend would get: instructions, turns, calls, images, tools and schema', async () => {
+    await open();
+    const bodies: readonly object[] = [
+      { instructions: 'You are the assistant of a small library.' },
+      {
+        input: [
+          { role: 'user', content: 'Where is it?' },
+          { type: 'function_call', call_id: 'c', name: 'look_up', arguments: '{"title":"Lighthouses"}' },
+          { type: 'function_call_output', call_id: 'c', output: 'On the third shelf.' },
+        ],
+      },
+      { tools: [{ type: 'function', name: 'look_up', parameters: { type: 'object' } }] },
+      { text: { format: { type: 'json_schema', name: 'place', schema: { type: 'object' } } } },
+    ];
+    for (const body of bodies) {
+      const { input_tokens: tokens } = await count({ ...HELLO, ...body });
+      expect(tokens, JSON.stringify(body)).to.be.greaterThan(HELLO_TOKENS + 5);
+    }
+    const image = { type: 'input_image', image_url: 'data:image/png;base64,AAAA' };
+    const seen = await count({ ...HELLO, input: [{ role: 'user', content: [image] }] });
+    expect(seen.input_tokens).to.equal(1000 + 4 + 3);
+  });
+
+  it('goes by the vocabulary of the model that the backend knows', async () => {
+    await open({ MODEL_ALIASES: '{"mine": "openai/gpt-4-turbo"}' });
+    expect((await count({ ...HELLO, model: 'mine' })).estimated_by).to.equal('cl100k_base');
+    expect((await count({ ...HELLO, model: 'qwen3-32b' })).estimated_by).to.equal('o200k_base');
+  });
+
+  it('takes special tokens for text', async () => {
+    await open();
+    const { input_tokens: tokens } = await count({ ...HELLO, input: '<|endoftext|>' });
+    expect(tokens).to.be.greaterThan(HELLO_TOKENS + 2);
+  });
+
+  it('is made by arithmetic, and says so, where it would take too long', async () => {
+    await open({ TOKEN_COUNT_TIMEOUT_MS: '300' });
+    const counted = await count({ ...HELLO, input: 'a'.repeat(8_000_000) });
+    expect(counted.estimated_by).to.equal('arithmetic');
+    expect(counted.input_tokens).to.be.within(2_000_000, 2_000_100);
+  });
+
+  it('is always made by arithmetic with TOKEN_COUNT_TIMEOUT_MS=0', async () => {
+    await open({ TOKEN_COUNT_TIMEOUT_MS: '0' });
+    const { length } = JSON.stringify(HELLO);
+    expect(await count(HELLO)).to.include({ estimated_by: 'arithmetic', input_tokens: Math.ceil(length / 4) });
+  });
+
+  it('holds up nothing else, however hostile the text is', async () => {
+    await open({ TOKEN_COUNT_TIMEOUT_MS: '3000' });
+    await count(HELLO);
+    const hostile = ['a', ' ', '\n/', '😀', 'e\u0301', '\u0000'].map((sign) =>
+      count({ ...HELLO, input: sign.repeat(200_000) }),
+    );
+    let answered = 0;
+    let longestMs = 0;
+    const over = Promise.all(hostile).then(() => true);
+    while (!(await Promise.race([over, turn(false)]))) {
+      const startMs = performance.now();
+      expect((await fetch(`${gateway.url}/healthz`)).status).to.equal(200);
+      longestMs = Math.max(longestMs, performance.now() - startMs);
+      answered += 1;
+    }
+    console.log(`\n  ${answered} other requests were answered meanwhile, within ${longestMs.toFixed(0)} ms each`);
+    // Two seconds of work or more, which would have been waited for by the first of them.
+    expect(answered).to.be.greaterThan(5);
+  });
+
+  it('is given to a hundred at once', async () => {
+    await open();
+    const counts = await Promise.all(
+      Array.from({ length: 100 }, (_, at) => count({ ...HELLO, input: 'Hello'.concat(' Hello'.repeat(at)) })),
+    );
+    expect(counts.map((counted) => counted.input_tokens)).to.deep.equal(
+      Array.from({ length: 100 }, (_, at) => HELLO_TOKENS + at),
+    );
+  });
+
+  it('leaves no record, and one line in the log without a word of the text', async () => {
+    await open();
+    const reply = await post({ ...HELLO, input: 'canary canary' });
+    await reply.text();
+    expect(await (await gateway.get('/api/v1/requests')).json()).to.have.deep.property('data', []);
+    const line = lines.find(({ endpoint }) => endpoint === 'responses.input_tokens');
+    expect(line).to.include({ msg: 'answered', status: 200, model: 'gpt-4o', stream: false });
+    expect(line).to.include({ requestId: reply.headers.get('x-request-id') });
+    expect(JSON.stringify(lines)).not.to.include('canary');
+  });
+
+  it('is counted by the metrics as an endpoint of its own, and not as a call of a model', async () => {
+    await open({ METRICS_PORT: '0' });
+    await count(HELLO);
+    const metrics = await (await fetch(`${gateway.metricsUrl}/metrics`)).text();
+    expect(metrics).to.include(
+      'responses_gateway_requests_total{endpoint="responses.input_tokens",status="2xx",stream="false",outcome="answered"} 1',
+    );
+    expect(metrics).not.to.include('gen_ai_request_model="gpt-4o"');
+  });
+
+  it('ends when its client goes away', async () => {
+    await open();
+    await count(HELLO);
+    const asked = request(gateway.url + PATHS[0], {
+      method: 'POST',
+      headers: { authorization: `Bearer ${TEST_KEY}`, 'content-type': 'application/json' },
+    });
+    asked.on('error', () => undefined);
+    asked.end(JSON.stringify({ ...HELLO, input: 'a'.repeat(8_000_000) }));
+    await once(asked, 'finish');
+    // It has been read by the time that another one, which came later, is answered.
+    await count(HELLO);
+    asked.destroy();
+    while (!lines.some(({ msg }) => msg === 'aborted')) await turn();
+    expect(lines.find(({ msg }) => msg === 'aborted')).to.include({ errorCode: 'client_disconnected' });
+    expect((await count(HELLO)).estimated_by).to.equal('o200k_base');
+  });
+
+  describe('of a key that the gateway has issued', () => {
+    it('costs nothing, and counts as a request', async () => {
+      const { issue, store } = await openManaged();
+      const { secret: poor, key } = await issue({ creditsMicro: 0 });
+      await count({ ...HELLO, model: 'm' }, { key: poor });
+      expect(await store.findKey(key.keyId)).to.include({ balanceMicro: 0, heldMicro: 0 });
+
+      const { secret } = await issue({ limits: { requestsPerMinute: 2, tokensPerMinute: 1 } });
+      const first = await post(HELLO, { key: secret });
+      expect([first.status, first.headers.get('x-ratelimit-remaining-requests')]).to.deep.equal([200, '1']);
+      await count(HELLO, { key: secret });
+      const third = await post(HELLO, { key: secret });
+      expect([third.status, (await readError(third)).code]).to.deep.equal([429, 'rate_limit_exceeded']);
+    });
+
+    it('is refused for a model that the key may not use', async () => {
+      const { issue } = await openManaged();
+      const { secret } = await issue({ models: ['m'] });
+      expect((await readError(await post(HELLO, { key: secret }))).code).to.equal('model_not_found');
+      await count({ ...HELLO, model: 'm' }, { key: secret });
+    });
+  });
+});

@@ -1,0 +1,115 @@
+import { EventEmitter } from 'node:events';
+import type { Worker } from 'node:worker_threads';
+import { expect } from 'chai';
+import { createThread, type ThreadOptions, type TokenizerThread } from '../../src/tokenizer/thread.ts';
+
+/** A worker that answers when the test says so. */
+class ScriptedWorker extends EventEmitter {
+  readonly asked: unknown[] = [];
+  readonly terminated: Promise<void>;
+  isUnref = false;
+  readonly #terminated = Promise.withResolvers<void>();
+
+  constructor() {
+    super();
+    this.terminated = this.#terminated.promise;
+  }
+
+  postMessage(message: unknown): void {
+    this.asked.push(message);
+  }
+
+  unref(): void {
+    this.isUnref = true;
+  }
+
+  async terminate(): Promise<number> {
+    this.#terminated.resolve();
+    this.emit('exit', 1);
+    return 1;
+  }
+}
+
+describe('the thread of the tokenizer', () => {
+  let thread: TokenizerThread;
+  let workers: ScriptedWorker[];
+  let deaths: string[];
+
+  beforeEach(() => open());
+  afterEach(() => thread.close());
+
+  function open(options: Partial<ThreadOptions> = {}): void {
+    workers = [];
+    deaths = [];
+    thread = createThread({
+      onDeath: (message) => void deaths.push(message),
+      startWorker() {
+        const worker = new ScriptedWorker();
+        workers.push(worker);
+        return worker as unknown as Worker;
+      },
+      ...options,
+    });
+  }
+
+  it('is started for the first count, and keeps no process from its end', async () => {
+    expect(workers).to.have.length(0);
+    const counted = thread.count('o200k_base', ['Hello']);
+    expect(workers[0]?.isUnref).to.equal(true);
+    expect(workers[0]?.asked).to.deep.equal([{ vocabulary: 'o200k_base', texts: ['Hello'] }]);
+    workers[0]?.emit('message', 7);
+    expect(await counted).to.equal(7);
+  });
+
+  it('is the same for the next one', async () => {
+    for (const tokens of [7, 8]) {
+      const counted = thread.count('o200k_base', ['Hello']);
+      workers[0]?.emit('message', tokens);
+      expect(await counted).to.equal(tokens);
+    }
+    expect(workers).to.have.length(1);
+  });
+
+  it('is another one after its death, of which the cause is told', async () => {
+    const counted = thread.count('o200k_base', ['Hello']);
+    workers[0]?.emit('error', new Error('no vocabulary'));
+    workers[0]?.emit('exit', 1);
+    expect(await counted).to.equal(undefined);
+    expect(deaths).to.deep.equal(['no vocabulary']);
+    void thread.count('o200k_base', ['Hello']);
+    expect(workers).to.have.length(2);
+  });
+
+  it('ends when it has had nothing to do for a while, which is no death', async () => {
+    open({ restAfterMs: 20 });
+    const counted = thread.count('o200k_base', ['Hello']);
+    workers[0]?.emit('message', 7);
+    await counted;
+    await workers[0]?.terminated;
+    void thread.count('o200k_base', ['Hello']);
+    expect([workers.length, deaths.length]).to.deep.equal([2, 0]);
+  });
+
+  it('ends when it has not answered for a while', async () => {
+    open({ restAfterMs: 20 });
+    expect(await thread.count('o200k_base', ['Hello'])).to.equal(undefined);
+    await workers[0]?.terminated;
+  });
+
+  it('is not heard any more when it was given up', async () => {
+    open({ restAfterMs: 20 });
+    await thread.count('o200k_base', ['Hello']);
+    const counted = thread.count('o200k_base', ['Hello again']);
+    workers[0]?.emit('message', 7);
+    workers[1]?.emit('message', 8);
+    expect(await counted).to.equal(8);
+  });
+
+  it('ends with the gateway, and so does what it was asked', async () => {
+    const counted = thread.count('o200k_base', ['Hello']);
+    await thread.close();
+    await workers[0]?.terminated;
+    expect(await counted).to.equal(undefined);
+    expect(deaths).to.deep.equal([]);
+  });
+});
