@@ -41,6 +41,7 @@ import { createRelay } from './http/passthrough/relay.ts';
 import { createRequestRoutes } from './http/records/requests.ts';
 import { createRunningRequests } from './http/records/running.ts';
 import { refuseMetrics, showMetrics } from './http/telemetry/scrape.ts';
+import { messagesOf } from './http/messages.ts';
 import { closeServer, createHttpServer, listen } from './http/server.ts';
 import { createTracing } from './http/telemetry/tracing.ts';
 import { showUsage, showUsageOfAll } from './http/records/usage.ts';
@@ -217,7 +218,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     showReadiness: showReadiness({ store, running }),
   });
   const newRequestId = () => toRequestId(newUniquePart());
-  const server = createHttpServer(app, newRequestId, { ...config, upgrades: isHandshake });
+  const server = createHttpServer(app, newRequestId, { ...config, messages: messagesOf(app), upgrades: isHandshake });
   const metricsServer =
     config.metricsPort === null ? undefined : createHttpServer(createMetricsApp(scraped), newRequestId);
   let url = '';

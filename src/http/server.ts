@@ -6,6 +6,7 @@ import { ApiError, type ErrorCode } from '../core/errors.ts';
 import type { RequestId } from '../core/ids.ts';
 import { openUpgradeReply } from './upgrade.ts';
 import { API_HEADERS } from './access/security-headers.ts';
+import type { MessageClasses } from './messages.ts';
 
 /** For the head of a request, and again for its body, which may be large and come over a slow line. */
 const HEADERS_TIMEOUT_MS = 30_000;
@@ -20,16 +21,19 @@ const MAX_HEADERS = 200;
 const REFUSED_MS = 2000;
 
 export interface HttpServerOptions {
+  /** 0 sets no limit. */
   readonly maxRequestsPerSocket?: number;
   /** Which requests may go on with another protocol; the upgrade of any other is ignored. */
   readonly upgrades?: (req: IncomingMessage) => boolean;
+  /** Those of the application, where the listener is one. */
+  readonly messages?: Partial<MessageClasses>;
 }
 
 /** A server whose refusals of what is not even HTTP, or not for an application, are JSON as well. */
 export function createHttpServer(
   listener: RequestListener,
   newRequestId: () => RequestId,
-  { maxRequestsPerSocket = 0, upgrades = () => false }: HttpServerOptions = {},
+  { maxRequestsPerSocket = 0, upgrades = () => false, messages = {} }: HttpServerOptions = {},
 ): Server {
   const serve = (req: IncomingMessage, res: ServerResponse): void => {
     if (req.rawHeaders.length > 2 * MAX_HEADERS) {
@@ -46,6 +50,7 @@ export function createHttpServer(
   };
   const server = createServer(
     {
+      ...messages,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
