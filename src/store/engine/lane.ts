@@ -129,11 +129,11 @@ export function createLane({
     sweeper ??= setInterval(sweep, SWEEP_MS);
     if (isAwake) return;
     isAwake = true;
-    // After the sockets of this turn have been read, so that requests which arrive together share a commit.
-    setImmediate(() => void work());
+    void work();
   }
 
   async function work(): Promise<void> {
+    await endOfTurn();
     for (let taken = take(); taken.length > 0; taken = take()) {
       running = taken;
       const batch = lookupsBeside === 0 ? taken : taken.filter((call) => !isLookup(call));
@@ -142,6 +142,7 @@ export function createLane({
       // After the changes which were called for before them.
       if (lookupsBeside > 0) beside.add(taken.filter(isLookup));
       if (reply !== undefined && 'failure' in reply) await putOff(batch, reply.failure);
+      await endOfTurn();
     }
     isAwake = false;
     if (kept.length > 0) setTimeout(wake, Math.max(0, keptRetryAtMs - performance.now()));
@@ -286,6 +287,11 @@ export function createLane({
   }
 
   return { call, ask, close };
+}
+
+/** After the sockets of this turn have been read, so that requests which arrive together share a commit. */
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function isLookup({ care }: Call): boolean {
