@@ -141,22 +141,24 @@ export function createDoor(options: AuthenticateOptions): Door {
   };
 }
 
-const callers = new WeakMap<Response, Caller>();
+/** On the reply, for the reason that request-facts.ts gives. */
+const CALLER = Symbol('caller');
+type Reply = Response & { [CALLER]?: Caller };
 
 /** The caller whom `authenticate` has let in. */
-export function callerOf(res: Response): Caller {
-  const caller = callers.get(res);
+export function callerOf(res: Reply): Caller {
+  const caller = res[CALLER];
   if (caller === undefined) throw new Error('the route stands before authenticate');
   return caller;
 }
 
 /** Sends each request through the door. A CORS preflight needs no key. */
 export function authenticate(door: Door): RequestHandler {
-  return async (req, res, next) => {
+  return async (req, res: Reply, next) => {
     if (req.method === 'OPTIONS') return next();
     const entering = door(req);
     const { caller, noteReply } = entering instanceof Promise ? await entering : entering;
-    callers.set(res, caller);
+    res[CALLER] = caller;
     const facts = factsOf(res);
     facts.keyPrefix = caller.key?.prefix;
     if (noteReply !== undefined) {

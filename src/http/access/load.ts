@@ -59,25 +59,27 @@ export function createLoad({ maxConcurrentRequests, maxBodyBytesInFlight }: Load
   }
 }
 
-const shares = new WeakMap<IncomingMessage, Share>();
+/** On the request, for the reason that request-facts.ts gives. */
+const SHARE = Symbol('share');
+type Request = IncomingMessage & { [SHARE]?: Share | undefined };
 
 /** Lets HTTP requests in, each until its reply is over. */
 export function limitLoad(load: Load): RequestHandler {
-  return (req, res, next) => {
+  return (req: Request, res, next) => {
     const share = load.enter();
-    shares.set(req, share);
+    req[SHARE] = share;
     res.once('close', () => {
       share.release();
       // What is still on its way is for nobody.
-      shares.delete(req);
+      req[SHARE] = undefined;
     });
     next();
   };
 }
 
 /** As `Share.hold`, for the body of this request. Does nothing for a request that no limit was put on. */
-export function holdBytes(req: IncomingMessage, bytes: number): void {
-  shares.get(req)?.hold(bytes);
+export function holdBytes(req: Request, bytes: number): void {
+  req[SHARE]?.hold(bytes);
 }
 
 function overloaded(): ApiError {
