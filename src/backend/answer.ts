@@ -6,9 +6,10 @@ import { createAnswerReader, isPlain, type AnswerReaderOptions } from './answer-
 import type { Exchange } from './exchange.ts';
 import type { SseRead } from './sse.ts';
 import { createUsageFilter } from './usage-filter.ts';
+import type { StopSignal } from '../core/stop-signal.ts';
 
 export interface AnswerOptions extends AnswerReaderOptions {
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   readonly idleTimeoutMs: number;
 }
 
@@ -66,7 +67,7 @@ export function relayAnswer(
 }
 
 /** The body of a refusal, as far as it comes soon and is not too long. Throws the signal's reason. */
-export async function readRefusal(exchange: Exchange, signal: AbortSignal): Promise<Refusal> {
+export async function readRefusal(exchange: Exchange, signal: StopSignal): Promise<Refusal> {
   exchange.limitTotal(REFUSAL_TIMEOUT_MS);
   const pieces: Uint8Array[] = [];
   let isWhole = false;
@@ -141,7 +142,7 @@ function toIterable<T>(source: {
   readonly first: T | undefined;
   readonly next: Next<T>;
   readonly exchange: Exchange;
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
 }): AsyncIterable<T> {
   const { next, exchange, signal } = source;
   let unread = source.first;

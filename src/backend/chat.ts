@@ -6,6 +6,7 @@ import { contentType } from './answer-reader.ts';
 import { openExchange, type Exchange } from './exchange.ts';
 import { type BackendFailure, failureOf, type KeyOwner } from './failures.ts';
 import { passedOnHeaders, withoutLimits, type ReplyHeaders } from './reply-headers.ts';
+import type { StopSignal } from '../core/stop-signal.ts';
 
 export interface ChatBackend {
   /**
@@ -33,7 +34,7 @@ export interface Connected {
 
 export interface AskOptions {
   /** Its abort closes the socket to the backend at once, in any phase. */
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   /** What is passed on to the backend, such as `authorization`; the allow-list is the caller's business. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -104,7 +105,7 @@ interface Sending {
   readonly body: (asksForUsage: boolean) => string | Buffer;
   readonly canAskForUsage: boolean;
   readonly headers: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
 }
 
 interface Replied {

@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici';
 import { ApiError } from '../core/errors.ts';
 import { connectionFailure, type ExchangePhase } from './connection-failures.ts';
 import type { ReplyHeaders } from './reply-headers.ts';
+import type { StopSignal } from '../core/stop-signal.ts';
 
 export interface ExchangeOptions {
   readonly path: string;
@@ -11,7 +12,7 @@ export interface ExchangeOptions {
   /** Null asks by GET. */
   readonly body: string | Buffer | null;
   /** Its abort closes the socket at once, and everything that waits here throws its reason. */
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   /** Until the reader says what it waits for next. */
   readonly firstByteTimeoutMs: number;
 }
@@ -55,7 +56,7 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
   status = 0;
   headers: ReplyHeaders = {};
 
-  readonly #signal: AbortSignal;
+  readonly #signal: StopSignal;
   readonly #onAbort = (): void => this.#giveUp(this.#signal.reason);
   readonly #resolveOpened: (exchange: Exchange) => void;
   readonly #rejectOpened: (reason: unknown) => void;
@@ -79,7 +80,7 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
     this.#resolveOpened = resolve;
     this.#rejectOpened = reject;
     this.#signal = signal;
-    signal.addEventListener('abort', this.#onAbort, { once: true });
+    signal.addEventListener('abort', this.#onAbort);
     this.#timeoutMs = firstByteTimeoutMs;
     this.#startTimer();
   }

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
+import type { StopSignal } from '../core/stop-signal.ts';
 
 /**
  * Closes the connection of a client that takes nothing for so long although there is something for it. One that reads
@@ -12,7 +13,7 @@ export function closeWhenStalled(res: ServerResponse, stallMs: number): void {
 }
 
 /** Resolves when the client has read enough, is gone, or is not worth waiting for any longer. */
-export function untilWritable(res: Writable, signal: AbortSignal): Promise<void> {
+export function untilWritable(res: Writable, signal: StopSignal): Promise<void> {
   return new Promise((resolve) => {
     const settle = (): void => {
       res.off('drain', settle).off('close', settle);

@@ -1,8 +1,8 @@
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { ChatBackend } from '../../src/backend/chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
+import type { StopSignal } from '../../src/core/stop-signal.ts';
 import type { ChatBatch } from '../../src/core/chat.ts';
 import type { Environment } from '../../src/settings.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -354,7 +354,7 @@ const randomBackend: ChatBackend = {
   close: () => Promise.resolve(),
 };
 
-async function* randomBatches(signal: AbortSignal): AsyncGenerator<ChatBatch> {
+async function* randomBatches(signal: StopSignal): AsyncGenerator<ChatBatch> {
   yield { chunks: [text('Hel')], done: false } as ChatBatch;
   await randomPause(signal);
   if (Math.random() < 0.3) throw new ApiError('upstream_error');
@@ -364,11 +364,11 @@ async function* randomBatches(signal: AbortSignal): AsyncGenerator<ChatBatch> {
 }
 
 /** Up to some milliseconds, and often none at all. Throws the reason of the signal when it aborts. */
-async function randomPause(signal?: AbortSignal): Promise<void> {
+async function randomPause(signal?: StopSignal): Promise<void> {
   const ms = Math.random() * 12 - 4;
   const over = ms <= 0 ? Promise.resolve() : delay(ms);
   if (signal === undefined) return over;
   signal.throwIfAborted();
-  await Promise.race([over, once(signal, 'abort')]);
+  await Promise.race([over, new Promise<void>((resolve) => signal.addEventListener('abort', resolve))]);
   signal.throwIfAborted();
 }

@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ApiError, ErrorCode } from '../../core/errors.ts';
 import { closeWhenStalled, untilWritable } from '../stalled-client.ts';
+import type { StopSignal } from '../../core/stop-signal.ts';
 
 /** The bytes of a backend's answer on their way to the client. */
 export interface RelayedReply {
@@ -15,7 +16,7 @@ export interface RelayedReplyOptions {
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
   /** Aborts when the request ends early; a write does not wait for the client any longer then. */
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   /** A client that takes nothing for so long is gone. */
   readonly stallMs: number;
 }

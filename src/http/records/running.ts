@@ -1,5 +1,6 @@
 import { ApiError } from '../../core/errors.ts';
 import type { RequestId } from '../../core/ids.ts';
+import { createStopController, type StopSignal } from '../../core/stop-signal.ts';
 
 /** The requests which run in this process: what a cancel and a drain look up. */
 export interface RunningRequests {
@@ -22,7 +23,7 @@ export interface RunningRequests {
 }
 
 export interface RunningRequest {
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   /** Set when somebody has asked for a cancel; resolves when that is decided, and the signal has aborted if it was in time. */
   readonly cancelDecided: Promise<void> | undefined;
   abort(reason: ApiError): void;
@@ -41,7 +42,7 @@ export function createRunningRequests(): RunningRequests {
 
   return {
     begin(requestId) {
-      const controller = new AbortController();
+      const controller = createStopController();
       const run: Run = {
         signal: controller.signal,
         cancelDecided: undefined,

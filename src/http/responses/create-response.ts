@@ -18,6 +18,7 @@ import type { Ending } from '../records/outcome.ts';
 import type { Reply } from './reply.ts';
 import { noteBackendCall } from '../telemetry/request-facts.ts';
 import { validateCreateResponse } from '../validate.ts';
+import type { StopSignal } from '../../core/stop-signal.ts';
 
 export interface CreateResponseOptions {
   readonly backend: ChatBackend;
@@ -44,7 +45,7 @@ export interface CreateRequest {
   readonly isWarmUp?: boolean;
   readonly openReply: (
     translator: Translator,
-    wish: { readonly stream: boolean; readonly signal: AbortSignal },
+    wish: { readonly stream: boolean; readonly signal: StopSignal },
   ) => Reply;
 }
 

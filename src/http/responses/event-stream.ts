@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { ResponseEvent } from '../../types/contract.ts';
 import { createEventWriter } from './event-text.ts';
 import { closeWhenStalled, untilWritable } from '../stalled-client.ts';
+import type { StopSignal } from '../../core/stop-signal.ts';
 
 export interface EventStream {
   /** Writes whole events in one write. The promise, when there is one, resolves as soon as the client can take more. */
@@ -13,7 +14,7 @@ export interface EventStream {
 export interface EventStreamOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** Aborts when the request ends early; a write does not wait for the client any longer then. */
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   /** After so much silence a comment is sent, which keeps proxies from cutting the connection. */
   readonly commentMs: number;
   /** After so much silence these events are sent: some clients time silence by events and do not see comments. */

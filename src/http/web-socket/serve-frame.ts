@@ -5,6 +5,7 @@ import type { Door, Visitor } from '../access/authenticate.ts';
 import type { Share } from '../access/load.ts';
 import type { CreateRequest, ServeResponse } from '../responses/create-response.ts';
 import { createStreamReply, type Reply } from '../responses/reply.ts';
+import type { StopSignal } from '../../core/stop-signal.ts';
 import type { Chain } from './chains.ts';
 import type { Frame } from './connection.ts';
 import type { FrameClient } from './frame-client.ts';
@@ -104,7 +105,7 @@ async function serveCreate(
 function openReply(
   client: FrameClient,
   translator: Translator,
-  { headerHoldMs, keepaliveEventMs, signal }: ServeFrameOptions & { readonly signal: AbortSignal },
+  { headerHoldMs, keepaliveEventMs, signal }: ServeFrameOptions & { readonly signal: StopSignal },
 ): Reply {
   const keepAliveEvents = (): readonly ResponseEvent[] => translator.keepAlive();
   return createStreamReply(translator, {
