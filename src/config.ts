@@ -51,6 +51,8 @@ export interface Config {
   /** What that file says at the start; null without one. */
   readonly prices: Prices | null;
   readonly defaultMaxOutputTokens: number;
+  readonly compactionModel: string | null;
+  readonly compactionMaxOutputTokens: number;
   readonly hostedTools: HostedToolsPolicy;
   readonly imageUrls: ImageUrlPolicy;
   readonly reasoningOutput: ReasoningOutput;
@@ -289,6 +291,8 @@ function toConfig(
     pricesFile: settings.PRICES_FILE ?? null,
     prices,
     defaultMaxOutputTokens: settings.DEFAULT_MAX_OUTPUT_TOKENS,
+    compactionModel: settings.COMPACTION_MODEL ?? null,
+    compactionMaxOutputTokens: settings.COMPACTION_MAX_OUTPUT_TOKENS,
     hostedTools: settings.HOSTED_TOOLS,
     imageUrls: settings.IMAGE_URLS,
     reasoningOutput: settings.REASONING_OUTPUT,

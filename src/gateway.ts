@@ -23,6 +23,7 @@ import { createConsole } from './http/pages/console.ts';
 import { createChatCompletion } from './http/chat/chat.ts';
 import { countInputTokens } from './http/responses/count-input-tokens.ts';
 import { createResponses } from './http/responses/create-response.ts';
+import { postCompaction } from './http/responses/post-compaction.ts';
 import { postResponse } from './http/responses/post-response.ts';
 import { notFound } from './http/error-handler.ts';
 import { showDocs } from './http/pages/docs.ts';
@@ -150,9 +151,12 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     nowMs,
   });
 
-  const sealer = createSealer(secret, config.gatewaySecretPrevious);
+  const sealers = {
+    reasoning: createSealer('reasoning', secret, config.gatewaySecretPrevious),
+    compaction: createSealer('compaction', secret, config.gatewaySecretPrevious),
+  };
   const itemMemory = createItemMemory({ ...config, nowMs });
-  const serveResponse = createResponses({ ...config, backend, serveAccepted, sealer, itemMemory, nowMs });
+  const serveResponse = createResponses({ ...config, backend, serveAccepted, sealers, estimator, itemMemory, nowMs });
   const tokenizer = createTokenizer({
     timeLimitMs: config.tokenCountTimeoutMs,
     onDeath: (problem) => log.error({ problem }, 'the thread of the tokenizer ended'),
@@ -199,7 +203,8 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
       serveResponse,
       clientStallMs,
     }),
-    countInputTokens: countInputTokens({ ...config, tokenizer, estimator, admission, sealer, itemMemory }),
+    countInputTokens: countInputTokens({ ...config, tokenizer, estimator, admission, sealers, itemMemory }),
+    postCompaction: postCompaction({ ...config, serveResponse, estimator, clientStallMs }),
     createChatCompletion:
       config.authMode === 'managed'
         ? createChatCompletion({ ...config, relay: upstream, serveAccepted, clientStallMs })

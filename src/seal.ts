@@ -1,9 +1,12 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import type { Identity } from './store/store.ts';
 
+/** What a text is sealed as; opened as anything else, a seal is as foreign as that of another gateway. */
+export type SealPurpose = 'reasoning' | 'compaction';
+
 /**
- * Text that the client carries for us and cannot read: the `encrypted_content` of reasoning. AES-256-GCM, bound to the
- * caller. It stands outside the core, which is free of randomness.
+ * Text that the client carries for us and cannot read: the `encrypted_content` of reasoning and of compactions. AES-256-GCM,
+ * bound to the caller and to its purpose. It stands outside the core, which is free of randomness.
  */
 export interface Sealer {
   /** Undefined when the text is too long to be worth carrying. */
@@ -13,15 +16,17 @@ export interface Sealer {
 }
 
 /** Tells our seals from those of others, and a later form from this one. */
-const PREFIX = 'rgw1_';
+const PREFIXES: { readonly [Purpose in SealPurpose]: string } = { reasoning: 'rgw1_', compaction: 'rgwc1_' };
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-const MAX_SEALED_LENGTH = PREFIX.length + Math.ceil(((MAX_TEXT_BYTES + IV_BYTES + TAG_BYTES) * 4) / 3) + 4;
+const MAX_BYTES_LENGTH = Math.ceil(((MAX_TEXT_BYTES + IV_BYTES + TAG_BYTES) * 4) / 3) + 4;
 
 /** The secrets are those which the callers' identities are made with, in the same order. */
-export function createSealer(secret: string, previousSecret: string | null): Sealer {
-  const keys = [secret, ...(previousSecret === null ? [] : [previousSecret])].map(deriveKey);
+export function createSealer(purpose: SealPurpose, secret: string, previousSecret: string | null): Sealer {
+  const prefix = PREFIXES[purpose];
+  const keys = [secret, ...(previousSecret === null ? [] : [previousSecret])].map((each) => deriveKey(purpose, each));
+  const boundTo = (caller: string) => Buffer.from(`${purpose}\0${caller}`);
 
   return {
     seal(caller, text) {
@@ -30,14 +35,14 @@ export function createSealer(secret: string, previousSecret: string | null): Sea
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(boundTo(caller[0]));
       const sealed = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-      return PREFIX + sealed.toString('base64url');
+      return prefix + sealed.toString('base64url');
     },
     open(caller, sealed) {
-      if (!sealed.startsWith(PREFIX) || sealed.length > MAX_SEALED_LENGTH) return undefined;
-      const bytes = decode(sealed.slice(PREFIX.length));
+      if (!sealed.startsWith(prefix) || sealed.length > prefix.length + MAX_BYTES_LENGTH) return undefined;
+      const bytes = decode(sealed.slice(prefix.length));
       if (bytes === undefined || bytes.length < IV_BYTES + TAG_BYTES) return undefined;
       for (const [index, key] of keys.entries()) {
-        const text = decrypt(key, caller[index] ?? '', bytes);
+        const text = decrypt(key, boundTo(caller[index] ?? ''), bytes);
         if (text !== undefined) return text;
       }
       return undefined;
@@ -45,12 +50,8 @@ export function createSealer(secret: string, previousSecret: string | null): Sea
   };
 }
 
-function deriveKey(secret: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', secret, '', 'responses-gateway reasoning seal v1', 32));
-}
-
-function boundTo(caller: string): Buffer {
-  return Buffer.from(`reasoning\0${caller}`);
+function deriveKey(purpose: SealPurpose, secret: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', `responses-gateway ${purpose} seal v1`, 32));
 }
 
 /** Node passes over what is not base64url; a seal in which something was changed is not to open, whatever it was. */
@@ -59,14 +60,14 @@ function decode(text: string): Buffer | undefined {
   return bytes.toString('base64url') === text ? bytes : undefined;
 }
 
-function decrypt(key: Buffer, caller: string, bytes: Buffer): string | undefined {
+function decrypt(key: Buffer, binding: Buffer, bytes: Buffer): string | undefined {
   const end = bytes.length - TAG_BYTES;
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES });
-  decipher.setAAD(boundTo(caller)).setAuthTag(bytes.subarray(end));
+  decipher.setAAD(binding).setAuthTag(bytes.subarray(end));
   try {
     return decipher.update(bytes.subarray(IV_BYTES, end), undefined, 'utf8') + decipher.final('utf8');
   } catch {
-    // Somebody else's, or damaged: both are ignored.
+    // Somebody else's, or damaged.
     return undefined;
   }
 }

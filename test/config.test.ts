@@ -38,6 +38,8 @@ describe('readConfig', () => {
       pricesFile: null,
       prices: null,
       defaultMaxOutputTokens: 4096,
+      compactionModel: null,
+      compactionMaxOutputTokens: 4096,
       hostedTools: 'drop',
       imageUrls: 'any',
       reasoningOutput: 'summary',

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createIdentities } from '../src/identity.ts';
-import { createSealer } from '../src/seal.ts';
+import { createSealer, type SealPurpose } from '../src/seal.ts';
 
 const SECRET = 'the secret of these tests, long enough';
 const OLD_SECRET = 'the secret which was there before it';
@@ -10,8 +10,8 @@ const RUNS = Number(process.env['SEAL_RUNS'] ?? 50_000);
 const TEXT = 'Let me think… 思考 😀\n\0"{}';
 
 /** A gateway with these secrets, for the caller with this key. */
-function gateway(secret: string, previous: string | null = null, apiKey = 'key-a') {
-  const sealer = createSealer(secret, previous);
+function gateway(secret: string, previous: string | null = null, apiKey = 'key-a', purpose: SealPurpose = 'reasoning') {
+  const sealer = createSealer(purpose, secret, previous);
   const caller = createIdentities(secret, previous).caller(apiKey);
   return {
     seal(text: string): string {
@@ -66,6 +66,20 @@ describe('createSealer', () => {
       expect(opener.open(gateway(SECRET).seal(TEXT))).to.equal(opens ? TEXT : undefined);
     });
   }
+
+  it('opens nothing that was sealed for another purpose, whatever its prefix says', () => {
+    const [reasoning, compaction] = [gateway(SECRET), gateway(SECRET, null, 'key-a', 'compaction')];
+    expect(compaction.open(compaction.seal(TEXT))).to.equal(TEXT);
+    expect(compaction.seal(TEXT)).to.match(/^rgwc1_/);
+    expect(compaction.open(reasoning.seal(TEXT))).to.equal(undefined);
+    expect(compaction.open(reasoning.seal(TEXT).replace('rgw1_', 'rgwc1_'))).to.equal(undefined);
+    expect(reasoning.open(compaction.seal(TEXT).replace('rgwc1_', 'rgw1_'))).to.equal(undefined);
+  });
+
+  it('opens what was sealed as reasoning before there was any other purpose', () => {
+    const before = 'rgw1_Q06nZ_5SbY42-stj6cUNF4qXac7f6kKaHRbRbpbs2myyCPyAVX_qen0H';
+    expect(gateway(SECRET).open(before)).to.equal('thought before');
+  });
 
   it('seals with the present secret while there is a previous one', () => {
     const sealed = gateway(SECRET, OLD_SECRET).seal(TEXT);

@@ -83,6 +83,23 @@ export function createTokenEstimator(): TokenEstimator {
   };
 }
 
+/** What a request probably used, of which the backend has not said it. `outputLength` in UTF-16 code units. */
+export function estimateUsage(
+  estimator: TokenEstimator,
+  { backendModel, inputSize }: { readonly backendModel: string; readonly inputSize: InputSize },
+  outputLength: number,
+): Usage {
+  const inputTokens = estimator.estimateInput(backendModel, inputSize);
+  const outputTokens = estimator.estimateOutput(backendModel, outputLength);
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: inputTokens + outputTokens,
+  };
+}
+
 function observe(factors: Map<string, number>, model: string, length: number, tokens: number): void {
   if (length < MIN_OBSERVED_LENGTH || tokens <= 0) return;
   const seen = Math.min(MAX_FACTOR, Math.max(MIN_FACTOR, tokens / length));

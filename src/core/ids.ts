@@ -58,8 +58,8 @@ export function toResponseIdOf(requestId: RequestId): ResponseId {
   return toResponseId(requestId.slice('req_'.length) as UniquePart);
 }
 
-/** Message, function call, custom tool call, reasoning; tool search, local shell, shell and apply patch call. */
-export type ItemIdPrefix = 'msg' | 'fc' | 'ctc' | 'rs' | 'tsc' | 'lsh' | 'sh' | 'apc';
+/** Message, function call, custom tool call, reasoning; tool search, local shell, shell and apply patch call; compaction. */
+export type ItemIdPrefix = 'msg' | 'fc' | 'ctc' | 'rs' | 'tsc' | 'lsh' | 'sh' | 'apc' | 'cmp';
 
 /** The id of the item at `outputIndex`. Unique because the unique part is, so no further randomness is spent on items. */
 export function toItemId(prefix: ItemIdPrefix, unique: UniquePart, outputIndex: number): ItemId {

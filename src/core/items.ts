@@ -2,6 +2,7 @@ import type { InputItem, InputPart } from '../types/contract.ts';
 import type { ChatPart } from './chat.ts';
 import { mediaOf, refusalOf, textOf, toUserContent, type PartForms } from './chat-parts.ts';
 import { isObject, readJson } from './json.ts';
+import { toContext } from './compaction-prompt.ts';
 import { INPUT_PARAMETER } from './custom-input.ts';
 import { ApiError } from './errors.ts';
 import type { ToolRef } from './tool-names.ts';
@@ -26,8 +27,13 @@ export interface ItemPlace {
   readonly nameTowardsBackend: (tool: ToolRef) => string;
   readonly forms: PartForms;
   /** The reasoning in an `encrypted_content` of ours; undefined for a foreign or damaged one. */
-  readonly openSeal?: ((sealed: string) => string | undefined) | undefined;
+  readonly openSeal?: OpenSeal | undefined;
+  /** The same for the summary in a compaction. */
+  readonly openCompaction?: OpenSeal | undefined;
 }
+
+/** Undefined for a seal that is foreign or damaged. */
+export type OpenSeal = (sealed: string) => string | undefined;
 
 /** One entry per item type; a new type fails to compile here until it has one. */
 const ITEMS: { readonly [Type in InputItem['type']]: ToPiece<Type> } = {
@@ -103,12 +109,14 @@ const ITEMS: { readonly [Type in InputItem['type']]: ToPiece<Type> } = {
     const parts = item.content !== undefined && item.content.length > 0 ? item.content : (item.summary ?? []);
     return { kind: 'reasoning', text: parts.map((part) => part.text).join('\n') };
   },
-  compaction_trigger(_item, { path }) {
-    throw new ApiError('unsupported_parameter', {
-      param: path,
-      message: `${path} asks for a compaction, which this gateway does not do. Compact the history at the client.`,
-    });
+  compaction(item, { path, openCompaction }) {
+    const summary = openCompaction?.(item.encrypted_content);
+    // To go on without it would be to forget the conversation in silence.
+    if (summary === undefined) throw unreadableCompaction(`${path}.encrypted_content`);
+    return { kind: 'user', content: toContext(summary) };
   },
+  // It asks for something, and says nothing.
+  compaction_trigger: () => undefined,
   agent_message(item, { path, forms }) {
     // A server that runs such agents would have encrypted the payload. The model's words were left as they are here.
     const parts = item.content.map((part) =>
@@ -147,6 +155,15 @@ function toOutput(
 ): Extract<Piece, { kind: 'output' }> {
   const media = mediaOf(item.output, `${path}.output`, forms);
   return { kind: 'output', callId: item.call_id, text: textOf(item.output, '\n'), media };
+}
+
+function unreadableCompaction(param: string): ApiError {
+  return new ApiError('invalid_request', {
+    param,
+    message:
+      `${param} cannot be read: it was changed on its way, or was not made here for this API key. ` +
+      'Send the items that it stands for instead.',
+  });
 }
 
 function missing(param: string): ApiError {

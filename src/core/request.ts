@@ -2,9 +2,10 @@ import type { CreateResponse, HostedToolsPolicy, ReasoningEffort, RequestedForma
 import type { ChatRequest, ChatTool } from './chat.ts';
 import type { PartForms, UrlFault } from './chat-parts.ts';
 import type { Dialect } from './dialects.ts';
-import { toPiece, type Piece } from './items.ts';
+import { toPiece, type OpenSeal, type Piece } from './items.ts';
 import { planTools, type ToolPlan } from './tools.ts';
 import { toMessages } from './turns.ts';
+import { compactThresholdOf, inForceOf, keptLengthFor } from './window.ts';
 
 /** A Responses request as the backend is asked it, and what is needed to understand the answer. */
 export interface Translation {
@@ -19,7 +20,9 @@ export interface TranslationOptions {
   readonly modelAliases: ReadonlyMap<string, string>;
   readonly hostedTools: HostedToolsPolicy;
   /** The reasoning in an `encrypted_content` which this caller was given; undefined for a foreign or damaged one. */
-  readonly openSeal?: (sealed: string) => string | undefined;
+  readonly openSeal?: OpenSeal;
+  /** The same for the summary in a compaction. */
+  readonly openCompaction?: OpenSeal;
   /** Undefined when the backend may be told to fetch anything. */
   readonly urlFault?: UrlFault | undefined;
 }
@@ -65,19 +68,21 @@ export function wantsLogprobs(request: Pick<CreateResponse, 'include' | 'top_log
 function toPieces(
   request: CreateResponse,
   { nameTowardsBackend }: ToolPlan,
-  { dialect, openSeal, urlFault }: TranslationOptions,
+  { dialect, urlFault, openSeal, openCompaction }: TranslationOptions,
 ): Piece[] {
   const forms: PartForms = urlFault === undefined ? dialect : { ...dialect, urlFault };
   const instructions: Piece[] =
     request.instructions === undefined || request.instructions === ''
       ? []
       : [{ kind: 'system', role: 'system', text: request.instructions }];
-  const input: Piece[] =
-    typeof request.input === 'string'
-      ? [{ kind: 'user', content: request.input }]
-      : request.input
-          .map((item, index) => toPiece(item, { path: `input[${index}]`, nameTowardsBackend, forms, openSeal }))
-          .filter((piece) => piece !== undefined);
+  if (typeof request.input === 'string') return [...instructions, { kind: 'user', content: request.input }];
+  const isInForce = inForceOf(request.input, keptLengthFor(compactThresholdOf(request)));
+  const input = request.input
+    .map((item, index) => {
+      const place = { path: `input[${index}]`, nameTowardsBackend, forms, openSeal, openCompaction };
+      return isInForce(index) ? toPiece(item, place) : undefined;
+    })
+    .filter((piece) => piece !== undefined);
   return [...instructions, ...input];
 }
 

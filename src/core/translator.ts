@@ -15,6 +15,7 @@ import {
 } from './chunk.ts';
 import { createCitations } from './citations.ts';
 import { ApiError } from './errors.ts';
+import { writeCompaction } from './compaction-writer.ts';
 import { createEventLog } from './event-log.ts';
 import type { UniquePart } from './ids.ts';
 import { openMessageWriter, type MessageWriter } from './message-writer.ts';
@@ -26,7 +27,7 @@ import {
 } from './reasoning-writer.ts';
 import { createThinkTagSplitter } from './think-tags.ts';
 import { unreachable } from './unreachable.ts';
-import { readUsage } from './usage.ts';
+import { readUsage, sumOfUsage } from './usage.ts';
 import { verdictOn } from './verdict.ts';
 import type { Writable } from './writable.ts';
 
@@ -43,11 +44,23 @@ export interface TranslatorOptions extends CallBookOptions, ReasoningOptions {
   readonly nowS: () => number;
 }
 
+/** What the backend has used for a request of its own, before it is asked for the answer. */
+export interface Spent {
+  /** As it reported it. */
+  readonly usage: Usage | null;
+  /** In UTF-16 code units. */
+  readonly outputLength: number;
+}
+
 /** Chat chunks in, `response.*` events out (contract, section 4). Each function returns the events that it causes. */
 export interface Translator {
   /** `response.created` and `response.in_progress`; called once and first. */
   start(): readonly ResponseEvent[];
   feed(chunk: ChunkOrWords): readonly ResponseEvent[];
+  /** From now on the response has used that too. To be called once, before the answer. */
+  addSpent(spent: Spent): void;
+  /** The history has been compacted, before the answer or, when it is the last thing to tell, in the place of one. */
+  addCompaction(encryptedContent: string, options: { readonly isLast: boolean }): readonly ResponseEvent[];
   /** The backend's answer is over; `done` says whether `[DONE]` was in it. */
   end(done: boolean): readonly ResponseEvent[];
   /**
@@ -94,6 +107,8 @@ export function createTranslator(options: TranslatorOptions): Translator {
   let lastKind: TextPiece['kind'] = 'text';
   let finishReason: string | undefined;
   let serviceTier: string | undefined;
+  let spentBefore: Usage | null | undefined;
+  let answerUsage: Usage | null = null;
 
   const translator: Writable<Translator> = {
     start() {
@@ -103,6 +118,18 @@ export function createTranslator(options: TranslatorOptions): Translator {
     },
     feed(chunk) {
       attempt(() => (typeof chunk === 'string' ? readWords(chunk) : readChunk(chunk)));
+      return tell();
+    },
+    addSpent({ usage, outputLength }) {
+      spentBefore = usage;
+      translator.usage = usage;
+      translator.outputLength += outputLength;
+    },
+    addCompaction(encryptedContent, { isLast }) {
+      attempt(() => {
+        writeCompaction(log, encryptedContent);
+        if (isLast) endCompleted();
+      });
       return tell();
     },
     end(done) {
@@ -155,7 +182,8 @@ export function createTranslator(options: TranslatorOptions): Translator {
   function readChunk(chunk: ChatChunk): void {
     chunkNumber += 1;
     const choice = choiceOf(chunk);
-    translator.usage = readUsage(chunk, choice) ?? translator.usage;
+    answerUsage = readUsage(chunk, choice) ?? answerUsage;
+    translator.usage = spentBefore === undefined ? answerUsage : sumOfUsage(spentBefore, answerUsage);
     serviceTier = serviceTierOf(chunk) ?? serviceTier;
     const sources = sourcesOf(chunk);
     if (sources !== undefined) citations.setSources(sources);

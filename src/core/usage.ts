@@ -32,6 +32,22 @@ export function readUsage(chunk: ChatChunk, choice: ChatChunk | undefined): Usag
   };
 }
 
+/** What two requests have used together; null as long as one of them has not said it. */
+export function sumOfUsage(one: Usage | null, other: Usage | null): Usage | null {
+  if (one === null || other === null) return null;
+  return {
+    input_tokens: one.input_tokens + other.input_tokens,
+    input_tokens_details: {
+      cached_tokens: one.input_tokens_details.cached_tokens + other.input_tokens_details.cached_tokens,
+    },
+    output_tokens: one.output_tokens + other.output_tokens,
+    output_tokens_details: {
+      reasoning_tokens: one.output_tokens_details.reasoning_tokens + other.output_tokens_details.reasoning_tokens,
+    },
+    total_tokens: one.total_tokens + other.total_tokens,
+  };
+}
+
 function isUsage(value: unknown): value is ChatChunk {
   return (
     isObject(value) && (count(value['prompt_tokens']) !== undefined || count(value['completion_tokens']) !== undefined)

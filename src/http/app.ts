@@ -25,6 +25,7 @@ export interface AppParts extends ScrapedParts {
   /** Takes the upgrade to a WebSocket, and lets every other GET pass. */
   readonly openWebSocket: RequestHandler;
   readonly countInputTokens: RequestHandler;
+  readonly postCompaction: RequestHandler;
   /** Where what they use is counted; elsewhere they are passed through. */
   readonly createChatCompletion: RequestHandler | undefined;
   readonly requests: RequestRoutes;
@@ -84,7 +85,8 @@ export function createMetricsApp(parts: ScrapedParts): Express {
 }
 
 function createApi(parts: AppParts): express.Router {
-  const { limitLoad, openWebSocket, createChatCompletion, requests, showUsage, showKey, passthrough } = parts;
+  const { limitLoad, postCompaction, openWebSocket, createChatCompletion } = parts;
+  const { requests, showUsage, showKey, passthrough } = parts;
   const api = express.Router();
   api.use(parts.authenticate);
   api.route('/responses').get(openWebSocket).all(methodNotAllowed('POST'));
@@ -92,6 +94,7 @@ function createApi(parts: AppParts): express.Router {
     .route('/responses/input_tokens')
     .post(limitLoad, watchRunning(parts), parts.countInputTokens)
     .all(methodNotAllowed('POST'));
+  api.route('/responses/compact').post(limitLoad, postCompaction).all(methodNotAllowed('POST'));
   api.route('/requests').get(requests.list).all(methodNotAllowed('GET'));
   api.route('/requests/:id').get(requests.show).all(methodNotAllowed('GET'));
   api.route('/requests/:id/cancel').post(requests.cancel).all(methodNotAllowed('POST'));

@@ -1,10 +1,13 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import createChatCompletionSchema from '../../schemas/create-chat-completion.json' with { type: 'json' };
+import compactResponseSchema from '../../schemas/compact-response.json' with { type: 'json' };
 import createResponseSchema from '../../schemas/create-response.json' with { type: 'json' };
 import webSocketCreateSchema from '../../schemas/web-socket-create.json' with { type: 'json' };
 import responseSchema from '../../schemas/response.json' with { type: 'json' };
+import { windowOf } from '../core/compaction.ts';
 import { ApiError } from '../core/errors.ts';
 import type {
+  CompactResponse,
   CreateChatCompletion,
   CreateResponse,
   InputItem,
@@ -29,6 +32,7 @@ const ajv = new Ajv({
 });
 const isCreateResponse = ajv.compile<CreateResponse>(createResponseSchema);
 const isWebSocketCreate = ajv.compile<WebSocketCreate>(webSocketCreateSchema);
+const isCompactResponse = ajv.compile<CompactResponse>(compactResponseSchema);
 const isCreateChatCompletion = ajv.compile<CreateChatCompletion>(createChatCompletionSchema);
 
 /**
@@ -41,9 +45,31 @@ export function validateCreateResponse(body: unknown): CreateResponse {
   refuseState(body);
   if (Array.isArray(body['input'])) body['input'].forEach(nameType);
   checkShape(isCreateResponse, body);
-  if (typeof body.input !== 'string') body.input.forEach((item, index) => checkItem(item, `input[${index}]`));
+  checkInput(body.input);
   checkNames(body.tools ?? [], 'tools');
   return body;
+}
+
+/**
+ * Takes the parsed body of a request for a compaction, changes it as `validateCreateResponse` does, and returns it as the
+ * request for a response that asks for the same. Throws as that does.
+ */
+export function validateCompactResponse(body: unknown): CreateResponse {
+  checkObject(body);
+  dropNulls(body);
+  refuseState(body);
+  if (Array.isArray(body['input'])) body['input'].forEach(nameType);
+  checkShape(isCompactResponse, body);
+  checkInput(body.input);
+  const { model, input, instructions, reasoning, service_tier, prompt_cache_key } = body;
+  return {
+    model,
+    input: [...windowOf({ input }), { type: 'compaction_trigger' }],
+    ...(instructions !== undefined && { instructions }),
+    ...(reasoning !== undefined && { reasoning }),
+    ...(service_tier !== undefined && { service_tier }),
+    ...(prompt_cache_key !== undefined && { prompt_cache_key }),
+  };
 }
 
 /**
@@ -145,6 +171,18 @@ const ROLES_OF: { readonly [Type in InputPart['type']]: readonly InputMessage['r
   input_file: ['user'],
   input_audio: ['user'],
 };
+
+function checkInput(input: CreateResponse['input']): void {
+  if (typeof input === 'string') return;
+  input.forEach((item, index) => checkItem(item, `input[${index}]`));
+  const trigger = input.findIndex(({ type }) => type === 'compaction_trigger');
+  if (trigger < 0 || (trigger > 0 && trigger === input.length - 1)) return;
+  const param = `input[${trigger}]`;
+  throw new ApiError('invalid_request', {
+    param,
+    message: `${param} asks to compact the items before it: it must be the last item, and not the only one.`,
+  });
+}
 
 function checkItem(item: InputItem, path: string): void {
   switch (item.type) {

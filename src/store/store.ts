@@ -83,10 +83,13 @@ export type Identity = readonly [current: string, ...previous: string[]];
 export type RecordStatus = 'processing' | 'succeeded' | 'failed' | 'cancelled';
 export type IncompleteReason = 'max_output_tokens' | 'content_filter';
 
+/** Where a request came in. */
+export type RecordedEndpoint = 'responses' | 'responses.compact' | 'chat.completions';
+
 export interface RecordDraft {
   readonly requestId: RequestId;
   readonly caller: Identity;
-  readonly endpoint: 'responses' | 'chat.completions';
+  readonly endpoint: RecordedEndpoint;
   readonly model: string;
   readonly stream: boolean;
   readonly createdAtMs: number;
@@ -130,7 +133,7 @@ export interface Outcome {
 /** One row, in our own names. `http` turns it into the record of the contract. */
 export interface StoredRecord {
   readonly requestId: RequestId;
-  readonly endpoint: 'responses' | 'chat.completions';
+  readonly endpoint: RecordedEndpoint;
   readonly model: string;
   readonly stream: boolean;
   readonly status: RecordStatus;

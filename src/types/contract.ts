@@ -7,6 +7,8 @@ import type {CallId, ItemId, KeyId, RequestId, ResponseId} from '../core/ids.ts'
  */
 export type Contract =
   | Admin
+  | CompactResponse
+  | CompactionResource
   | CreateChatCompletion
   | CreateResponse
   | OwnDialects
@@ -61,6 +63,11 @@ export type UsageOfKey = UsageOfModel & {
    */
   key: string;
 };
+/**
+ * @minItems 1
+ * @maxItems 10000
+ */
+export type ResponseInput = string | InputItem[];
 export type InputItem =
   | InputMessage
   | InputFunctionCall
@@ -78,15 +85,17 @@ export type InputItem =
   | InputApplyPatchCall
   | InputApplyPatchCallOutput
   | AdditionalTools
+  | InputCompaction
   | CompactionTrigger
   | InputAgentMessage;
 export type InputPart = InputText | InputRefusal | InputImage | InputFile | InputAudio;
 export type ToolParam =
   FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | HostedTool;
 export type AgentMessagePart = InputText | InputImage | AgentPayload;
+export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+export type WindowItem = KeptMessage | CompactionItem;
 export type ToolChoice = 'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool;
 export type RequestedFormat = PlainTextFormat | JsonObjectFormat | JsonSchemaFormat;
-export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 /**
  * Every event of a stream.
  */
@@ -124,7 +133,8 @@ export type OutputItem =
   | ToolSearchCallItem
   | LocalShellCallItem
   | ShellCallItem
-  | ApplyPatchCallItem;
+  | ApplyPatchCallItem
+  | CompactionItem;
 export type MessagePart = OutputText | Refusal;
 export type ToolEcho = FunctionToolEcho | ClientToolEcho;
 export type TextFormat = PlainTextFormat | JsonObjectFormat | JsonSchemaFormatEcho;
@@ -364,95 +374,19 @@ export interface UsageOfModel {
   duration_ms: number;
 }
 /**
- * What the gateway looks at in POST /v1/chat/completions where it counts what is used. All else is for the backend to judge.
+ * What POST /api/v1/responses/compact takes. A null anywhere in it means absent; unknown fields are ignored.
  */
-export interface CreateChatCompletion {
+export interface CompactResponse {
   /**
    * 1 to 256 printable characters.
    */
   model: string;
-  messages?: unknown;
-  stream?: boolean | null;
-  stream_options?: {
-    include_usage?: boolean | null;
-  } | null;
-  n?: number | null;
-  /**
-   * Some clients write -1 for no limit.
-   */
-  max_tokens?: number | null;
-  max_completion_tokens?: number | null;
-}
-/**
- * What POST /api/v1/responses takes. A null anywhere in it means absent; unknown fields are ignored.
- */
-export interface CreateResponse {
-  /**
-   * 1 to 256 printable characters.
-   */
-  model: string;
-  /**
-   * @minItems 1
-   * @maxItems 10000
-   */
-  input: string | InputItem[];
+  input: ResponseInput;
   instructions?: string;
-  /**
-   * @maxItems 512
-   */
-  tools?: ToolParam[];
-  tool_choice?: ToolChoice;
-  parallel_tool_calls?: boolean;
-  max_tool_calls?: number;
-  text?: {
-    format?: RequestedFormat;
-    verbosity?: 'low' | 'medium' | 'high';
-  };
   reasoning?: ReasoningParam;
-  temperature?: number;
-  top_p?: number;
-  presence_penalty?: number;
-  frequency_penalty?: number;
-  top_logprobs?: number;
-  max_output_tokens?: number;
-  /**
-   * @maxItems 16
-   */
-  include?: (
-    | 'reasoning.encrypted_content'
-    | 'message.output_text.logprobs'
-    | 'file_search_call.results'
-    | 'web_search_call.results'
-    | 'web_search_call.action.sources'
-    | 'message.input_image.image_url'
-    | 'computer_call_output.output.image_url'
-    | 'code_interpreter_call.outputs'
-  )[];
-  stream?: boolean;
-  stream_options?: {
-    include_obfuscation?: boolean;
-  };
-  store?: boolean;
-  background?: boolean;
-  truncation?: 'auto' | 'disabled';
   service_tier?: string;
-  metadata?: Readonly<Record<string, string>>;
-  user?: string;
-  safety_identifier?: string;
   prompt_cache_key?: string;
   previous_response_id?: string;
-  /**
-   * Refused: nothing is stored.
-   */
-  conversation?: {
-    [k: string]: unknown;
-  };
-  /**
-   * Refused: nothing is stored.
-   */
-  prompt?: {
-    [k: string]: unknown;
-  };
 }
 export interface InputMessage {
   type: 'message';
@@ -694,7 +628,16 @@ export interface AdditionalTools {
   status?: string;
 }
 /**
- * Asks for a compaction, which this gateway does not do yet.
+ * What this gateway has made of a longer history, for this caller: it stands for all that is before it.
+ */
+export interface InputCompaction {
+  type: 'compaction';
+  encrypted_content: string;
+  id?: string;
+  status?: string;
+}
+/**
+ * Asks for a compaction of all that is before it, in the place of an answer. It must be the last item.
  */
 export interface CompactionTrigger {
   type: 'compaction_trigger';
@@ -718,6 +661,149 @@ export interface AgentPayload {
   type: 'encrypted_content';
   encrypted_content: string;
 }
+export interface ReasoningParam {
+  effort?: ReasoningEffort;
+  summary?: 'auto' | 'concise' | 'detailed';
+  generate_summary?: 'auto' | 'concise' | 'detailed';
+}
+/**
+ * The window that stands for a longer one: to be sent back as it is, as the beginning of the next input.
+ */
+export interface CompactionResource {
+  id: ResponseId;
+  object: 'response.compaction';
+  created_at: number;
+  output: WindowItem[];
+  usage: Usage;
+}
+export interface KeptMessage {
+  type: 'message';
+  id: string;
+  status: 'completed';
+  role: 'user' | 'system' | 'developer';
+  content: KeptText[];
+}
+export interface KeptText {
+  type: 'input_text';
+  text: string;
+}
+/**
+ * Stands for the history before it: to be sent back as it is, in the place of what it sums up.
+ */
+export interface CompactionItem {
+  type: 'compaction';
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  id: ItemId;
+  status: 'in_progress' | 'completed' | 'incomplete';
+  encrypted_content: string;
+}
+/**
+ * Token counts as the backend reported them.
+ */
+export interface Usage {
+  input_tokens: number;
+  input_tokens_details: {
+    cached_tokens: number;
+  };
+  output_tokens: number;
+  output_tokens_details: {
+    reasoning_tokens: number;
+  };
+  total_tokens: number;
+}
+/**
+ * What the gateway looks at in POST /v1/chat/completions where it counts what is used. All else is for the backend to judge.
+ */
+export interface CreateChatCompletion {
+  /**
+   * 1 to 256 printable characters.
+   */
+  model: string;
+  messages?: unknown;
+  stream?: boolean | null;
+  stream_options?: {
+    include_usage?: boolean | null;
+  } | null;
+  n?: number | null;
+  /**
+   * Some clients write -1 for no limit.
+   */
+  max_tokens?: number | null;
+  max_completion_tokens?: number | null;
+}
+/**
+ * What POST /api/v1/responses takes. A null anywhere in it means absent; unknown fields are ignored.
+ */
+export interface CreateResponse {
+  /**
+   * 1 to 256 printable characters.
+   */
+  model: string;
+  input: ResponseInput;
+  instructions?: string;
+  /**
+   * @maxItems 512
+   */
+  tools?: ToolParam[];
+  tool_choice?: ToolChoice;
+  parallel_tool_calls?: boolean;
+  max_tool_calls?: number;
+  text?: {
+    format?: RequestedFormat;
+    verbosity?: 'low' | 'medium' | 'high';
+  };
+  reasoning?: ReasoningParam;
+  temperature?: number;
+  top_p?: number;
+  presence_penalty?: number;
+  frequency_penalty?: number;
+  top_logprobs?: number;
+  max_output_tokens?: number;
+  /**
+   * @maxItems 16
+   */
+  include?: (
+    | 'reasoning.encrypted_content'
+    | 'message.output_text.logprobs'
+    | 'file_search_call.results'
+    | 'web_search_call.results'
+    | 'web_search_call.action.sources'
+    | 'message.input_image.image_url'
+    | 'computer_call_output.output.image_url'
+    | 'code_interpreter_call.outputs'
+  )[];
+  stream?: boolean;
+  stream_options?: {
+    include_obfuscation?: boolean;
+  };
+  store?: boolean;
+  background?: boolean;
+  truncation?: 'auto' | 'disabled';
+  service_tier?: string;
+  metadata?: Readonly<Record<string, string>>;
+  user?: string;
+  safety_identifier?: string;
+  prompt_cache_key?: string;
+  /**
+   * @maxItems 16
+   */
+  context_management?: ContextManagement[];
+  previous_response_id?: string;
+  /**
+   * Refused: nothing is stored.
+   */
+  conversation?: {
+    [k: string]: unknown;
+  };
+  /**
+   * Refused: nothing is stored.
+   */
+  prompt?: {
+    [k: string]: unknown;
+  };
+}
 export interface PlainTextFormat {
   type: 'text';
 }
@@ -734,10 +820,15 @@ export interface JsonSchemaFormat {
   schema: Readonly<Record<string, unknown>>;
   strict?: boolean;
 }
-export interface ReasoningParam {
-  effort?: ReasoningEffort;
-  summary?: 'auto' | 'concise' | 'detailed';
-  generate_summary?: 'auto' | 'concise' | 'detailed';
+/**
+ * An entry of another type than `compaction`, or without a threshold, is ignored.
+ */
+export interface ContextManagement {
+  type: string;
+  /**
+   * With the type `compaction`: for how many tokens of input, as estimated, the history is compacted on the way.
+   */
+  compact_threshold?: number;
 }
 /**
  * What DIALECTS_FILE holds: the operator's own kinds of backends by their names, which UPSTREAM_DIALECT may then have.
@@ -1118,20 +1209,6 @@ export interface JsonSchemaFormatEcho {
   description: string | null;
   schema: Readonly<Record<string, unknown>>;
   strict: boolean;
-}
-/**
- * Token counts as the backend reported them.
- */
-export interface Usage {
-  input_tokens: number;
-  input_tokens_details: {
-    cached_tokens: number;
-  };
-  output_tokens: number;
-  output_tokens_details: {
-    reasoning_tokens: number;
-  };
-  total_tokens: number;
 }
 export interface ResponseInProgressEvent {
   type: 'response.in_progress';
@@ -1655,6 +1732,14 @@ export interface Settings {
    * How many tokens of output are reserved at most, and when a request names no limit of its own. Nothing is cut off there.
    */
   DEFAULT_MAX_OUTPUT_TOKENS: number;
+  /**
+   * The model which writes the summaries of compactions, as callers name it, in place of the request's own.
+   */
+  COMPACTION_MODEL?: string;
+  /**
+   * How many tokens of output such a summary may take, the model's thoughts among them.
+   */
+  COMPACTION_MAX_OUTPUT_TOKENS: number;
   HOSTED_TOOLS: HostedToolsPolicy;
   IMAGE_URLS: ImageUrlPolicy;
   REASONING_OUTPUT: ReasoningOutput;

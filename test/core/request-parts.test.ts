@@ -198,13 +198,6 @@ const RULES: Readonly<Record<string, readonly Case[]>> = {
 
 const REFUSED: readonly { name: string; input: readonly object[]; code: string; param: string; says: RegExp }[] = [
   {
-    name: 'a request for a compaction',
-    input: [{ role: 'user', content: 'Hi' }, { type: 'compaction_trigger' }],
-    code: 'unsupported_parameter',
-    param: 'input[1]',
-    says: /compaction.*client/,
-  },
-  {
     name: 'a reference to an item',
     input: [{ type: 'item_reference', id: 'msg_1' }],
     code: 'unsupported_parameter',

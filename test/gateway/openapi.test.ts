@@ -35,7 +35,10 @@ const HANDSHAKE_HEADERS = {
 };
 const CREATE = 'post /api/v1/responses';
 const COUNT = 'post /api/v1/responses/input_tokens';
+const COMPACT = 'post /api/v1/responses/compact';
 const CHAT = 'post /v1/chat/completions';
+/** What asks a model, and leaves a record. */
+const RECORDED = [CREATE, COMPACT, CHAT];
 const RESPONSE = { model: 'm', input: 'Hello' };
 const COMPLETE = { model: 'm', messages: [{ role: 'user', content: 'Hello' }] };
 
@@ -57,6 +60,13 @@ const REFUSED_ALIKE: readonly { code: string; call: Call }[] = [
   },
   { code: 'previous_response_not_found', call: { body: { ...RESPONSE, previous_response_id: 'resp_1' } } },
 ];
+
+interface ErrorCase {
+  readonly code: string;
+  readonly operation?: string;
+  readonly call?: Call;
+  readonly reply?: BackendReply;
+}
 
 type KeyWishes = Parameters<ManagedGateway['issue']>[0];
 
@@ -166,7 +176,7 @@ describe('the API description', () => {
   }
 
   function bodyFor(operation: string): object | undefined {
-    if (operation === CREATE || operation === COUNT) return RESPONSE;
+    if (operation === CREATE || operation === COUNT || operation === COMPACT) return RESPONSE;
     if (operation === CHAT) return COMPLETE;
     if (operation.endsWith('/keys') && operation.startsWith('post')) return { name: 'a key' };
     if (operation.endsWith('/credits')) return { amount: '1' };
@@ -188,7 +198,7 @@ describe('the API description', () => {
     backend.reply({ sse: [CHUNK] });
     expect((await ask(CREATE, { body: { ...RESPONSE, stream: true } })).text).to.include('response.completed');
     const path = { path: `/api/v1/requests/${id}` };
-    const fromBackend = new Set([CHAT, 'get /v1/models', 'get /v1/models/{model}']);
+    const fromBackend = new Set([CHAT, COMPACT, 'get /v1/models', 'get /v1/models/{model}']);
     for (const operation of operations()) {
       if (operation === CREATE || operation.startsWith('delete')) continue;
       if (fromBackend.has(operation)) backend.reply({ json: { ...COMPLETION, object: 'list', data: [] } });
@@ -213,13 +223,10 @@ describe('the API description', () => {
   });
 
   it('holds for a cancel, and for the request that is cancelled', async () => {
-    for (const [operation, path] of [
-      [CREATE, '/api/v1/responses'],
-      [CHAT, '/v1/chat/completions'],
-    ] as const) {
+    for (const [index, operation] of RECORDED.entries()) {
       backend.always(({ hang }) => hang());
-      const waiting = ask(operation, { path, headers: { 'idempotency-key': 'k' } });
-      await backend.request(operation === CREATE ? 1 : 2);
+      const waiting = ask(operation, { headers: { 'idempotency-key': 'k' } });
+      await backend.request(index + 1);
       const { text } = await ask('get /api/v1/requests', { headers: { 'idempotency-key': 'k' } });
       const { request_id: id } = JSON.parse(text) as { request_id: string };
       const cancelled = await ask('post /api/v1/requests/{request_id}/cancel', {
@@ -291,8 +298,8 @@ describe('the API description', () => {
 
     it('gateway_interrupted', async () => {
       backend.always(({ hang }) => hang());
-      const waiting = [ask(CREATE), ask(CHAT)];
-      await backend.request(2);
+      const waiting = RECORDED.map((operation) => ask(operation));
+      await backend.request(waiting.length);
       await gateway.drain();
       for (const { code } of await Promise.all(waiting)) expect(code).to.equal('gateway_interrupted');
     });
@@ -326,7 +333,7 @@ describe('the API description', () => {
 
     it('not_found', async () => {
       for (const operation of withCode('not_found')) {
-        if (operation === CREATE) continue;
+        if (operation === CREATE || operation === COMPACT) continue;
         const path = operation.split(' ')[1]?.replace(/\{\w+\}/, `key_${'0'.repeat(32)}`) ?? '';
         const after = operation === 'get /admin/v1/keys' ? `?after=key_${'0'.repeat(32)}` : '';
         const needsIssuedKeys = operation === 'get /api/v1/key' || operation === 'post /admin/v1/keys';
@@ -395,18 +402,18 @@ describe('the API description', () => {
     it('of a rate, of funds and of a model', async () => {
       const priceless = { model: 'no-price' };
       await reopen({}, { limits: { requestsPerMinute: 1 } });
-      for (const operation of [CREATE, CHAT]) {
+      for (const operation of RECORDED) {
         backend.reply({ json: COMPLETION });
         await ask(operation);
         expect((await ask(operation)).code).to.equal('rate_limit_exceeded');
       }
       await reopen({}, { creditsMicro: 0 });
-      for (const operation of [CREATE, CHAT]) {
+      for (const operation of RECORDED) {
         expect((await ask(operation)).code).to.equal('insufficient_credits');
         expect((await ask(operation, { body: { ...bodyFor(operation), ...priceless } })).code).to.equal('forbidden');
       }
       await reopen({}, { limits: { spendPerDayMicro: 0 } });
-      for (const operation of [CREATE, CHAT]) expect((await ask(operation)).code).to.equal('spend_limit_exceeded');
+      for (const operation of RECORDED) expect((await ask(operation)).code).to.equal('spend_limit_exceeded');
       await reopen({}, { models: ['another'] });
       for (const operation of withCode('model_not_found')) {
         expect((await ask(operation)).code, operation).to.equal('model_not_found');
@@ -421,29 +428,37 @@ describe('the API description', () => {
       }
     }
 
-    for (const { code, operation = CREATE, call, reply } of [
-      { code: 'forbidden', operation: HANDSHAKE, call: { headers: { origin: 'https://elsewhere.example' } } },
-      { code: 'method_not_allowed', operation: HANDSHAKE, call: { path: '/api/v1/responses' } },
+    const ofResponses: readonly ErrorCase[] = [
       { code: 'invalid_idempotency_key', call: { headers: { 'idempotency-key': 'x'.repeat(256) } } },
-      { code: 'invalid_idempotency_key', operation: CHAT, call: { headers: { 'idempotency-key': 'x'.repeat(256) } } },
-      {
-        code: 'invalid_idempotency_key',
-        operation: 'get /api/v1/requests',
-        call: { headers: { 'idempotency-key': 'x'.repeat(256) } },
-      },
       { code: 'context_length_exceeded', reply: refusal(400, { code: 'context_length_exceeded' }) },
       { code: 'not_found', reply: refusal(404, { code: 'something_else' }) },
       { code: 'invalid_request', reply: refusal(422) },
       { code: 'rate_limit_exceeded', reply: refusal(429) },
       { code: 'upstream_error', reply: refusal(500) },
       { code: 'upstream_error', reply: refusal(503) },
+      { code: 'upstream_invalid_response', reply: { text: '<html>' } as const },
+    ];
+    for (const { code, operation = CREATE, call, reply } of [
+      ...ofResponses,
+      ...ofResponses.map((each) => ({ ...each, operation: COMPACT })),
+      ...REFUSED_ALIKE.filter(({ code }) => code !== 'unsupported_tool').map((each) => ({
+        ...each,
+        operation: COMPACT,
+      })),
+      { code: 'forbidden', operation: HANDSHAKE, call: { headers: { origin: 'https://elsewhere.example' } } },
+      { code: 'method_not_allowed', operation: HANDSHAKE, call: { path: '/api/v1/responses' } },
+      { code: 'invalid_idempotency_key', operation: CHAT, call: { headers: { 'idempotency-key': 'x'.repeat(256) } } },
+      {
+        code: 'invalid_idempotency_key',
+        operation: 'get /api/v1/requests',
+        call: { headers: { 'idempotency-key': 'x'.repeat(256) } },
+      },
       { code: 'upstream_error', operation: CHAT, reply: refusal(401) },
       { code: 'upstream_error', operation: 'get /v1/models', reply: refusal(401) },
       { code: 'upstream_error', operation: 'get /v1/models/{model}', reply: refusal(401) },
       { code: 'not_found', operation: 'get /v1/models', reply: { text: '<html>', status: 404 } as const },
-      { code: 'upstream_invalid_response', reply: { text: '<html>' } as const },
       { code: 'upstream_invalid_response', operation: 'get /v1/models', reply: { text: '<html>' } as const },
-    ] as readonly { code: string; operation?: string; call?: Call; reply?: BackendReply }[]) {
+    ] as readonly ErrorCase[]) {
       it(`${code}: ${operation} ${JSON.stringify(call ?? reply)}`.slice(0, 140), async () => {
         if (reply !== undefined) backend.reply(reply);
         expect((await ask(operation, call)).code).to.equal(code);

@@ -9,7 +9,7 @@ import { expect } from 'chai';
 import requestRecordSchema from '../../schemas/request-record.json' with { type: 'json' };
 import responseSchema from '../../schemas/response.json' with { type: 'json' };
 import type { ApiError, ErrorCode } from '../../src/core/errors.ts';
-import type { RequestRecord, ResponseResource } from '../../src/types/contract.ts';
+import type { CompactionResource, RequestRecord, ResponseResource } from '../../src/types/contract.ts';
 import { TEST_KEY } from '../support/gateway.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
 
@@ -19,6 +19,8 @@ type Headers = Readonly<Record<string, string>>;
 export interface Caller {
   /** `POST /api/v1/responses`. A text is sent as it is. */
   readonly create: (request: object | string, init?: { headers?: Headers; signal?: AbortSignal }) => Promise<Response>;
+  /** The same for `POST /api/v1/responses/compact`. */
+  readonly compact: Caller['create'];
   /** The same for `POST /v1/chat/completions`. */
   readonly complete: Caller['create'];
   readonly get: (path: string, headers?: Headers) => Promise<Response>;
@@ -43,6 +45,7 @@ export function callerOf(url: string, apiKey: string = TEST_KEY): Caller {
       });
   const caller: Caller = {
     create: postTo('/api/v1/responses'),
+    compact: postTo('/api/v1/responses/compact'),
     complete: postTo('/v1/chat/completions'),
     get: (path, headers) => fetch(`${url}${path}`, { headers: { ...authorization, ...headers } }),
     cancel: (id) => fetch(`${url}/api/v1/requests/${id}/cancel`, { method: 'POST', headers: authorization }),
@@ -99,15 +102,19 @@ export type Told =
   | { readonly status: number; readonly code: ErrorCode }
   | { readonly ends: ResponseResource['status']; readonly code?: ErrorCode };
 
-/** Reads the reply to a create request to its end, which for a stream is a well-formed one. */
+/** Reads the reply to a create request to its end, which for a stream is a well-formed one, or that to a compaction. */
 export async function readTold(reply: Response): Promise<Told> {
   if (reply.status !== 200) {
     const { code } = await readError(reply);
     return { status: reply.status, code: code as ErrorCode };
   }
-  const isStream = reply.headers.get('content-type')?.startsWith('text/event-stream') === true;
-  const { status, error } = isStream
-    ? expectWellFormed(parseEvents(await reply.text()))
-    : ((await reply.json()) as ResponseResource);
+  if (reply.headers.get('content-type')?.startsWith('text/event-stream') !== true) {
+    const body = (await reply.json()) as ResponseResource | CompactionResource;
+    return body.object === 'response.compaction' ? { ends: 'completed' } : toTold(body);
+  }
+  return toTold(expectWellFormed(parseEvents(await reply.text())));
+}
+
+function toTold({ status, error }: Pick<ResponseResource, 'status' | 'error'>): Told {
   return error === null ? { ends: status } : { ends: status, code: error.code as ErrorCode };
 }

@@ -14,7 +14,7 @@ import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { callerOf } from './caller.ts';
 import { callArguments, finish, text, usageChunk } from './chunks.ts';
-import { callerBy, KINDS } from './web-socket-caller.ts';
+import { callerBy, isJson, KINDS } from './web-socket-caller.ts';
 
 /** In letters which every encoding of the marks leaves alone but base64 and hex, which are looked for as well. */
 const MARK = 'canary7q4x9zw3';
@@ -216,11 +216,11 @@ async function tellEverything(url: string, backend: ScriptedBackend): Promise<re
   for (const [index, answer] of ANSWERS.entries()) {
     for (const kind of KINDS) {
       const caller = callerBy(kind, url, API_KEY);
-      const stream = kind !== 'json';
+      const stream = !isJson(kind);
       backend.reply(answer);
       const headers = { 'idempotency-key': `${MARK}-${index}-${kind}`, cookie: `session=${MARK}`, traceparent: MARK };
       const own = await caller.create({ ...REQUEST, stream }, { headers });
-      await own.text();
+      others.push(...sealedIn(await own.text()));
       const duplicate = await caller.create({ ...REQUEST, stream }, { headers });
       if (duplicate.status === 409) others.push(await duplicate.text());
       else await duplicate.text();
@@ -268,6 +268,13 @@ async function tellEverything(url: string, backend: ScriptedBackend): Promise<re
     others.push(await (await caller.get(`/api/v1/requests${query}`)).text());
   }
   return others;
+}
+
+/** The compactions in a reply, which tell nobody what they say. */
+function sealedIn(reply: string): readonly string[] {
+  if (!reply.startsWith('{"id":')) return [];
+  const { output } = JSON.parse(reply) as { output: readonly { type: string }[] };
+  return output.filter(({ type }) => type === 'compaction').map((item) => JSON.stringify(item));
 }
 
 function readFiles(folder: string): Map<string, string> {

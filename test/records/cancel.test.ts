@@ -13,7 +13,7 @@ import { useRealSockets } from '../support/real-sockets.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
 import { readError, readRecord, readTold, type Caller, type Told } from './caller.ts';
 import { answer, callArguments, finish, stream, text, usageChunk } from './chunks.ts';
-import { callerBy, KINDS, type Kind } from './web-socket-caller.ts';
+import { callerBy, isJson, KINDS, type Kind } from './web-socket-caller.ts';
 
 const KEY = { 'idempotency-key': 'key-1' };
 
@@ -141,7 +141,8 @@ describe('a cancel', () => {
           cancel_requested_at: accepted.cancel_requested_at,
           usage_estimated: usage !== 'known',
         });
-        expect(record.usage?.input_tokens).to.be.within(1, 100);
+        // The prompt for a summary is longer than what these requests say.
+        expect(record.usage?.input_tokens).to.be.within(1, 1000);
 
         const { aborted, atMs } = await asked.closed;
         expect(aborted).to.equal(true);
@@ -151,7 +152,7 @@ describe('a cancel', () => {
         slowest.finalMs = Math.max(slowest.finalMs, finalMs);
 
         const told = await asking;
-        const asEvent = kind !== 'json' && streamEnds === 'as an event';
+        const asEvent = !isJson(kind) && streamEnds === 'as an event';
         expect(told.headers.get('x-request-id')).to.equal(requestId);
         expect(told.headers.get('x-should-retry')).to.equal(asEvent ? null : 'false');
         const expected: Told = asEvent

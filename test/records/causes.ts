@@ -27,6 +27,8 @@ interface Cause {
   readonly backend: Reply;
   readonly json: Expected;
   readonly stream: Expected;
+  /** Where it is another end for a request for a compaction than for one of JSON. */
+  readonly compaction?: Expected;
 }
 
 interface Refusal {
@@ -195,6 +197,8 @@ interface End {
   readonly ends: 'completed' | 'incomplete';
   readonly usage: 'known' | 'estimated';
   readonly incomplete?: 'max_output_tokens' | 'content_filter';
+  /** It is no summary, whatever else it is. */
+  readonly isNoSummary?: true;
 }
 
 const ENDS: readonly End[] = [
@@ -204,6 +208,7 @@ const ENDS: readonly End[] = [
     backend: { sse: [callArguments('{}'), finish('tool_calls'), usageChunk] },
     ends: 'completed',
     usage: 'known',
+    isNoSummary: true,
   },
   { what: 'an answer without usage', backend: answer('Hello', 'stop', null), ends: 'completed', usage: 'estimated' },
   {
@@ -219,6 +224,7 @@ const ENDS: readonly End[] = [
     ends: 'incomplete',
     usage: 'estimated',
     incomplete: 'content_filter',
+    isNoSummary: true,
   },
   {
     what: 'a connection that breaks after the finish reason',
@@ -295,13 +301,22 @@ export const CAUSES: readonly Cause[] = [
       stream: { told: { ends: 'failed', code }, record, key: 'kept' } as const,
     };
   }),
-  ...ENDS.map(({ what, backend, ends, usage, incomplete }) =>
-    both(what, backend, {
-      told: { ends },
-      record: { status: 'succeeded', usage, ...(incomplete && { incomplete }) },
-      key: 'kept',
-    }),
-  ),
+  ...ENDS.map(({ what, backend, ends, usage, incomplete, isNoSummary }) => {
+    const record = { status: 'succeeded', usage, ...(incomplete && { incomplete }) } as const;
+    const code = 'upstream_invalid_response';
+    return {
+      ...both(what, backend, { told: { ends }, record, key: 'kept' }),
+      compaction: isNoSummary
+        ? ({
+            told: { status: 502, code },
+            record: { status: 'failed', code, usage },
+            key: 'kept',
+            shouldRetry: 'false',
+          } as const)
+        : // A summary that was cut short is told, and the record says what it is.
+          ({ told: { ends: 'completed' }, record, key: 'kept' } as const),
+    };
+  }),
   ...AFTER_HEADERS.map(({ status, code, record, key, retry }) => {
     const recorded = record === 'none' ? record : ({ status: 'failed', code, usage: 'none' } as const);
     return {

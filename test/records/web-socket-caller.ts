@@ -8,12 +8,17 @@ import { TEST_KEY } from '../support/gateway.ts';
 import { isTerminal, speakTo, type Speaker } from '../support/web-socket.ts';
 import { callerOf, type Caller } from './caller.ts';
 
-/** How a response is asked for, and who asks for it. */
-export const KINDS = ['json', 'stream', 'web socket'] as const;
+/** How a response is asked for, and who asks for it. A compaction is asked for in the same words, and is answered in JSON. */
+export const KINDS = ['json', 'stream', 'web socket', 'compaction'] as const;
 export type Kind = (typeof KINDS)[number];
+
+export function isJson(kind: Kind): boolean {
+  return kind === 'json' || kind === 'compaction';
+}
 
 export function callerBy(kind: Kind, url: string, apiKey: string = TEST_KEY): Caller {
   const caller = callerOf(url, apiKey);
+  if (kind === 'compaction') return { ...caller, create: caller.compact };
   return kind === 'web socket' ? { ...caller, create: createOverWebSocket(url, apiKey) } : caller;
 }
 

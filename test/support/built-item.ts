@@ -41,6 +41,7 @@ const ID_PREFIX: Readonly<Record<OutputItem['type'], string>> = {
   local_shell_call: 'lsh_',
   shell_call: 'sh_',
   apply_patch_call: 'apc_',
+  compaction: 'cmp_',
 };
 const PARTS_OF: Partial<Record<OutputItem['type'], readonly PartType[]>> = {
   message: ['output_text', 'refusal'],
@@ -53,8 +54,8 @@ export function must(condition: boolean, promise: string): asserts condition {
 }
 
 /** Whether the item is a call of a tool. Calls may be open beside each other. */
-export function isCall(item: OutputItem): item is Exclude<OutputItem, { type: 'message' | 'reasoning' }> {
-  return item.type !== 'message' && item.type !== 'reasoning';
+export function isCall(item: OutputItem): item is Extract<OutputItem, { call_id: unknown }> {
+  return 'call_id' in item;
 }
 
 /** Begins with the item of an `output_item.added`, which has to be empty, except for a call that is told as a whole. */
@@ -172,11 +173,9 @@ export function buildItem(item: OutputItem): BuiltItem {
     const inPieces = added.type === 'function_call' || added.type === 'custom_tool_call';
     must(!inPieces || writtenSaid, 'a call is done after function_call_arguments.done');
     const whole = built(item.status);
-    // No event but the last tells the sealed form of the reasoning.
-    const sealed = item.type === 'reasoning' && item.encrypted_content !== undefined;
-    expect(item, 'an item at its end is what its events said').to.deep.equal(
-      sealed ? { ...whole, encrypted_content: item.encrypted_content } : whole,
-    );
+    // No event but the last tells what is sealed.
+    const sealed = 'encrypted_content' in item ? { encrypted_content: item.encrypted_content } : {};
+    expect(item, 'an item at its end is what its events said').to.deep.equal({ ...whole, ...sealed });
     done = structuredClone(item);
   }
 
@@ -207,6 +206,7 @@ function expectEmpty(item: OutputItem): void {
     must(item.content === undefined, 'reasoning begins without content');
   }
   if (item.type === 'function_call') must(item.arguments === '', 'a call begins without arguments');
+  if (item.type === 'compaction') must(item.encrypted_content === '', 'a compaction begins without content');
   if (item.type === 'custom_tool_call') must(item.input === '', 'a custom tool call begins without input');
   if (isCall(item)) {
     must(item.call_id !== '', 'a call has its call_id from the beginning');

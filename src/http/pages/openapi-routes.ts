@@ -8,6 +8,7 @@ import {
   PAGE_SIZE,
   SPAN_OF_TIME,
   WITH_BODY,
+  type ErrorRef,
   type Operation,
   type Parameter,
   type ReplyDescription,
@@ -53,6 +54,18 @@ const RECORDED = [
   'gateway_interrupted',
 ] as const;
 
+/** What is refused where a request is translated, and what comes of that. */
+const TRANSLATED: readonly ErrorRef[] = [
+  ...RECORDED,
+  'unsupported_parameter',
+  'previous_response_not_found',
+  'context_length_exceeded',
+  'not_found',
+  // A backend that is overloaded, and what else it refuses with a status of its own.
+  ['upstream_error', '503'],
+  ['invalid_request', '4XX'],
+];
+
 const IDEMPOTENCY_KEY: Parameter = {
   name: 'Idempotency-Key',
   in: 'header',
@@ -90,17 +103,33 @@ function responseOperations(model: string): readonly Operation[] {
         },
         409: DUPLICATE,
       },
-      errors: [
-        ...RECORDED,
-        'unsupported_parameter',
-        'unsupported_tool',
-        'previous_response_not_found',
-        'context_length_exceeded',
-        'not_found',
-        // A backend that is overloaded, and what else it refuses with a status of its own.
-        ['upstream_error', '503'],
-        ['invalid_request', '4XX'],
-      ],
+      errors: [...TRANSLATED, 'unsupported_tool'],
+    },
+    {
+      id: 'compactResponse',
+      method: 'post',
+      path: '/api/v1/responses/compact',
+      alias: '/v1/responses/compact',
+      tag: 'Responses',
+      summary: 'Compact a conversation',
+      description:
+        'The backend writes a summary of the conversation, which comes back sealed in a `compaction` item, behind the latest ' +
+        'messages of the user. The `output` as it is takes the place of the conversation at the beginning of the next `input`.',
+      auth: 'apiKey',
+      parameters: [IDEMPOTENCY_KEY],
+      body: {
+        schema: 'compact-response.json',
+        example: { model, input: [{ role: 'user', content: 'Say hello in one word.' }] },
+      },
+      replies: {
+        200: {
+          description: 'What takes the place of the conversation.',
+          content: { 'application/json': 'compaction.json' },
+          headers: ['x-upstream-request-id'],
+        },
+        409: DUPLICATE,
+      },
+      errors: TRANSLATED,
     },
     {
       id: 'countInputTokens',

@@ -1,6 +1,8 @@
 /** The schemas that ajv checks with (draft-07, one file each) as the components of an OpenAPI 3.1 document (2020-12). */
 
 import adminSchema from '../../../schemas/admin.json' with { type: 'json' };
+import compactResponseSchema from '../../../schemas/compact-response.json' with { type: 'json' };
+import compactionSchema from '../../../schemas/compaction.json' with { type: 'json' };
 import createChatCompletionSchema from '../../../schemas/create-chat-completion.json' with { type: 'json' };
 import createResponseSchema from '../../../schemas/create-response.json' with { type: 'json' };
 import errorSchema from '../../../schemas/error.json' with { type: 'json' };
@@ -24,6 +26,8 @@ export type SchemaRef = `${string}.json` | `${string}.json#/$defs/${string}`;
 const FILES: ReadonlyMap<string, JsonObject> = new Map(
   [
     adminSchema,
+    compactResponseSchema,
+    compactionSchema,
     createChatCompletionSchema,
     createResponseSchema,
     errorSchema,

@@ -4,12 +4,11 @@ import type { Admission, Admitted } from '../../accounts/admission.ts';
 import type { Taken } from '../../accounts/rate-limits.ts';
 import type { KeyOwner } from '../../backend/failures.ts';
 import { ApiError, toApiError } from '../../core/errors.ts';
-import type { InputSize, TokenEstimator } from '../../core/estimate.ts';
+import { estimateUsage, type InputSize, type TokenEstimator } from '../../core/estimate.ts';
 import { toRequestId, type UniquePart } from '../../core/ids.ts';
 import { unreachable } from '../../core/unreachable.ts';
 import type { Identities } from '../../identity.ts';
 import type { RecordDraft, Store, StoredRecord } from '../../store/store.ts';
-import type { Usage } from '../../types/contract.ts';
 import type { Caller } from '../access/authenticate.ts';
 import { outcomeOf, type Ending } from './outcome.ts';
 import { sendDuplicate } from './record.ts';
@@ -202,8 +201,7 @@ function settle(
   const outcome = outcomeOf(ending, {
     completedAtMs: nowMs(),
     keyOwner,
-    estimateUsage: () =>
-      toUsage(estimator.estimateInput(backendModel, inputSize), estimator.estimateOutput(backendModel, outputLength)),
+    estimateUsage: () => estimateUsage(estimator, submission, outputLength),
     costOf: (usage) => admitted.costOf(usage),
   });
   // In the same turn as the end of the record, so that both go to the store together.
@@ -212,14 +210,4 @@ function settle(
   const written = outcome === 'discard' ? store.discard(draft.requestId) : store.finish(draft.requestId, outcome);
   written.catch((error: unknown) => log.error({ err: error }, 'the end of the request is not recorded yet'));
   return outcome !== 'discard' && !outcome.freesIdempotencyKey;
-}
-
-function toUsage(inputTokens: number, outputTokens: number): Usage {
-  return {
-    input_tokens: inputTokens,
-    input_tokens_details: { cached_tokens: 0 },
-    output_tokens: outputTokens,
-    output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: inputTokens + outputTokens,
-  };
 }

@@ -2,31 +2,24 @@ import type { RequestHandler, Response } from 'express';
 import type { Admission } from '../../accounts/admission.ts';
 import type { ChatRequest } from '../../core/chat.ts';
 import { countedInputOf } from '../../core/counted-input.ts';
-import type { Dialect } from '../../core/dialects.ts';
 import { ApiError } from '../../core/errors.ts';
 import { inputSizeOf, type InputSize, type TokenEstimator } from '../../core/estimate.ts';
 import { toChatRequest } from '../../core/request.ts';
-import type { Sealer } from '../../seal.ts';
 import type { Tokenizer } from '../../tokenizer/tokenizer.ts';
 import { vocabularyOf } from '../../tokenizer/vocabulary.ts';
-import type { HostedToolsPolicy, ImageUrlPolicy, InputTokens } from '../../types/contract.ts';
+import type { InputTokens } from '../../types/contract.ts';
 import { callerOf } from '../access/authenticate.ts';
 import { readJsonBody } from '../body/body.ts';
 import { factsOf } from '../telemetry/request-facts.ts';
 import { validateCreateResponse } from '../validate.ts';
-import { URL_FAULTS } from './image-urls.ts';
 import type { ItemMemory } from './item-memory.ts';
+import { translationOptionsFor, type TranslationSettings } from './translation-options.ts';
 
-export interface CountInputTokensOptions {
+export interface CountInputTokensOptions extends TranslationSettings {
   readonly tokenizer: Tokenizer;
   readonly estimator: Pick<TokenEstimator, 'estimateInput'>;
   readonly admission: Pick<Admission, 'admitFree'>;
-  readonly sealer: Sealer;
   readonly itemMemory: ItemMemory;
-  readonly dialect: Dialect;
-  readonly modelAliases: ReadonlyMap<string, string>;
-  readonly hostedTools: HostedToolsPolicy;
-  readonly imageUrls: ImageUrlPolicy;
   readonly maxBodyBytes: number;
 }
 
@@ -41,11 +34,7 @@ export function countInputTokens(options: CountInputTokensOptions): RequestHandl
     const bytesRemembered = options.itemMemory.resolve(identity, value);
     const request = validateCreateResponse(value);
     factsOf(res).model = request.model;
-    const { chat } = toChatRequest(request, {
-      ...options,
-      openSeal: (sealed) => options.sealer.open(identity, sealed),
-      urlFault: URL_FAULTS[options.imageUrls],
-    });
+    const { chat } = toChatRequest(request, translationOptionsFor(identity, options));
     const headers = await options.admission.admitFree(key, { model: request.model, backendModel: chat.model });
     const size = inputSizeOf(chat, bytes.length + bytesRemembered);
     res.set(headers).json(await count(chat, size, res, options));

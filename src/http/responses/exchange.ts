@@ -3,6 +3,7 @@ import type { ChatBatch, ChatRequest } from '../../core/chat.ts';
 import { ApiError, toApiError } from '../../core/errors.ts';
 import type { Translator } from '../../core/translator.ts';
 import type { ResponseEvent } from '../../types/contract.ts';
+import type { Compaction } from './compaction.ts';
 import type { Reply } from './reply.ts';
 import { noteRead, type RequestFacts } from '../telemetry/request-facts.ts';
 import type { RunningRequest } from '../records/running.ts';
@@ -12,6 +13,8 @@ export interface Exchange {
   readonly chat: ChatRequest;
   readonly backendHeaders: Readonly<Record<string, string>>;
   readonly translator: Translator;
+  /** What is done first. It says what the backend is asked for then, in the place of `chat`. */
+  readonly compaction?: Compaction | undefined;
   readonly reply: Reply;
   readonly facts: Pick<RequestFacts, 'backend' | 'firstOutputAtMs' | 'chunks'>;
   /** Its signal aborts with an ApiError that says why the request ends early. */
@@ -36,10 +39,8 @@ export async function runExchange(exchange: Exchange): Promise<void> {
 
   try {
     await deliver(translator.start());
-    const answer = await exchange.backend.ask(exchange.chat, { signal, headers: exchange.backendHeaders });
-    facts.backend = 'answered';
-    reply.answered(answer.headers);
-    await pump(answer.batches);
+    const chat = exchange.compaction === undefined ? exchange.chat : await compact(exchange.compaction);
+    if (chat !== undefined) await ask(chat, translator);
   } catch (thrown) {
     await run.cancelDecided;
     const error = toApiError(signal.aborted ? signal.reason : thrown);
@@ -48,30 +49,55 @@ export async function runExchange(exchange: Exchange): Promise<void> {
   }
   reply.end();
 
-  async function pump(batches: AsyncIterable<ChatBatch>): Promise<void> {
+  /** Lets the backend write a summary and tells the client of the compaction. Returns what the backend is asked for next. */
+  async function compact({ chat, summary, finish }: Compaction): Promise<ChatRequest | undefined> {
+    try {
+      await ask(chat, summary);
+    } catch (thrown) {
+      // What it has written may be complete all the same.
+      summary.fail(toApiError(thrown));
+      if (summary.failure !== null) throw thrown;
+    } finally {
+      translator.addSpent(summary);
+    }
+    const { encryptedContent, next } = finish();
+    await deliver(translator.addCompaction(encryptedContent, { isLast: next === undefined }));
+    return next;
+  }
+
+  async function ask(chat: ChatRequest, reader: Translator): Promise<void> {
+    const answer = await exchange.backend.ask(chat, { signal, headers: exchange.backendHeaders });
+    facts.backend = 'answered';
+    reply.answered(answer.headers);
+    await pump(answer.batches, reader);
+  }
+
+  async function pump(batches: AsyncIterable<ChatBatch>, reader: Translator): Promise<void> {
     const iterator = batches[Symbol.asyncIterator]();
     let usageDeadlineMs: number | undefined;
     try {
-      while (!translator.ended) {
-        if (translator.finishing) usageDeadlineMs ??= performance.now() + USAGE_WAIT_MS;
+      while (!reader.ended) {
+        if (reader.finishing) usageDeadlineMs ??= performance.now() + USAGE_WAIT_MS;
         const read = iterator.next();
         const next = await (usageDeadlineMs === undefined ? read : untilDeadline(read, usageDeadlineMs));
         if (run.cancelDecided !== undefined) {
           await run.cancelDecided;
           signal.throwIfAborted();
         }
-        await deliver(next.done === true ? translator.end(false) : translate(next.value));
+        const events = next.done === true ? reader.end(false) : translate(next.value, reader);
+        // Nobody is told of a summary but by the compaction that it becomes.
+        if (reader === translator) await deliver(events);
       }
     } finally {
       await iterator.return?.();
     }
   }
 
-  function translate(batch: ChatBatch): readonly ResponseEvent[] {
+  function translate(batch: ChatBatch, reader: Translator): readonly ResponseEvent[] {
     const events: ResponseEvent[] = [];
-    for (const chunk of batch.chunks) for (const event of translator.feed(chunk)) events.push(event);
-    noteRead(facts, batch.chunks.length, translator.outputLength > 0);
-    if (batch.done) for (const event of translator.end(true)) events.push(event);
+    for (const chunk of batch.chunks) for (const event of reader.feed(chunk)) events.push(event);
+    noteRead(facts, batch.chunks.length, reader.outputLength > 0);
+    if (batch.done) for (const event of reader.end(true)) events.push(event);
     return events;
   }
 

@@ -3,6 +3,7 @@ import { callerOf } from '../access/authenticate.ts';
 import { readJsonBody } from '../body/body.ts';
 import { httpClient } from '../client.ts';
 import { parseIdempotencyKey } from '../records/idempotency-key.ts';
+import { validateCreateResponse } from '../validate.ts';
 import type { ServeResponse } from './create-response.ts';
 import type { ResponseEvent } from '../../types/contract.ts';
 import { openEventStream } from './event-stream.ts';
@@ -29,8 +30,10 @@ export function postResponse({ serveResponse, publicBaseUrl, ...options }: PostR
       caller: callerOf(res),
       idempotencyKey,
       body: await readJsonBody(req, { maxBytes: options.maxBodyBytes }),
-      openReply(translator, { stream, signal }) {
-        if (!stream) return createJsonReply(res, translator, { stallMs });
+      endpoint: 'responses',
+      validate: validateCreateResponse,
+      openReply(translator, { submission, signal }) {
+        if (!submission.stream) return createJsonReply(res, translator, { stallMs });
         const keepAliveEvents = (): readonly ResponseEvent[] => translator.keepAlive();
         const timing = { commentMs, eventMs, stallMs };
         return createStreamReply(translator, {

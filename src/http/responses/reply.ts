@@ -16,11 +16,16 @@ export interface Reply {
   end(): void;
 }
 
+export interface JsonReplyOptions extends Pick<EventStreamOptions, 'stallMs'> {
+  /** What the client gets in the place of the response. */
+  readonly toBody?: () => object;
+}
+
 /** A client that wants JSON gets the snapshot which the events have made. */
 export function createJsonReply(
   res: ServerResponse,
   translator: Translator,
-  { stallMs }: Pick<EventStreamOptions, 'stallMs'>,
+  { stallMs, toBody = () => translator.response }: JsonReplyOptions,
 ): Reply {
   return {
     answered(headers) {
@@ -29,7 +34,7 @@ export function createJsonReply(
     write: () => undefined,
     end() {
       if (translator.failure !== null) throw translator.failure;
-      const body = JSON.stringify(translator.response);
+      const body = JSON.stringify(toBody());
       res.writeHead(200, {
         'content-type': 'application/json; charset=utf-8',
         'content-length': Buffer.byteLength(body),

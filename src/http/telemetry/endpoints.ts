@@ -1,9 +1,10 @@
 /**
  * Where the gateway answers itself, with all that is below, as callers write it without `/api`: the first that fits. Records know
- * `responses` and `chat.completions` by these names.
+ * `responses`, `responses.compact` and `chat.completions` by these names.
  */
 const OWN = [
   ['responses.input_tokens', '/v1/responses/input_tokens'],
+  ['responses.compact', '/v1/responses/compact'],
   ['responses', '/v1/responses'],
   ['chat.completions', '/v1/chat/completions'],
   ['models', '/v1/models'],

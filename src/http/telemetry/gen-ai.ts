@@ -18,5 +18,5 @@ export const OPERATION = 'chat';
 
 /** Whether the request is one that asks a model. */
 export function isModelCall({ endpoint }: Pick<RequestFacts, 'endpoint'>): boolean {
-  return endpoint === 'responses' || endpoint === 'chat.completions';
+  return endpoint === 'responses' || endpoint === 'responses.compact' || endpoint === 'chat.completions';
 }

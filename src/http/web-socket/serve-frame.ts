@@ -1,11 +1,14 @@
 import { toApiError } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
 import type { Translator } from '../../core/translator.ts';
 import type { ResponseEvent } from '../../types/contract.ts';
 import type { Door, Visitor } from '../access/authenticate.ts';
 import type { Share } from '../access/load.ts';
-import type { CreateRequest, ServeResponse } from '../responses/create-response.ts';
+import type { ServeResponse } from '../responses/create-response.ts';
+import type { CreateRequest } from '../responses/job.ts';
 import { createStreamReply, type Reply } from '../responses/reply.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
+import { validateCreateResponse } from '../validate.ts';
 import type { Chain } from './chains.ts';
 import type { Frame } from './connection.ts';
 import type { FrameClient } from './frame-client.ts';
@@ -84,6 +87,8 @@ async function serveCreate(
       caller,
       body,
       ...(previousResponseId !== undefined && { continues: { responseId: previousResponseId, bytes: bytesRecalled } }),
+      endpoint: 'responses',
+      validate: validateCreateResponse,
       openReply(translator, { signal }) {
         made.translator = translator;
         return openReply(client, translator, { ...options, signal });
@@ -94,12 +99,17 @@ async function serveCreate(
       chain.forget(previousResponseId);
       return;
     }
-    const items = isEmpty ? [] : inputItemsOf(value['input']).slice(historyLength);
+    // What has asked for a compaction asks for it once.
+    const items = isEmpty ? [] : inputItemsOf(value['input']).slice(historyLength).filter(isNoTrigger);
     chain.keep(response.id, [...items, ...response.output], previousResponseId);
   } catch (error) {
     chain.forget(previousResponseId);
     throw withoutHistory(toApiError(error), historyLength);
   }
+}
+
+function isNoTrigger(item: unknown): boolean {
+  return !isObject(item) || item['type'] !== 'compaction_trigger';
 }
 
 function openReply(

@@ -1,0 +1,96 @@
+/** One request as it came, and what becomes of it before anybody is asked: checked, translated, weighed. */
+
+import type { CompactionOptions, CompactionPlan } from '../../core/compaction.ts';
+import { inputSizeOf, type TokenEstimator } from '../../core/estimate.ts';
+import { toChatRequest, type Translation } from '../../core/request.ts';
+import type { StopSignal } from '../../core/stop-signal.ts';
+import type { Translator } from '../../core/translator.ts';
+import type { CreateResponse } from '../../types/contract.ts';
+import type { Caller } from '../access/authenticate.ts';
+import type { JsonBody } from '../body/body.ts';
+import type { Client } from '../client.ts';
+import type { Submission } from '../records/accept.ts';
+import { compactionFor, holdsCompaction, loadOf, sizeOfChat } from './compaction.ts';
+import type { ItemMemory } from './item-memory.ts';
+import type { Reply } from './reply.ts';
+import { translationOptionsFor, type TranslationSettings } from './translation-options.ts';
+
+/** A request for a response as it came, and what its answer goes to: all that a transport knows and the others do not. */
+export interface CreateRequest {
+  readonly caller: Caller;
+  readonly idempotencyKey: string | undefined;
+  /** The exact bytes, decompressed, and the JSON in them. */
+  readonly body: JsonBody;
+  /** What this request continues, which stands in its input already. */
+  readonly continues?: { readonly responseId: string; readonly bytes: number };
+  /** Only to be checked and answered with a response without output: nothing is asked, nothing is recorded. */
+  readonly isWarmUp?: boolean;
+  /** What the record says of where it came in. */
+  readonly endpoint: Submission['endpoint'];
+  /** Reads that JSON as a request for a response. Throws ApiError. */
+  readonly validate: (value: unknown) => CreateResponse;
+  readonly openReply: (translator: Translator, job: ReplyJob) => Reply;
+}
+
+/** What a reply knows of its request. */
+export interface ReplyJob extends Pick<Job, 'request' | 'submission'> {
+  readonly signal: StopSignal;
+}
+
+/** One request as it is translated and recorded; the value which the steps below hand on. */
+export interface Job {
+  readonly client: Client;
+  readonly create: CreateRequest;
+  readonly request: CreateResponse;
+  readonly translation: Translation;
+  readonly plan: CompactionPlan | undefined;
+  readonly planOptions: CompactionOptions;
+  readonly submission: Submission;
+}
+
+export interface JobOptions
+  extends TranslationSettings, Pick<CompactionOptions, 'compactionModel' | 'compactionMaxOutputTokens'> {
+  readonly estimator: TokenEstimator;
+  readonly itemMemory: ItemMemory;
+}
+
+/** Throws the ApiError of a request that is not right, or that no chat backend can be asked. */
+export function toJob(client: Client, create: CreateRequest, options: JobOptions): Job {
+  const {
+    caller,
+    endpoint,
+    idempotencyKey,
+    body: { bytes, value },
+  } = create;
+  const bytesRemembered = options.itemMemory.resolve(caller.identity, value) + (create.continues?.bytes ?? 0);
+  const request = create.validate(value);
+  const planOptions = { ...options, ...translationOptionsFor(caller.identity, options) };
+  const translation = toChatRequest(request, planOptions);
+  const plan = compactionFor(request, translation, planOptions);
+  return {
+    client,
+    create,
+    request,
+    translation,
+    plan,
+    planOptions,
+    submission: {
+      caller,
+      endpoint,
+      model: request.model,
+      backendModel: translation.chat.model,
+      stream: request.stream === true,
+      body: bytes,
+      idempotencyKey,
+      ...(plan === undefined
+        ? {
+            inputSize: holdsCompaction(request)
+              ? sizeOfChat(translation.chat)
+              : inputSizeOf(translation.chat, bytes.length + bytesRemembered),
+            maxOutputTokens: request.max_output_tokens ?? null,
+            choices: 1,
+          }
+        : loadOf(plan, request, planOptions)),
+    },
+  };
+}
