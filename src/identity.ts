@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import type { KeyId } from './core/ids.ts';
 import { locateDatabase } from './store/database-url.ts';
 import { isNodeError, makePrivateFolder, writePrivateFile } from './store/private-files.ts';
-import { StoreOpenError, type Identity } from './store/store.ts';
+import { StoreOpenError, type Identity, type RecordedEndpoint } from './store/store.ts';
 
 export interface Identities {
   /** The caller whom an API key stands for. */
@@ -16,8 +16,8 @@ export interface Identities {
   readonly keyHolder: (keyId: KeyId) => Identity;
   /** An idempotency key. Each caller has its own. */
   readonly idempotencyKey: (caller: Identity, key: string) => Identity;
-  /** The exact bytes of a body. Equal bodies of two callers do not look alike. */
-  readonly body: (caller: Identity, bytes: Uint8Array) => Identity;
+  /** The exact bytes of a body. Equal bodies of two callers, or for two endpoints, do not look alike. */
+  readonly body: (caller: Identity, bytes: Uint8Array, endpoint: RecordedEndpoint) => Identity;
 }
 
 /** Makes the identities that these secrets give; the previous one is only looked for, never stored. */
@@ -29,13 +29,20 @@ export function createIdentities(secret: string, previousSecret: string | null):
     keyHolder: (keyId) => each(secrets, () => keyId),
     idempotencyKey: (caller, key) =>
       each(secrets, (secret, index) => sign(secret, 'idempotency-key', caller[index] ?? '', key)),
-    body(caller, bytes) {
+    body(caller, bytes, endpoint) {
       // Bodies are large: they are read once, whatever the number of secrets.
       const digest = createHash('sha256').update(bytes).digest();
-      return each(secrets, (secret, index) => sign(secret, 'body', caller[index] ?? '', digest));
+      return each(secrets, (secret, index) => sign(secret, BODY_OF[endpoint], caller[index] ?? '', digest));
     },
   };
 }
+
+/** What asks for a response asks for a compaction as well. A body for chat completions is one for nothing else. */
+const BODY_OF: { readonly [Endpoint in RecordedEndpoint]: string } = {
+  responses: 'body',
+  'chat.completions': 'body',
+  'responses.compact': 'body-to-compact',
+};
 
 /** Of keys, which come again with every request. */
 const MAX_REMEMBERED = 10_000;

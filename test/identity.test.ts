@@ -16,7 +16,7 @@ describe('createIdentities', () => {
   it('gives equal things equal identities, and nothing of the thing itself', () => {
     expect(caller('key')).to.deep.equal(me);
     expect(idempotencyKey(me, 'k')).to.deep.equal(idempotencyKey(me, 'k'));
-    expect(body(me, bytes('b'))).to.deep.equal(body(me, bytes('b')));
+    expect(body(me, bytes('b'), 'responses')).to.deep.equal(body(me, bytes('b'), 'responses'));
     expect(me).to.have.lengthOf(1);
     expect(me[0]).to.match(/^[\w-]{22}$/);
   });
@@ -34,9 +34,26 @@ describe('createIdentities', () => {
     { what: 'two callers', one: me, other },
     { what: 'two idempotency keys', one: idempotencyKey(me, 'a'), other: idempotencyKey(me, 'b') },
     { what: 'one idempotency key of two callers', one: idempotencyKey(me, 'a'), other: idempotencyKey(other, 'a') },
-    { what: 'bodies that differ in a byte', one: body(me, bytes('{}')), other: body(me, bytes('{} ')) },
-    { what: 'one body of two callers', one: body(me, bytes('{}')), other: body(other, bytes('{}')) },
-    { what: 'a key and a body that read alike', one: idempotencyKey(me, 'a'), other: body(me, bytes('a')) },
+    {
+      what: 'bodies that differ in a byte',
+      one: body(me, bytes('{}'), 'responses'),
+      other: body(me, bytes('{} '), 'responses'),
+    },
+    {
+      what: 'one body for two endpoints',
+      one: body(me, bytes('{}'), 'responses'),
+      other: body(me, bytes('{}'), 'responses.compact'),
+    },
+    {
+      what: 'one body of two callers',
+      one: body(me, bytes('{}'), 'responses'),
+      other: body(other, bytes('{}'), 'responses'),
+    },
+    {
+      what: 'a key and a body that read alike',
+      one: idempotencyKey(me, 'a'),
+      other: body(me, bytes('a'), 'responses'),
+    },
     { what: 'a caller and a key that read alike', one: caller('a'), other: idempotencyKey(me, 'a') },
     { what: 'a caller and the secret of a key that read alike', one: caller('a'), other: keySecret('a') },
     { what: 'one caller under two secrets', one: me, other: createIdentities('another secret', null).caller('key') },
@@ -54,7 +71,7 @@ describe('createIdentities', () => {
     expect(both).to.have.lengthOf(2);
     expect(both[1]).to.equal(old[0]);
     expect(now.idempotencyKey(both, 'k')[1]).to.equal(before.idempotencyKey(old, 'k')[0]);
-    expect(now.body(both, bytes('b'))[1]).to.equal(before.body(old, bytes('b'))[0]);
+    expect(now.body(both, bytes('b'), 'responses')[1]).to.equal(before.body(old, bytes('b'), 'responses')[0]);
     expect(now.keySecret('rgk')[1]).to.equal(before.keySecret('rgk')[0]);
   });
 
@@ -66,7 +83,7 @@ describe('createIdentities', () => {
     expect(old).to.deep.equal([keyId]);
     expect(both).to.deep.equal([keyId, keyId]);
     expect(now.idempotencyKey(both, 'k')[1]).to.equal(before.idempotencyKey(old, 'k')[0]);
-    expect(now.body(both, bytes('b'))[1]).to.equal(before.body(old, bytes('b'))[0]);
+    expect(now.body(both, bytes('b'), 'responses')[1]).to.equal(before.body(old, bytes('b'), 'responses')[0]);
   });
 });
 

@@ -225,21 +225,23 @@ describe('a repeated request', () => {
       apiKey?: string;
       body?: string;
       headers?: Readonly<Record<string, string>>;
+      endpoint?: 'compact';
     }[] = [
       { what: 'with another API key', apiKey: 'another-key' },
       { what: 'with another body', body: '{"model":"m","input":"Bye"}' },
       { what: 'with other white space in its body', body: '{"model":"m", "input":"Hello"}' },
       { what: 'with another idempotency key', headers: { 'idempotency-key': 'key-2' } },
+      { what: 'for a compaction', endpoint: 'compact' },
       { what: 'with an idempotency key in another case', headers: { 'idempotency-key': 'KEY-1' } },
     ];
-    for (const { what, apiKey, body, headers } of others) {
+    for (const { what, apiKey, body, headers, endpoint = 'create' } of others) {
       it(what, async () => {
         await open();
         backend.always(answer());
         const original = '{"model":"m","input":"Hello"}';
         await (await caller.create(original, { headers: KEY })).text();
         const other = callerOf(gateway.url, apiKey);
-        const reply = await other.create(body ?? original, { headers: headers ?? KEY });
+        const reply = await other[endpoint](body ?? original, { headers: headers ?? KEY });
         expect(reply.status).to.equal(200);
         await reply.text();
         expect(backend.requests.length).to.equal(2);

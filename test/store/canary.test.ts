@@ -22,7 +22,7 @@ describe('the files of the store', () => {
       caller,
       idempotency: {
         key: identities.idempotencyKey(caller, `retry-${CANARY}`),
-        body: identities.body(caller, new TextEncoder().encode(`{"input": "${CANARY}"}`)),
+        body: identities.body(caller, new TextEncoder().encode(`{"input": "${CANARY}"}`), 'responses'),
       },
     });
     const store = await shop.open();

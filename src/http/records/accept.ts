@@ -143,7 +143,7 @@ function toDraft(submission: Submission, unique: UniquePart, options: Acceptance
     ...(idempotencyKey !== undefined && {
       idempotency: {
         key: identities.idempotencyKey(caller.identity, idempotencyKey),
-        body: identities.body(caller.identity, submission.body),
+        body: identities.body(caller.identity, submission.body, endpoint),
       },
     }),
   };
