@@ -133,6 +133,7 @@ describe('what is told to the gateway', () => {
     // The test would see nothing if nothing had happened.
     expect(JSON.stringify(backend.requests.map(({ body, headers }) => [body, headers]))).to.include(MARK);
     expect(lines.filter((line) => line.includes('the-model')).length).to.be.above(20);
+    expect(replies.filter((reply) => reply.includes('rgwc1_'))).to.have.length(1);
 
     await gateway.close();
     for (const [name, content] of readFiles(folder)) expectUnmarked(content, `${name} after the end`);
