@@ -35,8 +35,6 @@ export interface Cluster {
   at(place: number, secret: string): Caller;
   /** Makes a key that has so many credits. */
   issueKey(credits: string): Promise<Key>;
-  /** Starts one more, which looks at its start for what dead ones have left unfinished. */
-  join(): Promise<void>;
   /** As if the process which runs this request had been silent for long. */
   silence(requestId: string): Promise<void>;
   close(): Promise<void>;
@@ -58,9 +56,6 @@ export async function openCluster(serverUrl: string, programs: readonly ProcessO
     gateways,
     at: (place, secret) => callerOf(urlOf(place), secret),
     issueKey: (credits) => issueKey(urlOf(0), credits),
-    async join() {
-      gateways.push(await startGatewayProcess(settings));
-    },
     async silence(requestId) {
       await database.run(`UPDATE owners SET seen_at = '-infinity'
         WHERE owner = (SELECT owner FROM requests WHERE request_id = '${requestId}')`);

@@ -25,7 +25,7 @@ interface FaultsOptions {
 }
 
 /** Longer than a process may be silent before others close what it has left unfinished. */
-const LONG_PAUSE_MS = [17_000, 24_000] as const;
+const LONG_PAUSE_MS = [20_000, 30_000] as const;
 
 /** Hurts the nodes and their database in every way that they have to stand. */
 export function createFaults({ nodes, server, random }: FaultsOptions): Faults {
