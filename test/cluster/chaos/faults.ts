@@ -62,6 +62,7 @@ export function createFaults({ nodes, server, random }: FaultsOptions): Faults {
   const faults: readonly {
     readonly name: string;
     readonly weight: number;
+    readonly longestMs?: number;
     readonly on: (node: Node) => Promise<void>;
   }[] = [
     { name: 'kill -9', weight: 5, on: (node) => restart(node, 'kill', random.between(0, 3000)) },
@@ -70,6 +71,7 @@ export function createFaults({ nodes, server, random }: FaultsOptions): Faults {
     {
       name: 'long pause',
       weight: 2,
+      longestMs: LONG_PAUSE_MS[1],
       on: async (node) => beside(node.pause(random.between(...LONG_PAUSE_MS))),
     },
     { name: 'fast stop of PostgreSQL', weight: 1, on: () => restartServer('fast', random.between(0, 2500)) },
@@ -95,7 +97,8 @@ export function createFaults({ nodes, server, random }: FaultsOptions): Faults {
         const present = nodes.filter(({ state }) => state === 'running');
         if (present.length === 0 || outages.at(-1)?.untilMs === Infinity) continue;
         const [fault, node] = [draw(), random.pick(present)];
-        if (fault === undefined) continue;
+        // What would last beyond the end tells nothing, and a short run stays short.
+        if (fault === undefined || Date.now() + (fault.longestMs ?? 0) > untilMs) continue;
         note(fault.name);
         // Now and then two at once.
         if (random.happens(0.2)) beside(fault.on(node));

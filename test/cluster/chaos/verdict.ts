@@ -120,7 +120,7 @@ function isLateCancel(row: RecordRow | undefined): boolean {
 /** A process that is silent for this long may be taken for dead: 15 s, less the time since its last sign of life. */
 export const TAKEN_FOR_DEAD_MS = 11_000;
 /** An end that nothing keeps from the database is written within this time, whatever else the machine does. */
-const WRITTEN_WITHIN_MS = 3000;
+const WRITTEN_WITHIN_MS = 5000;
 
 /** What can have kept the end of a request from the database; undefined when nothing has. */
 function faultOf({ node, startMs, endMs }: Attempt, outages: readonly Outage[]): string | undefined {
