@@ -23,6 +23,12 @@ const REASONS: readonly (readonly [state: string, reason: FailureReason])[] = [
   ['28', 'io_error'],
   ['3D', 'io_error'],
   ['42501', 'io_error'],
+  // A table has gone, or somebody has changed it.
+  ['42P01', 'io_error'],
+  ['42703', 'io_error'],
+  // A pooler that gives connections away does not keep what was prepared on them, or has mixed it up.
+  ['26000', 'io_error'],
+  ['42P05', 'io_error'],
 ];
 
 /** Nothing was changed, and another try may do better: what was found has just changed, or a connection has ended. */

@@ -158,6 +158,7 @@ export async function migrate(
   client.on('error', () => undefined);
   try {
     await client.connect();
+    await refuseReadOnly(client, url);
     await client.query('BEGIN');
     await client.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCK]);
     const applied = await prepareList(client);
@@ -183,6 +184,20 @@ export function refuseNewer(url: string, applied: readonly AppliedMigration[], m
   throw new StoreOpenError(
     `The database ${showDatabase(url)} was written by a newer version of this program (it has ${JSON.stringify(unknown)}).`,
   );
+}
+
+/** Throws StoreOpenError where nothing can be written, and says why: whoever reads it has probably named the wrong server. */
+async function refuseReadOnly(client: Client, url: string): Promise<void> {
+  const { rows } = await client.query<{ standby: boolean; setting: string }>(
+    `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') AS setting`,
+  );
+  const database = `The database ${showDatabase(url)}`;
+  if (rows[0]?.standby === true) {
+    throw new StoreOpenError(`${database} is a read-only replica: DATABASE_URL must name the primary server.`);
+  }
+  if (rows[0]?.setting === 'on') {
+    throw new StoreOpenError(`${database} is read-only (default_transaction_read_only is on for it, or for the role).`);
+  }
 }
 
 async function prepareList(client: Client): Promise<readonly AppliedMigration[]> {

@@ -19,6 +19,8 @@ const PRUNE_USAGE: Statement = {
       FOR UPDATE SKIP LOCKED)`,
 };
 
+// As each accept takes it: somebody else may have locked the table, or dropped it.
+const LOCK_TABLE: Statement = { name: 'probe_lock', text: 'LOCK TABLE requests IN ROW EXCLUSIVE MODE' };
 const PROBE: Statement = { name: 'probe_write', text: 'INSERT INTO write_probes DEFAULT VALUES' };
 const DELETE_PROBES: Statement = { name: 'delete_probes', text: 'DELETE FROM write_probes' };
 
@@ -30,6 +32,7 @@ export const RETENTION: RemoteChanges<Pick<Operations, 'pruneSome' | 'pruneUsage
     // The server's own autovacuum does it.
     reclaimSome: async () => ({ result: false }),
     async probeWrite(connection) {
-      return { result: null, last: [connection.changes(PROBE), connection.changes(DELETE_PROBES)] };
+      const statements = [LOCK_TABLE, PROBE, DELETE_PROBES];
+      return { result: null, last: statements.map((statement) => connection.changes(statement)) };
     },
   };

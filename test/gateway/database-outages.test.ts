@@ -1,0 +1,270 @@
+/** What becomes of requests when their database fails, in each of the ways in which it does, and when it comes back. */
+import { expect } from 'chai';
+import { Client } from 'pg';
+import { createLogger } from '../../src/http/telemetry/logging.ts';
+import { callerOf, readError } from '../records/caller.ts';
+import { finish, text, usageChunk, KNOWN_USAGE } from '../records/chunks.ts';
+import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
+import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { findPostgresPrograms, startOwnPostgres, type OwnPostgres } from '../support/own-postgres.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+import { startStallingProxy, type StallingProxy } from '../support/stalling-proxy.ts';
+import { until } from '../support/sqlite.ts';
+import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
+
+const POOL_SIZE = 3;
+
+const programs = findPostgresPrograms();
+
+if (programs !== undefined) {
+  describe('a gateway whose PostgreSQL', function () {
+    this.timeout(120_000);
+    useRealSockets();
+    let server: OwnPostgres;
+    let proxy: StallingProxy;
+    let backend: ScriptedBackend;
+    let gateway: TestGateway;
+    let lines: string;
+    let others: Client[];
+
+    before(async () => {
+      server = await startOwnPostgres(programs);
+    });
+    after(() => server.close());
+    beforeEach(async () => {
+      backend = await startScriptedBackend();
+      proxy = await startStallingProxy({ host: '127.0.0.1', port: Number(new URL(server.url).port) });
+      lines = '';
+      others = [];
+      gateway = await open(urlByProxy());
+    });
+    afterEach(async () => {
+      await endOthers();
+      proxy.mend();
+      await gateway.close();
+      await proxy.close();
+      await backend.close();
+    });
+
+    function urlByProxy(): string {
+      const url = new URL(server.url);
+      url.port = String(proxy.port);
+      return url.href;
+    }
+
+    function open(databaseUrl: string): Promise<TestGateway> {
+      const settings = {
+        DATABASE_URL: databaseUrl,
+        DATABASE_POOL_SIZE: String(POOL_SIZE),
+        GATEWAY_SECRET: 'a secret of a gateway in a test',
+        UPSTREAM_BASE_URL: backend.baseUrl,
+      };
+      const log = createLogger('info', { write: (line: string) => void (lines += line) });
+      return openGateway(settings, { log });
+    }
+
+    /** Whoever else uses the database, or all of them. */
+    const endSessions = () =>
+      server.sql(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'gateway'`);
+
+    async function connectOther(): Promise<Client> {
+      const client = new Client({ connectionString: server.url });
+      client.on('error', () => undefined);
+      await client.connect();
+      others.push(client);
+      return client;
+    }
+
+    async function endOthers(): Promise<void> {
+      await Promise.all(others.map((client) => client.end()));
+      others = [];
+    }
+
+    /** Run in the database of the gateway, by its owner. */
+    async function runAsOwner(sql: string): Promise<void> {
+      await (await connectOther()).query(`SET default_transaction_read_only = off; ${sql}`);
+      await endOthers();
+    }
+
+    const outages: readonly { what: string; fail: () => Promise<unknown>; mend: () => Promise<unknown> }[] = [
+      {
+        what: 'is stopped and started again',
+        fail: () => server.stop('fast'),
+        mend: () => server.start(),
+      },
+      {
+        what: 'crashes and is started again',
+        fail: () => server.stop('immediate'),
+        mend: () => server.start(),
+      },
+      {
+        what: 'cannot be reached',
+        fail: async () => proxy.cut(),
+        mend: async () => proxy.mend(),
+      },
+      {
+        what: 'gives no answer',
+        fail: async () => proxy.stall(),
+        mend: async () => proxy.mend(),
+      },
+      {
+        what: 'has given all its connections to others',
+        async fail() {
+          await endSessions();
+          // Until it has none left: the last ones are for its operator.
+          await until(async () => {
+            await endSessionsOfGateway();
+            return connectOther().then(
+              () => false,
+              (error: unknown) => error instanceof Error && 'code' in error && error.code === '53300',
+            );
+          });
+          await endSessionsOfGateway();
+          await connectOther().catch(() => undefined);
+        },
+        mend: endOthers,
+      },
+      {
+        what: 'has its tables locked by somebody else',
+        fail: async () => (await connectOther()).query('BEGIN; LOCK TABLE requests IN ACCESS EXCLUSIVE MODE'),
+        mend: endOthers,
+      },
+      {
+        what: 'has a full disk',
+        fail: () =>
+          runAsOwner(`
+            CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+              RAISE EXCEPTION 'could not extend file "base/1/2": No space left on device' USING ERRCODE = 'disk_full';
+            END $$;
+            CREATE TRIGGER fill BEFORE INSERT OR UPDATE ON requests FOR EACH ROW EXECUTE FUNCTION fill();
+            CREATE TRIGGER fill BEFORE INSERT ON write_probes FOR EACH ROW EXECUTE FUNCTION fill()`),
+        mend: () => runAsOwner('DROP FUNCTION fill CASCADE'),
+      },
+      {
+        what: 'became read-only',
+        async fail() {
+          await server.sql('ALTER DATABASE gateway SET default_transaction_read_only = on');
+          await endSessions();
+        },
+        async mend() {
+          await server.sql('ALTER DATABASE gateway SET default_transaction_read_only = off');
+          await endSessions();
+        },
+      },
+      {
+        what: 'became a replica',
+        async fail() {
+          await server.becomeStandby();
+          await server.stop('fast');
+          await server.start();
+        },
+        async mend() {
+          await server.becomePrimary();
+          await server.stop('fast');
+          await server.start();
+        },
+      },
+      {
+        what: 'got another password',
+        async fail() {
+          await server.sql(`ALTER ROLE gateway PASSWORD 'another'`);
+          await endSessions();
+        },
+        mend: () => server.sql(`ALTER ROLE gateway PASSWORD 'canary'`),
+      },
+      {
+        what: 'has no such database any more',
+        async fail() {
+          await server.sql('ALTER DATABASE gateway ALLOW_CONNECTIONS false');
+          await endSessions();
+          await until(() =>
+            server.sql('ALTER DATABASE gateway RENAME TO gone').then(
+              () => true,
+              () => false,
+            ),
+          );
+        },
+        async mend() {
+          await server.sql('ALTER DATABASE gone RENAME TO gateway');
+          await server.sql('ALTER DATABASE gateway ALLOW_CONNECTIONS true');
+        },
+      },
+      {
+        what: 'has lost its tables',
+        fail: () => runAsOwner('ALTER TABLE requests RENAME TO gone; ALTER TABLE owners RENAME TO gone_too'),
+        mend: () => runAsOwner('ALTER TABLE gone RENAME TO requests; ALTER TABLE gone_too RENAME TO owners'),
+      },
+    ];
+
+    async function endSessionsOfGateway(): Promise<void> {
+      await server.sql(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = 'gateway' AND application_name = 'responses-gateway'`);
+    }
+
+    for (const { what, fail, mend } of outages) {
+      it(`${what} refuses what is new before the backend is called, and loses nothing of what runs`, async () => {
+        const letGo = Promise.withResolvers<void>();
+        backend.always(async ({ start, sse, end }) => {
+          start();
+          await sse(text('Hello'));
+          await letGo.promise;
+          await sse(finish('stop'), usageChunk, '[DONE]');
+          end();
+        });
+        const caller = callerOf(gateway.url);
+        const running = await caller.create({ model: 'm', input: 'Hi', stream: true });
+        expect(running.status).to.equal(200);
+        await fail();
+
+        for (const stream of [true, false]) {
+          const refused = await caller.create({ model: 'm', input: 'Hi', stream });
+          expect(refused.status).to.equal(503);
+          const { code, message } = await readError(refused);
+          expect({ code, message }).to.deep.equal({
+            code: 'store_unavailable',
+            message: 'The request store is not available.',
+          });
+        }
+        expect(backend.requests, 'calls to the backend').to.have.lengthOf(1);
+        expect((await gateway.get('/readyz')).status).to.equal(503);
+        expect((await gateway.get('/healthz')).status).to.equal(200);
+
+        letGo.resolve();
+        expect(expectWellFormed(parseEvents(await running.text())).output_text).to.equal('Hello');
+
+        await mend();
+        await until(async () => (await gateway.get('/readyz')).status === 200);
+        const requestId = running.headers.get('x-request-id') ?? '';
+        let record: Awaited<ReturnType<typeof caller.record>> | undefined;
+        await until(async () => {
+          record = await caller.record(requestId).catch(() => undefined);
+          return record !== undefined && record.status !== 'processing';
+        });
+        expect(record).to.deep.include({ status: 'succeeded', usage: KNOWN_USAGE, usage_estimated: false });
+        await until(async () => {
+          const reply = await caller.create({ model: 'm', input: 'Hi' });
+          await reply.text();
+          return reply.status === 200;
+        });
+
+        const sessions = await server.sql(`SELECT 1 FROM pg_stat_activity WHERE datname = 'gateway'`);
+        // One more than the pool to hear of cancels.
+        expect(sessions).to.have.lengthOf.at.most(POOL_SIZE + 1);
+        expect(lines).to.contain('the store cannot be written').and.not.to.contain('canary');
+      });
+    }
+
+    it('is a replica from the beginning says so, in one line', async () => {
+      await server.becomeStandby();
+      await server.stop('fast');
+      await server.start();
+      const refused = await open(server.url).catch(String);
+      await server.becomePrimary();
+      await server.stop('fast');
+      await server.start();
+      expect(refused).to.match(
+        /^StoreOpenError: The database postgres:\S+ is a read-only replica\b[^\n]+primary[^\n]+$/,
+      );
+    });
+  });
+}
