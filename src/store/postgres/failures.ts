@@ -1,34 +1,31 @@
 import { DatabaseError } from 'pg';
 import type { Failure, FailureReason } from '../engine/failures.ts';
 
-/** What each state of PostgreSQL (its codes, or how they begin) means for the store; the first that fits holds. */
-const REASONS: readonly (readonly [state: string, reason: FailureReason])[] = [
+/** What a state of PostgreSQL (its codes, or how they begin) means for the store; the first that fits holds. */
+const REASONS: readonly (readonly [state: string, reason: FailureReason | undefined])[] = [
   // A lock was waited for too long, or in a circle: the transaction was taken back, and another try may do better.
   ['40', 'busy'],
   ['55P03', 'busy'],
+  // An idle transaction was ended: this process was stopped meanwhile.
+  ['25P03', 'busy'],
   ['57P03', 'starting'],
   ['53100', 'full'],
   ['25006', 'read_only'],
   ['XX001', 'corrupt'],
   ['XX002', 'corrupt'],
-  // Connections, resources, an operator who intervened, statements that took too long, the system below.
-  ['08', 'io_error'],
-  ['53', 'io_error'],
-  ['57', 'io_error'],
-  ['58', 'io_error'],
-  ['XX', 'io_error'],
-  // An idle transaction was ended: this process was stopped meanwhile.
-  ['25P03', 'busy'],
-  // The password, the name of the database, or what the role may do: an operator can mend it while the gateway runs.
-  ['28', 'io_error'],
-  ['3D', 'io_error'],
+  // What the role may do, a table or a column that has gone, a statement whose name has another meaning behind a pooler: an
+  // operator can mend it while the gateway runs.
   ['42501', 'io_error'],
-  // A table has gone, or somebody has changed it.
   ['42P01', 'io_error'],
   ['42703', 'io_error'],
-  // A pooler that gives connections away does not keep what was prepared on them, or has mixed it up.
-  ['26000', 'io_error'],
   ['42P05', 'io_error'],
+  // Values that do not fit, constraints, statements: a mistake of ours, which no other try would mend.
+  ['21', undefined],
+  ['22', undefined],
+  ['23', undefined],
+  ['42', undefined],
+  // All else is about the server or the way to it: connections, resources, passwords, an operator who intervened.
+  ['', 'io_error'],
 ];
 
 /** Nothing was changed, and another try may do better: what was found has just changed, or a connection has ended. */
@@ -49,7 +46,7 @@ export function toFailure(error: unknown): Failure | undefined {
   if (error instanceof RangeError || error instanceof TypeError) return undefined;
   // Whatever does not come from the server itself is about the way to it.
   if (!(error instanceof DatabaseError)) return { reason: 'io_error', message };
-  const reason = REASONS.find(([state]) => error.code?.startsWith(state) === true)?.[1];
+  const reason = REASONS.find(([state]) => (error.code ?? '').startsWith(state))?.[1];
   return reason === undefined ? undefined : { reason, message };
 }
 
