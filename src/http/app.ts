@@ -6,6 +6,7 @@ import { factsOf } from './telemetry/request-facts.ts';
 import type { RequestRoutes } from './records/requests.ts';
 import type { RunningRequests } from './records/running.ts';
 import { secureApi } from './access/security-headers.ts';
+import { takeKeyFromProtocols } from './web-socket/key-protocol.ts';
 
 /** What is served on `METRICS_PORT` too. */
 export interface ScrapedParts {
@@ -88,7 +89,7 @@ function createApi(parts: AppParts): express.Router {
   const { limitLoad, postCompaction, openWebSocket, createChatCompletion } = parts;
   const { requests, showUsage, showKey, passthrough } = parts;
   const api = express.Router();
-  api.use(parts.authenticate);
+  api.use(takeKeyFromProtocols, parts.authenticate);
   api.route('/responses').get(openWebSocket).all(methodNotAllowed('POST'));
   api
     .route('/responses/input_tokens')

@@ -166,7 +166,8 @@ function responseOperations(model: string): readonly Operation[] {
       description:
         'With the headers of a WebSocket handshake. Each text frame asks for a response, and they are made one after the ' +
         'other; the answer is the events of a stream, each the one JSON object of a frame, without `[DONE]`, or an error ' +
-        'frame. `previous_response_id` continues the latest response of the same connection. Pages of other origins than ' +
+        'frame. `previous_response_id` continues the latest response of the same connection. Web pages send the key as one of their ' +
+        'subprotocols, `openai-insecure-api-key.<key>`, beside another one, such as `responses`; pages of other origins than ' +
         'those of `CORS_ORIGINS` are refused.',
       auth: 'apiKey',
       frames: {

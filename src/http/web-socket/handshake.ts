@@ -8,6 +8,7 @@ import type { RunningRequests } from '../records/running.ts';
 import { endSwitched } from '../telemetry/observe.ts';
 import { upgradeOf, type Upgrade } from '../upgrade.ts';
 import { createChains } from './chains.ts';
+import { chooseProtocol } from './key-protocol.ts';
 import { openConnection, type ConnectionOptions } from './connection.ts';
 import { serveFrame, type ServeFrameOptions } from './serve-frame.ts';
 import type { Sockets } from './sockets.ts';
@@ -85,6 +86,7 @@ function createSpeaker(maxPayload: number) {
     clientTracking: false,
     perMessageDeflate: false,
     maxPayload,
+    handleProtocols: chooseProtocol,
     WebSocket: TellingWebSocket,
   });
 }
