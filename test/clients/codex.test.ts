@@ -201,6 +201,24 @@ describe('Codex CLI', () => {
     });
   }
 
+  for (const model of [UNKNOWN, CUSTOM, ...CODE_MODE]) {
+    it(`lets the gateway compact, where it takes that for OpenAI, as ${model}`, async () => {
+      const look = 'echo looked';
+      scene.backend.plays(
+        CODE_MODE.includes(model)
+          ? script(`await tools.exec_command({ cmd: "${look}" });`)
+          : calling('exec_command', { cmd: look }),
+        after('[The conversation ends here.', { text: 'SUMMARY: it looked.' }),
+        after('SUMMARY: it looked.', { text: 'Done.' }),
+      );
+      const config = ['model_providers.gateway.name="OpenAI"', 'model_auto_compact_token_limit=15'];
+      expectAnswer(await scene.codex.exec('Work.', { model, config }), 'Done.');
+      expect(scene.backend.bodies[1]).not.to.have.property('tools');
+      expect(scene.backend.bodies[2]).to.have.property('tools');
+      expect(JSON.stringify(scene.backend.bodies[2]?.messages)).to.include('Work.').and.not.to.include(look);
+    });
+  }
+
   describe('when it fails', () => {
     it('says at once that the conversation is too long', async () => {
       const message = "This model's maximum context length is 8192 tokens. However, you requested 9001 tokens.";

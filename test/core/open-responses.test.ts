@@ -4,7 +4,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import type { ResponseEvent } from '../../src/types/contract.ts';
 import { loadFixtures } from '../support/fixtures.ts';
-import { openMachine, translate } from '../support/machine.ts';
+import { chunkOf, openMachine, translate } from '../support/machine.ts';
 import { readAnswer } from '../support/read-answer.ts';
 import { loadRecordings } from '../support/recordings.ts';
 import { compileSchema, propertiesOf } from '../support/schemas.ts';
@@ -26,9 +26,20 @@ function allEvents(): { readonly name: string; readonly event: ResponseEvent }[]
   const recorded = loadRecordings()
     .filter(({ status, contentType }) => status === 200 && contentType === 'text/event-stream')
     .map(({ name, body }) => ({ name, events: translate(readAnswer(body)) }));
-  return [...streams, ...recorded].flatMap(({ name, events }) =>
+  return [...streams, ...recorded, { name: 'compaction', events: compactionEvents() }].flatMap(({ name, events }) =>
     (JSON.parse(JSON.stringify(events)) as ResponseEvent[]).map((event) => ({ name: `${name}: ${event.type}`, event })),
   );
+}
+
+/** A response that begins with a compaction. */
+function compactionEvents(): ResponseEvent[] {
+  const machine = openMachine();
+  return [
+    ...machine.start(),
+    ...machine.addCompaction('sealed', { isLast: false }),
+    ...machine.feed(chunkOf({ content: 'Hello' }, 'stop')),
+    ...machine.end(true),
+  ];
 }
 
 /** A respect in which we differ from Open Responses on purpose (`spec-digest.md`, section 4.2 and 1). */

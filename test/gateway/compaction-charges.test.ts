@@ -1,0 +1,134 @@
+/** What compaction costs a key that the gateway has issued. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { openStore } from '../../src/store/open.ts';
+import { callerOf, readError, type Caller } from '../records/caller.ts';
+import { answer, stream, text } from '../records/chunks.ts';
+import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
+import { expectBooksToAddUp } from '../support/books.ts';
+import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../support/managed.ts';
+import { PATIENT } from '../support/patient.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+
+/** 11 tokens of input at 2 millionths, and 7 of output at 10. */
+const COST_MICRO = 11 * 2 + 7 * 10;
+const CREDITS_MICRO = 1_000_000;
+const user = (content: string) => ({ role: 'user', content });
+const said = (content: string) => ({ role: 'assistant', content });
+const LONG = [user('Find the cat.'), said('x'.repeat(8000)), user('And?'), said('Not yet.'), user('Go on.')];
+const ON_THE_WAY = { model: 'm', input: LONG, context_management: [{ type: 'compaction', compact_threshold: 1000 }] };
+const REFUSED = { json: { error: { message: 'slow down' } }, status: 429 };
+
+describe('a compaction', () => {
+  useRealSockets();
+
+  let folder: string;
+  let file: string;
+  let backend: ScriptedBackend;
+  let gateway: ManagedGateway;
+  let issued: IssuedKey;
+  let caller: Caller;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'compaction-'));
+    file = join(folder, 'gateway.db');
+    backend = await startScriptedBackend();
+    const store = await openStore({ databaseUrl: `file:${file}`, recordRetentionDays: 30, limits: PATIENT });
+    gateway = await openManagedGateway(
+      { UPSTREAM_BASE_URL: backend.baseUrl, COMPACTION_MODEL: 'a-model-without-a-price' },
+      { store },
+    );
+    issued = await gateway.issue({ creditsMicro: CREDITS_MICRO });
+    caller = callerOf(gateway.url, issued.secret);
+  });
+
+  afterEach(async () => {
+    await gateway.close();
+    await backend.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function holdOf(reply: Response): Promise<number> {
+    const record = await caller.final(reply.headers.get('x-request-id') ?? '');
+    const ledger = await gateway.store.listLedger(issued.key.keyId, { limit: 100 });
+    const entries = ledger?.entries.filter(({ requestId }) => requestId === record.request_id) ?? [];
+    return -(entries.find(({ kind }) => kind === 'reserve')?.amountMicro ?? 0);
+  }
+
+  const cases = [
+    {
+      name: 'by itself costs what the summary took',
+      ask: () => caller.compact({ model: 'm', input: LONG }),
+      answers: [answer()],
+      times: 1,
+    },
+    {
+      name: 'on the way costs what both took',
+      ask: () => caller.create(ON_THE_WAY),
+      answers: [answer(), answer()],
+      times: 2,
+    },
+    {
+      name: 'on the way costs what the summary took when there is no answer',
+      ask: () => caller.create(ON_THE_WAY),
+      answers: [answer(), REFUSED],
+      times: 1,
+    },
+    {
+      name: 'that is refused costs nothing',
+      ask: () => caller.compact({ model: 'm', input: LONG }),
+      answers: [REFUSED],
+      times: 0,
+    },
+  ];
+  for (const { name, ask, answers, times } of cases) {
+    it(`${name}, at the price of the model that was asked for`, async () => {
+      backend.reply(...answers);
+      const reply = await ask();
+      await reply.text();
+      const { cost } = await caller.final(reply.headers.get('x-request-id') ?? '');
+      expect(cost ?? 0).to.equal(times * COST_MICRO);
+      expect(expectBooksToAddUp(file, issued.key.keyId)).to.deep.include({
+        balanceMicro: CREDITS_MICRO - times * COST_MICRO,
+        spentMicro: times * COST_MICRO,
+      });
+    });
+  }
+
+  it('that breaks off costs what it is estimated at', async () => {
+    backend.reply(stream([text('It looked in every room.')], 'cut'));
+    const reply = await caller.compact({ model: 'm', input: LONG });
+    expect(reply.status).to.equal(502);
+    const { cost, usage_estimated } = await caller.final(reply.headers.get('x-request-id') ?? '');
+    // 8,000 characters and the prompt are about 2,500 tokens.
+    expect([usage_estimated, cost !== null && cost > 4000 && cost < 8000]).to.deep.equal([true, true]);
+  });
+
+  it('on the way reserves for both requests', async () => {
+    backend.always(answer());
+    const heldMicro = await holdOf(await caller.create({ ...ON_THE_WAY, max_output_tokens: 100 }));
+    // Two answers of 4,096 tokens at most; the long input once, and the prompt and what is left of the input as well.
+    expect(heldMicro - 2 * 4096 * 10).to.be.within(2 * 2000, 2 * 4000);
+  });
+
+  it('does not begin when the credits do not cover it', async () => {
+    const poor = callerOf(gateway.url, (await gateway.issue({ creditsMicro: 45_000 })).secret);
+    const reply = await poor.compact({ model: 'm', input: LONG });
+    // 4,096 tokens of output are 40,960 millionths.
+    expect([reply.status, (await readError(reply)).code]).to.deep.equal([402, 'insufficient_credits']);
+    const small = await poor.create({ model: 'm', input: 'Hello', max_output_tokens: 10 });
+    expect(small.status).not.to.equal(402);
+    expect(backend.requests).to.have.length(1);
+  });
+
+  it('is only for the models that the key may use, whatever model writes', async () => {
+    const narrow = callerOf(gateway.url, (await gateway.issue({ models: ['priced-*'] })).secret);
+    expect((await readError(await narrow.compact({ model: 'm', input: LONG }))).code).to.equal('model_not_found');
+    backend.reply(answer());
+    expect((await narrow.compact({ model: 'priced-1', input: LONG })).status).to.equal(200);
+    expect(backend.requests[0]?.body).to.have.property('model', 'a-model-without-a-price');
+  });
+});
