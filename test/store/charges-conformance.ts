@@ -16,7 +16,10 @@ const NOON_MS = Date.UTC(2026, 8, 21, 12);
 const MAX = Number.MAX_SAFE_INTEGER;
 
 /** Describes what requests do to the funds of keys by the promises of the store. */
-export function describeCharges(name: string, { makeDatabase, isShared, empty, passTime }: EngineUnderTest): void {
+export function describeCharges(
+  name: string,
+  { makeDatabase, isShared, open = openStore, empty, passTime }: EngineUnderTest,
+): void {
   describe(`the charges of the store ${name}`, () => {
     let databaseUrl: string;
     let nowMs: number;
@@ -25,7 +28,7 @@ export function describeCharges(name: string, { makeDatabase, isShared, empty, p
     const [opening, closing] = empty === undefined ? [beforeEach, afterEach] : [before, after];
     opening(async () => {
       databaseUrl = makeDatabase();
-      store = await openStore({ databaseUrl, recordRetentionDays: 30, clock: () => nowMs, limits: PATIENT });
+      store = await open({ databaseUrl, recordRetentionDays: 30, clock: () => nowMs, limits: PATIENT });
     });
     closing(() => store.close());
     beforeEach(() => {
@@ -488,7 +491,7 @@ export function describeCharges(name: string, { makeDatabase, isShared, empty, p
           await other.kill();
           await passTime?.();
           expect(await fundsOf(keyId)).to.include({ balanceMicro: 700, heldMicro: 300 });
-          const next = await openStore({ databaseUrl, recordRetentionDays: 30, clock: () => nowMs, limits: PATIENT });
+          const next = await open({ databaseUrl, recordRetentionDays: 30, clock: () => nowMs, limits: PATIENT });
           await Promise.all([store.recover(), next.recover()]);
           await next.close();
           expect(await fundsOf(keyId)).to.include({ balanceMicro: 982, heldMicro: 0, spentTodayMicro: 18 });

@@ -15,6 +15,8 @@ export interface EngineUnderTest {
   readonly isShared: boolean;
   /** Removes the records of the database that was made last. */
   readonly empty?: () => void | Promise<void>;
+  /** Opens a store on it, in another way than by its URL alone. */
+  readonly open?: typeof openStore;
   /** Lets the time pass after which a process that has died is known to be dead; absent where that is known at once. */
   readonly passTime?: () => Promise<void>;
   /** Lets the next minute of the clock begin, where the store does not go by the clock of its process. */
@@ -25,7 +27,10 @@ const STRANGER: Identity = ['stranger'];
 const NOW_MS = 1_790_000_000_000;
 
 /** Describes a store by its promises. */
-export function describeStore(name: string, { makeDatabase, isShared, empty, passTime }: EngineUnderTest): void {
+export function describeStore(
+  name: string,
+  { makeDatabase, isShared, open: openIt = openStore, empty, passTime }: EngineUnderTest,
+): void {
   describe(`the store ${name}`, () => {
     let databaseUrl: string;
     let nowMs: number;
@@ -44,7 +49,7 @@ export function describeStore(name: string, { makeDatabase, isShared, empty, pas
     afterEach(() => empty?.());
 
     function open(): Promise<Store> {
-      return openStore({ databaseUrl, recordRetentionDays: 30, clock: () => nowMs, limits: PATIENT });
+      return openIt({ databaseUrl, recordRetentionDays: 30, clock: () => nowMs, limits: PATIENT });
     }
 
     async function status(requestId: RequestId): Promise<string | undefined> {

@@ -108,12 +108,12 @@ const acts = oneof(
 );
 
 /** Describes what holds whatever happens. */
-export function describeFunds(name: string, { makeDatabase }: EngineUnderTest): void {
+export function describeFunds(name: string, { makeDatabase, open = openStore }: EngineUnderTest): void {
   describe(`the funds of keys in the store ${name}`, () => {
     let store: Store;
 
     before(async () => {
-      store = await openStore({
+      store = await open({
         databaseUrl: makeDatabase(),
         recordRetentionDays: 30,
         clock: () => START_MS,

@@ -12,14 +12,14 @@ import { PATIENT } from '../support/patient.ts';
 const NOW_MS = Date.UTC(2026, 8, 21, 15, 30);
 
 /** Describes the keys of a store by its promises. */
-export function describeKeys(name: string, { makeDatabase, empty }: EngineUnderTest): void {
+export function describeKeys(name: string, { makeDatabase, open = openStore, empty }: EngineUnderTest): void {
   describe(`the keys of the store ${name}`, () => {
     let nowMs: number;
     let store: Store;
 
     const [opening, closing] = empty === undefined ? [beforeEach, afterEach] : [before, after];
     opening(async () => {
-      store = await openStore({
+      store = await open({
         databaseUrl: makeDatabase(),
         recordRetentionDays: 30,
         clock: () => nowMs,

@@ -31,7 +31,7 @@ export function describeRates(name: string, engine: EngineUnderTest): void {
     afterEach(() => empty?.());
 
     function open(): Promise<Store> {
-      return openStore({ databaseUrl, recordRetentionDays: 30, clock: () => nowMs });
+      return (engine.open ?? openStore)({ databaseUrl, recordRetentionDays: 30, clock: () => nowMs });
     }
 
     /** The store may go by a clock of its own: what failed while its minute changed is tried once more. */

@@ -14,14 +14,14 @@ const AT_MS = Date.UTC(2026, 8, 30, 22);
 const NEXT_MONTH_MS = Date.UTC(2026, 9, 1);
 
 /** Describes what a store knows of usage by its promises. */
-export function describeUsage(name: string, { makeDatabase, empty }: EngineUnderTest): void {
+export function describeUsage(name: string, { makeDatabase, open = openStore, empty }: EngineUnderTest): void {
   describe(`the usage in the store ${name}`, () => {
     let nowMs: number;
     let store: Store;
 
     const [opening, closing] = empty === undefined ? [beforeEach, afterEach] : [before, after];
     opening(async () => {
-      store = await openStore({
+      store = await open({
         databaseUrl: makeDatabase(),
         recordRetentionDays: 30,
         clock: () => nowMs,

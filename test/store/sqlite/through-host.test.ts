@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { startHost, type Host } from '../../support/through-host.ts';
+import { describeCharges } from '../charges-conformance.ts';
+import { describeStore, type EngineUnderTest } from '../conformance.ts';
+import { describeFunds } from '../funds-conformance.ts';
+import { describeKeys } from '../keys-conformance.ts';
+import { describeRates } from '../rates-conformance.ts';
+import { describeUsage } from '../usage-conformance.ts';
+
+/** As a worker uses the database of the first process (`WORKERS`). */
+describe('SQLite in another process', () => {
+  let folder: string;
+  let host: Host;
+
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'store-'));
+    host = startHost();
+  });
+  after(async () => {
+    await host.end();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const throughHost: EngineUnderTest = {
+    makeDatabase: () => `file:${folder}/gateway.db`,
+    isShared: true,
+    open: (options) => host.open(options),
+    empty,
+  };
+  describeStore('through another process', throughHost);
+  describeKeys('through another process', throughHost);
+  describeCharges('through another process', throughHost);
+  describeUsage('through another process', throughHost);
+  describeFunds('through another process', throughHost);
+  describeRates('through another process', throughHost);
+
+  function empty(): void {
+    const database = new Sqlite(join(folder, 'gateway.db'));
+    database.exec('DELETE FROM requests; DELETE FROM keys; DELETE FROM ledger; DELETE FROM usage');
+    database.close();
+  }
+});

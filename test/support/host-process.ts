@@ -1,0 +1,44 @@
+/**
+ * A process that has a database to itself, as the first of several workers has; through-host.ts starts it and uses the
+ * database through it. Its parent asks over the same line as a worker does.
+ */
+import { openSqliteStore, type Guest, type SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { openLine } from '../../src/workers/line.ts';
+
+export type HostService = {
+  /** Undefined keeps everything in memory. Returns the number of the guest. */
+  readonly open: (file: string | undefined) => Promise<number>;
+  readonly run: (guest: number, ...batch: Parameters<Guest['run']>) => ReturnType<Guest['run']>;
+  /** As if the guest were dead. */
+  readonly close: (guest: number) => Promise<void>;
+};
+
+const SILENT = { info: () => undefined, warn: () => undefined };
+const open = new Map<number, { readonly store: SqliteStore; readonly guest: Guest }>();
+let last = 0;
+
+const service: HostService = {
+  async open(file) {
+    const store = await openSqliteStore({ file, clock: Date.now, log: SILENT });
+    last += 1;
+    open.set(last, { store, guest: store.admit() });
+    return last;
+  },
+  run: (guest, mode, batch) => find(guest).guest.run(mode, batch),
+  async close(guest) {
+    const { store, guest: admitted } = find(guest);
+    open.delete(guest);
+    admitted.leave();
+    await store.close();
+  },
+};
+
+function find(guest: number) {
+  const found = open.get(guest);
+  if (found === undefined) throw new Error('there is no such guest');
+  return found;
+}
+
+const parent = openLine<Record<string, () => void>>((message) => process.send?.(message, () => undefined), service);
+process.on('message', (message) => parent.receive(message));
+process.on('disconnect', () => process.exit());
