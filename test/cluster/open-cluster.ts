@@ -14,6 +14,7 @@ import type { IssuedKey } from '../../src/types/contract.ts';
 import { callerOf, type Caller } from '../records/caller.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { startGatewayProcess, type GatewayProcess, type ProcessOptions } from '../support/gateway-process.ts';
+import { expectServerBooksToAddUp, type Books } from '../support/books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 
 /** The program of this source tree. */
@@ -27,17 +28,25 @@ export interface Key {
   readonly secret: string;
 }
 
-export interface Cluster {
+/** Several processes on one database, with keys of their own. */
+export interface Gateways {
   readonly backend: ScriptedBackend;
-  readonly database: TestDatabase;
-  readonly gateways: readonly GatewayProcess[];
-  /** Somebody with this key who asks the gateway of this number; numbers go round. */
+  /** Somebody with this key who asks the gateway of this number, where each has an address of its own; numbers go round. */
   at(place: number, secret: string): Caller;
   /** Makes a key that has so many credits. */
   issueKey(credits: string): Promise<Key>;
+  /** Fails unless the books of this key add up. */
+  books(keyId: KeyId): Promise<Books>;
+  /** What is reserved, in millionths, for the one request of this key that there has been. */
+  findHold(keyId: KeyId): Promise<number>;
+  close(): Promise<void>;
+}
+
+export interface Cluster extends Gateways {
+  readonly database: TestDatabase;
+  readonly gateways: readonly GatewayProcess[];
   /** As if the process which runs this request had been silent for long. */
   silence(requestId: string): Promise<void>;
-  close(): Promise<void>;
 }
 
 /** Starts one gateway of each of these programs, one after the other. */
@@ -56,6 +65,13 @@ export async function openCluster(serverUrl: string, programs: readonly ProcessO
     gateways,
     at: (place, secret) => callerOf(urlOf(place), secret),
     issueKey: (credits) => issueKey(urlOf(0), credits),
+    books: (keyId) => expectServerBooksToAddUp(database.url, keyId),
+    async findHold(keyId) {
+      const [row] = await database.run(
+        `SELECT requests.held_micro::int AS held FROM requests JOIN keys ON keys.seq = requests.key WHERE key_id = '${keyId}'`,
+      );
+      return (row as { held: number }).held;
+    },
     async silence(requestId) {
       await database.run(`UPDATE owners SET seen_at = '-infinity'
         WHERE owner = (SELECT owner FROM requests WHERE request_id = '${requestId}')`);

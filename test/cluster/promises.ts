@@ -3,25 +3,32 @@ import { expect } from 'chai';
 import type { RequestRecord } from '../../src/types/contract.ts';
 import { readError, readRecord, readTold } from '../records/caller.ts';
 import { answer, stream, text } from '../records/chunks.ts';
-import { expectServerBooksToAddUp } from '../support/books.ts';
 import type { ProcessOptions } from '../support/gateway-process.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
-import { COST_MICRO, openCluster, type Cluster, type Key } from './open-cluster.ts';
+import { COST_MICRO, openCluster, type Gateways, type Key } from './open-cluster.ts';
 
 /** What the promise of one second may take on a machine that does many other things at once. */
 const SOON_MS = 8000;
 
 /** Describes them by their promises, with one process of each of these programs. */
 export function describeCluster(name: string, serverUrl: string, programs: () => Promise<readonly ProcessOptions[]>) {
+  describePromises(name, async () => {
+    const cluster = await openCluster(serverUrl, await programs());
+    for (const { banner } of cluster.gateways) expect(banner).to.contain('Responses gateway at');
+    return cluster;
+  });
+}
+
+/** Describes processes that serve one database, three or so, by their promises. */
+export function describePromises(name: string, open: () => Promise<Gateways>) {
   describe(name, function () {
     this.timeout(60_000);
     useRealSockets();
-    let cluster: Cluster;
+    let cluster: Gateways;
     let key: Key;
 
     before(async () => {
-      cluster = await openCluster(serverUrl, await programs());
-      for (const { banner } of cluster.gateways) expect(banner).to.contain('Responses gateway at');
+      cluster = await open();
     });
     after(() => cluster.close());
     beforeEach(async () => {
@@ -80,7 +87,7 @@ export function describeCluster(name: string, serverUrl: string, programs: () =>
       expect(statuses.filter((status) => status === 402)).to.have.lengthOf(190);
       expect(cluster.backend.requests).to.have.lengthOf(asked + 10);
       await allOver(poor);
-      expect(await expectServerBooksToAddUp(cluster.database.url, poor.id)).to.deep.equal({
+      expect(await cluster.books(poor.id)).to.deep.equal({
         balanceMicro: creditsMicro - 10 * COST_MICRO,
         lowestMicro: 0,
         spentMicro: 10 * COST_MICRO,
@@ -101,7 +108,7 @@ export function describeCluster(name: string, serverUrl: string, programs: () =>
         expect(performance.now() - askedAtMs).to.be.below(SOON_MS);
         expect(await cluster.at(2, key.secret).final(requestId, SOON_MS)).to.include({ status: 'cancelled' });
         await allOver(key);
-        await expectServerBooksToAddUp(cluster.database.url, key.id);
+        await cluster.books(key.id);
       });
     }
 
@@ -112,7 +119,7 @@ export function describeCluster(name: string, serverUrl: string, programs: () =>
       const requestId = reply.headers.get('x-request-id') ?? '';
       const record = await cluster.at(0, key.secret).final(requestId, SOON_MS);
       for (const path of [`/api/v1/requests/${requestId}`, '/api/v1/requests', '/api/v1/key', '/api/v1/usage']) {
-        const shown = await Promise.all(cluster.gateways.map((_, place) => read(place, path)));
+        const shown = await Promise.all([0, 1, 2].map((place) => read(place, path)));
         for (const each of shown) expect(each, path).to.deep.equal(shown[0]);
       }
       expect(await cluster.at(1, key.secret).record(requestId)).to.deep.equal(record);
@@ -131,10 +138,7 @@ export function describeCluster(name: string, serverUrl: string, programs: () =>
     async function findHold(): Promise<number> {
       cluster.backend.always(answer());
       await (await cluster.at(0, key.secret).create(BODY)).text();
-      const [row] = await cluster.database.run(
-        `SELECT requests.held_micro::int AS held FROM requests JOIN keys ON keys.seq = requests.key WHERE key_id = '${key.id}'`,
-      );
-      return (row as { held: number }).held;
+      return cluster.findHold(key.id);
     }
 
     /** A request of the key which runs at this gateway, and what its client is told in the end. */

@@ -23,6 +23,8 @@ export interface ProcessOptions {
   readonly folder?: string;
   /** Of another version of the program. */
   readonly main?: string;
+  /** Of this one, beside those that it shares with others. */
+  readonly settings?: Readonly<Record<string, string>>;
   /** Hears what comes after the banner: the lines of the log. */
   readonly onLog?: (text: string) => void;
 }
@@ -33,11 +35,11 @@ export interface ProcessOptions {
  */
 export async function startGatewayProcess(
   settings: Readonly<Record<string, string>>,
-  { folder = process.cwd(), main = MAIN, onLog = () => undefined }: ProcessOptions = {},
+  { folder = process.cwd(), main = MAIN, settings: own = {}, onLog = () => undefined }: ProcessOptions = {},
 ): Promise<GatewayProcess> {
   const child = spawn(process.execPath, [main], {
     cwd: folder,
-    env: { PORT: '0', DATABASE_URL: ':memory:', LOG_LEVEL: 'silent', ...settings },
+    env: { PORT: '0', DATABASE_URL: ':memory:', LOG_LEVEL: 'silent', ...settings, ...own },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const stderr = text(child.stderr);
