@@ -26,18 +26,28 @@ export interface Crew {
   sendHome(how: 'drain' | 'close', withinMs: number): Promise<void>;
 }
 
+interface Started {
+  readonly resolve: (place: Place) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /** Begins with nobody. */
 export function createCrew({ count, launch, log }: CrewOptions): Crew {
   const living = new Map<number, LaunchedWorker>();
   const serving = new Set<WorkerProcess>();
   const over = new AbortController();
 
-  /** One place in the crew, for as long as there is one. The first who holds it settles `first`. */
+  /** One place in the crew, for as long as there is a crew. How the first who holds it starts is told by `first`. */
   async function keep(number: number, first: PromiseWithResolvers<Place>): Promise<void> {
     const backOff = createBackOff();
+    let onStart: Started = { resolve: first.resolve, reject: first.reject };
     while (!over.signal.aborted) {
       const startedAtMs = performance.now();
-      const how = await employ(number, first);
+      const how = await employ(number, onStart);
+      onStart = {
+        resolve: () => undefined,
+        reject: (error) => log.error({ worker: number, reason: reasonOf(error) }, 'a worker could not be started'),
+      };
       if (over.signal.aborted) return;
       const restartInMs = backOff(performance.now() - startedAtMs);
       log.error({ worker: number, how, restartInMs }, 'a worker ended, and is started again');
@@ -46,7 +56,7 @@ export function createCrew({ count, launch, log }: CrewOptions): Crew {
   }
 
   /** Resolves when the process has ended, and says how. */
-  async function employ(number: number, first: PromiseWithResolvers<Place>): Promise<string> {
+  async function employ(number: number, started: Started): Promise<string> {
     const worker = launch(number);
     const { pid: workerPid } = worker;
     living.set(number, worker);
@@ -55,7 +65,7 @@ export function createCrew({ count, launch, log }: CrewOptions): Crew {
       const place = await worker.ready;
       serving.add(worker);
       log.info({ worker: number, workerPid }, 'a worker listens');
-      first.resolve(place);
+      started.resolve(place);
       stopWatching = watchForStuck(
         () => worker.line.ask('ping'),
         () => {
@@ -64,9 +74,8 @@ export function createCrew({ count, launch, log }: CrewOptions): Crew {
         },
       );
     } catch (error) {
-      first.reject(error);
       worker.kill();
-      if (!over.signal.aborted) log.error({ worker: number, reason: reasonOf(error) }, 'a worker could not be started');
+      if (!over.signal.aborted) started.reject(error);
     }
     const how = await worker.ended;
     stopWatching?.();

@@ -1,7 +1,9 @@
 /** A worker as the first process sees it. */
 import cluster, { type Worker } from 'node:cluster';
 import { extname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { watchHandovers } from './handover.ts';
 import { openLine, type Line } from './line.ts';
 import type { PrimaryService, WorkerService } from './messages.ts';
 
@@ -20,32 +22,32 @@ export function forkWorker(mine: PrimaryService): WorkerProcess {
   cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({ exec: fileURLToPath(file), args: [], serialization: 'advanced' });
   const forked = cluster.fork();
-  const line = openLine<WorkerService>((message) => forked.send(message, ignore), mine);
+  const giveBack = watchHandovers(forked.process);
+  const line = openLine<WorkerService>((message) => forked.send(message, () => undefined), mine);
   forked.on('message', line.receive);
-  // What cannot be sent any more is told by its end.
-  forked.on('error', ignore);
-  forked.once('disconnect', line.cut);
   return {
     pid: forked.process.pid ?? 0,
     line,
-    ended: whenEnded(forked),
+    ended: whenEnded(forked).then((how) => {
+      giveBack();
+      line.cut();
+      return how;
+    }),
     kill: () => void forked.process.kill('SIGKILL'),
   };
 }
 
-/** Either may come first: a process can be gone before all that it had sent is read. */
-async function whenEnded(forked: Worker): Promise<string> {
-  const [how] = await Promise.all([
-    new Promise<string>((resolve) => {
-      forked.once('exit', (exitCode, signal) => resolve(signal ?? `exit code ${exitCode}`));
-    }),
-    new Promise((resolve) => {
-      forked.once('disconnect', resolve);
-    }),
-  ]);
-  return how;
-}
+const LOOK_EVERY_MS = 10;
 
-function ignore(): void {
-  // Nothing is to be done.
+async function whenEnded(forked: Worker): Promise<string> {
+  const how = await new Promise<string>((resolve) => {
+    forked.once('exit', (exitCode, signal) => resolve(signal ?? `exit code ${exitCode}`));
+    forked.on('error', (error) => {
+      // The system has no room for another process. Of one that lives, what cannot be sent to it is told by its end.
+      if (forked.process.pid === undefined) resolve(error.message);
+    });
+  });
+  // It can be gone before all that it had sent is read. There is no event for that while it owes an answer.
+  while (forked.isConnected()) await delay(LOOK_EVERY_MS);
+  return how;
 }

@@ -33,7 +33,8 @@ ignoreGoneReaders();
 // A terminal, and systemd, send them to all processes: the first one says what they mean for the others.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, ignore);
 
-// Without the first process, `node:cluster` ends this one at once.
+// Without the first process, `node:cluster` ends this one at once; what it could not send a moment before is no crash.
+process.on('error', ignore);
 const primary = openLine<PrimaryService>((message) => process.send?.(message, ignore), service);
 process.on('message', primary.receive);
 

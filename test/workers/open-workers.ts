@@ -42,6 +42,8 @@ export interface Workers {
   pidOf(worker: number): number;
   /** The next line like this which is not there yet. */
   nextLine(isWanted: (line: LogLine) => boolean): Promise<LogLine>;
+  /** A connection which is yet to be made, with the first request. */
+  newConnection(apiKey?: string): Connection;
   /** A connection which this worker serves. */
   connect(worker: number, apiKey?: string): Promise<Connection>;
   /** With `MANAGED`: makes a key. */
@@ -139,17 +141,19 @@ export async function openWorkers(settings: Readonly<Record<string, string>>): P
       });
       return found ?? { msg: '' };
     },
-    async connect(worker, apiKey = TEST_KEY) {
+    newConnection(apiKey = TEST_KEY) {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      agents.push(agent);
+      return toConnection(url, agent, apiKey);
+    },
+    async connect(worker, apiKey) {
       for (;;) {
-        const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-        agents.push(agent);
         probes += 1;
         const clientId = `probe-${probes}`;
-        const connection = toConnection(url, agent, apiKey);
+        const connection = workers.newConnection(apiKey);
         const written = workers.nextLine((line) => line.req?.clientId === clientId);
         await connection.ask('GET', '/api/v1/requests', undefined, { 'x-client-request-id': clientId });
         if ((await written).worker === worker) return connection;
-        agent.destroy();
       }
     },
     async issueKey(draft) {

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import Sqlite from 'better-sqlite3';
 import type { RequestRecord } from '../../src/types/contract.ts';
@@ -45,7 +47,7 @@ describe('workers that share a port', function () {
     await until(async () => (await recordsAt(connection)).every(({ status }) => status !== 'processing'));
   }
 
-  it('show the same records wherever they were made, also when these are kept in memory', async () => {
+  it('show the same records wherever they were made, and close those of a dead one, also in memory', async () => {
     await open({ DATABASE_URL: ':memory:', GATEWAY_SECRET: '' });
     workers.backend.always(answer());
     const [one, other] = [await workers.connect(1), await workers.connect(2)];
@@ -53,17 +55,22 @@ describe('workers that share a port', function () {
     await noneProcessing(one);
     expect(await recordsAt(one)).to.have.lengthOf(2);
     expect(await recordsAt(other)).to.deep.equal(await recordsAt(one));
+
+    workers.backend.always(({ hang }) => hang());
+    const lost = startOn(one);
+    await workers.backend.request(3);
+    process.kill(workers.pidOf(1), 'SIGKILL');
+    expect((await lost).status).to.equal(0);
+    await noneProcessing(other);
+    const [record] = await recordsAt(other);
+    expect([record?.status, record?.error?.code]).to.deep.equal(['failed', 'gateway_interrupted']);
   });
 
-  it('say in one banner that they are several', async () => {
-    await open();
+  it('say in one banner that they are several, and have one demo backend', async () => {
+    await open({ UPSTREAM_BASE_URL: '' });
     const { banner } = workers.gateway;
     expect(banner).to.contain('  workers   2 processes share the port\n');
     expect(banner.match(/Responses gateway at/g)).to.have.lengthOf(1);
-  });
-
-  it('have one demo backend', async () => {
-    await open({ UPSTREAM_BASE_URL: '' });
     for (const worker of [1, 2]) {
       const reply = await (await workers.connect(worker)).create({ model: 'demo', input: 'Hello' });
       expect(reply.status).to.equal(200);
@@ -126,16 +133,16 @@ describe('workers that share a port', function () {
     expect(expectBooksToAddUp(workers.file, key.id)).to.include({ requests: 4 });
   });
 
-  it('close what was left in memory as well', async () => {
-    await open({ DATABASE_URL: ':memory:' });
-    workers.backend.always(({ hang }) => hang());
-    const [one, other] = [await workers.connect(1), await workers.connect(2)];
-    const lost = startOn(one);
-    await workers.backend.request(1);
+  it('serve a connection that was on its way to one when it died', async () => {
+    await open();
+    process.kill(workers.pidOf(1), 'SIGSTOP');
+    const replies = [1, 2, 3, 4].map(() => workers.newConnection().ask('GET', '/healthz'));
+    // The stopped one keeps one of them, and gets no other.
+    let answered = 0;
+    for (const reply of replies) void reply.then(() => (answered += 1));
+    await until(() => answered === 3);
     process.kill(workers.pidOf(1), 'SIGKILL');
-    expect((await lost).status).to.equal(0);
-    await noneProcessing(other);
-    expect((await recordsAt(other))[0]).to.include({ status: 'failed' });
+    for (const reply of replies) expect(await reply).to.include({ status: 200 });
   });
 
   it('replace one that crashes, after it has told its running requests', async () => {
@@ -257,6 +264,41 @@ describe('workers that share a port', function () {
       expect(await workers.gateway.ended()).to.include({ exitCode: 143 });
     });
   });
+
+  for (const { what, settings, said, exitCode } of [
+    {
+      what: 'wrong settings',
+      settings: { WORKERS: '65' },
+      said: /^WORKERS: must be a whole number from 1 to 64/,
+      exitCode: 78,
+    },
+    {
+      what: 'a port that is taken',
+      settings: {},
+      said: /^Cannot listen on 127\.0\.0\.1:\d+: another program does;[^\n]*\(EADDRINUSE\)\.\n$/,
+      exitCode: 1,
+    },
+    {
+      what: 'a database that cannot be opened',
+      settings: { DATABASE_URL: 'file:/dev/null/x.db' },
+      said: /^The database \/dev\/null\/x\.db cannot be opened: [^\n]*\n$/,
+      exitCode: 1,
+    },
+  ]) {
+    it(`end a start with ${what} as one process does`, async () => {
+      const taken = createServer().listen(0, '127.0.0.1');
+      await once(taken, 'listening');
+      try {
+        const { port } = taken.address() as AddressInfo;
+        workers = await openWorkers({ PORT: String(port), ...settings });
+        const { stderr, exitCode: found } = await workers.gateway.ended();
+        expect(stderr).to.match(said);
+        expect(found).to.equal(exitCode);
+      } finally {
+        taken.close();
+      }
+    });
+  }
 
   describe('count together', () => {
     const METRICS_TOKEN = 'the-token-of-the-metrics';
