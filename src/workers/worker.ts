@@ -1,4 +1,5 @@
 /** One of the processes that share the port (`WORKERS`). Started by worker-process.ts, which tells it all that it does. */
+import cluster from 'node:cluster';
 import { createCurrentPrices } from '../current-prices.ts';
 import { createPrices } from '../core/pricing.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
@@ -34,7 +35,7 @@ ignoreGoneReaders();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, ignore);
 
 // Without the first process, `node:cluster` ends this one at once; what it could not send a moment before is no crash.
-process.on('error', ignore);
+cluster.worker?.on('error', ignore);
 const primary = openLine<PrimaryService>((message) => process.send?.(message, ignore), service);
 process.on('message', primary.receive);
 
