@@ -8,6 +8,10 @@ export interface StallingProxy {
   stall(): void;
   /** From now on what is sent to the server arrives, and its answers do not. */
   loseAnswers(): void;
+  /** As `loseAnswers`, from the moment at which something with this text is sent to the server. */
+  loseAnswersFrom(text: string): void;
+  /** How many connections there have been. */
+  readonly connections: number;
   /** From now on everything passes but the notices of PostgreSQL, as behind a pooler that shares connections. */
   loseNotices(): void;
   /** Cuts all connections, and refuses new ones. */
@@ -23,9 +27,12 @@ export async function startStallingProxy(target: {
   readonly port: number;
 }): Promise<StallingProxy> {
   let state: 'open' | 'stalled' | 'answers lost' | 'notices lost' | 'cut' = 'open';
+  let trigger: string | undefined;
+  let connections = 0;
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
     if (state === 'cut') return near.destroy();
+    connections += 1;
     const far = connect(target);
     for (const [from, to] of [
       [near, far],
@@ -34,6 +41,7 @@ export async function startStallingProxy(target: {
       sockets.add(from);
       const pass = from === near ? (bytes: Buffer) => bytes : createNoticeFilter(() => state === 'notices lost');
       from.on('data', (bytes: Buffer) => {
+        if (from === near && trigger !== undefined && bytes.includes(trigger)) state = 'answers lost';
         const passed = pass(bytes);
         if (state === 'open' || state === 'notices lost' || (state === 'answers lost' && from === near))
           to.write(passed);
@@ -60,6 +68,12 @@ export async function startStallingProxy(target: {
     loseAnswers() {
       state = 'answers lost';
     },
+    loseAnswersFrom(text) {
+      trigger = text;
+    },
+    get connections() {
+      return connections;
+    },
     loseNotices() {
       state = 'notices lost';
     },
@@ -70,6 +84,7 @@ export async function startStallingProxy(target: {
     mend() {
       drop();
       state = 'open';
+      trigger = undefined;
     },
     async close() {
       drop();

@@ -64,7 +64,11 @@ export function openPool({ url, size, onLost }: PoolOptions): Connections {
   // Of an idle connection; the pool has put it away, and the next call takes or makes another one.
   pool.on('error', ({ message }) => onLost(message));
 
-  async function use<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+  /** `explain` says what an error means that is no answer of the server. */
+  async function use<Result>(
+    work: (client: PoolClient) => Promise<Result>,
+    explain: (error: unknown) => unknown,
+  ): Promise<Result> {
     const client = await pool.connect();
     // Its end is told to whoever waits for an answer; without a listener it would end the process as well.
     client.on('error', ignore);
@@ -74,8 +78,9 @@ export function openPool({ url, size, onLost }: PoolOptions): Connections {
       isSound = true;
       return result;
     } catch (error) {
+      // After anything else nobody knows what the connection is in the middle of.
       isSound = isOurOwn(error) || isAnswer(error);
-      throw error;
+      throw isSound || isMistake(error) ? error : explain(error);
     } finally {
       client.off('error', ignore);
       client.release(!isSound);
@@ -83,23 +88,9 @@ export function openPool({ url, size, onLost }: PoolOptions): Connections {
   }
 
   return {
-    lookUp: (work) =>
-      use(async (client) => {
-        try {
-          return await work(toConnection(client));
-        } catch (error) {
-          throw toPassing(error);
-        }
-      }),
-    write: (work) =>
-      use(async (client) => {
-        try {
-          return await work(toConnection(client));
-        } catch (error) {
-          throw toUnknown(error);
-        }
-      }),
-    transaction: (work) => use((client) => runTransaction(client, work)),
+    lookUp: (work) => use((client) => work(toConnection(client)), toPassing),
+    write: (work) => use((client) => work(toConnection(client)), toUnknown),
+    transaction: (work) => use((client) => runTransaction(client, work), toPassing),
     async close() {
       await Promise.race([pool.end(), new Promise((resolve) => setTimeout(resolve, CLOSE_WITHIN_MS).unref())]);
     },
@@ -147,7 +138,7 @@ async function runTransaction<Result>(
     done = await work(toConnection(client));
   } catch (error) {
     if (isOurOwn(error) || isAnswer(error)) await client.query('ROLLBACK');
-    throw toPassing(error);
+    throw error;
   }
   return commit(client, done);
 }
@@ -203,14 +194,17 @@ function isOurOwn(error: unknown): boolean {
   return error instanceof PassingError || error instanceof RangeError;
 }
 
+function isMistake(error: unknown): boolean {
+  return error instanceof TypeError;
+}
+
 /** A connection that ended before anything was committed. */
-function toPassing(error: unknown): unknown {
-  if (isOurOwn(error) || isAnswer(error)) return error;
+function toPassing(error: unknown): Error {
+  if (error instanceof UnknownOutcome) return error;
   return new PassingError(`the connection was lost: ${toMessage(error)}`, { cause: error });
 }
 
-function toUnknown(error: unknown): unknown {
-  if (isOurOwn(error) || isAnswer(error)) return error;
+function toUnknown(error: unknown): Error {
   return new UnknownOutcome(`the connection was lost during a commit: ${toMessage(error)}`, { cause: error });
 }
 
