@@ -59,5 +59,14 @@ export function isAnswer(error: unknown): error is DatabaseError {
 export function toReason(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown reason';
   if (error instanceof AggregateError) return error.errors.map(toReason).join(', ');
-  return error.message;
+  const hint = error instanceof DatabaseError ? hintOf(error) : undefined;
+  return hint === undefined ? error.message : `${error.message} (${hint})`;
+}
+
+/** What the settings of a pooler can cause, and the message alone does not explain. */
+function hintOf({ code = '', message }: DatabaseError): string | undefined {
+  if (code === '42P05' || code === '26000') {
+    return 'a pooler in transaction mode must keep prepared statements, as PgBouncer does with max_prepared_statements';
+  }
+  return message.startsWith('unsupported startup parameter') ? 'name it in ignore_startup_parameters' : undefined;
 }

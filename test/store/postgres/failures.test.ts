@@ -57,6 +57,16 @@ describe('a failure of PostgreSQL', () => {
     expect(isAnswer(new Error('cut'))).to.equal(false);
   });
 
+  it('that settings of a pooler cause comes with a hint', () => {
+    const [mixedUp, unsupported] = [stateOf('42P05'), stateOf('08P01')];
+    unsupported.message = 'unsupported startup parameter: statement_timeout';
+    expect(toReason(mixedUp)).to.match(/^on purpose \(a pooler .* max_prepared_statements\)$/);
+    expect(toReason(unsupported)).to.match(
+      /^unsupported .*: statement_timeout \(name it in ignore_startup_parameters\)$/,
+    );
+    expect(toReason(stateOf('08P01'))).to.equal('on purpose');
+  });
+
   it('of several addresses of one server is told for each', () => {
     const error = new AggregateError([new Error('one'), new Error('other')]);
     expect(toReason(error)).to.equal('one, other');

@@ -2,7 +2,6 @@
  * The order in which a batch takes its locks. Somebody else holds the lock that is first in it: then nothing that comes
  * later may be locked yet, in whichever order the batch names them. So no two gateways ever wait for each other in a circle.
  */
-import { expect } from 'chai';
 import { Client } from 'pg';
 import type { KeyId } from '../../../src/core/ids.ts';
 import { toDraftRow, toOutcomeRow } from '../../../src/store/engine/rows.ts';
