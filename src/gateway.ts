@@ -130,7 +130,10 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   const backend = overrides.backend ?? upstream;
   const relay = createRelay(towardsBackend);
   const providerName = toProviderName(config.upstreamDialect);
-  const metrics = wantsMetrics(config) ? await createMetrics({ providerName, backend: upstream, relay }) : undefined;
+  const sockets = createSockets(config);
+  const metrics = wantsMetrics(config)
+    ? await createMetrics({ providerName, backend: upstream, relay, webSockets: sockets })
+    : undefined;
   const store = metrics === undefined ? records : timeStore(records, (...took) => metrics.storeTook(...took));
   const running = createRunningRequests();
   const stopWatching = watchCancels(store, running);
@@ -177,7 +180,6 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   };
   const door = createDoor({ ...config, mode: config.authMode, accounts, identities, nowMs });
   const load = createLoad(config);
-  const sockets = createSockets(config);
   const describeApi = () =>
     createOpenApi({
       ...config,

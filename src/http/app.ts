@@ -1,10 +1,9 @@
 import express, { type Express, type RequestHandler } from 'express';
-import { ApiError } from '../core/errors.ts';
 import { toRequestId } from '../core/ids.ts';
 import { errorHandler, methodNotAllowed, notFound } from './error-handler.ts';
 import { factsOf } from './telemetry/request-facts.ts';
 import type { RequestRoutes } from './records/requests.ts';
-import type { RunningRequests } from './records/running.ts';
+import { refuseWhileDraining, type RunningRequests } from './records/running.ts';
 import { secureApi } from './access/security-headers.ts';
 import { takeKeyFromProtocols } from './web-socket/key-protocol.ts';
 
@@ -123,7 +122,7 @@ const markDemo: RequestHandler = (_req, res, next) => {
 /** A drain waits for what has no record as well, and breaks what takes too long. */
 function watchRunning({ running }: AppParts): RequestHandler {
   return (_req, res, next) => {
-    if (running.draining) throw new ApiError('gateway_draining', { headers: { 'retry-after': '1' } });
+    refuseWhileDraining(running);
     const run = running.begin(toRequestId(factsOf(res).unique));
     run.signal.addEventListener('abort', interrupt);
     res.once('close', () => run.end());

@@ -14,7 +14,7 @@ import { outcomeOf, type Ending } from './outcome.ts';
 import { sendDuplicate } from './record.ts';
 import type { Client } from '../client.ts';
 import type { RequestFacts } from '../telemetry/request-facts.ts';
-import type { RunningRequest, RunningRequests } from './running.ts';
+import { refuseWhileDraining, type RunningRequest, type RunningRequests } from './running.ts';
 
 export interface AcceptanceOptions {
   readonly store: Store;
@@ -182,7 +182,7 @@ async function accept(draft: RecordDraft, submission: Submission, options: Accep
 }
 
 function admit(draft: RecordDraft, submission: Submission, { admission, running }: AcceptanceOptions): Admitted {
-  if (running.draining) throw new ApiError('gateway_draining', { headers: { 'retry-after': '1' } });
+  refuseWhileDraining(running);
   return admission.admit(submission.caller.key, { ...submission, estimatedInputTokens: draft.estimatedInputTokens });
 }
 

@@ -85,6 +85,11 @@ export function createRunningRequests(): RunningRequests {
   };
 }
 
+/** Throws ApiError `gateway_draining` where nothing new is to begin. */
+export function refuseWhileDraining({ draining }: Pick<RunningRequests, 'draining'>): void {
+  if (draining) throw new ApiError('gateway_draining', { headers: { 'retry-after': '1' } });
+}
+
 async function abortIf(asked: Promise<boolean>, run: Run | undefined): Promise<void> {
   if (await asked) run?.abort(new ApiError('request_cancelled'));
 }

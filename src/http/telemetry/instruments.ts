@@ -100,10 +100,11 @@ export type Reading<Label extends string> = readonly (readonly [
 export interface Readings {
   readonly running: () => Reading<'endpoint' | 'stream'>;
   readonly connections: () => Reading<'pool' | 'state'>;
+  readonly webSockets: () => number;
 }
 
 /** What is looked up at each scrape. */
-export function addGauges(registry: Registry, { running, connections }: Readings): void {
+export function addGauges(registry: Registry, { running, connections, webSockets }: Readings): void {
   const build = new Gauge({
     name: 'responses_gateway_build_info',
     help: 'Always 1; the labels say what runs.',
@@ -132,6 +133,16 @@ export function addGauges(registry: Registry, { running, connections }: Readings
       registers: [],
       collect() {
         for (const [labels, value] of connections()) this.set(labels, value);
+      },
+    }),
+  );
+  registry.registerMetric(
+    new Gauge({
+      name: 'responses_gateway_websockets',
+      help: 'WebSockets that are open, idle ones among them.',
+      registers: [],
+      collect() {
+        this.set(webSockets());
       },
     }),
   );

@@ -15,6 +15,7 @@ export interface MetricsOptions {
   /** What the gateway asks of the backend itself, and what goes through it; both are looked at in each scrape. */
   readonly backend: Connected;
   readonly relay: Connected;
+  readonly webSockets: { readonly count: number };
 }
 
 export interface Metrics extends RequestObserver {
@@ -34,7 +35,7 @@ export type MetricSnapshot = readonly MetricObjectWithValues<MetricValue<string>
 const MAX_MODELS = 50;
 
 /** Of one gateway; another one in the same process has its own. */
-export function createMetrics({ providerName, backend, relay }: MetricsOptions): Metrics {
+export function createMetrics({ providerName, backend, relay, webSockets }: MetricsOptions): Metrics {
   const registry = new Registry();
   const registries = [registry, processRegistry()];
   const { requests, errors, store } = createRequestInstruments(registry);
@@ -43,6 +44,7 @@ export function createMetrics({ providerName, backend, relay }: MetricsOptions):
   addGauges(registry, {
     running: () => countRunning(running),
     connections: () => countConnections({ backend, passthrough: relay }),
+    webSockets: () => webSockets.count,
   });
 
   return {

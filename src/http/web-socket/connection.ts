@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
+import { WebSocket } from 'ws';
 import { ApiError, toApiError } from '../../core/errors.ts';
 import type { NewUniquePart } from '../../core/ids.ts';
 import type { Load, Share } from '../access/load.ts';
@@ -51,8 +52,10 @@ export interface Connection {
 const MAX_WAITING = 16;
 /** Frames beyond those are answered in their turn too, by a refusal; from here on nothing more is read until there is room. */
 const MAX_REFUSED = 64;
-/** What a piece of a frame that is not complete costs besides its bytes. */
-const PIECE_BYTES = 256;
+/** Of a frame that is not complete; beyond these it takes its share of the load, as a body does while it comes in. */
+const UNCOUNTED_BYTES = 64 * 1024;
+/** Besides its data. */
+const CONTROL_FRAME_BYTES = 6;
 
 interface Waiting {
   readonly observed: Observed;
@@ -69,11 +72,14 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
   const { observe, newUniquePart, load } = options;
   const reading = load.openShare();
   const waiting: Waiting[] = [];
+  /** Of the frame that is coming in, and how much of that is counted in the load. */
+  let unread = 0;
+  let held = 0;
   let isServing = false;
   let isLeaving = false;
   let isOld = false;
 
-  const idle = setTimeout(() => close(1000), options.webSocketIdleTimeoutMs);
+  let idle = openIdle();
   const age = setTimeout(() => {
     isOld = true;
     if (!isServing) rest();
@@ -84,12 +90,23 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
 
   // Before the listener of `ws`, which then finds out whether a frame is complete.
   socket.prependListener('data', (piece: Buffer) => {
+    unread += piece.length;
+    if (unread - held < UNCOUNTED_BYTES || !isOpen()) return;
     try {
-      reading.hold(piece.length + PIECE_BYTES);
-    } catch {
-      breakOff(1013, new ApiError('server_overloaded', { headers: { 'retry-after': '1' } }));
+      reading.hold(unread - held);
+      held = unread;
+    } catch (thrown) {
+      refuse(toApiError(thrown));
+      close(1013);
+      // The rest of the frame stays where it is.
+      ws.pause();
     }
   });
+  for (const control of ['ping', 'pong'] as const) {
+    ws.on(control, (data: Buffer) => {
+      unread -= CONTROL_FRAME_BYTES + data.length;
+    });
+  }
   // Node counts every byte that the client takes, so that one which reads slowly is never cut.
   socket.setTimeout(options.clientStallMs, () => {
     if (socket.writableLength > 0) ws.terminate();
@@ -118,6 +135,10 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
 
   function receive(bytes: Buffer, isBinary: boolean): void {
     reading.release();
+    unread = 0;
+    held = 0;
+    // The goodbye is on its way already: nothing that is asked now would be answered.
+    if (!isOpen()) return;
     waiting.push({ observed: begin(), frame: admit(bytes, isBinary) });
     if (waiting.length >= MAX_REFUSED) ws.pause();
     if (!isServing) void serveAll();
@@ -151,10 +172,10 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     clearTimeout(idle);
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       await answer(next);
-      if (ws.isPaused && waiting.length < MAX_WAITING) ws.resume();
+      if (ws.isPaused && isOpen() && waiting.length < MAX_WAITING) ws.resume();
     }
     isServing = false;
-    idle.refresh();
+    if (isOpen()) idle = openIdle();
     rest();
   }
 
@@ -180,11 +201,6 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     void answer({ observed: begin(), frame: reason });
   }
 
-  function breakOff(code: number, reason: ApiError): void {
-    refuse(reason);
-    close(code);
-  }
-
   /** Nothing runs and nothing waits. */
   function rest(): void {
     if (isOld) {
@@ -193,6 +209,14 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     } else if (isLeaving) {
       close(1001);
     }
+  }
+
+  function openIdle(): NodeJS.Timeout {
+    return setTimeout(() => close(1000), options.webSocketIdleTimeoutMs);
+  }
+
+  function isOpen(): boolean {
+    return ws.readyState === WebSocket.OPEN;
   }
 
   function close(code: number): void {

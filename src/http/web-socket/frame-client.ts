@@ -32,6 +32,8 @@ export interface FrameClientOptions {
   readonly baseUrl: string;
 }
 
+const FOR_NOBODY: EventStream = { write: () => undefined, end: () => undefined };
+
 /** What tells an error, with these headers beside those that belong to it. */
 export function toErrorFrame(error: ApiError, headers: WebSocketError['headers'] = {}): WebSocketError {
   const told = { ...headers, ...headersOf(error) };
@@ -63,7 +65,7 @@ export function openFrameClient({ ws, socket, facts, baseUrl }: FrameClientOptio
       return status !== undefined;
     },
     get isServed() {
-      return isServed || ws.readyState === WebSocket.CLOSED;
+      return isServed || ws.readyState !== WebSocket.OPEN;
     },
     onceServed: (listener) => void listeners.push(listener),
     async untilServed() {
@@ -86,6 +88,7 @@ export function openFrameClient({ ws, socket, facts, baseUrl }: FrameClientOptio
   };
 
   function openStream({ signal, eventMs, keepAliveEvents }: FrameStreamOptions): EventStream {
+    if (isServed) return FOR_NOBODY;
     const silence = setTimeout(() => {
       // A client that does not read needs no sign of life, and must not cost memory.
       if (!socket.writableNeedDrain) for (const event of keepAliveEvents()) send(event, 200);

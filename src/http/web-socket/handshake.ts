@@ -4,7 +4,7 @@ import { WebSocketServer } from 'ws';
 import { ApiError } from '../../core/errors.ts';
 import type { Visitor } from '../access/authenticate.ts';
 import { baseUrlOf } from '../records/record.ts';
-import type { RunningRequests } from '../records/running.ts';
+import { refuseWhileDraining } from '../records/running.ts';
 import { endSwitched } from '../telemetry/observe.ts';
 import { upgradeOf, type Upgrade } from '../upgrade.ts';
 import { createChains } from './chains.ts';
@@ -16,7 +16,6 @@ import { TellingWebSocket } from './telling-web-socket.ts';
 
 export interface WebSocketOptions extends Omit<ConnectionOptions, 'serveFrame'>, ServeFrameOptions {
   readonly sockets: Sockets;
-  readonly running: Pick<RunningRequests, 'draining'>;
   readonly publicBaseUrl: string | null;
   readonly corsOrigins: readonly string[];
 }
@@ -39,7 +38,7 @@ export function openWebSocket(options: WebSocketOptions): RequestHandler {
       next();
       return;
     }
-    if (running.draining) throw new ApiError('gateway_draining', { headers: { 'retry-after': '1' } });
+    refuseWhileDraining(running);
     const baseUrl = baseUrlOf(req, options.publicBaseUrl);
     checkOrigin(req.headers.origin, [...corsOrigins, new URL(baseUrl).origin], req.host);
     sockets.checkRoom();
@@ -80,8 +79,12 @@ function pick(headers: IncomingHttpHeaders, names: readonly string[]): IncomingH
   return Object.fromEntries(names.map((name) => [name, headers[name]]));
 }
 
+/** Beside the bytes of a frame: the pieces in which it may come, and how long a client may take over its goodbye. */
+const LIMITS = { maxBufferedChunks: 65_536, maxFragments: 4096, closeTimeout: 2000 };
+
 function createSpeaker(maxPayload: number) {
   return new WebSocketServer({
+    ...LIMITS,
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,

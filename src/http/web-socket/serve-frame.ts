@@ -6,6 +6,7 @@ import type { Door, Visitor } from '../access/authenticate.ts';
 import type { Share } from '../access/load.ts';
 import type { ServeResponse } from '../responses/create-response.ts';
 import type { CreateRequest } from '../responses/job.ts';
+import { refuseWhileDraining, type RunningRequests } from '../records/running.ts';
 import { createStreamReply, type Reply } from '../responses/reply.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
 import { validateCreateResponse } from '../validate.ts';
@@ -17,6 +18,7 @@ import { checkOutputs, inputItemsOf, readCreateFrame, tooLarge, withoutHistory, 
 export interface ServeFrameOptions {
   readonly door: Door;
   readonly serveResponse: ServeResponse;
+  readonly running: Pick<RunningRequests, 'draining'>;
   readonly maxBodyBytes: number;
   readonly headerHoldMs: number;
   readonly keepaliveEventMs: number;
@@ -43,6 +45,8 @@ export async function serveFrame(
   facts.keyPrefix = caller.key?.prefix;
   try {
     const frame = readCreateFrame(bytes, isBinary);
+    // All other requests are refused where their records are made, which knows duplicates.
+    if (frame.isWarmUp) refuseWhileDraining(options.running);
     await serveCreate(frame, client, { caller, chain, share }, options);
     noteReply?.(client.status ?? 499, facts.backend !== 'not asked');
   } catch (error) {
@@ -121,7 +125,6 @@ function openReply(
   return createStreamReply(translator, {
     headerHoldMs,
     client,
-    open: () =>
-      client.isServed ? undefined : client.openStream({ signal, eventMs: keepaliveEventMs, keepAliveEvents }),
+    open: () => client.openStream({ signal, eventMs: keepaliveEventMs, keepAliveEvents }),
   });
 }

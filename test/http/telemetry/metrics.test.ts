@@ -50,6 +50,7 @@ describe('createMetrics', () => {
       providerName: 'vllm',
       backend: { connections: () => ({ busy: 3, idle: 4 }) },
       relay: { connections: () => ({ busy: 5, idle: 6 }) },
+      webSockets: { count: 7 },
     });
   }
 

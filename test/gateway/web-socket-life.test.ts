@@ -1,0 +1,455 @@
+import { once } from 'node:events';
+import { Agent, request, type IncomingMessage } from 'node:http';
+import { text as textOf } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { createLogger } from '../../src/http/telemetry/logging.ts';
+import { callerOf } from '../records/caller.ts';
+import { answer, finish, stream, text, usageChunk } from '../records/chunks.ts';
+import type { Script } from '../support/backend.ts';
+import { openManagedGateway } from '../support/managed.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+import { speakTo } from '../support/web-socket.ts';
+import { errorOf, refusalOf, responseOf, useScene } from '../support/web-socket-scene.ts';
+
+const HELLO = { model: 'm', input: 'Hello' };
+const CREATE = { type: 'response.create', ...HELLO };
+const KEY = { authorization: 'Bearer test-key' };
+const HANDSHAKE = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+};
+
+describe('the handshake of a WebSocket', () => {
+  useRealSockets();
+  const scene = useScene();
+
+  /** The reply, and the code of the error in it. */
+  async function shake(
+    headers: Readonly<Record<string, string>>,
+    { path = '/api/v1/responses', method = 'GET' } = {},
+  ): Promise<{ reply: IncomingMessage; status: number | undefined; code: string | undefined }> {
+    const asked = request(`${scene.gateway.url}${path}`, { method, headers, agent: new Agent() });
+    asked.end();
+    const [reply] = (await Promise.race([once(asked, 'response'), once(asked, 'upgrade')])) as [IncomingMessage];
+    const status = reply.statusCode;
+    if (status === 101) {
+      reply.socket.destroy();
+      return { reply, status, code: undefined };
+    }
+    const body = JSON.parse(await textOf(reply)) as { error?: { code: string } };
+    return { reply, status, code: body.error?.code };
+  }
+
+  it('gives its own id, and offers no compression', async () => {
+    await scene.open();
+    const { reply, status } = await shake({
+      ...KEY,
+      ...HANDSHAKE,
+      'sec-websocket-extensions': 'permessage-deflate; client_max_window_bits',
+    });
+    expect(status).to.equal(101);
+    expect(reply.headers['x-request-id']).to.match(/^req_/);
+    expect(reply.headers).not.to.have.property('sec-websocket-extensions');
+  });
+
+  const refusals: readonly {
+    what: string;
+    headers: Readonly<Record<string, string>>;
+    place?: { path?: string; method?: string };
+    expected: readonly [status: number, code: string];
+  }[] = [
+    { what: 'without a key', headers: HANDSHAKE, expected: [401, 'missing_api_key'] },
+    {
+      what: 'with a wrong key',
+      headers: { ...HANDSHAKE, authorization: 'Bearer wrong' },
+      expected: [401, 'invalid_api_key'],
+    },
+    {
+      what: 'from a page of another origin',
+      headers: { ...KEY, ...HANDSHAKE, origin: 'https://elsewhere.example' },
+      expected: [403, 'forbidden'],
+    },
+    {
+      what: 'from a page without an origin',
+      headers: { ...KEY, ...HANDSHAKE, origin: 'null' },
+      expected: [403, 'forbidden'],
+    },
+    {
+      what: 'of another version',
+      headers: { ...KEY, ...HANDSHAKE, 'sec-websocket-version': '7' },
+      expected: [400, 'invalid_request'],
+    },
+    {
+      what: 'without a key of its own',
+      headers: { ...KEY, ...HANDSHAKE, 'sec-websocket-key': 'short' },
+      expected: [400, 'invalid_request'],
+    },
+    { what: 'that is none', headers: KEY, expected: [405, 'method_not_allowed'] },
+    {
+      what: 'for something else',
+      headers: { ...KEY, ...HANDSHAKE, upgrade: 'h2c' },
+      expected: [405, 'method_not_allowed'],
+    },
+    {
+      what: 'elsewhere',
+      headers: { ...KEY, ...HANDSHAKE },
+      place: { path: '/v1/nowhere' },
+      expected: [404, 'not_found'],
+    },
+  ];
+  for (const { what, headers, place, expected } of refusals) {
+    it(`${what} is refused in JSON`, async () => {
+      await scene.open({ AUTH_MODE: 'static', API_KEYS: 'test-key' });
+      const { reply, status, code } = await shake(headers, place);
+      expect([status, code]).to.deep.equal(expected);
+      expect(reply.headers['content-type']).to.equal('application/json; charset=utf-8');
+      expect(reply.headers['x-request-id']).to.match(/^req_/);
+      if (expected[0] === 401) expect(reply.headers['www-authenticate']).to.equal('Bearer');
+      // The gateway serves on, over HTTP too.
+      expect((await scene.gateway.create(HELLO)).status).to.equal(200);
+    });
+  }
+
+  it('is granted to pages of its own origin and of those in CORS_ORIGINS', async () => {
+    await scene.open({ CORS_ORIGINS: 'https://app.example' });
+    for (const origin of [scene.gateway.url, 'https://app.example']) {
+      expect((await shake({ ...KEY, ...HANDSHAKE, origin })).status, origin).to.equal(101);
+    }
+    expect((await shake({ ...KEY, ...HANDSHAKE, origin: 'https://elsewhere.example' })).status).to.equal(403);
+  });
+
+  it('is granted to pages of any origin where CORS_ORIGINS says so', async () => {
+    await scene.open({ CORS_ORIGINS: '*' });
+    expect((await shake({ ...KEY, ...HANDSHAKE, origin: 'https://elsewhere.example' })).status).to.equal(101);
+  });
+
+  it('is counted among the failures of its address', async () => {
+    await scene.open({ AUTH_MODE: 'static', API_KEYS: 'test-key' });
+    const statuses = [];
+    for (let attempt = 0; attempt < 32; attempt++) {
+      statuses.push((await shake({ ...HANDSHAKE, authorization: 'Bearer wrong' })).status);
+    }
+    expect(statuses).to.deep.equal([...Array.from({ length: 30 }, () => 401), 429, 429]);
+  });
+
+  it('beyond MAX_WEBSOCKETS is a 503, until one is closed', async () => {
+    const first = await scene.open({ MAX_WEBSOCKETS: '2' });
+    await scene.speak();
+    const { reply, status, code } = await shake({ ...KEY, ...HANDSHAKE });
+    expect([status, code, reply.headers['retry-after']]).to.deep.equal([503, 'server_overloaded', '1']);
+    first.close();
+    await first.closed;
+    let granted = (await shake({ ...KEY, ...HANDSHAKE })).status;
+    // The gateway may hear of it a moment later.
+    while (granted === 503) {
+      await delay(5);
+      granted = (await shake({ ...KEY, ...HANDSHAKE })).status;
+    }
+    expect(granted).to.equal(101);
+  });
+
+  it('of a POST with another upgrade is a POST', async () => {
+    await scene.open();
+    const body = JSON.stringify(HELLO);
+    const asked = request(`${scene.gateway.url}/v1/responses`, {
+      method: 'POST',
+      headers: { ...KEY, connection: 'Upgrade', upgrade: 'h2c', 'content-type': 'application/json' },
+    });
+    asked.end(body);
+    const [reply] = (await once(asked, 'response')) as [IncomingMessage];
+    expect([reply.statusCode, (JSON.parse(await textOf(reply)) as { status: string }).status]).to.deep.equal([
+      200,
+      'completed',
+    ]);
+  });
+});
+
+describe('the key of a WebSocket', () => {
+  useRealSockets();
+  const scene = useScene();
+
+  it('that is revoked serves no further request', async () => {
+    let nowMs = Date.now();
+    const gateway = await openManagedGateway({ UPSTREAM_BASE_URL: scene.backend.baseUrl }, { nowMs: () => nowMs });
+    try {
+      const { secret, key } = await gateway.issue();
+      const speaker = await speakTo(gateway.url, { apiKey: secret });
+      responseOf(await speaker.ask(HELLO));
+      await gateway.store.deleteKey(key.keyId);
+      nowMs += 5000;
+      expect(refusalOf(await speaker.ask(HELLO))).to.deep.equal([401, 'invalid_api_key', '']);
+      speaker.close();
+    } finally {
+      await gateway.close();
+    }
+  });
+
+  it('has its limits and its credits over a WebSocket too', async () => {
+    const gateway = await openManagedGateway({ UPSTREAM_BASE_URL: scene.backend.baseUrl });
+    try {
+      const { secret } = await gateway.issue({ limits: { requestsPerMinute: 2 }, models: ['m'] });
+      const speaker = await speakTo(gateway.url, { apiKey: secret });
+      expect(refusalOf(await speaker.ask({ ...HELLO, model: 'another' }))[1]).to.equal('model_not_found');
+      const { id } = responseOf(await speaker.ask(HELLO));
+      expect((await callerOf(gateway.url, secret).final(id)).cost).to.equal(2 * 11 + 10 * 7);
+      const statuses = [];
+      for (let attempt = 0; attempt < 3; attempt++) {
+        const told = await speaker.ask(HELLO);
+        statuses.push('status' in told ? told.error.code : 'answered');
+      }
+      expect(statuses).to.include('rate_limit_exceeded');
+      speaker.close();
+    } finally {
+      await gateway.close();
+    }
+  });
+
+  it('that the backend refuses counts among the failures of its address', async () => {
+    const speaker = await scene.open();
+    scene.backend.always({ json: { error: { message: 'no' } }, status: 401 });
+    const codes = [];
+    for (let attempt = 0; attempt < 32; attempt++) codes.push(refusalOf(await speaker.ask(HELLO))[1]);
+    expect(codes.slice(0, 30)).to.deep.equal(Array.from({ length: 30 }, () => 'invalid_api_key'));
+    expect(codes.slice(30)).to.deep.equal(['rate_limit_exceeded', 'rate_limit_exceeded']);
+    expect(scene.backend.requests.length).to.equal(30);
+  });
+});
+
+describe('the life of a WebSocket', () => {
+  useRealSockets();
+  const scene = useScene();
+
+  it('ends when nothing is asked for too long', async () => {
+    const speaker = await scene.open({ WEBSOCKET_IDLE_TIMEOUT_MS: '200' });
+    expect((await speaker.closed).code).to.equal(1000);
+  });
+
+  it('is not idle while a response runs', async () => {
+    const speaker = await scene.open({ WEBSOCKET_IDLE_TIMEOUT_MS: '100' });
+    scene.backend.reply(async ({ sse, wait, end }) => {
+      await wait(400);
+      await sse(text('late'), finish('stop'), usageChunk, '[DONE]');
+      end();
+    });
+    expect(responseOf(await speaker.ask(HELLO)).output_text).to.equal('late');
+    expect((await speaker.closed).code).to.equal(1000);
+  });
+
+  it('ends at its age with an error that says so', async () => {
+    const speaker = await scene.open({ WEBSOCKET_MAX_AGE_MS: '100' });
+    expect(refusalOf(await speaker.answer())).to.deep.equal([400, 'websocket_connection_limit_reached', '']);
+    expect((await speaker.closed).code).to.equal(1000);
+  });
+
+  it('at its age waits for the response that runs, and serves no other', async () => {
+    const speaker = await scene.open({ WEBSOCKET_MAX_AGE_MS: '300' });
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    scene.backend.reply(async (stage) => {
+      await released;
+      await answer('one')(stage);
+    });
+    speaker.send(CREATE);
+    speaker.send(CREATE);
+    await scene.backend.request(1);
+    await delay(400);
+    release();
+    expect(responseOf(await speaker.answer()).output_text).to.equal('one');
+    expect(refusalOf(await speaker.answer()).slice(0, 2)).to.deep.equal([400, 'websocket_connection_limit_reached']);
+    expect((await speaker.closed).code).to.equal(1000);
+    expect(scene.backend.requests.length).to.equal(1);
+  });
+
+  it('is kept up by pings', async () => {
+    const speaker = await scene.open({ KEEPALIVE_COMMENT_MS: '20' });
+    for (let count = 0; count < 3; count++) await once(speaker.ws, 'ping');
+  });
+
+  it('has response.in_progress again in long silence', async () => {
+    const speaker = await scene.open({ KEEPALIVE_EVENT_MS: '50', HEADER_HOLD_MS: '0' });
+    scene.backend.reply(stream([], 'hang'));
+    speaker.send(CREATE);
+    const types = [];
+    for (let count = 0; count < 4; count++) types.push((await speaker.next()).type);
+    expect(types).to.deep.equal(['response.created', ...Array.from({ length: 3 }, () => 'response.in_progress')]);
+  });
+
+  const silence: Script = ({ hang }) => hang();
+  const goings: readonly { when: string; script: Script; close: 'close' | 'terminate' }[] = [
+    { when: 'before the first token, with a goodbye', script: silence, close: 'close' },
+    { when: 'before the first token, without one', script: silence, close: 'terminate' },
+    { when: 'in the middle of the text', script: stream([text('Hel')], 'hang'), close: 'terminate' },
+  ];
+  for (const { when, script, close } of goings) {
+    it(`ends the request to the backend when the client goes ${when}`, async () => {
+      const speaker = await scene.open();
+      scene.backend.reply(script);
+      speaker.send({ ...CREATE, idempotency_key: 'key-1' });
+      speaker.send({ ...CREATE, idempotency_key: 'key-2' });
+      const asked = await scene.backend.request(1);
+      speaker.ws[close]();
+      expect((await asked.closed).aborted).to.equal(true);
+      const caller = callerOf(scene.gateway.url);
+      const found = await caller.get('/api/v1/requests', { 'idempotency-key': 'key-1' });
+      const record = await caller.final(((await found.json()) as { request_id: string }).request_id);
+      expect(record).to.deep.include({
+        status: 'cancelled',
+        error: { code: 'client_disconnected', message: 'The client closed the connection.' },
+      });
+      // What waited behind it was never begun.
+      expect((await caller.get('/api/v1/requests', { 'idempotency-key': 'key-2' })).status).to.equal(404);
+      expect(scene.backend.requests.length).to.equal(1);
+    });
+  }
+
+  it('is cut when the client takes nothing for too long', async () => {
+    const speaker = await scene.open({ IDLE_TIMEOUT_MS: '600' });
+    const piece = 'x'.repeat(64 * 1024);
+    scene.backend.reply(async ({ start, sse }) => {
+      start();
+      while (await sse(text(piece)));
+    });
+    speaker.send(CREATE);
+    await speaker.next();
+    speaker.ws.pause();
+    const asked = await scene.backend.request(1);
+    expect((await asked.closed).aborted).to.equal(true);
+    // The backend was held up long before it had sent all that the gateway could have taken.
+    expect(scene.backend.bytesSent).to.be.below(24 * 1024 * 1024);
+  });
+
+  it('slows the backend down for a client that reads slowly, and loses nothing', async () => {
+    const speaker = await scene.open();
+    const piece = 'x'.repeat(64 * 1024);
+    const pieces = 256;
+    scene.backend.reply(async ({ start, sse, end }) => {
+      start();
+      for (let count = 0; count < pieces; count++) await sse(text(piece));
+      await sse(finish('stop'), usageChunk, '[DONE]');
+      end();
+    });
+    speaker.send(CREATE);
+    await speaker.next();
+    speaker.ws.pause();
+    let before = -1;
+    while (scene.backend.bytesSent !== before) {
+      before = scene.backend.bytesSent;
+      await delay(300);
+    }
+    expect(before, 'what was sent into the buffers in between').to.be.below(pieces * piece.length);
+    speaker.ws.resume();
+    let length = 0;
+    for (;;) {
+      const event = await speaker.next();
+      if (event.type === 'response.output_text.delta') length += event.delta.length;
+      if (event.type === 'response.completed') break;
+    }
+    expect(length).to.equal(pieces * piece.length);
+  });
+});
+
+describe('a drain', () => {
+  useRealSockets();
+  const scene = useScene();
+
+  it('closes idle WebSockets at once, and takes no new one', async () => {
+    const speaker = await scene.open();
+    const busy = await scene.speak();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    scene.backend.reply(async (stage) => {
+      await released;
+      await answer('to its end')(stage);
+    });
+    busy.send({ ...CREATE, idempotency_key: 'key-1' });
+    await scene.backend.request(1);
+    const drained = scene.gateway.drain();
+    expect((await speaker.closed).code).to.equal(1001);
+    const refused = await speakTo(scene.gateway.url).catch((error: unknown) => String(error));
+    expect(refused).to.include('503');
+
+    // What was asked before is answered; what is asked now is refused, or known to be a duplicate.
+    busy.send(CREATE);
+    busy.send({ ...CREATE, idempotency_key: 'key-1' });
+    busy.send({ ...CREATE, generate: false });
+    release();
+    expect(responseOf(await busy.answer()).output_text).to.equal('to its end');
+    const second = errorOf(await busy.answer());
+    expect([second.status, second.error.code, second.headers['retry-after']]).to.deep.equal([
+      503,
+      'gateway_draining',
+      '1',
+    ]);
+    expect(refusalOf(await busy.answer()).slice(0, 2)).to.deep.equal([409, 'duplicate_request']);
+    expect(refusalOf(await busy.answer()).slice(0, 2)).to.deep.equal([503, 'gateway_draining']);
+    expect((await busy.closed).code).to.equal(1001);
+    await drained;
+  });
+
+  it('ends what still runs at its limit by the failure path', async () => {
+    const speaker = await scene.open({ DRAIN_TIMEOUT_MS: '200' });
+    scene.backend.reply(stream([text('Hel')], 'hang'));
+    speaker.send(CREATE);
+    const asked = await scene.backend.request(1);
+    const drained = scene.gateway.drain();
+    const { status, error } = responseOf(await speaker.answer());
+    expect([status, error?.code]).to.deep.equal(['failed', 'gateway_interrupted']);
+    expect((await speaker.closed).code).to.equal(1001);
+    expect((await asked.closed).aborted).to.equal(true);
+    await drained;
+  });
+});
+
+describe('what is told of requests over a WebSocket', () => {
+  useRealSockets();
+  const scene = useScene();
+
+  it('is one line each, and one for the handshake', async () => {
+    const lines: string[] = [];
+    const log = createLogger('info', { write: (line) => void lines.push(line) });
+    const speaker = await scene.open({}, { log });
+    const { id } = responseOf(await speaker.ask(HELLO));
+    await speaker.ask({ model: 'm' });
+    speaker.close();
+    await speaker.closed;
+    while (lines.length < 3) await delay(5);
+    const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(told[0]).to.include({ msg: 'answered', status: 101, endpoint: 'responses' });
+    expect(told[1]).to.include({
+      msg: 'answered',
+      status: 200,
+      requestId: id.replace('resp_', 'req_'),
+      model: 'm',
+      stream: true,
+      inputTokens: 11,
+      outputTokens: 7,
+    });
+    expect(told[1]?.['bytes']).to.be.above(1000);
+    expect(told[2]).to.include({ msg: 'rejected', status: 400, errorCode: 'missing_required_parameter' });
+    expect(told[1]?.['req']).to.deep.equal({ method: 'GET', path: '/api/v1/responses' });
+    expect(lines).to.have.lengthOf(3);
+  });
+
+  it('is counted like any other, and so are the connections', async () => {
+    const speaker = await scene.open({ METRICS_TOKEN: 'the-token-of-this-test' });
+    responseOf(await speaker.ask(HELLO));
+    const reply = await fetch(`${scene.gateway.url}/metrics`, {
+      headers: { authorization: 'Bearer the-token-of-this-test' },
+    });
+    const metrics = await reply.text();
+    expect(metrics).to.match(
+      /^responses_gateway_requests_total\{endpoint="responses",status="2xx",stream="true",outcome="answered"\} 1$/m,
+    );
+    expect(metrics).to.match(/^responses_gateway_websockets 1$/m);
+    expect(metrics).to.match(/^responses_gateway_requests_running\{endpoint="responses",stream="(?:true|false)"\} 0$/m);
+  });
+
+  it('goes on to the backend with the trace of the handshake', async () => {
+    await scene.open();
+    const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+    const speaker = await scene.speak({ headers: { traceparent } });
+    responseOf(await speaker.ask(HELLO));
+    expect(scene.backend.requests[0]?.headers).to.include({ traceparent });
+  });
+});
