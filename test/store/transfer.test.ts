@@ -174,6 +174,13 @@ if (server !== undefined) {
       await expectSame();
     });
 
+    it('puts a replacement for the one character that PostgreSQL has in no text, as the store there does', async () => {
+      addManyRows(shop.file, 10);
+      shop.tamper(`UPDATE requests SET model = 'a' || char(0) || 'b' WHERE seq = 1`);
+      await transfer();
+      expect(await target.run('SELECT model FROM requests WHERE seq = 1')).to.deep.equal([{ model: 'a\uFFFDb' }]);
+    });
+
     it('leaves the source as it was', async () => {
       addManyRows(shop.file, 10);
       const before = readSource('requests');
