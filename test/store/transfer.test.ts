@@ -356,6 +356,16 @@ if (server !== undefined) {
       expect(await countTarget('requests')).to.equal(10);
     });
 
+    it('does not go on beside a gateway that was started earlier', async () => {
+      addManyRows(shop.file, ROWS);
+      await interrupt(({ rows }) => rows > 1000);
+      await target.run(`INSERT INTO owners (owner, seen_at) VALUES ('living', clock_timestamp())`);
+      expect(await refusal(transfer())).to.match(/is in use by a gateway/);
+      await target.age();
+      await transfer();
+      await expectSame();
+    });
+
     it('lets no gateway and no check use a target that is not whole', async () => {
       addManyRows(shop.file, ROWS);
       await interrupt(({ rows }) => rows > 1000);
