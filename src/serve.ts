@@ -3,7 +3,9 @@ import { describeCrash } from './crash.ts';
 import { loadEnvFile } from './env-file.ts';
 import { ConfigError, readConfig, type Config } from './config.ts';
 import type { Gateway } from './gateway.ts';
+import { createLogger, openLogOutput } from './http/telemetry/logging.ts';
 import type { Environment } from './settings.ts';
+import { openStore } from './store/open.ts';
 
 /** EX_CONFIG of sysexits.h: a supervisor can see that another start will not help. */
 export const EXIT_WRONG_SETTINGS = 78;
@@ -47,8 +49,10 @@ async function openGateway(config: Config): Promise<Gateway> {
     const { openWorkers } = await import('./workers/primary.ts');
     return openWorkers(config);
   }
-  const { createGateway } = await import('./gateway.ts');
-  return createGateway(config);
+  const log = createLogger(config.logLevel, await openLogOutput(config.logFormat));
+  // The thread of the store opens the database while this one loads the rest of the program.
+  const [store, { createGateway }] = await Promise.all([openStore({ ...config, log }), import('./gateway.ts')]);
+  return createGateway(config, { log, store });
 }
 
 /** The first signal lets the running requests end; a second one ends them at once. */
