@@ -3,6 +3,8 @@ import { findNodeProblem } from './node-version.ts';
 const nodeProblem = findNodeProblem(process.versions.node);
 if (nodeProblem === undefined) {
   // Imported only now: an old Node dies while it loads the database driver, before anything could be said.
+  const { keepCompiled } = await import('./compile-cache.ts');
+  keepCompiled(import.meta.dirname, process.env);
   const { serve } = await import('./serve.ts');
   await serve();
 } else {

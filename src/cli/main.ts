@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { join } from 'node:path';
 import { findNodeProblem } from '../node-version.ts';
 
 const nodeProblem = findNodeProblem(process.versions.node);
@@ -11,6 +12,8 @@ if (nodeProblem === undefined) {
 
 async function run(): Promise<number> {
   // Imported only now: an old Node dies while it loads the database driver, before anything could be said.
+  const { keepCompiled } = await import('../compile-cache.ts');
+  keepCompiled(join(import.meta.dirname, '..'), process.env);
   const { runCli } = await import('./program.ts');
   const { loadEnvFile } = await import('../env-file.ts');
   // Whoever reads the output, such as head, may have seen enough.

@@ -16,6 +16,8 @@ export interface GatewayProcess {
   ended(): Promise<{ readonly stderr: string; readonly exitCode: number | null }>;
   signal(signal: NodeJS.Signals): void;
   kill(): void;
+  /** Ends it as a supervisor does, and resolves when it has ended. */
+  stop(): Promise<void>;
 }
 
 export interface ProcessOptions {
@@ -59,6 +61,10 @@ export async function startGatewayProcess(
     },
     signal: (signal) => void child.kill(signal),
     kill: () => void child.kill('SIGKILL'),
+    async stop() {
+      child.kill('SIGTERM');
+      await exit;
+    },
   };
 }
 
