@@ -45,6 +45,8 @@ export interface Gateways {
 export interface Cluster extends Gateways {
   readonly database: TestDatabase;
   readonly gateways: readonly GatewayProcess[];
+  /** Stops the gateway of this number as a deployment does, and starts this program in its place. */
+  replace(place: number, program: ProcessOptions): Promise<void>;
   /** As if the process which runs this request had been silent for long. */
   silence(requestId: string): Promise<void>;
 }
@@ -71,6 +73,11 @@ export async function openCluster(serverUrl: string, programs: readonly ProcessO
         `SELECT requests.held_micro::int AS held FROM requests JOIN keys ON keys.seq = requests.key WHERE key_id = '${keyId}'`,
       );
       return (row as { held: number }).held;
+    },
+    async replace(place, program) {
+      gateways[place]?.signal('SIGTERM');
+      await gateways[place]?.ended();
+      gateways[place] = await startGatewayProcess(settings, program);
     },
     async silence(requestId) {
       await database.run(`UPDATE owners SET seen_at = '-infinity'

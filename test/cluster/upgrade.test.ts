@@ -3,13 +3,16 @@
  * appending to its migrations.
  */
 import { expect } from 'chai';
-import { MIGRATIONS } from '../../src/store/postgres/migrations.ts';
+import { migrate, MIGRATIONS } from '../../src/store/postgres/migrations.ts';
+import { describeStore } from '../store/conformance.ts';
 import { startGatewayProcess, type GatewayProcess } from '../support/gateway-process.ts';
 import { makeEarlierVersion, makeLaterVersion, type Version } from '../support/other-version.ts';
-import { createTestDatabase, findPostgres } from '../support/postgres.ts';
+import { createTestDatabase, findPostgres, type TestDatabase } from '../support/postgres.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
 import { makeWorkshop } from '../support/sqlite.ts';
-import { CURRENT } from './open-cluster.ts';
+import { CURRENT, openCluster, type Cluster } from './open-cluster.ts';
 import { describeCluster } from './promises.ts';
+import { expectNoBreak } from './rolling.ts';
 
 const server = await findPostgres();
 /** A released version to try as well, such as `OLDER_REVISION=v0.1.0`. */
@@ -32,7 +35,7 @@ const CONTRACT = {
 };
 
 describe('an upgrade', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let expanded: Version;
   let contracted: Version;
   before(() => {
@@ -45,6 +48,33 @@ describe('an upgrade', function () {
   });
 
   if (server !== undefined) {
+    describe('of one gateway after the other', () => {
+      useRealSockets();
+      let cluster: Cluster;
+      beforeEach(async () => {
+        cluster = await openCluster(server, [CURRENT, CURRENT]);
+      });
+      afterEach(() => cluster.close());
+
+      it('leaves no request without its answer, and asks the backend for none twice', () =>
+        expectNoBreak(cluster, expanded));
+    });
+
+    describe('to a version that only adds', () => {
+      let database: TestDatabase;
+      before(async () => {
+        database = await createTestDatabase(server);
+        await migrate(database.url, { migrations: [...MIGRATIONS, EXPAND] });
+      });
+      after(() => database.drop());
+      describeStore('of the older version on its database', {
+        makeDatabase: () => database.url,
+        isShared: true,
+        empty: () => database.empty(),
+        passTime: () => database.age(),
+      });
+    });
+
     describeCluster('to a version that only adds: an older, a newer and an older gateway', server, () =>
       Promise.resolve([CURRENT, expanded, CURRENT]),
     );

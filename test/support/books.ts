@@ -47,6 +47,7 @@ interface BookRows {
   readonly entries: readonly EntryRow[];
   /** One. */
   readonly used: readonly UsedRow[];
+  readonly mayTakeBack: boolean;
 }
 
 const KEY = `
@@ -72,15 +73,24 @@ export function expectBooksToAddUp(file: string, keyId: KeyId): Books {
   const all = <Row>(sql: string) => database.prepare<[string], Row>(sql.replace('$1', '?')).all(keyId);
   try {
     return database.transaction(() =>
-      checkBooks({ keys: all(KEY), requests: all(REQUESTS), entries: all(ENTRIES), used: all(USED) }),
+      checkBooks({
+        keys: all(KEY),
+        requests: all(REQUESTS),
+        entries: all(ENTRIES),
+        used: all(USED),
+        mayTakeBack: false,
+      }),
     )();
   } finally {
     database.close();
   }
 }
 
-/** As `expectBooksToAddUp`, of a database on PostgreSQL. */
-export async function expectServerBooksToAddUp(url: string, keyId: KeyId): Promise<Books> {
+/**
+ * As `expectBooksToAddUp`, of a database on PostgreSQL. With `mayTakeBack` a request may have held and released without a
+ * record: one that was refused while nobody knew whether it had been accepted, and is taken back.
+ */
+export async function expectServerBooksToAddUp(url: string, keyId: KeyId, mayTakeBack = false): Promise<Books> {
   // All that this reads is text, or a whole number that JavaScript knows exactly.
   const types = { getTypeParser: (oid: number) => (oid === TEXT ? String : Number) };
   const client = new Client({ connectionString: url, types });
@@ -90,7 +100,7 @@ export async function expectServerBooksToAddUp(url: string, keyId: KeyId): Promi
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     const [keys, requests] = [await all<KeyRow>(KEY), await all<RequestRow>(REQUESTS)];
     const [entries, used] = [await all<EntryRow>(ENTRIES), await all<UsedRow>(USED)];
-    return checkBooks({ keys, requests, entries, used });
+    return checkBooks({ keys, requests, entries, used, mayTakeBack });
   } finally {
     await client.end();
   }
@@ -99,13 +109,19 @@ export async function expectServerBooksToAddUp(url: string, keyId: KeyId): Promi
 /** The type of PostgreSQL that every text of ours has. */
 const TEXT = 25;
 
-function checkBooks({ keys: [key], requests, entries, used: [used] }: BookRows): Books {
+function checkBooks(rows: BookRows): Books {
+  const {
+    keys: [key],
+    requests,
+    entries,
+    used: [used],
+  } = rows;
   if (key === undefined) throw new Error('the key is not in the books');
   const spentOn = requests
     .filter(({ completedAtMs }) => Math.floor(completedAtMs / DAY_MS) === key.day)
     .reduce((sum, { costMicro }) => sum + costMicro, 0);
 
-  expectEachSettledOnce(requests, entries);
+  expectEachSettledOnce(rows);
   const { balanceMicro, lowestMicro } = walk(entries);
   const spentMicro = requests.reduce((sum, { costMicro }) => sum + costMicro, 0);
   expect(key.heldMicro, 'what is held when nothing runs').to.equal(0);
@@ -128,7 +144,7 @@ function walk(entries: readonly EntryRow[]): Pick<Books, 'balanceMicro' | 'lowes
   return { balanceMicro, lowestMicro };
 }
 
-function expectEachSettledOnce(requests: readonly RequestRow[], entries: readonly EntryRow[]): void {
+function expectEachSettledOnce({ requests, entries, mayTakeBack }: BookRows): void {
   const made = Map.groupBy(
     entries.filter(({ requestId }) => requestId !== null),
     ({ requestId }) => requestId,
@@ -139,8 +155,19 @@ function expectEachSettledOnce(requests: readonly RequestRow[], entries: readonl
       `release ${heldMicro}`,
       ...(costMicro === 0 ? [] : [`settle ${-costMicro}`]),
     ];
-    const found = made.get(requestId)?.map(({ kind, amountMicro }) => `${kind} ${amountMicro}`);
+    const found = made.get(requestId)?.map(toText);
     expect(found, `the entries of ${requestId}`).to.deep.equal(expected);
   }
-  expect(made.size, 'requests with entries, beside those that have ended').to.equal(requests.length);
+  const known = new Set<string | null>(requests.map(({ requestId }) => requestId));
+  const takenBack = [...made].filter(([requestId]) => !known.has(requestId));
+  if (!mayTakeBack) expect(takenBack, 'requests with entries and without a record').to.deep.equal([]);
+  for (const [requestId, [first, ...rest]] of takenBack) {
+    const amountMicro = first?.amountMicro ?? 0;
+    expect(first?.kind, `the first entry of ${requestId}, which was taken back`).to.equal('reserve');
+    expect(rest.map(toText), `what follows for ${requestId}`).to.deep.equal([`release ${-amountMicro}`]);
+  }
+}
+
+function toText({ kind, amountMicro }: EntryRow): string {
+  return `${kind} ${amountMicro}`;
 }

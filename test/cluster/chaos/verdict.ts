@@ -168,7 +168,7 @@ async function findWrongBooks({ databaseUrl, customers }: Evidence): Promise<rea
   const wrong = await Promise.all(
     customers.map(async ({ keyId, paidMicro }) => {
       try {
-        const { balanceMicro, spentMicro } = await expectServerBooksToAddUp(databaseUrl, keyId);
+        const { balanceMicro, spentMicro } = await expectServerBooksToAddUp(databaseUrl, keyId, true);
         if (balanceMicro + spentMicro === paidMicro) return [];
         return [`${keyId} has paid ${paidMicro}, spent ${spentMicro} and has ${balanceMicro}`];
       } catch (error) {

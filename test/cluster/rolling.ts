@@ -1,0 +1,88 @@
+/** Customers who notice nothing while one gateway after the other is replaced. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { readTold } from '../records/caller.ts';
+import { answer, finish, text, usageChunk } from '../records/chunks.ts';
+import type { Script } from '../support/backend.ts';
+import { expectServerBooksToAddUp } from '../support/books.ts';
+import type { ProcessOptions } from '../support/gateway-process.ts';
+import { COST_MICRO, type Cluster } from './open-cluster.ts';
+
+const CUSTOMERS = 6;
+/** How often a load balancer tries another gateway for one request. */
+const TRIES = 20;
+
+/**
+ * Replaces all gateways of the cluster by this program, one after the other, under load. Fails unless every request is
+ * answered, at one call to the backend for each.
+ */
+export async function expectNoBreak(cluster: Cluster, program: ProcessOptions): Promise<void> {
+  const key = await cluster.issueKey('100.00');
+  const asked = cluster.backend.requests.length;
+  cluster.backend.always(slowAnswer);
+  let isOver = false;
+  let answered = 0;
+
+  async function ask(name: string, isStream: boolean): Promise<void> {
+    const body = { model: 'm', input: name, stream: isStream };
+    for (let turn = 0; turn < TRIES; turn += 1) {
+      const caller = cluster.at(answered + turn, key.secret);
+      const reply = await caller.create(body, { headers: { 'idempotency-key': name } }).catch(() => undefined);
+      const told = reply && (await readTold(reply));
+      if (told !== undefined && 'ends' in told) {
+        expect(told, name).to.deep.equal({ ends: 'completed' });
+        answered += 1;
+        return;
+      }
+      // Nobody listens there, or only to what runs: a load balancer asks the next one.
+      if (told !== undefined) expect(told, name).to.deep.equal({ status: 503, code: 'gateway_draining' });
+      await delay(20);
+    }
+    throw new Error(`nobody has answered ${name}`);
+  }
+
+  const customers = Array.from({ length: CUSTOMERS }, async (_, customer) => {
+    for (let request = 0; !isOver; request += 1) await ask(`${customer} ${request}`, request % 2 === 0);
+  });
+  const replacing = async (): Promise<void> => {
+    for (const place of cluster.gateways.keys()) {
+      const before = answered;
+      await cluster.replace(place, program);
+      // Everybody is served beside the new one as well.
+      while (answered < before + CUSTOMERS) await delay(10);
+    }
+  };
+  await Promise.all([
+    replacing().finally(() => {
+      isOver = true;
+    }),
+    ...customers,
+  ]);
+  expect(cluster.backend.requests).to.have.lengthOf(asked + answered);
+  while ((await cluster.at(0, key.secret).get('/api/v1/requests?status=processing').then(countRecords)) > 0)
+    await delay(10);
+  expect(await expectServerBooksToAddUp(cluster.database.url, key.id)).to.include({
+    requests: answered,
+    spentMicro: answered * COST_MICRO,
+  });
+}
+
+async function countRecords(reply: Response): Promise<number> {
+  return ((await reply.json()) as { data: unknown[] }).data.length;
+}
+
+/** Long enough for a gateway to be stopped in the middle of it. */
+const slowAnswer: Script = async (stage) => {
+  if ((stage.request.body as { stream?: boolean }).stream !== true) {
+    await stage.wait(100);
+    await answer()(stage);
+    return;
+  }
+  stage.start();
+  for (let piece = 0; piece < 5; piece += 1) {
+    await stage.sse(text('Hello'));
+    await stage.wait(30);
+  }
+  await stage.sse(finish('stop'), usageChunk, '[DONE]');
+  stage.end();
+};
