@@ -6,6 +6,7 @@ import { answer, finish, text, usageChunk } from '../records/chunks.ts';
 import type { Script } from '../support/backend.ts';
 import { expectServerBooksToAddUp } from '../support/books.ts';
 import type { ProcessOptions } from '../support/gateway-process.ts';
+import { until } from '../support/sqlite.ts';
 import { COST_MICRO, type Cluster } from './open-cluster.ts';
 
 const CUSTOMERS = 6;
@@ -20,18 +21,17 @@ export async function expectNoBreak(cluster: Cluster, program: ProcessOptions): 
   const key = await cluster.issueKey('100.00');
   const asked = cluster.backend.requests.length;
   cluster.backend.always(slowAnswer);
-  let isOver = false;
-  let answered = 0;
+  const load = { isOver: false, answered: 0 };
 
   async function ask(name: string, isStream: boolean): Promise<void> {
     const body = { model: 'm', input: name, stream: isStream };
     for (let turn = 0; turn < TRIES; turn += 1) {
-      const caller = cluster.at(answered + turn, key.secret);
+      const caller = cluster.at(load.answered + turn, key.secret);
       const reply = await caller.create(body, { headers: { 'idempotency-key': name } }).catch(() => undefined);
       const told = reply && (await readTold(reply));
       if (told !== undefined && 'ends' in told) {
         expect(told, name).to.deep.equal({ ends: 'completed' });
-        answered += 1;
+        load.answered += 1;
         return;
       }
       // Nobody listens there, or only to what runs: a load balancer asks the next one.
@@ -41,34 +41,34 @@ export async function expectNoBreak(cluster: Cluster, program: ProcessOptions): 
     throw new Error(`nobody has answered ${name}`);
   }
 
+  async function countRunning(): Promise<number> {
+    const reply = await cluster.at(0, key.secret).get('/api/v1/requests?status=processing');
+    return ((await reply.json()) as { data: unknown[] }).data.length;
+  }
+
   const customers = Array.from({ length: CUSTOMERS }, async (_, customer) => {
-    for (let request = 0; !isOver; request += 1) await ask(`${customer} ${request}`, request % 2 === 0);
+    for (let request = 0; !load.isOver; request += 1) await ask(`${customer} ${request}`, request % 2 === 0);
   });
   const replacing = async (): Promise<void> => {
     for (const place of cluster.gateways.keys()) {
-      const before = answered;
+      const before = load.answered;
       await cluster.replace(place, program);
       // Everybody is served beside the new one as well.
-      while (answered < before + CUSTOMERS) await delay(10);
+      await until(() => load.answered >= before + CUSTOMERS);
     }
   };
   await Promise.all([
     replacing().finally(() => {
-      isOver = true;
+      load.isOver = true;
     }),
     ...customers,
   ]);
-  expect(cluster.backend.requests).to.have.lengthOf(asked + answered);
-  while ((await cluster.at(0, key.secret).get('/api/v1/requests?status=processing').then(countRecords)) > 0)
-    await delay(10);
+  expect(cluster.backend.requests).to.have.lengthOf(asked + load.answered);
+  await until(async () => (await countRunning()) === 0);
   expect(await expectServerBooksToAddUp(cluster.database.url, key.id)).to.include({
-    requests: answered,
-    spentMicro: answered * COST_MICRO,
+    requests: load.answered,
+    spentMicro: load.answered * COST_MICRO,
   });
-}
-
-async function countRecords(reply: Response): Promise<number> {
-  return ((await reply.json()) as { data: unknown[] }).data.length;
 }
 
 /** Long enough for a gateway to be stopped in the middle of it. */

@@ -6,7 +6,8 @@ import { callerOf, readError } from '../records/caller.ts';
 import { finish, text, usageChunk, KNOWN_USAGE } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
-import { findPostgresPrograms, startOwnPostgres, type OwnPostgres } from '../support/own-postgres.ts';
+import { startOwnPostgres, type OwnPostgres } from '../support/own-postgres.ts';
+import { isPostgresInstalled } from '../support/postgres-server.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { startStallingProxy, type StallingProxy } from '../support/stalling-proxy.ts';
 import { until } from '../support/sqlite.ts';
@@ -14,9 +15,10 @@ import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
 
 const POOL_SIZE = 3;
 
-const programs = findPostgresPrograms();
+const isInstalled = isPostgresInstalled();
+if (!isInstalled) console.log('  not run, since PostgreSQL is not installed: its restarts, crashes and replicas');
 
-if (programs !== undefined) {
+if (isInstalled) {
   describe('a gateway whose PostgreSQL', function () {
     this.timeout(120_000);
     useRealSockets();
@@ -28,7 +30,7 @@ if (programs !== undefined) {
     let others: Client[];
 
     before(async () => {
-      server = await startOwnPostgres(programs);
+      server = await startOwnPostgres();
     });
     after(() => server.close());
     beforeEach(async () => {

@@ -1,7 +1,7 @@
 /** A PostgreSQL of its own, in a folder of its own: for what a server that others use would not stand, such as its end. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -17,10 +17,24 @@ export interface PostgresServer {
   stop(how: 'fast' | 'immediate'): Promise<void>;
   /** Stops it and removes its folder. */
   close(): Promise<void>;
+  readonly port: number;
+  /** Of its socket, over which nobody has to show a password. */
+  readonly socketFolder: string;
+  readonly dataFolder: string;
+}
+
+interface ServerOptions {
+  /** What whoever comes over TCP has to show; nothing by default. */
+  readonly hostAuth?: 'trust' | 'scram-sha-256';
+  /** Lines of its configuration. */
+  readonly settings?: string;
 }
 
 /** Makes one and starts it. Throws where PostgreSQL is not installed. */
-export async function startPostgresServer(): Promise<PostgresServer> {
+export async function startPostgresServer({
+  hostAuth = 'trust',
+  settings = '',
+}: ServerOptions = {}): Promise<PostgresServer> {
   const programs = findPrograms();
   if (programs === undefined) throw new Error('PostgreSQL is not installed');
   // Made where the user whom PostgreSQL runs as may enter.
@@ -30,21 +44,36 @@ export async function startPostgresServer(): Promise<PostgresServer> {
   const data = join(folder, 'data');
   const port = await findPort();
   const control = [...asPostgres, join(programs, 'pg_ctl'), '--pgdata', data, '--wait'];
-  await run([...asPostgres, join(programs, 'initdb'), '--pgdata', data, '--username', 'postgres', '--auth', 'trust']);
+  const auth = ['--auth-local=trust', `--auth-host=${hostAuth}`];
+  await run([
+    ...asPostgres,
+    join(programs, 'initdb'),
+    '--pgdata',
+    data,
+    '--username',
+    'postgres',
+    ...auth,
+    '--no-sync',
+  ]);
+  appendFileSync(
+    join(data, 'postgresql.conf'),
+    `port = ${port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = '${folder}'\n${settings}`,
+  );
 
   const server: PostgresServer = {
     get pid() {
       return Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
     },
+    port,
+    socketFolder: folder,
+    dataFolder: data,
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     async start() {
-      const options = `-h 127.0.0.1 -p ${port} -k ${folder}`;
       // Not with a pipe of ours, which the server would keep open.
-      const child = spawn(
-        control[0] ?? '',
-        [...control.slice(1), '--log', join(folder, 'server.log'), '--options', options, 'start'],
-        { cwd: '/', stdio: 'ignore' },
-      );
+      const child = spawn(control[0] ?? '', [...control.slice(1), '--log', join(folder, 'server.log'), 'start'], {
+        cwd: '/',
+        stdio: 'ignore',
+      });
       const [exitCode] = (await once(child, 'exit')) as [number | null];
       if (exitCode !== 0) throw new Error('PostgreSQL did not start');
     },
