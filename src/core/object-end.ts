@@ -1,3 +1,5 @@
+import type { Writable } from './writable.ts';
+
 /** Follows the text of a JSON object as it comes, and knows when the object is over. Every character is looked at once. */
 export interface ObjectEnd {
   /** Takes the next piece, cut anywhere. */
@@ -13,14 +15,14 @@ export function createObjectEnd(): ObjectEnd {
   let escaped = false;
   let state: 'before' | 'inside' | 'after' | 'broken' = 'before';
 
-  return {
+  const end: Writable<ObjectEnd> = {
     feed(piece) {
       for (let at = 0; at < piece.length; at += 1) step(piece.charCodeAt(at));
+      end.reached = state === 'after';
     },
-    get reached() {
-      return state === 'after';
-    },
+    reached: false,
   };
+  return end;
 
   function step(code: number): void {
     if (state !== 'inside') stepOutside(code);

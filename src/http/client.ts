@@ -26,21 +26,46 @@ export interface Client {
 
 /** The client at the other end of a request over HTTP. */
 export function httpClient(req: Request, res: Response, publicBaseUrl: string | null): Client {
-  return {
-    facts: factsOf(res),
-    get baseUrl() {
-      return baseUrlOf(req, publicBaseUrl);
-    },
-    get replyBegan() {
-      return res.headersSent;
-    },
-    get isServed() {
-      return res.closed;
-    },
-    onceServed: (listener) => void res.once('close', () => listener(res.writableFinished)),
-    setHeader: (name, value) => void res.setHeader(name, value),
+  return new HttpClient(req, res, publicBaseUrl);
+}
+
+/** A class for its getters, which are no good in an object literal (core/writable.ts). */
+class HttpClient implements Client {
+  readonly facts: RequestFacts;
+  readonly #req: Request;
+  readonly #res: Response;
+  readonly #publicBaseUrl: string | null;
+
+  constructor(req: Request, res: Response, publicBaseUrl: string | null) {
+    this.facts = factsOf(res);
+    this.#req = req;
+    this.#res = res;
+    this.#publicBaseUrl = publicBaseUrl;
+  }
+
+  get baseUrl(): string {
+    return baseUrlOf(this.#req, this.#publicBaseUrl);
+  }
+
+  get replyBegan(): boolean {
+    return this.#res.headersSent;
+  }
+
+  get isServed(): boolean {
+    return this.#res.closed;
+  }
+
+  onceServed(listener: (hasWholeReply: boolean) => void): void {
+    const res = this.#res;
+    res.once('close', () => listener(res.writableFinished));
+  }
+
+  setHeader(name: string, value: string): void {
+    this.#res.setHeader(name, value);
+  }
+
+  sendDuplicate(record: RequestRecord, error: ErrorFields): void {
     // The record's own error gives way to the one which a client reads; the record at `status_url` shows it.
-    sendDuplicate: (record, error) =>
-      void res.status(ERRORS.duplicate_request.status).json({ ...record, error } satisfies DuplicateReply),
-  };
+    this.#res.status(ERRORS.duplicate_request.status).json({ ...record, error } satisfies DuplicateReply);
+  }
 }
