@@ -8,8 +8,11 @@ import { element } from './dom.js';
 const TITLES = { reasoning: 'Reasoning', function_call: 'Function call', custom_tool_call: 'Tool call' };
 
 /**
+ * @typedef {{ readonly title: string, readonly text: string }} Block
+ *
  * @typedef {object} Answer
- * @property {() => void} begin Forgets the answer before.
+ * @property {(said: string, continues: boolean) => void} begin Forgets the answer before; or keeps it, and shows what was said.
+ * @property {(item: Block) => void} addBlock What happened between two answers.
  * @property {(event: ResponseEvent) => void} showEvent
  * @property {(response: ResponseResource) => void} showResponse For what was not streamed.
  * @property {() => void} end
@@ -20,6 +23,8 @@ const TITLES = { reasoning: 'Reasoning', function_call: 'Function call', custom_
 export function createAnswer(place) {
   /** @type {Map<string, { readonly block: HTMLElement, readonly text: Text }>} */
   const open = new Map();
+  /** What the answer that is shown alone was given to. */
+  let saidFirst = '';
 
   /** @param {OutputItem} item */
   function addItem(item) {
@@ -30,11 +35,21 @@ export function createAnswer(place) {
   }
 
   return {
-    begin() {
+    begin(said, continues) {
       // Read aloud as a whole, once it is there.
       place.setAttribute('aria-busy', 'true');
       open.clear();
-      place.replaceChildren();
+      if (continues) {
+        // That of the first answer stood in the form until now.
+        if (saidFirst !== '') place.prepend(saidBlock(saidFirst));
+        place.append(saidBlock(said));
+      } else {
+        place.replaceChildren();
+      }
+      saidFirst = continues ? '' : said;
+    },
+    addBlock(block) {
+      place.append(titledBlock('note', block));
     },
     showEvent(event) {
       if (event.type === 'response.output_item.added') addItem(event.item);
@@ -47,7 +62,7 @@ export function createAnswer(place) {
       place.setAttribute('aria-busy', 'false');
     },
     showResponse({ output }) {
-      place.replaceChildren(...output.map(doneBlock));
+      place.append(...output.map(doneBlock));
     },
   };
 }
@@ -61,6 +76,24 @@ function itemBlock(item, ...content) {
   const name = 'name' in item ? `: ${item.name}` : '';
   const heading = title === null ? [] : [element('p', { class: 'item-title' }, title + name)];
   return element('div', { class: 'item', 'data-type': item.type }, ...heading, ...content);
+}
+
+/** @param {string} text */
+function saidBlock(text) {
+  return titledBlock('said', { title: 'You', text });
+}
+
+/**
+ * @param {string} type
+ * @param {Block} block
+ */
+function titledBlock(type, { title, text }) {
+  return element(
+    'div',
+    { class: 'item', 'data-type': type },
+    element('p', { class: 'item-title' }, title),
+    paragraph(text),
+  );
 }
 
 /** @param {OutputItem} item */

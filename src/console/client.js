@@ -1,5 +1,7 @@
 /** The way to the gateway's API: the key goes along, and what goes wrong comes back as one kind of error. */
 
+/** @import { ResponseEvent, ResponseResource } from '../types/contract.ts' */
+
 /** What the gateway answered instead, or that it did not answer. */
 export class Failure extends Error {
   /**
@@ -40,6 +42,7 @@ export function toFailure(thrown) {
  * @typedef {object} Client
  * @property {(path: string, asking?: Asking) => Promise<unknown>} get The JSON at this path below `/api/v1/`. Throws Failure.
  * @property {(path: string, body: object | null, asking?: Asking) => Promise<Response>} post The reply, when its status is 2xx. Throws Failure.
+ * @property {() => WebSocket} openSocket One for responses, which is not open yet. Throws Failure when the key cannot be sent over it.
  */
 
 /**
@@ -73,8 +76,20 @@ export function createClient({ key, onRefused }) {
       const type = body === null ? {} : { 'content-type': 'application/json' };
       return ask(path, { method: 'POST', headers: { ...headers, ...type }, ...(signal && { signal }), ...json });
     },
+    openSocket() {
+      const url = new URL('responses', root);
+      url.protocol = url.protocol.replace('http', 'ws');
+      try {
+        // A page cannot set headers on a WebSocket, but it can name subprotocols.
+        return new WebSocket(url, ['responses', `openai-insecure-api-key.${key()}`]);
+      } catch {
+        throw new Failure({ status: 0, code: 'unsendable', message: UNSENDABLE });
+      }
+    },
   };
 }
+
+const UNSENDABLE = 'The key has characters which a browser cannot send over a WebSocket. HTTP can.';
 
 /**
  * The JSON of a reply. Throws Failure when the connection breaks or something else is in it.
@@ -102,6 +117,23 @@ async function reach(url, init) {
     if (isAbort(error)) throw error;
     throw new Failure({ status: 0, code: 'unreachable', message: 'The gateway does not answer. Is it still running?' });
   }
+}
+
+/** A connection that has ended before its answer. */
+export function broken() {
+  return new Failure({ status: 0, code: 'cut', message: 'The connection broke before the answer had ended.' });
+}
+
+/**
+ * The response in its final state, where the event says it.
+ *
+ * @param {ResponseEvent} event
+ * @returns {ResponseResource | null}
+ */
+export function finalResponse(event) {
+  const { type } = event;
+  const isLast = type === 'response.completed' || type === 'response.incomplete' || type === 'response.failed';
+  return isLast ? event.response : null;
 }
 
 /** @param {Response} response */

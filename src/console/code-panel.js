@@ -9,10 +9,11 @@ import { createTabs } from './tabs.js';
 
 /**
  * @param {ConsoleConfig} config
- * @returns {(request: CreateResponse) => void} Shows another request.
+ * @returns {(request: CreateResponse, shown: { continues: boolean }) => void} Shows another request, which may belong to turns before.
  */
 export function createCodePanel(config) {
   const panel = byId('code-panel', HTMLElement);
+  const scope = byId('code-scope', HTMLElement);
   const note = byId('code-note', HTMLElement);
   const root = config.base_url ?? new URL('..', document.baseURI).href.replace(/\/$/, '');
   /** @type {CreateResponse} */
@@ -40,8 +41,9 @@ export function createCodePanel(config) {
   byId('code-copy', HTMLButtonElement).addEventListener('click', () => {
     void copyCode();
   });
-  return (other) => {
+  return (other, { continues }) => {
     request = other;
+    scope.hidden = !continues;
     show();
   };
 }

@@ -17,6 +17,8 @@ export function createRunFacts() {
 
   return {
     /**
+     * The head of a reply over HTTP.
+     *
      * @param {Response} reply
      * @param {number} atMs
      */
@@ -32,6 +34,8 @@ export function createRunFacts() {
      * @param {number} atMs
      */
     event(event, atMs) {
+      // Over a WebSocket nothing else names it.
+      if (event.type === 'response.created') facts.set('Request', event.response.id.replace('resp_', 'req_'));
       if (!('delta' in event) || !Number.isNaN(firstDeltaMs)) return;
       firstDeltaMs = atMs;
       facts.set('First delta after', formatMs(atMs));

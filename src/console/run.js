@@ -1,6 +1,6 @@
 /** One request from the moment it is sent, and everything that comes back, as it comes. */
 
-import { Failure, isAbort, readJson } from './client.js';
+import { broken, finalResponse, isAbort, readJson } from './client.js';
 import { EventSourceParserStream } from './vendor/eventsource-parser/stream.js';
 
 /** @import { CreateResponse, ResponseEvent, ResponseResource } from '../types/contract.ts' */
@@ -34,13 +34,7 @@ export async function run({ client, request, idempotencyKey, signal, onReply, on
   let last = null;
   for await (const event of readEvents(reply.body)) {
     onEvent(event);
-    if (
-      event.type === 'response.completed' ||
-      event.type === 'response.incomplete' ||
-      event.type === 'response.failed'
-    ) {
-      last = event.response;
-    }
+    last = finalResponse(event) ?? last;
   }
   if (last === null) throw broken();
   return last;
@@ -65,8 +59,4 @@ async function* readEvents(body) {
     if (done || value.data === '[DONE]') return;
     yield /** @type {ResponseEvent} */ (JSON.parse(value.data));
   }
-}
-
-function broken() {
-  return new Failure({ status: 0, code: 'cut', message: 'The connection broke before the answer had ended.' });
 }

@@ -4,25 +4,43 @@ import { createAnswer } from './answer.js';
 import { isAbort, toFailure } from './client.js';
 import { byId, say } from './dom.js';
 import { formatMs } from './format.js';
+import { createLine } from './line.js';
 import { createRunFacts } from './run-facts.js';
 import { run } from './run.js';
 import { createTimeline } from './timeline.js';
 
-/** @import { CreateResponse, ResponseResource } from '../types/contract.ts' */
+/** @import { CreateResponse, ResponseEvent, ResponseResource } from '../types/contract.ts' */
+/** @import { Answer } from './answer.js' */
 /** @import { Client } from './client.js' */
+/** @import { Conversation } from './conversation.js' */
+
+/**
+ * @typedef {object} Start
+ * @property {CreateResponse} request With its own input alone.
+ * @property {boolean} continues Whether the turns before belong to it.
+ * @property {'http' | 'websocket'} transport
+ *
+ * @typedef {object} Runner
+ * @property {(start: Start) => Promise<void>} start Resolves when the request has ended in any way.
+ * @property {Answer} answer
+ */
 
 /**
  * One request at a time, and what is shown of it.
  *
- * @param {Client} client
- * @returns {{ start: (request: CreateResponse) => Promise<void> }} `start` resolves when the request has ended in any way.
+ * @param {object} options
+ * @param {Client} options.client
+ * @param {Conversation} options.conversation Gets every turn that was answered.
+ * @param {(isRunning: boolean) => void} options.onRunning
+ * @returns {Runner}
  */
-export function createRunner(client) {
+export function createRunner({ client, conversation, onRunning }) {
   const send = byId('try-send', HTMLButtonElement);
   const stop = byId('try-stop', HTMLButtonElement);
   const cancel = byId('try-cancel', HTMLButtonElement);
   const answer = createAnswer(byId('try-answer', HTMLElement));
   const timeline = createTimeline(byId('try-events', HTMLElement));
+  const line = createLine(client);
   let hangUp = new AbortController();
   let idempotencyKey = '';
 
@@ -31,6 +49,7 @@ export function createRunner(client) {
     send.disabled = running;
     stop.disabled = !running;
     cancel.disabled = !running;
+    onRunning(running);
     // A button that can no longer be pressed must not keep the focus.
     if (!running && [stop, cancel].some((button) => button === document.activeElement)) send.focus();
   }
@@ -43,43 +62,77 @@ export function createRunner(client) {
     });
   });
 
+  /**
+   * @param {Start} start
+   * @param {() => number} sinceStart in milliseconds
+   */
+  async function perform({ request, continues, transport }, sinceStart) {
+    const facts = createRunFacts();
+    const { signal } = hangUp;
+    /** @param {ResponseEvent} event */
+    const onEvent = (event) => {
+      facts.event(event, sinceStart());
+      note(event.type, event);
+      answer.showEvent(event);
+    };
+    /**
+     * @param {string} name
+     * @param {unknown} content
+     */
+    const note = (name, content) => timeline.add({ atMs: sinceStart(), name, content });
+    const whole = continues ? conversation.continueWith(request) : request;
+    const canRefer = continues && conversation.latestId !== null && conversation.latestId === line.latestId;
+    const response =
+      transport === 'websocket'
+        ? await line.call({
+            request: {
+              ...(canRefer ? { ...request, previous_response_id: line.latestId } : whole),
+              idempotency_key: idempotencyKey,
+            },
+            signal,
+            onOpen(isNew) {
+              note(isNew ? 'WebSocket opened' : 'WebSocket still open', {});
+              showStatus('busy', 'The answer is coming …');
+            },
+            onSent: (frame) => note('sent: response.create', frame),
+            onEvent,
+          })
+        : await run({
+            client,
+            request: whole,
+            idempotencyKey,
+            signal,
+            onReply(reply) {
+              facts.reply(reply, sinceStart());
+              note(`HTTP ${reply.status}`, Object.fromEntries(reply.headers));
+              showStatus('busy', 'The answer is coming …');
+            },
+            onEvent,
+          });
+    if (transport === 'http' && request.stream !== true) {
+      note('response', response);
+      answer.showResponse(response);
+    }
+    facts.end(response, sinceStart());
+    return response;
+  }
+
   return {
-    async start(request) {
+    answer,
+    async start(start) {
       hangUp = new AbortController();
       idempotencyKey = newIdempotencyKey();
-      const facts = createRunFacts();
-      answer.begin();
+      const { request, continues } = start;
+      answer.begin(typeof request.input === 'string' ? request.input : '', continues);
       timeline.clear();
       setRunning(true);
       showStatus('busy', 'Waiting for the answer …');
       const startMs = performance.now();
       const sinceStart = () => performance.now() - startMs;
       try {
-        const response = await run({
-          client,
-          request,
-          idempotencyKey,
-          signal: hangUp.signal,
-          onReply(reply) {
-            facts.reply(reply, sinceStart());
-            timeline.add({
-              atMs: sinceStart(),
-              name: `HTTP ${reply.status}`,
-              content: Object.fromEntries(reply.headers),
-            });
-            showStatus('busy', 'The answer is coming …');
-          },
-          onEvent(event) {
-            facts.event(event, sinceStart());
-            timeline.add({ atMs: sinceStart(), name: event.type, content: event });
-            answer.showEvent(event);
-          },
-        });
-        if (request.stream !== true) {
-          timeline.add({ atMs: sinceStart(), name: 'response', content: response });
-          answer.showResponse(response);
-        }
-        facts.end(response, sinceStart());
+        const response = await perform(start, sinceStart);
+        if (!continues) conversation.clear();
+        if (response.status === 'completed' || response.status === 'incomplete') conversation.add(request, response);
         showEnd(response, sinceStart());
       } catch (error) {
         if (isAbort(error))

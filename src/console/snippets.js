@@ -15,6 +15,7 @@
 export const SNIPPETS = [
   { id: 'curl', label: 'curl', write: toCurl },
   { id: 'openai-js', label: 'OpenAI SDK (JavaScript)', write: toOpenAiJs },
+  { id: 'openai-ws', label: 'WebSocket (JavaScript)', write: toOpenAiWebSocket },
   { id: 'openai-python', label: 'OpenAI SDK (Python)', write: toOpenAiPython },
   { id: 'ai-sdk', label: 'AI SDK', write: toAiSdk },
 ];
@@ -58,6 +59,31 @@ const client = new OpenAI({
   apiKey: process.env.GATEWAY_API_KEY,
 });
 ${use}`;
+}
+
+/**
+ * What comes over a WebSocket is streamed in any case.
+ *
+ * @param {CreateResponse} request
+ * @param {string} baseUrl
+ */
+function toOpenAiWebSocket({ stream: _stream, ...request }, baseUrl) {
+  return `import OpenAI from 'openai';
+import { ResponsesWS } from 'openai/resources/responses/ws';
+
+const client = new OpenAI({
+  baseURL: ${jsLiteral(baseUrl)},
+  apiKey: process.env.GATEWAY_API_KEY,
+});
+const socket = new ResponsesWS(client);
+socket.on('error', (error) => {
+  throw error;
+});
+socket.on('response.output_text.delta', ({ delta }) => process.stdout.write(delta));
+for (const end of ['response.completed', 'response.incomplete', 'response.failed']) {
+  socket.on(end, () => socket.close());
+}
+socket.send(${jsLiteral({ type: 'response.create', ...toJson(request) })});`;
 }
 
 /**

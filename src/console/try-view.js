@@ -1,6 +1,8 @@
 /** “Try it”: a form, the answer as it streams beside its raw events, and the same request as code. */
 
 import { createCodePanel } from './code-panel.js';
+import { createConversation } from './conversation.js';
+import { createConversationPanel } from './conversation-panel.js';
 import { byId, sayProblem } from './dom.js';
 import { createModelField } from './model-field.js';
 import { readFields } from './request-fields.js';
@@ -25,14 +27,31 @@ const EXAMPLE_TOOLS = [
  */
 export function createTryView({ client, config }) {
   const form = byId('try-form', HTMLFormElement);
+  const send = byId('try-send', HTMLButtonElement);
   const input = byId('try-input', HTMLTextAreaElement);
   const instructions = byId('try-instructions', HTMLTextAreaElement);
   const tools = byId('try-tools', HTMLTextAreaElement);
   const limit = byId('try-limit', HTMLInputElement);
   const effort = byId('try-effort', HTMLSelectElement);
+  const transport = byId('try-transport', HTMLSelectElement);
   const stream = byId('try-stream', HTMLInputElement);
   const model = createModelField({ client, config });
-  const runner = createRunner(client);
+  const conversation = createConversation();
+  const runner = createRunner({
+    client,
+    conversation,
+    onRunning(isRunning) {
+      panel.setRunning(isRunning);
+      update();
+    },
+  });
+  const panel = createConversationPanel({
+    client,
+    conversation,
+    read: () => read().request,
+    answer: runner.answer,
+    onChange: () => update(),
+  });
   const showCode = createCodePanel(config);
 
   const read = () =>
@@ -45,7 +64,7 @@ export function createTryView({ client, config }) {
       effort: effort.value,
       stream: stream.checked,
     });
-  const update = () => showCode(read().request);
+  const update = () => showCode(read().request, panel);
 
   /** @returns {CreateResponse | null} null when something is wrong, which is then said beside it. */
   function check() {
@@ -65,11 +84,24 @@ export function createTryView({ client, config }) {
     return wrong === undefined ? request : null;
   }
 
+  const overSocket = () => transport.value === 'websocket';
+  transport.addEventListener('change', () => {
+    // Over a WebSocket there is nothing but streams.
+    stream.disabled = overSocket();
+    if (overSocket()) stream.checked = true;
+  });
   form.addEventListener('input', update);
   form.addEventListener('submit', (event) => {
     event.preventDefault();
+    // By the keyboard it can be asked for at any time.
+    if (send.disabled) return;
     const request = check();
-    if (request !== null) void runner.start(request);
+    if (request === null) return;
+    void runner.start({
+      request,
+      continues: panel.continues,
+      transport: overSocket() ? 'websocket' : 'http',
+    });
   });
   // As in a chat: Enter alone is a line of the text.
   input.addEventListener('keydown', (event) => {

@@ -27,10 +27,12 @@ const REQUEST: CreateResponse = {
 };
 
 /** The one for Python is not run, since these clients come from npm. */
+const RUN = new Set(['openai-js', 'openai-ws', 'ai-sdk']);
+
 describe('the code that the console shows', () => {
   const scene = useGateway();
 
-  for (const { id, label, write } of SNIPPETS.filter(({ id }) => id === 'openai-js' || id === 'ai-sdk')) {
+  for (const { id, label, write } of SNIPPETS.filter(({ id }) => RUN.has(id))) {
     for (const stream of [true, false]) {
       it(`makes the request with ${label}${stream ? ', streamed' : ''}`, async () => {
         scene.backend.plays({ text: SPECIAL });

@@ -81,6 +81,24 @@ for (const { device, viewport } of DEVICES) {
         await expectGood('answer');
       });
 
+      it('shows a conversation over a WebSocket, compacted', async () => {
+        await scene.enter(page);
+        await page.getByLabel('Send over').selectOption('WebSocket');
+        const input = page.getByLabel('Input', { exact: true });
+        const status = page.locator('#try-status');
+        await input.fill('Which books about lighthouses do you have?');
+        await page.getByRole('button', { name: 'Send' }).click();
+        await status.getByText('Completed in').waitFor();
+        await page.getByRole('button', { name: 'Compact' }).click();
+        await page.getByText(/^Compacted: about/).waitFor();
+        await input.fill('And which of them are for children?');
+        await page.getByRole('button', { name: 'Send' }).click();
+        await page.getByText('2 turns so far, compacted.').waitFor();
+        await page.getByRole('button', { name: 'Count input tokens' }).click();
+        await page.getByText(/^About \d+ input tokens/).waitFor();
+        await expectGood('conversation');
+      });
+
       it('shows a failure', async () => {
         scene.tolerate(/status of 429/);
         await scene.enter(page);

@@ -104,6 +104,8 @@ export function useConsole({ key }: { readonly key?: Partial<KeyDraft> } = {}): 
     backend.always(answerAsBackend);
     const settings = {
       UPSTREAM_BASE_URL: backend.baseUrl,
+      // Counted as it is on a machine that has time.
+      TOKEN_COUNT_TIMEOUT_MS: '50000',
       DEFAULT_MODEL_ID: key === undefined ? 'big-model' : 'm',
     };
     const overrides = { nowMs: () => Date.now() - scene.agoMs };

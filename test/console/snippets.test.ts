@@ -118,6 +118,29 @@ for await (const text of textStream) process.stdout.write(text);`,
     );
   });
 
+  it('is a program that asks over a WebSocket', () => {
+    expect(write('openai-ws', { ...plain, stream: true })).to.equal(`import OpenAI from 'openai';
+import { ResponsesWS } from 'openai/resources/responses/ws';
+
+const client = new OpenAI({
+  baseURL: 'http://127.0.0.1:8080/api/v1',
+  apiKey: process.env.GATEWAY_API_KEY,
+});
+const socket = new ResponsesWS(client);
+socket.on('error', (error) => {
+  throw error;
+});
+socket.on('response.output_text.delta', ({ delta }) => process.stdout.write(delta));
+for (const end of ['response.completed', 'response.incomplete', 'response.failed']) {
+  socket.on(end, () => socket.close());
+}
+socket.send({
+  type: 'response.create',
+  model: 'm',
+  input: 'Hello',
+});`);
+  });
+
   it('takes the key from the environment', () => {
     for (const { id } of SNIPPETS) expect(write(id, plain).match(/GATEWAY_API_KEY/g), id).to.have.length(1);
   });
@@ -132,6 +155,14 @@ for await (const text of textStream) process.stdout.write(text);`,
 
     it('reaches the OpenAI SDK as it is', () => {
       expect(callsOf(write('openai-js', full))).to.deep.equal([{ baseURL: BASE_URL }, full]);
+    });
+
+    it('reaches a WebSocket as it is, but for the stream which it is anyway', () => {
+      const { stream: _stream, ...request } = full;
+      expect(callsOf(write('openai-ws', full))).to.deep.equal([
+        { baseURL: BASE_URL },
+        { type: 'response.create', ...request },
+      ]);
     });
 
     it('reaches the AI SDK as it is', () => {
@@ -154,6 +185,7 @@ function callsOf(code: string): unknown[] {
     const look = (value) => (calls.push(JSON.parse(JSON.stringify(value))), { textStream: [] });
     const [streamText, createOpenAI, jsonSchema, tool] = [look, (value) => (look(value), { responses: look }), (x) => x, (x) => x];
     class OpenAI { constructor(value) { look(value); } responses = { create: (value) => (look(value), []) }; }
+    class ResponsesWS { on() {} send(value) { look(value); } }
     ${code.replaceAll(/^import .*$/gm, '')}
     process.stdout.write(JSON.stringify(calls));`;
   const output = execFileSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8' });

@@ -98,8 +98,11 @@ describe('the tokenizer', () => {
   });
 
   it('answers a hundred at once', async () => {
-    const counts = await Promise.all(Array.from({ length: 100 }, (_, at) => count('Hello '.repeat(at + 1))));
-    expect(counts).to.deep.equal(Array.from({ length: 100 }, (_, at) => at + 2));
+    // Several times, since what is over makes room for others.
+    for (let round = 0; round < 3; round += 1) {
+      const counts = await Promise.all(Array.from({ length: 100 }, (_, at) => count('Hello '.repeat(at + 1))));
+      expect(counts).to.deep.equal(Array.from({ length: 100 }, (_, at) => at + 2));
+    }
   });
 
   it('is done with a count as soon as nobody wants it', async () => {

@@ -2,7 +2,6 @@ import type { RequestHandler, Response } from 'express';
 import type { Admission } from '../../accounts/admission.ts';
 import type { ChatRequest } from '../../core/chat.ts';
 import { countedInputOf } from '../../core/counted-input.ts';
-import { ApiError } from '../../core/errors.ts';
 import { inputSizeOf, type InputSize, type TokenEstimator } from '../../core/estimate.ts';
 import { toChatRequest } from '../../core/request.ts';
 import type { Tokenizer } from '../../tokenizer/tokenizer.ts';
@@ -12,6 +11,7 @@ import { callerOf } from '../access/authenticate.ts';
 import { readJsonBody } from '../body/body.ts';
 import { factsOf } from '../telemetry/request-facts.ts';
 import { validateCreateResponse } from '../validate.ts';
+import { holdsCompaction, sizeOfChat } from './compaction.ts';
 import type { ItemMemory } from './item-memory.ts';
 import { translationOptionsFor, type TranslationSettings } from './translation-options.ts';
 
@@ -36,26 +36,24 @@ export function countInputTokens(options: CountInputTokensOptions): RequestHandl
     factsOf(res).model = request.model;
     const { chat } = toChatRequest(request, translationOptionsFor(identity, options));
     const headers = await options.admission.admitFree(key, { model: request.model, backendModel: chat.model });
-    const size = inputSizeOf(chat, bytes.length + bytesRemembered);
-    res.set(headers).json(await count(chat, size, res, options));
+    const size = (): InputSize =>
+      holdsCompaction(request) ? sizeOfChat(chat) : inputSizeOf(chat, bytes.length + bytesRemembered);
+    const counted = await count(chat, { size, signal: whenGone(res) }, options);
+    res.set(headers).json({ object: 'response.input_tokens', estimated: true, ...counted } satisfies InputTokens);
   };
 }
 
 async function count(
   chat: ChatRequest,
-  size: InputSize,
-  res: Response,
+  { size, signal }: { readonly size: () => InputSize; readonly signal: AbortSignal },
   { tokenizer, estimator }: CountInputTokensOptions,
-): Promise<InputTokens> {
+): Promise<Pick<InputTokens, 'input_tokens' | 'estimated_by'>> {
   const { texts, otherTokens } = countedInputOf(chat);
   const vocabulary = vocabularyOf(chat.model);
-  const tokens = await tokenizer.count(texts, { vocabulary, signal: whenGone(res) });
-  if (res.closed) throw new ApiError('client_disconnected');
-  const counted =
-    tokens === undefined
-      ? ({ input_tokens: estimator.estimateInput(chat.model, size), estimated_by: 'arithmetic' } as const)
-      : ({ input_tokens: tokens + otherTokens, estimated_by: vocabulary } as const);
-  return { object: 'response.input_tokens', estimated: true, ...counted };
+  const tokens = await tokenizer.count(texts, { vocabulary, signal });
+  return tokens === undefined
+    ? { input_tokens: estimator.estimateInput(chat.model, size()), estimated_by: 'arithmetic' }
+    : { input_tokens: tokens + otherTokens, estimated_by: vocabulary };
 }
 
 function whenGone(res: Response): AbortSignal {

@@ -1,0 +1,68 @@
+/** The turns so far, as a request has to bring them along: the gateway keeps none. */
+
+/** @import { CreateResponse, ResponseResource } from '../types/contract.ts' */
+
+/** @typedef {Exclude<CreateResponse['input'], string>} Items */
+
+/**
+ * @typedef {object} Conversation
+ * @property {Items} items What the next input has to begin with.
+ * @property {number} turns How many of them were made; a compaction keeps the number.
+ * @property {boolean} isCompacted
+ * @property {string | null} latestId Of the response that ends it, while it ends with one.
+ * @property {() => void} clear
+ * @property {(request: CreateResponse, response: ResponseResource) => void} add
+ * @property {(items: Items) => void} replace What stands for all turns so far, from a compaction.
+ * @property {(request: CreateResponse) => CreateResponse} continueWith The request with the turns before its input.
+ *
+ * @returns {Conversation}
+ */
+export function createConversation() {
+  /** @type {Items} */
+  let items = [];
+  let turns = 0;
+  let isCompacted = false;
+  /** @type {string | null} */
+  let latestId = null;
+
+  return {
+    get items() {
+      return items;
+    },
+    get turns() {
+      return turns;
+    },
+    get isCompacted() {
+      return isCompacted;
+    },
+    get latestId() {
+      return latestId;
+    },
+    clear() {
+      items = [];
+      turns = 0;
+      isCompacted = false;
+      latestId = null;
+    },
+    add({ input }, { id, output }) {
+      items = /** @type {Items} */ ([...items, ...itemsOf(input), ...output]);
+      turns += 1;
+      latestId = id;
+    },
+    replace(others) {
+      items = others;
+      isCompacted = true;
+      latestId = null;
+    },
+    continueWith: (request) => ({ ...request, input: [...items, ...itemsOf(request.input)] }),
+  };
+}
+
+/**
+ * @param {CreateResponse['input']} input
+ * @returns {Items}
+ */
+function itemsOf(input) {
+  if (typeof input !== 'string') return input;
+  return input.trim() === '' ? [] : [{ type: 'message', role: 'user', content: input }];
+}
