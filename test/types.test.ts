@@ -4,6 +4,7 @@ import { Ajv, type AnySchemaObject } from 'ajv';
 import { expect } from 'chai';
 import { ENV_EXAMPLE_PATH, generateEnvExample } from './support/generate-env-example.ts';
 import { GENERATED_TYPES_PATH, generateTypes } from './support/generate-types.ts';
+import { GENERATED_VALIDATORS_PATH, generateValidators } from './support/generate-validators.ts';
 
 const SCHEMAS = join(import.meta.dirname, '../schemas');
 
@@ -30,6 +31,10 @@ describe('schemas', () => {
 describe('what is made from the schemas', () => {
   it('src/types/contract.ts is not stale (else: npm run types)', async () => {
     expect(readFileSync(GENERATED_TYPES_PATH, 'utf8')).to.equal(await generateTypes());
+  });
+
+  it('src/types/validators.js is not stale (else: npm run types)', () => {
+    expect(readFileSync(GENERATED_VALIDATORS_PATH, 'utf8')).to.equal(generateValidators());
   });
 
   it('.env.example is not stale (else: npm run types)', () => {

@@ -1,13 +1,7 @@
-import { Ajv, type ValidateFunction } from 'ajv';
-import createChatCompletionSchema from '../../schemas/create-chat-completion.json' with { type: 'json' };
-import compactResponseSchema from '../../schemas/compact-response.json' with { type: 'json' };
-import createResponseSchema from '../../schemas/create-response.json' with { type: 'json' };
-import webSocketCreateSchema from '../../schemas/web-socket-create.json' with { type: 'json' };
-import responseSchema from '../../schemas/response.json' with { type: 'json' };
+import type { ValidateFunction } from 'ajv';
 import { windowOf } from '../core/compaction.ts';
 import { ApiError } from '../core/errors.ts';
 import type {
-  CompactResponse,
   CreateChatCompletion,
   CreateResponse,
   InputItem,
@@ -16,24 +10,8 @@ import type {
   ToolParam,
   WebSocketCreate,
 } from '../types/contract.ts';
+import { isCompactResponse, isCreateChatCompletion, isCreateResponse, isWebSocketCreate } from '../types/validators.js';
 import { toShapeError } from '../shape-error.ts';
-
-const ajv = new Ajv({
-  strict: true,
-  discriminator: true,
-  allowUnionTypes: true,
-  // An error then brings the schema it came from, which says what would have been accepted.
-  verbose: true,
-  keywords: ['tsType'],
-  schemas: [responseSchema],
-  // A start waits for this: the tests see to it that the schemas are right, and V8 drops what does nothing by itself.
-  validateSchema: false,
-  code: { optimize: false },
-});
-const isCreateResponse = ajv.compile<CreateResponse>(createResponseSchema);
-const isWebSocketCreate = ajv.compile<WebSocketCreate>(webSocketCreateSchema);
-const isCompactResponse = ajv.compile<CompactResponse>(compactResponseSchema);
-const isCreateChatCompletion = ajv.compile<CreateChatCompletion>(createChatCompletionSchema);
 
 /**
  * Takes the parsed body of a create request, which it changes in place: a null property goes, an input item without a type

@@ -1,0 +1,8667 @@
+// Made from schemas/*.json by `npm run types`, with ajv. Not to be edited.
+import ucs2length from 'ajv/dist/runtime/ucs2length.js';
+"use strict";
+export const isCreateResponse = validate10;
+const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"create-response.json","title":"CreateResponse","description":"What POST /api/v1/responses takes. A null anywhere in it means absent; unknown fields are ignored.","type":"object","properties":{"model":{"$ref":"#/$defs/ModelName"},"input":{"$ref":"#/$defs/ResponseInput"},"instructions":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"tool_choice":{"$ref":"#/$defs/ToolChoice"},"parallel_tool_calls":{"type":"boolean"},"max_tool_calls":{"type":"integer","minimum":1},"text":{"type":"object","properties":{"format":{"$ref":"#/$defs/RequestedFormat"},"verbosity":{"$ref":"response.json#/$defs/Verbosity"}},"required":[]},"reasoning":{"$ref":"#/$defs/ReasoningParam"},"temperature":{"type":"number","minimum":0,"maximum":2},"top_p":{"type":"number","minimum":0,"maximum":1},"presence_penalty":{"type":"number","minimum":-2,"maximum":2},"frequency_penalty":{"type":"number","minimum":-2,"maximum":2},"top_logprobs":{"type":"integer","minimum":0,"maximum":20},"max_output_tokens":{"type":"integer","minimum":1},"include":{"type":"array","items":{"$ref":"#/$defs/Include"},"maxItems":16},"stream":{"type":"boolean"},"stream_options":{"type":"object","properties":{"include_obfuscation":{"type":"boolean"}},"required":[]},"store":{"type":"boolean"},"background":{"type":"boolean"},"truncation":{"enum":["auto","disabled"]},"service_tier":{"type":"string","maxLength":64},"metadata":{"type":"object","maxProperties":16,"propertyNames":{"maxLength":64},"additionalProperties":{"type":"string","maxLength":512},"tsType":"Readonly<Record<string, string>>"},"user":{"type":"string","maxLength":512},"safety_identifier":{"type":"string","maxLength":512},"prompt_cache_key":{"type":"string","maxLength":512},"context_management":{"type":"array","items":{"$ref":"#/$defs/ContextManagement"},"maxItems":16},"previous_response_id":{"type":"string"},"conversation":{"description":"Refused: nothing is stored."},"prompt":{"description":"Refused: nothing is stored."}},"required":["model","input"],"$defs":{"ModelName":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","description":"1 to 256 printable characters."},"ResponseInput":{"type":["string","array"],"items":{"$ref":"#/$defs/InputItem"},"minItems":1,"maxItems":10000},"InputText":{"type":"object","description":"Text in a message or a tool output. Clients replay assistant text as output_text.","properties":{"type":{"enum":["input_text","output_text","text"]},"text":{"type":"string"}},"required":["type","text"]},"InputRefusal":{"type":"object","properties":{"type":{"const":"refusal"},"refusal":{"type":"string"}},"required":["type","refusal"]},"InputImage":{"type":"object","properties":{"type":{"const":"input_image"},"image_url":{"type":"string","not":{"const":""}},"detail":{"enum":["low","high","auto","original"]},"file_id":{"type":"string"}},"required":["type"]},"InputFile":{"type":"object","properties":{"type":{"const":"input_file"},"filename":{"type":"string","maxLength":1024},"file_data":{"type":"string","not":{"const":""}},"file_url":{"type":"string"},"file_id":{"type":"string"}},"required":["type"]},"InputPart":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputRefusal"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/InputFile"},{"$ref":"#/$defs/InputAudio"}]},"InputMessage":{"type":"object","properties":{"type":{"const":"message"},"role":{"enum":["user","assistant","system","developer"]},"content":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"},"phase":{"type":"string","description":"Accepted and not passed on: the chat format has no place for it."}},"required":["type","role","content"]},"InputFunctionCall":{"type":"object","properties":{"type":{"const":"function_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"arguments":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","call_id","name","arguments"]},"InputFunctionCallOutput":{"type":"object","properties":{"type":{"const":"function_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]},"InputReasoningText":{"type":"object","properties":{"type":{"enum":["summary_text","reasoning_text","text"]},"text":{"type":"string"}},"required":["type","text"]},"InputReasoning":{"type":"object","properties":{"type":{"const":"reasoning"},"summary":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"content":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"encrypted_content":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"]},"ItemReference":{"type":"object","description":"A pointer to a stored item. Nothing is stored, so it is refused with a sentence that says what to send instead.","properties":{"type":{"const":"item_reference"},"id":{"type":"string"}},"required":["type","id"]},"InputItem":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputMessage"},{"$ref":"#/$defs/InputFunctionCall"},{"$ref":"#/$defs/InputFunctionCallOutput"},{"$ref":"#/$defs/InputReasoning"},{"$ref":"#/$defs/ItemReference"},{"$ref":"#/$defs/InputCustomToolCall"},{"$ref":"#/$defs/InputCustomToolCallOutput"},{"$ref":"#/$defs/InputToolSearchCall"},{"$ref":"#/$defs/InputToolSearchOutput"},{"$ref":"#/$defs/InputLocalShellCall"},{"$ref":"#/$defs/InputLocalShellCallOutput"},{"$ref":"#/$defs/InputShellCall"},{"$ref":"#/$defs/InputShellCallOutput"},{"$ref":"#/$defs/InputApplyPatchCall"},{"$ref":"#/$defs/InputApplyPatchCallOutput"},{"$ref":"#/$defs/AdditionalTools"},{"$ref":"#/$defs/InputCompaction"},{"$ref":"#/$defs/CompactionTrigger"},{"$ref":"#/$defs/InputAgentMessage"}]},"FunctionTool":{"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","name"]},"HostedTool":{"type":"object","description":"A tool that a server would execute, or of a type not known here.","properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"required":["type"]},"ToolParam":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"tsType":"FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | HostedTool","allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"namespace"}}},"then":{"$ref":"#/$defs/NamespaceTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"tool_search"}}},"then":{"$ref":"#/$defs/ToolSearchTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"local_shell"}}},"then":{"$ref":"#/$defs/LocalShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"shell"}}},"then":{"$ref":"#/$defs/ShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"apply_patch"}}},"then":{"$ref":"#/$defs/ApplyPatchTool"}}]},"NamedTool":{"type":"object","properties":{"type":{"type":"string","minLength":1},"name":{"type":"string","minLength":1},"namespace":{"type":"string","minLength":1}},"required":["type"]},"AllowedTools":{"type":"object","properties":{"type":{"const":"allowed_tools"},"mode":{"enum":["auto","required"]},"tools":{"type":"array","items":{"$ref":"#/$defs/NamedTool"},"minItems":1,"maxItems":512}},"required":["type","tools"]},"FunctionChoice":{"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]},"ToolChoice":{"type":["string","object"],"if":{"type":"string"},"then":{"enum":["none","auto","required"]},"else":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1}},"allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionChoice"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"allowed_tools"}}},"then":{"$ref":"#/$defs/AllowedTools"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomChoice"}}]},"tsType":"'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool"},"JsonSchemaFormat":{"type":"object","properties":{"type":{"const":"json_schema"},"name":{"type":"string","pattern":"^[a-zA-Z0-9_-]{1,64}$","description":"1 to 64 letters, digits, underscores and hyphens."},"description":{"type":"string"},"schema":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","schema"]},"RequestedFormat":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"response.json#/$defs/PlainTextFormat"},{"$ref":"response.json#/$defs/JsonObjectFormat"},{"$ref":"#/$defs/JsonSchemaFormat"}]},"ReasoningEffort":{"title":"ReasoningEffort","enum":["none","minimal","low","medium","high","xhigh","max"]},"ReasoningParam":{"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"},"summary":{"enum":["auto","concise","detailed"]},"generate_summary":{"enum":["auto","concise","detailed"]}},"required":[]},"Include":{"enum":["reasoning.encrypted_content","message.output_text.logprobs","file_search_call.results","web_search_call.results","web_search_call.action.sources","message.input_image.image_url","computer_call_output.output.image_url","code_interpreter_call.outputs"]},"InputAudio":{"type":"object","properties":{"type":{"const":"input_audio"},"input_audio":{"type":"object","properties":{"data":{"type":"string","not":{"const":""}},"format":{"type":"string","minLength":1,"maxLength":16}},"required":["data","format"]}},"required":["type","input_audio"]},"InputCustomToolCall":{"type":"object","properties":{"type":{"const":"custom_tool_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256},"input":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","name","input"]},"InputCustomToolCallOutput":{"type":"object","properties":{"type":{"const":"custom_tool_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]},"InputToolSearchCall":{"type":"object","properties":{"type":{"const":"tool_search_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"arguments":{"tsType":"unknown"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","arguments"]},"InputToolSearchOutput":{"type":"object","properties":{"type":{"const":"tool_search_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","tools"],"description":"The tools which a client-side search has brought; they are offered from here on."},"InputLocalShellCall":{"type":"object","properties":{"type":{"const":"local_shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputLocalShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]},"InputLocalShellAction":{"type":"object","properties":{"type":{"const":"exec"},"command":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string"},"tsType":"Readonly<Record<string, string>>"},"working_directory":{"type":"string"},"timeout_ms":{"type":"number"},"user":{"type":"string"}},"required":["command"]},"InputLocalShellCallOutput":{"type":"object","properties":{"type":{"const":"local_shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"The call is named by call_id, or by id as the older form has it."},"InputShellCall":{"type":"object","properties":{"type":{"const":"shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]},"InputShellAction":{"type":"object","properties":{"commands":{"type":"array","items":{"type":"string"}},"timeout_ms":{"type":"number"},"max_output_length":{"type":"number"}},"required":["commands"]},"InputShellCallOutput":{"type":"object","properties":{"type":{"const":"shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]},"InputApplyPatchCall":{"type":"object","properties":{"type":{"const":"apply_patch_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"operation":{"$ref":"response.json#/$defs/PatchOperation"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","operation"]},"InputApplyPatchCallOutput":{"type":"object","properties":{"type":{"const":"apply_patch_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id"]},"AdditionalTools":{"type":"object","properties":{"type":{"const":"additional_tools"},"role":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"Tools given as an item of the input."},"ContextManagement":{"type":"object","properties":{"type":{"type":"string","maxLength":64},"compact_threshold":{"type":"integer","minimum":1,"description":"With the type `compaction`: for how many tokens of input, as estimated, the history is compacted on the way."}},"required":["type"],"description":"An entry of another type than `compaction`, or without a threshold, is ignored."},"InputCompaction":{"type":"object","properties":{"type":{"const":"compaction"},"encrypted_content":{"type":"string","maxLength":10485760},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","encrypted_content"],"description":"What this gateway has made of a longer history, for this caller: it stands for all that is before it."},"CompactionTrigger":{"type":"object","properties":{"type":{"const":"compaction_trigger"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"],"description":"Asks for a compaction of all that is before it, in the place of an answer. It must be the last item."},"InputAgentMessage":{"type":"object","properties":{"type":{"const":"agent_message"},"id":{"type":"string"},"author":{"type":"string"},"recipient":{"type":"string"},"content":{"type":"array","items":{"$ref":"#/$defs/AgentMessagePart"}}},"required":["type","content"],"description":"What one agent of the client tells another, such as the task of a sub-agent in Codex."},"AgentMessagePart":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/AgentPayload"}]},"AgentPayload":{"type":"object","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type","encrypted_content"],"description":"What the model wrote as an argument for another agent. This gateway encrypts no arguments, so it comes back as plain text."},"CustomTool":{"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"format":{"$ref":"#/$defs/CustomToolFormat"}},"required":["type","name"]},"CustomToolFormat":{"type":"object","properties":{"type":{"enum":["text","grammar"]},"syntax":{"type":"string","maxLength":64},"definition":{"type":"string"}},"required":["type"]},"NamespaceTool":{"type":"object","properties":{"type":{"const":"namespace"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512}},"required":["type","name","tools"]},"ToolSearchTool":{"type":"object","properties":{"type":{"const":"tool_search"},"execution":{"enum":["client","server"]},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"}},"required":["type"]},"LocalShellTool":{"type":"object","properties":{"type":{"const":"local_shell"}},"required":["type"]},"ShellTool":{"type":"object","properties":{"type":{"const":"shell"},"environment":{"type":"object","properties":{"type":{"type":"string"}},"required":[]}},"required":["type"]},"ApplyPatchTool":{"type":"object","properties":{"type":{"const":"apply_patch"}},"required":["type"]},"CustomChoice":{"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]}}};
+const schema12 = {"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","description":"1 to 256 printable characters."};
+const schema96 = {"enum":["low","medium","high"]};
+const schema128 = {"enum":["reasoning.encrypted_content","message.output_text.logprobs","file_search_call.results","web_search_call.results","web_search_call.action.sources","message.input_image.image_url","computer_call_output.output.image_url","code_interpreter_call.outputs"]};
+const schema129 = {"type":"object","properties":{"type":{"type":"string","maxLength":64},"compact_threshold":{"type":"integer","minimum":1,"description":"With the type `compaction`: for how many tokens of input, as estimated, the history is compacted on the way."}},"required":["type"],"description":"An entry of another type than `compaction`, or without a threshold, is ignored."};
+const func2 = ucs2length.default;
+const pattern0 = new RegExp("^\\P{Cc}+$", "u");
+const schema13 = {"type":["string","array"],"items":{"$ref":"#/$defs/InputItem"},"minItems":1,"maxItems":10000};
+const schema14 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputMessage"},{"$ref":"#/$defs/InputFunctionCall"},{"$ref":"#/$defs/InputFunctionCallOutput"},{"$ref":"#/$defs/InputReasoning"},{"$ref":"#/$defs/ItemReference"},{"$ref":"#/$defs/InputCustomToolCall"},{"$ref":"#/$defs/InputCustomToolCallOutput"},{"$ref":"#/$defs/InputToolSearchCall"},{"$ref":"#/$defs/InputToolSearchOutput"},{"$ref":"#/$defs/InputLocalShellCall"},{"$ref":"#/$defs/InputLocalShellCallOutput"},{"$ref":"#/$defs/InputShellCall"},{"$ref":"#/$defs/InputShellCallOutput"},{"$ref":"#/$defs/InputApplyPatchCall"},{"$ref":"#/$defs/InputApplyPatchCallOutput"},{"$ref":"#/$defs/AdditionalTools"},{"$ref":"#/$defs/InputCompaction"},{"$ref":"#/$defs/CompactionTrigger"},{"$ref":"#/$defs/InputAgentMessage"}]};
+const schema107 = {"type":"object","properties":{"type":{"const":"function_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"arguments":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","call_id","name","arguments"]};
+const schema108 = {"type":"object","description":"A pointer to a stored item. Nothing is stored, so it is refused with a sentence that says what to send instead.","properties":{"type":{"const":"item_reference"},"id":{"type":"string"}},"required":["type","id"]};
+const schema109 = {"type":"object","properties":{"type":{"const":"custom_tool_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256},"input":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","name","input"]};
+const schema110 = {"type":"object","properties":{"type":{"const":"tool_search_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"arguments":{"tsType":"unknown"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","arguments"]};
+const schema111 = {"type":"object","properties":{"type":{"const":"local_shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"The call is named by call_id, or by id as the older form has it."};
+const schema112 = {"type":"object","properties":{"type":{"const":"shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]};
+const schema113 = {"type":"object","properties":{"type":{"const":"apply_patch_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id"]};
+const schema114 = {"type":"object","properties":{"type":{"const":"compaction"},"encrypted_content":{"type":"string","maxLength":10485760},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","encrypted_content"],"description":"What this gateway has made of a longer history, for this caller: it stands for all that is before it."};
+const schema115 = {"type":"object","properties":{"type":{"const":"compaction_trigger"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"],"description":"Asks for a compaction of all that is before it, in the place of an answer. It must be the last item."};
+const schema15 = {"type":"object","properties":{"type":{"const":"message"},"role":{"enum":["user","assistant","system","developer"]},"content":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"},"phase":{"type":"string","description":"Accepted and not passed on: the chat format has no place for it."}},"required":["type","role","content"]};
+const schema16 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputRefusal"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/InputFile"},{"$ref":"#/$defs/InputAudio"}]};
+const schema17 = {"type":"object","description":"Text in a message or a tool output. Clients replay assistant text as output_text.","properties":{"type":{"enum":["input_text","output_text","text"]},"text":{"type":"string"}},"required":["type","text"]};
+const schema20 = {"type":"object","properties":{"type":{"const":"refusal"},"refusal":{"type":"string"}},"required":["type","refusal"]};
+const schema21 = {"type":"object","properties":{"type":{"const":"input_image"},"image_url":{"type":"string","not":{"const":""}},"detail":{"enum":["low","high","auto","original"]},"file_id":{"type":"string"}},"required":["type"]};
+const schema22 = {"type":"object","properties":{"type":{"const":"input_file"},"filename":{"type":"string","maxLength":1024},"file_data":{"type":"string","not":{"const":""}},"file_url":{"type":"string"},"file_id":{"type":"string"}},"required":["type"]};
+const schema23 = {"type":"object","properties":{"type":{"const":"input_audio"},"input_audio":{"type":"object","properties":{"data":{"type":"string","not":{"const":""}},"format":{"type":"string","minLength":1,"maxLength":16}},"required":["data","format"]}},"required":["type","input_audio"]};
+
+function validate14(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+const _errs1 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let valid0 = false;
+const tag0 = data.type;
+if(typeof tag0 == "string"){
+if(false){
+}
+else if(tag0 === "input_text"){
+const _errs2 = errors;
+const _errs3 = errors;
+const _errs4 = errors;
+if(errors === _errs3){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if(((data.type === undefined) && (missing0 = "type")) || ((data.text === undefined) && (missing0 = "text"))){
+validate14.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema17.required,parentSchema:schema17,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs5 = errors;
+const vSchema0 = schema17.properties.type.enum;
+if(!(((data0 === "input_text") || (data0 === "output_text")) || (data0 === "text"))){
+validate14.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema17.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema17.properties.type.enum,parentSchema:schema17.properties.type,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs5){
+}
+var valid3 = _errs5 === errors;
+}
+else {
+var valid3 = true;
+}
+if(valid3){
+if(data.text !== undefined){
+let data1 = data.text;
+const _errs6 = errors;
+if(typeof data1 !== "string"){
+validate14.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema17.properties.text.type,parentSchema:schema17.properties.text,data:data1}];
+return false;
+}
+const _errs7 = errors;
+if(errors === _errs6){
+}
+var valid3 = _errs6 === errors;
+}
+else {
+var valid3 = true;
+}
+if(valid3){
+}
+}
+}
+}
+else {
+validate14.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema17.type,parentSchema:schema17,data}];
+return false;
+}
+if(errors === _errs3){
+}
+}
+var valid2 = _errs3 === errors;
+if(valid2){
+}
+var valid1 = _errs2 === errors;
+valid0 = valid1;
+}
+else if(tag0 === "output_text"){
+const _errs8 = errors;
+const _errs9 = errors;
+const _errs10 = errors;
+if(errors === _errs9){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing1;
+if(((data.type === undefined) && (missing1 = "type")) || ((data.text === undefined) && (missing1 = "text"))){
+validate14.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema17.required,parentSchema:schema17,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data2 = data.type;
+const _errs11 = errors;
+const vSchema1 = schema17.properties.type.enum;
+if(!(((data2 === "input_text") || (data2 === "output_text")) || (data2 === "text"))){
+validate14.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema17.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema17.properties.type.enum,parentSchema:schema17.properties.type,data:data2}];
+return false;
+}
+else {
+}
+if(errors === _errs11){
+}
+var valid6 = _errs11 === errors;
+}
+else {
+var valid6 = true;
+}
+if(valid6){
+if(data.text !== undefined){
+let data3 = data.text;
+const _errs12 = errors;
+if(typeof data3 !== "string"){
+validate14.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema17.properties.text.type,parentSchema:schema17.properties.text,data:data3}];
+return false;
+}
+const _errs13 = errors;
+if(errors === _errs12){
+}
+var valid6 = _errs12 === errors;
+}
+else {
+var valid6 = true;
+}
+if(valid6){
+}
+}
+}
+}
+else {
+validate14.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema17.type,parentSchema:schema17,data}];
+return false;
+}
+if(errors === _errs9){
+}
+}
+var valid5 = _errs9 === errors;
+if(valid5){
+}
+var valid4 = _errs8 === errors;
+valid0 = valid4;
+}
+else if(tag0 === "text"){
+const _errs14 = errors;
+const _errs15 = errors;
+const _errs16 = errors;
+if(errors === _errs15){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing2;
+if(((data.type === undefined) && (missing2 = "type")) || ((data.text === undefined) && (missing2 = "text"))){
+validate14.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema17.required,parentSchema:schema17,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data4 = data.type;
+const _errs17 = errors;
+const vSchema2 = schema17.properties.type.enum;
+if(!(((data4 === "input_text") || (data4 === "output_text")) || (data4 === "text"))){
+validate14.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema17.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema17.properties.type.enum,parentSchema:schema17.properties.type,data:data4}];
+return false;
+}
+else {
+}
+if(errors === _errs17){
+}
+var valid9 = _errs17 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+if(data.text !== undefined){
+let data5 = data.text;
+const _errs18 = errors;
+if(typeof data5 !== "string"){
+validate14.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema17.properties.text.type,parentSchema:schema17.properties.text,data:data5}];
+return false;
+}
+const _errs19 = errors;
+if(errors === _errs18){
+}
+var valid9 = _errs18 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+}
+}
+}
+}
+else {
+validate14.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema17.type,parentSchema:schema17,data}];
+return false;
+}
+if(errors === _errs15){
+}
+}
+var valid8 = _errs15 === errors;
+if(valid8){
+}
+var valid7 = _errs14 === errors;
+valid0 = valid7;
+}
+else if(tag0 === "refusal"){
+const _errs20 = errors;
+const _errs21 = errors;
+const _errs22 = errors;
+if(errors === _errs21){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing3;
+if(((data.type === undefined) && (missing3 = "type")) || ((data.refusal === undefined) && (missing3 = "refusal"))){
+validate14.errors = [{instancePath,schemaPath:"#/$defs/InputRefusal/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'",schema:schema20.required,parentSchema:schema20,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data6 = data.type;
+const _errs23 = errors;
+if("refusal" !== data6){
+validate14.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputRefusal/properties/type/const",keyword:"const",params:{allowedValue: "refusal"},message:"must be equal to constant",schema:"refusal",parentSchema:schema20.properties.type,data:data6}];
+return false;
+}
+else {
+}
+if(errors === _errs23){
+}
+var valid12 = _errs23 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+if(data.refusal !== undefined){
+let data7 = data.refusal;
+const _errs24 = errors;
+if(typeof data7 !== "string"){
+validate14.errors = [{instancePath:instancePath+"/refusal",schemaPath:"#/$defs/InputRefusal/properties/refusal/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema20.properties.refusal.type,parentSchema:schema20.properties.refusal,data:data7}];
+return false;
+}
+const _errs25 = errors;
+if(errors === _errs24){
+}
+var valid12 = _errs24 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+}
+}
+}
+}
+else {
+validate14.errors = [{instancePath,schemaPath:"#/$defs/InputRefusal/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema20.type,parentSchema:schema20,data}];
+return false;
+}
+if(errors === _errs21){
+}
+}
+var valid11 = _errs21 === errors;
+if(valid11){
+}
+var valid10 = _errs20 === errors;
+valid0 = valid10;
+}
+else if(tag0 === "input_image"){
+const _errs26 = errors;
+const _errs27 = errors;
+const _errs28 = errors;
+if(errors === _errs27){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing4;
+if((data.type === undefined) && (missing4 = "type")){
+validate14.errors = [{instancePath,schemaPath:"#/$defs/InputImage/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema21.required,parentSchema:schema21,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data8 = data.type;
+const _errs29 = errors;
+if("input_image" !== data8){
+validate14.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputImage/properties/type/const",keyword:"const",params:{allowedValue: "input_image"},message:"must be equal to constant",schema:"input_image",parentSchema:schema21.properties.type,data:data8}];
+return false;
+}
+else {
+}
+if(errors === _errs29){
+}
+var valid15 = _errs29 === errors;
+}
+else {
+var valid15 = true;
+}
+if(valid15){
+if(data.image_url !== undefined){
+let data9 = data.image_url;
+const _errs30 = errors;
+if(typeof data9 !== "string"){
+validate14.errors = [{instancePath:instancePath+"/image_url",schemaPath:"#/$defs/InputImage/properties/image_url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.properties.image_url.type,parentSchema:schema21.properties.image_url,data:data9}];
+return false;
+}
+const _errs31 = errors;
+const _errs32 = errors;
+const _errs33 = errors;
+if("" !== data9){
+const err0 = {};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+else {
+}
+if(errors === _errs33){
+}
+var valid16 = _errs33 === errors;
+if(valid16){
+validate14.errors = [{instancePath:instancePath+"/image_url",schemaPath:"#/$defs/InputImage/properties/image_url/not",keyword:"not",params:{},message:"must NOT be valid",schema:schema21.properties.image_url.not,parentSchema:schema21.properties.image_url,data:data9}];
+return false;
+}
+else {
+errors = _errs32;
+if(vErrors !== null){
+if(_errs32){
+vErrors.length = _errs32;
+}
+else {
+vErrors = null;
+}
+}
+}
+if(errors === _errs30){
+}
+var valid15 = _errs30 === errors;
+}
+else {
+var valid15 = true;
+}
+if(valid15){
+if(data.detail !== undefined){
+let data10 = data.detail;
+const _errs34 = errors;
+const vSchema3 = schema21.properties.detail.enum;
+if(!((((data10 === "low") || (data10 === "high")) || (data10 === "auto")) || (data10 === "original"))){
+validate14.errors = [{instancePath:instancePath+"/detail",schemaPath:"#/$defs/InputImage/properties/detail/enum",keyword:"enum",params:{allowedValues: schema21.properties.detail.enum},message:"must be equal to one of the allowed values",schema:schema21.properties.detail.enum,parentSchema:schema21.properties.detail,data:data10}];
+return false;
+}
+else {
+}
+if(errors === _errs34){
+}
+var valid15 = _errs34 === errors;
+}
+else {
+var valid15 = true;
+}
+if(valid15){
+if(data.file_id !== undefined){
+let data11 = data.file_id;
+const _errs35 = errors;
+if(typeof data11 !== "string"){
+validate14.errors = [{instancePath:instancePath+"/file_id",schemaPath:"#/$defs/InputImage/properties/file_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.properties.file_id.type,parentSchema:schema21.properties.file_id,data:data11}];
+return false;
+}
+const _errs36 = errors;
+if(errors === _errs35){
+}
+var valid15 = _errs35 === errors;
+}
+else {
+var valid15 = true;
+}
+if(valid15){
+}
+}
+}
+}
+}
+}
+else {
+validate14.errors = [{instancePath,schemaPath:"#/$defs/InputImage/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema21.type,parentSchema:schema21,data}];
+return false;
+}
+if(errors === _errs27){
+}
+}
+var valid14 = _errs27 === errors;
+if(valid14){
+}
+var valid13 = _errs26 === errors;
+valid0 = valid13;
+}
+else if(tag0 === "input_file"){
+const _errs37 = errors;
+const _errs38 = errors;
+const _errs39 = errors;
+if(errors === _errs38){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing5;
+if((data.type === undefined) && (missing5 = "type")){
+validate14.errors = [{instancePath,schemaPath:"#/$defs/InputFile/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema22.required,parentSchema:schema22,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data12 = data.type;
+const _errs40 = errors;
+if("input_file" !== data12){
+validate14.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputFile/properties/type/const",keyword:"const",params:{allowedValue: "input_file"},message:"must be equal to constant",schema:"input_file",parentSchema:schema22.properties.type,data:data12}];
+return false;
+}
+else {
+}
+if(errors === _errs40){
+}
+var valid19 = _errs40 === errors;
+}
+else {
+var valid19 = true;
+}
+if(valid19){
+if(data.filename !== undefined){
+let data13 = data.filename;
+const _errs41 = errors;
+const _errs42 = errors;
+if(errors === _errs41){
+if(typeof data13 === "string"){
+if(func2(data13) > 1024){
+validate14.errors = [{instancePath:instancePath+"/filename",schemaPath:"#/$defs/InputFile/properties/filename/maxLength",keyword:"maxLength",params:{limit: 1024},message:"must NOT have more than 1024 characters",schema:1024,parentSchema:schema22.properties.filename,data:data13}];
+return false;
+}
+else {
+}
+}
+else {
+validate14.errors = [{instancePath:instancePath+"/filename",schemaPath:"#/$defs/InputFile/properties/filename/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.filename.type,parentSchema:schema22.properties.filename,data:data13}];
+return false;
+}
+if(errors === _errs41){
+}
+}
+var valid19 = _errs41 === errors;
+}
+else {
+var valid19 = true;
+}
+if(valid19){
+if(data.file_data !== undefined){
+let data14 = data.file_data;
+const _errs43 = errors;
+if(typeof data14 !== "string"){
+validate14.errors = [{instancePath:instancePath+"/file_data",schemaPath:"#/$defs/InputFile/properties/file_data/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.file_data.type,parentSchema:schema22.properties.file_data,data:data14}];
+return false;
+}
+const _errs44 = errors;
+const _errs45 = errors;
+const _errs46 = errors;
+if("" !== data14){
+const err1 = {};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+else {
+}
+if(errors === _errs46){
+}
+var valid20 = _errs46 === errors;
+if(valid20){
+validate14.errors = [{instancePath:instancePath+"/file_data",schemaPath:"#/$defs/InputFile/properties/file_data/not",keyword:"not",params:{},message:"must NOT be valid",schema:schema22.properties.file_data.not,parentSchema:schema22.properties.file_data,data:data14}];
+return false;
+}
+else {
+errors = _errs45;
+if(vErrors !== null){
+if(_errs45){
+vErrors.length = _errs45;
+}
+else {
+vErrors = null;
+}
+}
+}
+if(errors === _errs43){
+}
+var valid19 = _errs43 === errors;
+}
+else {
+var valid19 = true;
+}
+if(valid19){
+if(data.file_url !== undefined){
+let data15 = data.file_url;
+const _errs47 = errors;
+if(typeof data15 !== "string"){
+validate14.errors = [{instancePath:instancePath+"/file_url",schemaPath:"#/$defs/InputFile/properties/file_url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.file_url.type,parentSchema:schema22.properties.file_url,data:data15}];
+return false;
+}
+const _errs48 = errors;
+if(errors === _errs47){
+}
+var valid19 = _errs47 === errors;
+}
+else {
+var valid19 = true;
+}
+if(valid19){
+if(data.file_id !== undefined){
+let data16 = data.file_id;
+const _errs49 = errors;
+if(typeof data16 !== "string"){
+validate14.errors = [{instancePath:instancePath+"/file_id",schemaPath:"#/$defs/InputFile/properties/file_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.file_id.type,parentSchema:schema22.properties.file_id,data:data16}];
+return false;
+}
+const _errs50 = errors;
+if(errors === _errs49){
+}
+var valid19 = _errs49 === errors;
+}
+else {
+var valid19 = true;
+}
+if(valid19){
+}
+}
+}
+}
+}
+}
+}
+else {
+validate14.errors = [{instancePath,schemaPath:"#/$defs/InputFile/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema22.type,parentSchema:schema22,data}];
+return false;
+}
+if(errors === _errs38){
+}
+}
+var valid18 = _errs38 === errors;
+if(valid18){
+}
+var valid17 = _errs37 === errors;
+valid0 = valid17;
+}
+else if(tag0 === "input_audio"){
+const _errs51 = errors;
+const _errs52 = errors;
+const _errs53 = errors;
+if(errors === _errs52){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing6;
+if(((data.type === undefined) && (missing6 = "type")) || ((data.input_audio === undefined) && (missing6 = "input_audio"))){
+validate14.errors = [{instancePath,schemaPath:"#/$defs/InputAudio/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'",schema:schema23.required,parentSchema:schema23,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data17 = data.type;
+const _errs54 = errors;
+if("input_audio" !== data17){
+validate14.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputAudio/properties/type/const",keyword:"const",params:{allowedValue: "input_audio"},message:"must be equal to constant",schema:"input_audio",parentSchema:schema23.properties.type,data:data17}];
+return false;
+}
+else {
+}
+if(errors === _errs54){
+}
+var valid23 = _errs54 === errors;
+}
+else {
+var valid23 = true;
+}
+if(valid23){
+if(data.input_audio !== undefined){
+let data18 = data.input_audio;
+const _errs55 = errors;
+const _errs56 = errors;
+if(errors === _errs55){
+if(data18 && typeof data18 == "object" && !Array.isArray(data18)){
+let missing7;
+if(((data18.data === undefined) && (missing7 = "data")) || ((data18.format === undefined) && (missing7 = "format"))){
+validate14.errors = [{instancePath:instancePath+"/input_audio",schemaPath:"#/$defs/InputAudio/properties/input_audio/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'",schema:schema23.properties.input_audio.required,parentSchema:schema23.properties.input_audio,data:data18}];
+return false;
+}
+else {
+if(data18.data !== undefined){
+let data19 = data18.data;
+const _errs57 = errors;
+if(typeof data19 !== "string"){
+validate14.errors = [{instancePath:instancePath+"/input_audio/data",schemaPath:"#/$defs/InputAudio/properties/input_audio/properties/data/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.input_audio.properties.data.type,parentSchema:schema23.properties.input_audio.properties.data,data:data19}];
+return false;
+}
+const _errs58 = errors;
+const _errs59 = errors;
+const _errs60 = errors;
+if("" !== data19){
+const err2 = {};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+else {
+}
+if(errors === _errs60){
+}
+var valid25 = _errs60 === errors;
+if(valid25){
+validate14.errors = [{instancePath:instancePath+"/input_audio/data",schemaPath:"#/$defs/InputAudio/properties/input_audio/properties/data/not",keyword:"not",params:{},message:"must NOT be valid",schema:schema23.properties.input_audio.properties.data.not,parentSchema:schema23.properties.input_audio.properties.data,data:data19}];
+return false;
+}
+else {
+errors = _errs59;
+if(vErrors !== null){
+if(_errs59){
+vErrors.length = _errs59;
+}
+else {
+vErrors = null;
+}
+}
+}
+if(errors === _errs57){
+}
+var valid24 = _errs57 === errors;
+}
+else {
+var valid24 = true;
+}
+if(valid24){
+if(data18.format !== undefined){
+let data20 = data18.format;
+const _errs61 = errors;
+const _errs62 = errors;
+if(errors === _errs61){
+if(typeof data20 === "string"){
+if(func2(data20) > 16){
+validate14.errors = [{instancePath:instancePath+"/input_audio/format",schemaPath:"#/$defs/InputAudio/properties/input_audio/properties/format/maxLength",keyword:"maxLength",params:{limit: 16},message:"must NOT have more than 16 characters",schema:16,parentSchema:schema23.properties.input_audio.properties.format,data:data20}];
+return false;
+}
+else {
+if(func2(data20) < 1){
+validate14.errors = [{instancePath:instancePath+"/input_audio/format",schemaPath:"#/$defs/InputAudio/properties/input_audio/properties/format/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema23.properties.input_audio.properties.format,data:data20}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate14.errors = [{instancePath:instancePath+"/input_audio/format",schemaPath:"#/$defs/InputAudio/properties/input_audio/properties/format/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.input_audio.properties.format.type,parentSchema:schema23.properties.input_audio.properties.format,data:data20}];
+return false;
+}
+if(errors === _errs61){
+}
+}
+var valid24 = _errs61 === errors;
+}
+else {
+var valid24 = true;
+}
+if(valid24){
+}
+}
+}
+}
+else {
+validate14.errors = [{instancePath:instancePath+"/input_audio",schemaPath:"#/$defs/InputAudio/properties/input_audio/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema23.properties.input_audio.type,parentSchema:schema23.properties.input_audio,data:data18}];
+return false;
+}
+if(errors === _errs55){
+}
+}
+var valid23 = _errs55 === errors;
+}
+else {
+var valid23 = true;
+}
+if(valid23){
+}
+}
+}
+}
+else {
+validate14.errors = [{instancePath,schemaPath:"#/$defs/InputAudio/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema23.type,parentSchema:schema23,data}];
+return false;
+}
+if(errors === _errs52){
+}
+}
+var valid22 = _errs52 === errors;
+if(valid22){
+}
+var valid21 = _errs51 === errors;
+valid0 = valid21;
+}
+else {
+validate14.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema16.discriminator,parentSchema:schema16,data}];
+return false;
+}
+}
+else {
+validate14.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema16.discriminator,parentSchema:schema16,data}];
+return false;
+}
+if(valid0){
+}
+}
+else {
+validate14.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema16.type,parentSchema:schema16,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate14.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate13(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if((((data.type === undefined) && (missing0 = "type")) || ((data.role === undefined) && (missing0 = "role"))) || ((data.content === undefined) && (missing0 = "content"))){
+validate13.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema15.required,parentSchema:schema15,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs1 = errors;
+if("message" !== data0){
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "message"},message:"must be equal to constant",schema:"message",parentSchema:schema15.properties.type,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs1){
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.role !== undefined){
+let data1 = data.role;
+const _errs2 = errors;
+const vSchema0 = schema15.properties.role.enum;
+if(!((((data1 === "user") || (data1 === "assistant")) || (data1 === "system")) || (data1 === "developer"))){
+validate13.errors = [{instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema15.properties.role.enum},message:"must be equal to one of the allowed values",schema:schema15.properties.role.enum,parentSchema:schema15.properties.role,data:data1}];
+return false;
+}
+else {
+}
+if(errors === _errs2){
+}
+var valid0 = _errs2 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.content !== undefined){
+let data2 = data.content;
+const _errs3 = errors;
+if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
+validate13.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: schema15.properties.content.type},message:"must be string,array",schema:schema15.properties.content.type,parentSchema:schema15.properties.content,data:data2}];
+return false;
+}
+const _errs4 = errors;
+if(errors === _errs3){
+if(Array.isArray(data2)){
+if(data2.length > 10000){
+validate13.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema15.properties.content,data:data2}];
+return false;
+}
+else {
+var valid1 = true;
+const len0 = data2.length;
+for(let i0=0; i0<len0; i0++){
+let data3 = data2[i0];
+const _errs5 = errors;
+if(!(validate14(data3, {instancePath:instancePath+"/content/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate14.errors : vErrors.concat(validate14.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid1 = _errs5 === errors;
+if(!valid1){
+break;
+}
+}
+if(valid1){
+}
+}
+}
+if(errors === _errs3){
+}
+}
+var valid0 = _errs3 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.id !== undefined){
+let data4 = data.id;
+const _errs6 = errors;
+if(typeof data4 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema15.properties.id.type,parentSchema:schema15.properties.id,data:data4}];
+return false;
+}
+const _errs7 = errors;
+if(errors === _errs6){
+}
+var valid0 = _errs6 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.status !== undefined){
+let data5 = data.status;
+const _errs8 = errors;
+if(typeof data5 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema15.properties.status.type,parentSchema:schema15.properties.status,data:data5}];
+return false;
+}
+const _errs9 = errors;
+if(errors === _errs8){
+}
+var valid0 = _errs8 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.phase !== undefined){
+let data6 = data.phase;
+const _errs10 = errors;
+if(typeof data6 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/phase",schemaPath:"#/properties/phase/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema15.properties.phase.type,parentSchema:schema15.properties.phase,data:data6}];
+return false;
+}
+const _errs11 = errors;
+if(errors === _errs10){
+}
+var valid0 = _errs10 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate13.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema15.type,parentSchema:schema15,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate13.errors = vErrors;
+return errors === 0;
+}
+
+const schema24 = {"type":"object","properties":{"type":{"const":"function_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]};
+
+function validate16(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.output === undefined) && (missing0 = "output"))){
+validate16.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema24.required,parentSchema:schema24,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs1 = errors;
+if("function_call_output" !== data0){
+validate16.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "function_call_output"},message:"must be equal to constant",schema:"function_call_output",parentSchema:schema24.properties.type,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs1){
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.call_id !== undefined){
+let data1 = data.call_id;
+const _errs2 = errors;
+const _errs3 = errors;
+if(errors === _errs2){
+if(typeof data1 === "string"){
+if(func2(data1) > 65536){
+validate16.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema24.properties.call_id,data:data1}];
+return false;
+}
+else {
+if(func2(data1) < 1){
+validate16.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema24.properties.call_id,data:data1}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate16.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.call_id.type,parentSchema:schema24.properties.call_id,data:data1}];
+return false;
+}
+if(errors === _errs2){
+}
+}
+var valid0 = _errs2 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.output !== undefined){
+let data2 = data.output;
+const _errs4 = errors;
+if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
+validate16.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/type",keyword:"type",params:{type: schema24.properties.output.type},message:"must be string,array",schema:schema24.properties.output.type,parentSchema:schema24.properties.output,data:data2}];
+return false;
+}
+const _errs5 = errors;
+if(errors === _errs4){
+if(Array.isArray(data2)){
+if(data2.length > 10000){
+validate16.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema24.properties.output,data:data2}];
+return false;
+}
+else {
+var valid1 = true;
+const len0 = data2.length;
+for(let i0=0; i0<len0; i0++){
+let data3 = data2[i0];
+const _errs6 = errors;
+if(!(validate14(data3, {instancePath:instancePath+"/output/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate14.errors : vErrors.concat(validate14.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid1 = _errs6 === errors;
+if(!valid1){
+break;
+}
+}
+if(valid1){
+}
+}
+}
+if(errors === _errs4){
+}
+}
+var valid0 = _errs4 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.id !== undefined){
+let data4 = data.id;
+const _errs7 = errors;
+if(typeof data4 !== "string"){
+validate16.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.id.type,parentSchema:schema24.properties.id,data:data4}];
+return false;
+}
+const _errs8 = errors;
+if(errors === _errs7){
+}
+var valid0 = _errs7 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.status !== undefined){
+let data5 = data.status;
+const _errs9 = errors;
+if(typeof data5 !== "string"){
+validate16.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.status.type,parentSchema:schema24.properties.status,data:data5}];
+return false;
+}
+const _errs10 = errors;
+if(errors === _errs9){
+}
+var valid0 = _errs9 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
+}
+}
+}
+}
+}
+}
+else {
+validate16.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema24.type,parentSchema:schema24,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate16.errors = vErrors;
+return errors === 0;
+}
+
+const schema25 = {"type":"object","properties":{"type":{"const":"reasoning"},"summary":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"content":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"encrypted_content":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"]};
+const schema26 = {"type":"object","properties":{"type":{"enum":["summary_text","reasoning_text","text"]},"text":{"type":"string"}},"required":["type","text"]};
+
+function validate18(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if((data.type === undefined) && (missing0 = "type")){
+validate18.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema25.required,parentSchema:schema25,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs1 = errors;
+if("reasoning" !== data0){
+validate18.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "reasoning"},message:"must be equal to constant",schema:"reasoning",parentSchema:schema25.properties.type,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs1){
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.summary !== undefined){
+let data1 = data.summary;
+const _errs2 = errors;
+const _errs3 = errors;
+if(errors === _errs2){
+if(Array.isArray(data1)){
+var valid1 = true;
+const len0 = data1.length;
+for(let i0=0; i0<len0; i0++){
+let data2 = data1[i0];
+const _errs4 = errors;
+const _errs5 = errors;
+const _errs6 = errors;
+if(errors === _errs5){
+if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
+let missing1;
+if(((data2.type === undefined) && (missing1 = "type")) || ((data2.text === undefined) && (missing1 = "text"))){
+validate18.errors = [{instancePath:instancePath+"/summary/" + i0,schemaPath:"#/$defs/InputReasoningText/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema26.required,parentSchema:schema26,data:data2}];
+return false;
+}
+else {
+if(data2.type !== undefined){
+let data3 = data2.type;
+const _errs7 = errors;
+const vSchema0 = schema26.properties.type.enum;
+if(!(((data3 === "summary_text") || (data3 === "reasoning_text")) || (data3 === "text"))){
+validate18.errors = [{instancePath:instancePath+"/summary/" + i0+"/type",schemaPath:"#/$defs/InputReasoningText/properties/type/enum",keyword:"enum",params:{allowedValues: schema26.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema26.properties.type.enum,parentSchema:schema26.properties.type,data:data3}];
+return false;
+}
+else {
+}
+if(errors === _errs7){
+}
+var valid3 = _errs7 === errors;
+}
+else {
+var valid3 = true;
+}
+if(valid3){
+if(data2.text !== undefined){
+let data4 = data2.text;
+const _errs8 = errors;
+if(typeof data4 !== "string"){
+validate18.errors = [{instancePath:instancePath+"/summary/" + i0+"/text",schemaPath:"#/$defs/InputReasoningText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.properties.text.type,parentSchema:schema26.properties.text,data:data4}];
+return false;
+}
+const _errs9 = errors;
+if(errors === _errs8){
+}
+var valid3 = _errs8 === errors;
+}
+else {
+var valid3 = true;
+}
+if(valid3){
+}
+}
+}
+}
+else {
+validate18.errors = [{instancePath:instancePath+"/summary/" + i0,schemaPath:"#/$defs/InputReasoningText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema26.type,parentSchema:schema26,data:data2}];
+return false;
+}
+if(errors === _errs5){
+}
+}
+var valid2 = _errs5 === errors;
+if(valid2){
+}
+var valid1 = _errs4 === errors;
+if(!valid1){
+break;
+}
+}
+if(valid1){
+}
+}
+else {
+validate18.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema25.properties.summary.type,parentSchema:schema25.properties.summary,data:data1}];
+return false;
+}
+if(errors === _errs2){
+}
+}
+var valid0 = _errs2 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.content !== undefined){
+let data5 = data.content;
+const _errs10 = errors;
+const _errs11 = errors;
+if(errors === _errs10){
+if(Array.isArray(data5)){
+var valid4 = true;
+const len1 = data5.length;
+for(let i1=0; i1<len1; i1++){
+let data6 = data5[i1];
+const _errs12 = errors;
+const _errs13 = errors;
+const _errs14 = errors;
+if(errors === _errs13){
+if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
+let missing2;
+if(((data6.type === undefined) && (missing2 = "type")) || ((data6.text === undefined) && (missing2 = "text"))){
+validate18.errors = [{instancePath:instancePath+"/content/" + i1,schemaPath:"#/$defs/InputReasoningText/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema26.required,parentSchema:schema26,data:data6}];
+return false;
+}
+else {
+if(data6.type !== undefined){
+let data7 = data6.type;
+const _errs15 = errors;
+const vSchema1 = schema26.properties.type.enum;
+if(!(((data7 === "summary_text") || (data7 === "reasoning_text")) || (data7 === "text"))){
+validate18.errors = [{instancePath:instancePath+"/content/" + i1+"/type",schemaPath:"#/$defs/InputReasoningText/properties/type/enum",keyword:"enum",params:{allowedValues: schema26.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema26.properties.type.enum,parentSchema:schema26.properties.type,data:data7}];
+return false;
+}
+else {
+}
+if(errors === _errs15){
+}
+var valid6 = _errs15 === errors;
+}
+else {
+var valid6 = true;
+}
+if(valid6){
+if(data6.text !== undefined){
+let data8 = data6.text;
+const _errs16 = errors;
+if(typeof data8 !== "string"){
+validate18.errors = [{instancePath:instancePath+"/content/" + i1+"/text",schemaPath:"#/$defs/InputReasoningText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.properties.text.type,parentSchema:schema26.properties.text,data:data8}];
+return false;
+}
+const _errs17 = errors;
+if(errors === _errs16){
+}
+var valid6 = _errs16 === errors;
+}
+else {
+var valid6 = true;
+}
+if(valid6){
+}
+}
+}
+}
+else {
+validate18.errors = [{instancePath:instancePath+"/content/" + i1,schemaPath:"#/$defs/InputReasoningText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema26.type,parentSchema:schema26,data:data6}];
+return false;
+}
+if(errors === _errs13){
+}
+}
+var valid5 = _errs13 === errors;
+if(valid5){
+}
+var valid4 = _errs12 === errors;
+if(!valid4){
+break;
+}
+}
+if(valid4){
+}
+}
+else {
+validate18.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema25.properties.content.type,parentSchema:schema25.properties.content,data:data5}];
+return false;
+}
+if(errors === _errs10){
+}
+}
+var valid0 = _errs10 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.encrypted_content !== undefined){
+let data9 = data.encrypted_content;
+const _errs18 = errors;
+if(typeof data9 !== "string"){
+validate18.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.encrypted_content.type,parentSchema:schema25.properties.encrypted_content,data:data9}];
+return false;
+}
+const _errs19 = errors;
+if(errors === _errs18){
+}
+var valid0 = _errs18 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.id !== undefined){
+let data10 = data.id;
+const _errs20 = errors;
+if(typeof data10 !== "string"){
+validate18.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.id.type,parentSchema:schema25.properties.id,data:data10}];
+return false;
+}
+const _errs21 = errors;
+if(errors === _errs20){
+}
+var valid0 = _errs20 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.status !== undefined){
+let data11 = data.status;
+const _errs22 = errors;
+if(typeof data11 !== "string"){
+validate18.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.status.type,parentSchema:schema25.properties.status,data:data11}];
+return false;
+}
+const _errs23 = errors;
+if(errors === _errs22){
+}
+var valid0 = _errs22 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate18.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema25.type,parentSchema:schema25,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate18.errors = vErrors;
+return errors === 0;
+}
+
+const schema28 = {"type":"object","properties":{"type":{"const":"custom_tool_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]};
+
+function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.output === undefined) && (missing0 = "output"))){
+validate19.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema28.required,parentSchema:schema28,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs1 = errors;
+if("custom_tool_call_output" !== data0){
+validate19.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "custom_tool_call_output"},message:"must be equal to constant",schema:"custom_tool_call_output",parentSchema:schema28.properties.type,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs1){
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.call_id !== undefined){
+let data1 = data.call_id;
+const _errs2 = errors;
+const _errs3 = errors;
+if(errors === _errs2){
+if(typeof data1 === "string"){
+if(func2(data1) > 65536){
+validate19.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema28.properties.call_id,data:data1}];
+return false;
+}
+else {
+if(func2(data1) < 1){
+validate19.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema28.properties.call_id,data:data1}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate19.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema28.properties.call_id.type,parentSchema:schema28.properties.call_id,data:data1}];
+return false;
+}
+if(errors === _errs2){
+}
+}
+var valid0 = _errs2 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.output !== undefined){
+let data2 = data.output;
+const _errs4 = errors;
+if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
+validate19.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/type",keyword:"type",params:{type: schema28.properties.output.type},message:"must be string,array",schema:schema28.properties.output.type,parentSchema:schema28.properties.output,data:data2}];
+return false;
+}
+const _errs5 = errors;
+if(errors === _errs4){
+if(Array.isArray(data2)){
+if(data2.length > 10000){
+validate19.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema28.properties.output,data:data2}];
+return false;
+}
+else {
+var valid1 = true;
+const len0 = data2.length;
+for(let i0=0; i0<len0; i0++){
+let data3 = data2[i0];
+const _errs6 = errors;
+if(!(validate14(data3, {instancePath:instancePath+"/output/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate14.errors : vErrors.concat(validate14.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid1 = _errs6 === errors;
+if(!valid1){
+break;
+}
+}
+if(valid1){
+}
+}
+}
+if(errors === _errs4){
+}
+}
+var valid0 = _errs4 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.id !== undefined){
+let data4 = data.id;
+const _errs7 = errors;
+if(typeof data4 !== "string"){
+validate19.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema28.properties.id.type,parentSchema:schema28.properties.id,data:data4}];
+return false;
+}
+const _errs8 = errors;
+if(errors === _errs7){
+}
+var valid0 = _errs7 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.status !== undefined){
+let data5 = data.status;
+const _errs9 = errors;
+if(typeof data5 !== "string"){
+validate19.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema28.properties.status.type,parentSchema:schema28.properties.status,data:data5}];
+return false;
+}
+const _errs10 = errors;
+if(errors === _errs9){
+}
+var valid0 = _errs9 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
+}
+}
+}
+}
+}
+}
+else {
+validate19.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema28.type,parentSchema:schema28,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate19.errors = vErrors;
+return errors === 0;
+}
+
+const schema29 = {"type":"object","properties":{"type":{"const":"tool_search_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","tools"],"description":"The tools which a client-side search has brought; they are offered from here on."};
+const schema30 = {"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"tsType":"FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | HostedTool","allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"namespace"}}},"then":{"$ref":"#/$defs/NamespaceTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"tool_search"}}},"then":{"$ref":"#/$defs/ToolSearchTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"local_shell"}}},"then":{"$ref":"#/$defs/LocalShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"shell"}}},"then":{"$ref":"#/$defs/ShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"apply_patch"}}},"then":{"$ref":"#/$defs/ApplyPatchTool"}}]};
+const schema31 = {"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","name"]};
+const schema35 = {"type":"object","properties":{"type":{"const":"tool_search"},"execution":{"enum":["client","server"]},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"}},"required":["type"]};
+const schema36 = {"type":"object","properties":{"type":{"const":"local_shell"}},"required":["type"]};
+const schema37 = {"type":"object","properties":{"type":{"const":"shell"},"environment":{"type":"object","properties":{"type":{"type":"string"}},"required":[]}},"required":["type"]};
+const schema38 = {"type":"object","properties":{"type":{"const":"apply_patch"}},"required":["type"]};
+const schema32 = {"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"format":{"$ref":"#/$defs/CustomToolFormat"}},"required":["type","name"]};
+const schema33 = {"type":"object","properties":{"type":{"enum":["text","grammar"]},"syntax":{"type":"string","maxLength":64},"definition":{"type":"string"}},"required":["type"]};
+
+function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if(((data.type === undefined) && (missing0 = "type")) || ((data.name === undefined) && (missing0 = "name"))){
+validate23.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema32.required,parentSchema:schema32,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs1 = errors;
+if("custom" !== data0){
+validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "custom"},message:"must be equal to constant",schema:"custom",parentSchema:schema32.properties.type,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs1){
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.name !== undefined){
+let data1 = data.name;
+const _errs2 = errors;
+const _errs3 = errors;
+if(errors === _errs2){
+if(typeof data1 === "string"){
+if(func2(data1) > 256){
+validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema32.properties.name,data:data1}];
+return false;
+}
+else {
+if(func2(data1) < 1){
+validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema32.properties.name,data:data1}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.name.type,parentSchema:schema32.properties.name,data:data1}];
+return false;
+}
+if(errors === _errs2){
+}
+}
+var valid0 = _errs2 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.description !== undefined){
+let data2 = data.description;
+const _errs4 = errors;
+if(typeof data2 !== "string"){
+validate23.errors = [{instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.description.type,parentSchema:schema32.properties.description,data:data2}];
+return false;
+}
+const _errs5 = errors;
+if(errors === _errs4){
+}
+var valid0 = _errs4 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.format !== undefined){
+let data3 = data.format;
+const _errs6 = errors;
+const _errs7 = errors;
+const _errs8 = errors;
+if(errors === _errs7){
+if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
+let missing1;
+if((data3.type === undefined) && (missing1 = "type")){
+validate23.errors = [{instancePath:instancePath+"/format",schemaPath:"#/$defs/CustomToolFormat/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema33.required,parentSchema:schema33,data:data3}];
+return false;
+}
+else {
+if(data3.type !== undefined){
+let data4 = data3.type;
+const _errs9 = errors;
+const vSchema0 = schema33.properties.type.enum;
+if(!((data4 === "text") || (data4 === "grammar"))){
+validate23.errors = [{instancePath:instancePath+"/format/type",schemaPath:"#/$defs/CustomToolFormat/properties/type/enum",keyword:"enum",params:{allowedValues: schema33.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema33.properties.type.enum,parentSchema:schema33.properties.type,data:data4}];
+return false;
+}
+else {
+}
+if(errors === _errs9){
+}
+var valid2 = _errs9 === errors;
+}
+else {
+var valid2 = true;
+}
+if(valid2){
+if(data3.syntax !== undefined){
+let data5 = data3.syntax;
+const _errs10 = errors;
+const _errs11 = errors;
+if(errors === _errs10){
+if(typeof data5 === "string"){
+if(func2(data5) > 64){
+validate23.errors = [{instancePath:instancePath+"/format/syntax",schemaPath:"#/$defs/CustomToolFormat/properties/syntax/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema33.properties.syntax,data:data5}];
+return false;
+}
+else {
+}
+}
+else {
+validate23.errors = [{instancePath:instancePath+"/format/syntax",schemaPath:"#/$defs/CustomToolFormat/properties/syntax/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.syntax.type,parentSchema:schema33.properties.syntax,data:data5}];
+return false;
+}
+if(errors === _errs10){
+}
+}
+var valid2 = _errs10 === errors;
+}
+else {
+var valid2 = true;
+}
+if(valid2){
+if(data3.definition !== undefined){
+let data6 = data3.definition;
+const _errs12 = errors;
+if(typeof data6 !== "string"){
+validate23.errors = [{instancePath:instancePath+"/format/definition",schemaPath:"#/$defs/CustomToolFormat/properties/definition/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.definition.type,parentSchema:schema33.properties.definition,data:data6}];
+return false;
+}
+const _errs13 = errors;
+if(errors === _errs12){
+}
+var valid2 = _errs12 === errors;
+}
+else {
+var valid2 = true;
+}
+if(valid2){
+}
+}
+}
+}
+}
+else {
+validate23.errors = [{instancePath:instancePath+"/format",schemaPath:"#/$defs/CustomToolFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema33.type,parentSchema:schema33,data:data3}];
+return false;
+}
+if(errors === _errs7){
+}
+}
+var valid1 = _errs7 === errors;
+if(valid1){
+}
+var valid0 = _errs6 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
+}
+}
+}
+}
+}
+else {
+validate23.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema32.type,parentSchema:schema32,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate23.errors = vErrors;
+return errors === 0;
+}
+
+const schema34 = {"type":"object","properties":{"type":{"const":"namespace"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512}},"required":["type","name","tools"]};
+const wrapper0 = {validate: validate22};
+
+function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if((((data.type === undefined) && (missing0 = "type")) || ((data.name === undefined) && (missing0 = "name"))) || ((data.tools === undefined) && (missing0 = "tools"))){
+validate25.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema34.required,parentSchema:schema34,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs1 = errors;
+if("namespace" !== data0){
+validate25.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "namespace"},message:"must be equal to constant",schema:"namespace",parentSchema:schema34.properties.type,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs1){
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.name !== undefined){
+let data1 = data.name;
+const _errs2 = errors;
+const _errs3 = errors;
+if(errors === _errs2){
+if(typeof data1 === "string"){
+if(func2(data1) > 256){
+validate25.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema34.properties.name,data:data1}];
+return false;
+}
+else {
+if(func2(data1) < 1){
+validate25.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34.properties.name,data:data1}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate25.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.properties.name.type,parentSchema:schema34.properties.name,data:data1}];
+return false;
+}
+if(errors === _errs2){
+}
+}
+var valid0 = _errs2 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.description !== undefined){
+let data2 = data.description;
+const _errs4 = errors;
+if(typeof data2 !== "string"){
+validate25.errors = [{instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.properties.description.type,parentSchema:schema34.properties.description,data:data2}];
+return false;
+}
+const _errs5 = errors;
+if(errors === _errs4){
+}
+var valid0 = _errs4 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.tools !== undefined){
+let data3 = data.tools;
+const _errs6 = errors;
+const _errs7 = errors;
+if(errors === _errs6){
+if(Array.isArray(data3)){
+if(data3.length > 512){
+validate25.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema34.properties.tools,data:data3}];
+return false;
+}
+else {
+var valid1 = true;
+const len0 = data3.length;
+for(let i0=0; i0<len0; i0++){
+let data4 = data3[i0];
+const _errs8 = errors;
+if(!(wrapper0.validate(data4, {instancePath:instancePath+"/tools/" + i0,parentData:data3,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? wrapper0.validate.errors : vErrors.concat(wrapper0.validate.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid1 = _errs8 === errors;
+if(!valid1){
+break;
+}
+}
+if(valid1){
+}
+}
+}
+else {
+validate25.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema34.properties.tools.type,parentSchema:schema34.properties.tools,data:data3}];
+return false;
+}
+if(errors === _errs6){
+}
+}
+var valid0 = _errs6 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
+}
+}
+}
+}
+}
+else {
+validate25.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema34.type,parentSchema:schema34,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate25.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+const _errs1 = errors;
+const _errs2 = errors;
+let valid1 = true;
+const _errs3 = errors;
+const _errs4 = errors;
+if(errors === _errs3){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if((data.type === undefined) && (missing0 = "type")){
+const err0 = {};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs5 = errors;
+if("function" !== data0){
+const err1 = {};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+else {
+}
+if(errors === _errs5){
+}
+var valid2 = _errs5 === errors;
+}
+else {
+var valid2 = true;
+}
+if(valid2){
+}
+}
+}
+else {
+const err2 = {};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(errors === _errs3){
+}
+}
+var _valid0 = _errs3 === errors;
+errors = _errs2;
+if(vErrors !== null){
+if(_errs2){
+vErrors.length = _errs2;
+}
+else {
+vErrors = null;
+}
+}
+if(_valid0){
+const _errs6 = errors;
+const _errs7 = errors;
+const _errs8 = errors;
+if(errors === _errs7){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing1;
+if(((data.type === undefined) && (missing1 = "type")) || ((data.name === undefined) && (missing1 = "name"))){
+validate22.errors = [{instancePath,schemaPath:"#/$defs/FunctionTool/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema31.required,parentSchema:schema31,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data1 = data.type;
+const _errs9 = errors;
+if("function" !== data1){
+validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/FunctionTool/properties/type/const",keyword:"const",params:{allowedValue: "function"},message:"must be equal to constant",schema:"function",parentSchema:schema31.properties.type,data:data1}];
+return false;
+}
+else {
+}
+if(errors === _errs9){
+}
+var valid4 = _errs9 === errors;
+}
+else {
+var valid4 = true;
+}
+if(valid4){
+if(data.name !== undefined){
+let data2 = data.name;
+const _errs10 = errors;
+const _errs11 = errors;
+if(errors === _errs10){
+if(typeof data2 === "string"){
+if(func2(data2) > 256){
+validate22.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema31.properties.name,data:data2}];
+return false;
+}
+else {
+if(func2(data2) < 1){
+validate22.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema31.properties.name,data:data2}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate22.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.name.type,parentSchema:schema31.properties.name,data:data2}];
+return false;
+}
+if(errors === _errs10){
+}
+}
+var valid4 = _errs10 === errors;
+}
+else {
+var valid4 = true;
+}
+if(valid4){
+if(data.description !== undefined){
+let data3 = data.description;
+const _errs12 = errors;
+if(typeof data3 !== "string"){
+validate22.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/FunctionTool/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.description.type,parentSchema:schema31.properties.description,data:data3}];
+return false;
+}
+const _errs13 = errors;
+if(errors === _errs12){
+}
+var valid4 = _errs12 === errors;
+}
+else {
+var valid4 = true;
+}
+if(valid4){
+if(data.parameters !== undefined){
+let data4 = data.parameters;
+const _errs14 = errors;
+if(!(data4 && typeof data4 == "object" && !Array.isArray(data4))){
+validate22.errors = [{instancePath:instancePath+"/parameters",schemaPath:"#/$defs/FunctionTool/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.parameters.type,parentSchema:schema31.properties.parameters,data:data4}];
+return false;
+}
+const _errs15 = errors;
+if(errors === _errs14){
+}
+var valid4 = _errs14 === errors;
+}
+else {
+var valid4 = true;
+}
+if(valid4){
+if(data.strict !== undefined){
+let data5 = data.strict;
+const _errs16 = errors;
+if(typeof data5 !== "boolean"){
+validate22.errors = [{instancePath:instancePath+"/strict",schemaPath:"#/$defs/FunctionTool/properties/strict/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema31.properties.strict.type,parentSchema:schema31.properties.strict,data:data5}];
+return false;
+}
+const _errs17 = errors;
+if(errors === _errs16){
+}
+var valid4 = _errs16 === errors;
+}
+else {
+var valid4 = true;
+}
+if(valid4){
+}
+}
+}
+}
+}
+}
+}
+else {
+validate22.errors = [{instancePath,schemaPath:"#/$defs/FunctionTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.type,parentSchema:schema31,data}];
+return false;
+}
+if(errors === _errs7){
+}
+}
+var valid3 = _errs7 === errors;
+if(valid3){
+}
+var _valid0 = _errs6 === errors;
+valid1 = _valid0;
+}
+if(!valid1){
+const err3 = {instancePath,schemaPath:"#/allOf/0/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema30.allOf[0].if,parentSchema:schema30.allOf[0],data};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+validate22.errors = vErrors;
+return false;
+}
+else {
+}
+if(errors === _errs1){
+}
+var valid0 = _errs1 === errors;
+if(valid0){
+const _errs18 = errors;
+const _errs19 = errors;
+let valid5 = true;
+const _errs20 = errors;
+const _errs21 = errors;
+if(errors === _errs20){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing2;
+if((data.type === undefined) && (missing2 = "type")){
+const err4 = {};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+else {
+if(data.type !== undefined){
+let data6 = data.type;
+const _errs22 = errors;
+if("custom" !== data6){
+const err5 = {};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+else {
+}
+if(errors === _errs22){
+}
+var valid6 = _errs22 === errors;
+}
+else {
+var valid6 = true;
+}
+if(valid6){
+}
+}
+}
+else {
+const err6 = {};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(errors === _errs20){
+}
+}
+var _valid1 = _errs20 === errors;
+errors = _errs19;
+if(vErrors !== null){
+if(_errs19){
+vErrors.length = _errs19;
+}
+else {
+vErrors = null;
+}
+}
+if(_valid1){
+const _errs23 = errors;
+if(!(validate23(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+errors = vErrors.length;
+}
+else {
+}
+var _valid1 = _errs23 === errors;
+valid5 = _valid1;
+}
+if(!valid5){
+const err7 = {instancePath,schemaPath:"#/allOf/1/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema30.allOf[1].if,parentSchema:schema30.allOf[1],data};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+validate22.errors = vErrors;
+return false;
+}
+else {
+}
+if(errors === _errs18){
+}
+var valid0 = _errs18 === errors;
+if(valid0){
+const _errs24 = errors;
+const _errs25 = errors;
+let valid7 = true;
+const _errs26 = errors;
+const _errs27 = errors;
+if(errors === _errs26){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing3;
+if((data.type === undefined) && (missing3 = "type")){
+const err8 = {};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+else {
+if(data.type !== undefined){
+let data7 = data.type;
+const _errs28 = errors;
+if("namespace" !== data7){
+const err9 = {};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+else {
+}
+if(errors === _errs28){
+}
+var valid8 = _errs28 === errors;
+}
+else {
+var valid8 = true;
+}
+if(valid8){
+}
+}
+}
+else {
+const err10 = {};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(errors === _errs26){
+}
+}
+var _valid2 = _errs26 === errors;
+errors = _errs25;
+if(vErrors !== null){
+if(_errs25){
+vErrors.length = _errs25;
+}
+else {
+vErrors = null;
+}
+}
+if(_valid2){
+const _errs29 = errors;
+if(!(validate25(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+errors = vErrors.length;
+}
+else {
+}
+var _valid2 = _errs29 === errors;
+valid7 = _valid2;
+}
+if(!valid7){
+const err11 = {instancePath,schemaPath:"#/allOf/2/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema30.allOf[2].if,parentSchema:schema30.allOf[2],data};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+validate22.errors = vErrors;
+return false;
+}
+else {
+}
+if(errors === _errs24){
+}
+var valid0 = _errs24 === errors;
+if(valid0){
+const _errs30 = errors;
+const _errs31 = errors;
+let valid9 = true;
+const _errs32 = errors;
+const _errs33 = errors;
+if(errors === _errs32){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing4;
+if((data.type === undefined) && (missing4 = "type")){
+const err12 = {};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+else {
+if(data.type !== undefined){
+let data8 = data.type;
+const _errs34 = errors;
+if("tool_search" !== data8){
+const err13 = {};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+else {
+}
+if(errors === _errs34){
+}
+var valid10 = _errs34 === errors;
+}
+else {
+var valid10 = true;
+}
+if(valid10){
+}
+}
+}
+else {
+const err14 = {};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if(errors === _errs32){
+}
+}
+var _valid3 = _errs32 === errors;
+errors = _errs31;
+if(vErrors !== null){
+if(_errs31){
+vErrors.length = _errs31;
+}
+else {
+vErrors = null;
+}
+}
+if(_valid3){
+const _errs35 = errors;
+const _errs36 = errors;
+const _errs37 = errors;
+if(errors === _errs36){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing5;
+if((data.type === undefined) && (missing5 = "type")){
+validate22.errors = [{instancePath,schemaPath:"#/$defs/ToolSearchTool/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema35.required,parentSchema:schema35,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data9 = data.type;
+const _errs38 = errors;
+if("tool_search" !== data9){
+validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ToolSearchTool/properties/type/const",keyword:"const",params:{allowedValue: "tool_search"},message:"must be equal to constant",schema:"tool_search",parentSchema:schema35.properties.type,data:data9}];
+return false;
+}
+else {
+}
+if(errors === _errs38){
+}
+var valid12 = _errs38 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+if(data.execution !== undefined){
+let data10 = data.execution;
+const _errs39 = errors;
+const vSchema0 = schema35.properties.execution.enum;
+if(!((data10 === "client") || (data10 === "server"))){
+validate22.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/$defs/ToolSearchTool/properties/execution/enum",keyword:"enum",params:{allowedValues: schema35.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema35.properties.execution.enum,parentSchema:schema35.properties.execution,data:data10}];
+return false;
+}
+else {
+}
+if(errors === _errs39){
+}
+var valid12 = _errs39 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+if(data.description !== undefined){
+let data11 = data.description;
+const _errs40 = errors;
+if(typeof data11 !== "string"){
+validate22.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/ToolSearchTool/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema35.properties.description.type,parentSchema:schema35.properties.description,data:data11}];
+return false;
+}
+const _errs41 = errors;
+if(errors === _errs40){
+}
+var valid12 = _errs40 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+if(data.parameters !== undefined){
+let data12 = data.parameters;
+const _errs42 = errors;
+if(!(data12 && typeof data12 == "object" && !Array.isArray(data12))){
+validate22.errors = [{instancePath:instancePath+"/parameters",schemaPath:"#/$defs/ToolSearchTool/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema35.properties.parameters.type,parentSchema:schema35.properties.parameters,data:data12}];
+return false;
+}
+const _errs43 = errors;
+if(errors === _errs42){
+}
+var valid12 = _errs42 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+}
+}
+}
+}
+}
+}
+else {
+validate22.errors = [{instancePath,schemaPath:"#/$defs/ToolSearchTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema35.type,parentSchema:schema35,data}];
+return false;
+}
+if(errors === _errs36){
+}
+}
+var valid11 = _errs36 === errors;
+if(valid11){
+}
+var _valid3 = _errs35 === errors;
+valid9 = _valid3;
+}
+if(!valid9){
+const err15 = {instancePath,schemaPath:"#/allOf/3/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema30.allOf[3].if,parentSchema:schema30.allOf[3],data};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+validate22.errors = vErrors;
+return false;
+}
+else {
+}
+if(errors === _errs30){
+}
+var valid0 = _errs30 === errors;
+if(valid0){
+const _errs44 = errors;
+const _errs45 = errors;
+let valid13 = true;
+const _errs46 = errors;
+const _errs47 = errors;
+if(errors === _errs46){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing6;
+if((data.type === undefined) && (missing6 = "type")){
+const err16 = {};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+else {
+if(data.type !== undefined){
+let data13 = data.type;
+const _errs48 = errors;
+if("local_shell" !== data13){
+const err17 = {};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+else {
+}
+if(errors === _errs48){
+}
+var valid14 = _errs48 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+}
+}
+}
+else {
+const err18 = {};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+if(errors === _errs46){
+}
+}
+var _valid4 = _errs46 === errors;
+errors = _errs45;
+if(vErrors !== null){
+if(_errs45){
+vErrors.length = _errs45;
+}
+else {
+vErrors = null;
+}
+}
+if(_valid4){
+const _errs49 = errors;
+const _errs50 = errors;
+const _errs51 = errors;
+if(errors === _errs50){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing7;
+if((data.type === undefined) && (missing7 = "type")){
+validate22.errors = [{instancePath,schemaPath:"#/$defs/LocalShellTool/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'",schema:schema36.required,parentSchema:schema36,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data14 = data.type;
+const _errs52 = errors;
+if("local_shell" !== data14){
+validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/LocalShellTool/properties/type/const",keyword:"const",params:{allowedValue: "local_shell"},message:"must be equal to constant",schema:"local_shell",parentSchema:schema36.properties.type,data:data14}];
+return false;
+}
+else {
+}
+if(errors === _errs52){
+}
+var valid16 = _errs52 === errors;
+}
+else {
+var valid16 = true;
+}
+if(valid16){
+}
+}
+}
+else {
+validate22.errors = [{instancePath,schemaPath:"#/$defs/LocalShellTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema36.type,parentSchema:schema36,data}];
+return false;
+}
+if(errors === _errs50){
+}
+}
+var valid15 = _errs50 === errors;
+if(valid15){
+}
+var _valid4 = _errs49 === errors;
+valid13 = _valid4;
+}
+if(!valid13){
+const err19 = {instancePath,schemaPath:"#/allOf/4/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema30.allOf[4].if,parentSchema:schema30.allOf[4],data};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+validate22.errors = vErrors;
+return false;
+}
+else {
+}
+if(errors === _errs44){
+}
+var valid0 = _errs44 === errors;
+if(valid0){
+const _errs53 = errors;
+const _errs54 = errors;
+let valid17 = true;
+const _errs55 = errors;
+const _errs56 = errors;
+if(errors === _errs55){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing8;
+if((data.type === undefined) && (missing8 = "type")){
+const err20 = {};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+else {
+if(data.type !== undefined){
+let data15 = data.type;
+const _errs57 = errors;
+if("shell" !== data15){
+const err21 = {};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+else {
+}
+if(errors === _errs57){
+}
+var valid18 = _errs57 === errors;
+}
+else {
+var valid18 = true;
+}
+if(valid18){
+}
+}
+}
+else {
+const err22 = {};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+if(errors === _errs55){
+}
+}
+var _valid5 = _errs55 === errors;
+errors = _errs54;
+if(vErrors !== null){
+if(_errs54){
+vErrors.length = _errs54;
+}
+else {
+vErrors = null;
+}
+}
+if(_valid5){
+const _errs58 = errors;
+const _errs59 = errors;
+const _errs60 = errors;
+if(errors === _errs59){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing9;
+if((data.type === undefined) && (missing9 = "type")){
+validate22.errors = [{instancePath,schemaPath:"#/$defs/ShellTool/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'",schema:schema37.required,parentSchema:schema37,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data16 = data.type;
+const _errs61 = errors;
+if("shell" !== data16){
+validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ShellTool/properties/type/const",keyword:"const",params:{allowedValue: "shell"},message:"must be equal to constant",schema:"shell",parentSchema:schema37.properties.type,data:data16}];
+return false;
+}
+else {
+}
+if(errors === _errs61){
+}
+var valid20 = _errs61 === errors;
+}
+else {
+var valid20 = true;
+}
+if(valid20){
+if(data.environment !== undefined){
+let data17 = data.environment;
+const _errs62 = errors;
+const _errs63 = errors;
+if(errors === _errs62){
+if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
+if(data17.type !== undefined){
+let data18 = data17.type;
+const _errs64 = errors;
+if(typeof data18 !== "string"){
+validate22.errors = [{instancePath:instancePath+"/environment/type",schemaPath:"#/$defs/ShellTool/properties/environment/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema37.properties.environment.properties.type.type,parentSchema:schema37.properties.environment.properties.type,data:data18}];
+return false;
+}
+const _errs65 = errors;
+if(errors === _errs64){
+}
+var valid21 = _errs64 === errors;
+}
+else {
+var valid21 = true;
+}
+if(valid21){
+}
+}
+else {
+validate22.errors = [{instancePath:instancePath+"/environment",schemaPath:"#/$defs/ShellTool/properties/environment/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema37.properties.environment.type,parentSchema:schema37.properties.environment,data:data17}];
+return false;
+}
+if(errors === _errs62){
+}
+}
+var valid20 = _errs62 === errors;
+}
+else {
+var valid20 = true;
+}
+if(valid20){
+}
+}
+}
+}
+else {
+validate22.errors = [{instancePath,schemaPath:"#/$defs/ShellTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema37.type,parentSchema:schema37,data}];
+return false;
+}
+if(errors === _errs59){
+}
+}
+var valid19 = _errs59 === errors;
+if(valid19){
+}
+var _valid5 = _errs58 === errors;
+valid17 = _valid5;
+}
+if(!valid17){
+const err23 = {instancePath,schemaPath:"#/allOf/5/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema30.allOf[5].if,parentSchema:schema30.allOf[5],data};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+validate22.errors = vErrors;
+return false;
+}
+else {
+}
+if(errors === _errs53){
+}
+var valid0 = _errs53 === errors;
+if(valid0){
+const _errs66 = errors;
+const _errs67 = errors;
+let valid22 = true;
+const _errs68 = errors;
+const _errs69 = errors;
+if(errors === _errs68){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing10;
+if((data.type === undefined) && (missing10 = "type")){
+const err24 = {};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
+}
+errors++;
+}
+else {
+if(data.type !== undefined){
+let data19 = data.type;
+const _errs70 = errors;
+if("apply_patch" !== data19){
+const err25 = {};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
+}
+errors++;
+}
+else {
+}
+if(errors === _errs70){
+}
+var valid23 = _errs70 === errors;
+}
+else {
+var valid23 = true;
+}
+if(valid23){
+}
+}
+}
+else {
+const err26 = {};
+if(vErrors === null){
+vErrors = [err26];
+}
+else {
+vErrors.push(err26);
+}
+errors++;
+}
+if(errors === _errs68){
+}
+}
+var _valid6 = _errs68 === errors;
+errors = _errs67;
+if(vErrors !== null){
+if(_errs67){
+vErrors.length = _errs67;
+}
+else {
+vErrors = null;
+}
+}
+if(_valid6){
+const _errs71 = errors;
+const _errs72 = errors;
+const _errs73 = errors;
+if(errors === _errs72){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing11;
+if((data.type === undefined) && (missing11 = "type")){
+validate22.errors = [{instancePath,schemaPath:"#/$defs/ApplyPatchTool/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'",schema:schema38.required,parentSchema:schema38,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data20 = data.type;
+const _errs74 = errors;
+if("apply_patch" !== data20){
+validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ApplyPatchTool/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch"},message:"must be equal to constant",schema:"apply_patch",parentSchema:schema38.properties.type,data:data20}];
+return false;
+}
+else {
+}
+if(errors === _errs74){
+}
+var valid25 = _errs74 === errors;
+}
+else {
+var valid25 = true;
+}
+if(valid25){
+}
+}
+}
+else {
+validate22.errors = [{instancePath,schemaPath:"#/$defs/ApplyPatchTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.type,parentSchema:schema38,data}];
+return false;
+}
+if(errors === _errs72){
+}
+}
+var valid24 = _errs72 === errors;
+if(valid24){
+}
+var _valid6 = _errs71 === errors;
+valid22 = _valid6;
+}
+if(!valid22){
+const err27 = {instancePath,schemaPath:"#/allOf/6/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema30.allOf[6].if,parentSchema:schema30.allOf[6],data};
+if(vErrors === null){
+vErrors = [err27];
+}
+else {
+vErrors.push(err27);
+}
+errors++;
+validate22.errors = vErrors;
+return false;
+}
+else {
+}
+if(errors === _errs66){
+}
+var valid0 = _errs66 === errors;
+if(valid0){
+}
+}
+}
+}
+}
+}
+}
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing12;
+if((data.type === undefined) && (missing12 = "type")){
+validate22.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'",schema:schema30.required,parentSchema:schema30,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data21 = data.type;
+const _errs75 = errors;
+const _errs76 = errors;
+if(errors === _errs75){
+if(typeof data21 === "string"){
+if(func2(data21) > 64){
+validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema30.properties.type,data:data21}];
+return false;
+}
+else {
+if(func2(data21) < 1){
+validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema30.properties.type,data:data21}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.type.type,parentSchema:schema30.properties.type,data:data21}];
+return false;
+}
+if(errors === _errs75){
+}
+}
+var valid26 = _errs75 === errors;
+}
+else {
+var valid26 = true;
+}
+if(valid26){
+}
+}
+}
+else {
+validate22.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema30.type,parentSchema:schema30,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate22.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate21(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.tools === undefined) && (missing0 = "tools"))){
+validate21.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema29.required,parentSchema:schema29,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs1 = errors;
+if("tool_search_output" !== data0){
+validate21.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "tool_search_output"},message:"must be equal to constant",schema:"tool_search_output",parentSchema:schema29.properties.type,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs1){
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.call_id !== undefined){
+let data1 = data.call_id;
+const _errs2 = errors;
+const _errs3 = errors;
+if(errors === _errs2){
+if(typeof data1 === "string"){
+if(func2(data1) > 65536){
+validate21.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema29.properties.call_id,data:data1}];
+return false;
+}
+else {
+if(func2(data1) < 1){
+validate21.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema29.properties.call_id,data:data1}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate21.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.call_id.type,parentSchema:schema29.properties.call_id,data:data1}];
+return false;
+}
+if(errors === _errs2){
+}
+}
+var valid0 = _errs2 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.execution !== undefined){
+let data2 = data.execution;
+const _errs4 = errors;
+const vSchema0 = schema29.properties.execution.enum;
+if(!((data2 === "client") || (data2 === "server"))){
+validate21.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/properties/execution/enum",keyword:"enum",params:{allowedValues: schema29.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema29.properties.execution.enum,parentSchema:schema29.properties.execution,data:data2}];
+return false;
+}
+else {
+}
+if(errors === _errs4){
+}
+var valid0 = _errs4 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.tools !== undefined){
+let data3 = data.tools;
+const _errs5 = errors;
+const _errs6 = errors;
+if(errors === _errs5){
+if(Array.isArray(data3)){
+if(data3.length > 512){
+validate21.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema29.properties.tools,data:data3}];
+return false;
+}
+else {
+var valid1 = true;
+const len0 = data3.length;
+for(let i0=0; i0<len0; i0++){
+let data4 = data3[i0];
+const _errs7 = errors;
+if(!(validate22(data4, {instancePath:instancePath+"/tools/" + i0,parentData:data3,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid1 = _errs7 === errors;
+if(!valid1){
+break;
+}
+}
+if(valid1){
+}
+}
+}
+else {
+validate21.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema29.properties.tools.type,parentSchema:schema29.properties.tools,data:data3}];
+return false;
+}
+if(errors === _errs5){
+}
+}
+var valid0 = _errs5 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.id !== undefined){
+let data5 = data.id;
+const _errs8 = errors;
+if(typeof data5 !== "string"){
+validate21.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.id.type,parentSchema:schema29.properties.id,data:data5}];
+return false;
+}
+const _errs9 = errors;
+if(errors === _errs8){
+}
+var valid0 = _errs8 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.status !== undefined){
+let data6 = data.status;
+const _errs10 = errors;
+if(typeof data6 !== "string"){
+validate21.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.status.type,parentSchema:schema29.properties.status,data:data6}];
+return false;
+}
+const _errs11 = errors;
+if(errors === _errs10){
+}
+var valid0 = _errs10 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate21.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema29.type,parentSchema:schema29,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate21.errors = vErrors;
+return errors === 0;
+}
+
+const schema39 = {"type":"object","properties":{"type":{"const":"local_shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputLocalShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]};
+const schema40 = {"type":"object","properties":{"type":{"const":"exec"},"command":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string"},"tsType":"Readonly<Record<string, string>>"},"working_directory":{"type":"string"},"timeout_ms":{"type":"number"},"user":{"type":"string"}},"required":["command"]};
+
+function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.action === undefined) && (missing0 = "action"))){
+validate28.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema39.required,parentSchema:schema39,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs1 = errors;
+if("local_shell_call" !== data0){
+validate28.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "local_shell_call"},message:"must be equal to constant",schema:"local_shell_call",parentSchema:schema39.properties.type,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs1){
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.call_id !== undefined){
+let data1 = data.call_id;
+const _errs2 = errors;
+const _errs3 = errors;
+if(errors === _errs2){
+if(typeof data1 === "string"){
+if(func2(data1) > 65536){
+validate28.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema39.properties.call_id,data:data1}];
+return false;
+}
+else {
+if(func2(data1) < 1){
+validate28.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema39.properties.call_id,data:data1}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate28.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.properties.call_id.type,parentSchema:schema39.properties.call_id,data:data1}];
+return false;
+}
+if(errors === _errs2){
+}
+}
+var valid0 = _errs2 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.action !== undefined){
+let data2 = data.action;
+const _errs4 = errors;
+const _errs5 = errors;
+const _errs6 = errors;
+if(errors === _errs5){
+if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
+let missing1;
+if((data2.command === undefined) && (missing1 = "command")){
+validate28.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputLocalShellAction/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema40.required,parentSchema:schema40,data:data2}];
+return false;
+}
+else {
+if(data2.type !== undefined){
+let data3 = data2.type;
+const _errs7 = errors;
+if("exec" !== data3){
+validate28.errors = [{instancePath:instancePath+"/action/type",schemaPath:"#/$defs/InputLocalShellAction/properties/type/const",keyword:"const",params:{allowedValue: "exec"},message:"must be equal to constant",schema:"exec",parentSchema:schema40.properties.type,data:data3}];
+return false;
+}
+else {
+}
+if(errors === _errs7){
+}
+var valid2 = _errs7 === errors;
+}
+else {
+var valid2 = true;
+}
+if(valid2){
+if(data2.command !== undefined){
+let data4 = data2.command;
+const _errs8 = errors;
+const _errs9 = errors;
+if(errors === _errs8){
+if(Array.isArray(data4)){
+var valid3 = true;
+const len0 = data4.length;
+for(let i0=0; i0<len0; i0++){
+let data5 = data4[i0];
+const _errs10 = errors;
+if(typeof data5 !== "string"){
+validate28.errors = [{instancePath:instancePath+"/action/command/" + i0,schemaPath:"#/$defs/InputLocalShellAction/properties/command/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.properties.command.items.type,parentSchema:schema40.properties.command.items,data:data5}];
+return false;
+}
+const _errs11 = errors;
+if(errors === _errs10){
+}
+var valid3 = _errs10 === errors;
+if(!valid3){
+break;
+}
+}
+if(valid3){
+}
+}
+else {
+validate28.errors = [{instancePath:instancePath+"/action/command",schemaPath:"#/$defs/InputLocalShellAction/properties/command/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema40.properties.command.type,parentSchema:schema40.properties.command,data:data4}];
+return false;
+}
+if(errors === _errs8){
+}
+}
+var valid2 = _errs8 === errors;
+}
+else {
+var valid2 = true;
+}
+if(valid2){
+if(data2.env !== undefined){
+let data6 = data2.env;
+const _errs12 = errors;
+const _errs13 = errors;
+if(errors === _errs12){
+if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
+const _errs14 = errors;
+for(const key0 in data6){
+let data7 = data6[key0];
+const _errs15 = errors;
+if(typeof data7 !== "string"){
+validate28.errors = [{instancePath:instancePath+"/action/env/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/InputLocalShellAction/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.properties.env.additionalProperties.type,parentSchema:schema40.properties.env.additionalProperties,data:data7}];
+return false;
+}
+const _errs16 = errors;
+if(errors === _errs15){
+}
+var valid4 = _errs15 === errors;
+if(!valid4){
+break;
+}
+}
+if(_errs14 === errors){
+}
+}
+else {
+validate28.errors = [{instancePath:instancePath+"/action/env",schemaPath:"#/$defs/InputLocalShellAction/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema40.properties.env.type,parentSchema:schema40.properties.env,data:data6}];
+return false;
+}
+if(errors === _errs12){
+}
+}
+var valid2 = _errs12 === errors;
+}
+else {
+var valid2 = true;
+}
+if(valid2){
+if(data2.working_directory !== undefined){
+let data8 = data2.working_directory;
+const _errs17 = errors;
+if(typeof data8 !== "string"){
+validate28.errors = [{instancePath:instancePath+"/action/working_directory",schemaPath:"#/$defs/InputLocalShellAction/properties/working_directory/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.properties.working_directory.type,parentSchema:schema40.properties.working_directory,data:data8}];
+return false;
+}
+const _errs18 = errors;
+if(errors === _errs17){
+}
+var valid2 = _errs17 === errors;
+}
+else {
+var valid2 = true;
+}
+if(valid2){
+if(data2.timeout_ms !== undefined){
+let data9 = data2.timeout_ms;
+const _errs19 = errors;
+if(!((typeof data9 == "number") && (isFinite(data9)))){
+validate28.errors = [{instancePath:instancePath+"/action/timeout_ms",schemaPath:"#/$defs/InputLocalShellAction/properties/timeout_ms/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema40.properties.timeout_ms.type,parentSchema:schema40.properties.timeout_ms,data:data9}];
+return false;
+}
+const _errs20 = errors;
+if(errors === _errs19){
+}
+var valid2 = _errs19 === errors;
+}
+else {
+var valid2 = true;
+}
+if(valid2){
+if(data2.user !== undefined){
+let data10 = data2.user;
+const _errs21 = errors;
+if(typeof data10 !== "string"){
+validate28.errors = [{instancePath:instancePath+"/action/user",schemaPath:"#/$defs/InputLocalShellAction/properties/user/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.properties.user.type,parentSchema:schema40.properties.user,data:data10}];
+return false;
+}
+const _errs22 = errors;
+if(errors === _errs21){
+}
+var valid2 = _errs21 === errors;
+}
+else {
+var valid2 = true;
+}
+if(valid2){
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate28.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputLocalShellAction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema40.type,parentSchema:schema40,data:data2}];
+return false;
+}
+if(errors === _errs5){
+}
+}
+var valid1 = _errs5 === errors;
+if(valid1){
+}
+var valid0 = _errs4 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.id !== undefined){
+let data11 = data.id;
+const _errs23 = errors;
+if(typeof data11 !== "string"){
+validate28.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.properties.id.type,parentSchema:schema39.properties.id,data:data11}];
+return false;
+}
+const _errs24 = errors;
+if(errors === _errs23){
+}
+var valid0 = _errs23 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.status !== undefined){
+let data12 = data.status;
+const _errs25 = errors;
+if(typeof data12 !== "string"){
+validate28.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.properties.status.type,parentSchema:schema39.properties.status,data:data12}];
+return false;
+}
+const _errs26 = errors;
+if(errors === _errs25){
+}
+var valid0 = _errs25 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
+}
+}
+}
+}
+}
+}
+else {
+validate28.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema39.type,parentSchema:schema39,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate28.errors = vErrors;
+return errors === 0;
+}
+
+const schema41 = {"type":"object","properties":{"type":{"const":"shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]};
+const schema42 = {"type":"object","properties":{"commands":{"type":"array","items":{"type":"string"}},"timeout_ms":{"type":"number"},"max_output_length":{"type":"number"}},"required":["commands"]};
+
+function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.action === undefined) && (missing0 = "action"))){
+validate29.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema41.required,parentSchema:schema41,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs1 = errors;
+if("shell_call" !== data0){
+validate29.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "shell_call"},message:"must be equal to constant",schema:"shell_call",parentSchema:schema41.properties.type,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs1){
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.call_id !== undefined){
+let data1 = data.call_id;
+const _errs2 = errors;
+const _errs3 = errors;
+if(errors === _errs2){
+if(typeof data1 === "string"){
+if(func2(data1) > 65536){
+validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema41.properties.call_id,data:data1}];
+return false;
+}
+else {
+if(func2(data1) < 1){
+validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema41.properties.call_id,data:data1}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.call_id.type,parentSchema:schema41.properties.call_id,data:data1}];
+return false;
+}
+if(errors === _errs2){
+}
+}
+var valid0 = _errs2 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.action !== undefined){
+let data2 = data.action;
+const _errs4 = errors;
+const _errs5 = errors;
+const _errs6 = errors;
+if(errors === _errs5){
+if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
+let missing1;
+if((data2.commands === undefined) && (missing1 = "commands")){
+validate29.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputShellAction/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema42.required,parentSchema:schema42,data:data2}];
+return false;
+}
+else {
+if(data2.commands !== undefined){
+let data3 = data2.commands;
+const _errs7 = errors;
+const _errs8 = errors;
+if(errors === _errs7){
+if(Array.isArray(data3)){
+var valid3 = true;
+const len0 = data3.length;
+for(let i0=0; i0<len0; i0++){
+let data4 = data3[i0];
+const _errs9 = errors;
+if(typeof data4 !== "string"){
+validate29.errors = [{instancePath:instancePath+"/action/commands/" + i0,schemaPath:"#/$defs/InputShellAction/properties/commands/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.commands.items.type,parentSchema:schema42.properties.commands.items,data:data4}];
+return false;
+}
+const _errs10 = errors;
+if(errors === _errs9){
+}
+var valid3 = _errs9 === errors;
+if(!valid3){
+break;
+}
+}
+if(valid3){
+}
+}
+else {
+validate29.errors = [{instancePath:instancePath+"/action/commands",schemaPath:"#/$defs/InputShellAction/properties/commands/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema42.properties.commands.type,parentSchema:schema42.properties.commands,data:data3}];
+return false;
+}
+if(errors === _errs7){
+}
+}
+var valid2 = _errs7 === errors;
+}
+else {
+var valid2 = true;
+}
+if(valid2){
+if(data2.timeout_ms !== undefined){
+let data5 = data2.timeout_ms;
+const _errs11 = errors;
+if(!((typeof data5 == "number") && (isFinite(data5)))){
+validate29.errors = [{instancePath:instancePath+"/action/timeout_ms",schemaPath:"#/$defs/InputShellAction/properties/timeout_ms/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema42.properties.timeout_ms.type,parentSchema:schema42.properties.timeout_ms,data:data5}];
+return false;
+}
+const _errs12 = errors;
+if(errors === _errs11){
+}
+var valid2 = _errs11 === errors;
+}
+else {
+var valid2 = true;
+}
+if(valid2){
+if(data2.max_output_length !== undefined){
+let data6 = data2.max_output_length;
+const _errs13 = errors;
+if(!((typeof data6 == "number") && (isFinite(data6)))){
+validate29.errors = [{instancePath:instancePath+"/action/max_output_length",schemaPath:"#/$defs/InputShellAction/properties/max_output_length/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema42.properties.max_output_length.type,parentSchema:schema42.properties.max_output_length,data:data6}];
+return false;
+}
+const _errs14 = errors;
+if(errors === _errs13){
+}
+var valid2 = _errs13 === errors;
+}
+else {
+var valid2 = true;
+}
+if(valid2){
+}
+}
+}
+}
+}
+else {
+validate29.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputShellAction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema42.type,parentSchema:schema42,data:data2}];
+return false;
+}
+if(errors === _errs5){
+}
+}
+var valid1 = _errs5 === errors;
+if(valid1){
+}
+var valid0 = _errs4 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.id !== undefined){
+let data7 = data.id;
+const _errs15 = errors;
+if(typeof data7 !== "string"){
+validate29.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.id.type,parentSchema:schema41.properties.id,data:data7}];
+return false;
+}
+const _errs16 = errors;
+if(errors === _errs15){
+}
+var valid0 = _errs15 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.status !== undefined){
+let data8 = data.status;
+const _errs17 = errors;
+if(typeof data8 !== "string"){
+validate29.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.status.type,parentSchema:schema41.properties.status,data:data8}];
+return false;
+}
+const _errs18 = errors;
+if(errors === _errs17){
+}
+var valid0 = _errs17 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
+}
+}
+}
+}
+}
+}
+else {
+validate29.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema41.type,parentSchema:schema41,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate29.errors = vErrors;
+return errors === 0;
+}
+
+const schema43 = {"type":"object","properties":{"type":{"const":"apply_patch_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"operation":{"$ref":"response.json#/$defs/PatchOperation"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","operation"]};
+const schema72 = {"type":"object","properties":{"type":{"enum":["create_file","update_file","delete_file"]},"path":{"type":"string","minLength":1},"diff":{"type":"string"}},"required":["type","path"]};
+
+function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.operation === undefined) && (missing0 = "operation"))){
+validate30.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema43.required,parentSchema:schema43,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs1 = errors;
+if("apply_patch_call" !== data0){
+validate30.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch_call"},message:"must be equal to constant",schema:"apply_patch_call",parentSchema:schema43.properties.type,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs1){
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.call_id !== undefined){
+let data1 = data.call_id;
+const _errs2 = errors;
+const _errs3 = errors;
+if(errors === _errs2){
+if(typeof data1 === "string"){
+if(func2(data1) > 65536){
+validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema43.properties.call_id,data:data1}];
+return false;
+}
+else {
+if(func2(data1) < 1){
+validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema43.properties.call_id,data:data1}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.properties.call_id.type,parentSchema:schema43.properties.call_id,data:data1}];
+return false;
+}
+if(errors === _errs2){
+}
+}
+var valid0 = _errs2 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.operation !== undefined){
+let data2 = data.operation;
+const _errs4 = errors;
+const _errs5 = errors;
+const _errs6 = errors;
+if(errors === _errs5){
+if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
+let missing1;
+if(((data2.type === undefined) && (missing1 = "type")) || ((data2.path === undefined) && (missing1 = "path"))){
+validate30.errors = [{instancePath:instancePath+"/operation",schemaPath:"response.json#/$defs/PatchOperation/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema72.required,parentSchema:schema72,data:data2}];
+return false;
+}
+else {
+if(data2.type !== undefined){
+let data3 = data2.type;
+const _errs7 = errors;
+const vSchema0 = schema72.properties.type.enum;
+if(!(((data3 === "create_file") || (data3 === "update_file")) || (data3 === "delete_file"))){
+validate30.errors = [{instancePath:instancePath+"/operation/type",schemaPath:"response.json#/$defs/PatchOperation/properties/type/enum",keyword:"enum",params:{allowedValues: schema72.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema72.properties.type.enum,parentSchema:schema72.properties.type,data:data3}];
+return false;
+}
+else {
+}
+if(errors === _errs7){
+}
+var valid2 = _errs7 === errors;
+}
+else {
+var valid2 = true;
+}
+if(valid2){
+if(data2.path !== undefined){
+let data4 = data2.path;
+const _errs8 = errors;
+const _errs9 = errors;
+if(errors === _errs8){
+if(typeof data4 === "string"){
+if(func2(data4) < 1){
+validate30.errors = [{instancePath:instancePath+"/operation/path",schemaPath:"response.json#/$defs/PatchOperation/properties/path/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema72.properties.path,data:data4}];
+return false;
+}
+else {
+}
+}
+else {
+validate30.errors = [{instancePath:instancePath+"/operation/path",schemaPath:"response.json#/$defs/PatchOperation/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema72.properties.path.type,parentSchema:schema72.properties.path,data:data4}];
+return false;
+}
+if(errors === _errs8){
+}
+}
+var valid2 = _errs8 === errors;
+}
+else {
+var valid2 = true;
+}
+if(valid2){
+if(data2.diff !== undefined){
+let data5 = data2.diff;
+const _errs10 = errors;
+if(typeof data5 !== "string"){
+validate30.errors = [{instancePath:instancePath+"/operation/diff",schemaPath:"response.json#/$defs/PatchOperation/properties/diff/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema72.properties.diff.type,parentSchema:schema72.properties.diff,data:data5}];
+return false;
+}
+const _errs11 = errors;
+if(errors === _errs10){
+}
+var valid2 = _errs10 === errors;
+}
+else {
+var valid2 = true;
+}
+if(valid2){
+}
+}
+}
+}
+}
+else {
+validate30.errors = [{instancePath:instancePath+"/operation",schemaPath:"response.json#/$defs/PatchOperation/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema72.type,parentSchema:schema72,data:data2}];
+return false;
+}
+if(errors === _errs5){
+}
+}
+var valid1 = _errs5 === errors;
+if(valid1){
+}
+var valid0 = _errs4 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.id !== undefined){
+let data6 = data.id;
+const _errs12 = errors;
+if(typeof data6 !== "string"){
+validate30.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.properties.id.type,parentSchema:schema43.properties.id,data:data6}];
+return false;
+}
+const _errs13 = errors;
+if(errors === _errs12){
+}
+var valid0 = _errs12 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.status !== undefined){
+let data7 = data.status;
+const _errs14 = errors;
+if(typeof data7 !== "string"){
+validate30.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.properties.status.type,parentSchema:schema43.properties.status,data:data7}];
+return false;
+}
+const _errs15 = errors;
+if(errors === _errs14){
+}
+var valid0 = _errs14 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
+}
+}
+}
+}
+}
+}
+else {
+validate30.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema43.type,parentSchema:schema43,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate30.errors = vErrors;
+return errors === 0;
+}
+
+const schema99 = {"type":"object","properties":{"type":{"const":"additional_tools"},"role":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"Tools given as an item of the input."};
+
+function validate66(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if(((data.type === undefined) && (missing0 = "type")) || ((data.tools === undefined) && (missing0 = "tools"))){
+validate66.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema99.required,parentSchema:schema99,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs1 = errors;
+if("additional_tools" !== data0){
+validate66.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "additional_tools"},message:"must be equal to constant",schema:"additional_tools",parentSchema:schema99.properties.type,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs1){
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.role !== undefined){
+let data1 = data.role;
+const _errs2 = errors;
+if(typeof data1 !== "string"){
+validate66.errors = [{instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema99.properties.role.type,parentSchema:schema99.properties.role,data:data1}];
+return false;
+}
+const _errs3 = errors;
+if(errors === _errs2){
+}
+var valid0 = _errs2 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.tools !== undefined){
+let data2 = data.tools;
+const _errs4 = errors;
+const _errs5 = errors;
+if(errors === _errs4){
+if(Array.isArray(data2)){
+if(data2.length > 512){
+validate66.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema99.properties.tools,data:data2}];
+return false;
+}
+else {
+var valid1 = true;
+const len0 = data2.length;
+for(let i0=0; i0<len0; i0++){
+let data3 = data2[i0];
+const _errs6 = errors;
+if(!(validate22(data3, {instancePath:instancePath+"/tools/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid1 = _errs6 === errors;
+if(!valid1){
+break;
+}
+}
+if(valid1){
+}
+}
+}
+else {
+validate66.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema99.properties.tools.type,parentSchema:schema99.properties.tools,data:data2}];
+return false;
+}
+if(errors === _errs4){
+}
+}
+var valid0 = _errs4 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.id !== undefined){
+let data4 = data.id;
+const _errs7 = errors;
+if(typeof data4 !== "string"){
+validate66.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema99.properties.id.type,parentSchema:schema99.properties.id,data:data4}];
+return false;
+}
+const _errs8 = errors;
+if(errors === _errs7){
+}
+var valid0 = _errs7 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.status !== undefined){
+let data5 = data.status;
+const _errs9 = errors;
+if(typeof data5 !== "string"){
+validate66.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema99.properties.status.type,parentSchema:schema99.properties.status,data:data5}];
+return false;
+}
+const _errs10 = errors;
+if(errors === _errs9){
+}
+var valid0 = _errs9 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
+}
+}
+}
+}
+}
+}
+else {
+validate66.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema99.type,parentSchema:schema99,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate66.errors = vErrors;
+return errors === 0;
+}
+
+const schema100 = {"type":"object","properties":{"type":{"const":"agent_message"},"id":{"type":"string"},"author":{"type":"string"},"recipient":{"type":"string"},"content":{"type":"array","items":{"$ref":"#/$defs/AgentMessagePart"}}},"required":["type","content"],"description":"What one agent of the client tells another, such as the task of a sub-agent in Codex."};
+const schema101 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/AgentPayload"}]};
+const schema106 = {"type":"object","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type","encrypted_content"],"description":"What the model wrote as an argument for another agent. This gateway encrypts no arguments, so it comes back as plain text."};
+
+function validate69(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+const _errs1 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let valid0 = false;
+const tag0 = data.type;
+if(typeof tag0 == "string"){
+if(false){
+}
+else if(tag0 === "input_text"){
+const _errs2 = errors;
+const _errs3 = errors;
+const _errs4 = errors;
+if(errors === _errs3){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if(((data.type === undefined) && (missing0 = "type")) || ((data.text === undefined) && (missing0 = "text"))){
+validate69.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema17.required,parentSchema:schema17,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs5 = errors;
+const vSchema0 = schema17.properties.type.enum;
+if(!(((data0 === "input_text") || (data0 === "output_text")) || (data0 === "text"))){
+validate69.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema17.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema17.properties.type.enum,parentSchema:schema17.properties.type,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs5){
+}
+var valid3 = _errs5 === errors;
+}
+else {
+var valid3 = true;
+}
+if(valid3){
+if(data.text !== undefined){
+let data1 = data.text;
+const _errs6 = errors;
+if(typeof data1 !== "string"){
+validate69.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema17.properties.text.type,parentSchema:schema17.properties.text,data:data1}];
+return false;
+}
+const _errs7 = errors;
+if(errors === _errs6){
+}
+var valid3 = _errs6 === errors;
+}
+else {
+var valid3 = true;
+}
+if(valid3){
+}
+}
+}
+}
+else {
+validate69.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema17.type,parentSchema:schema17,data}];
+return false;
+}
+if(errors === _errs3){
+}
+}
+var valid2 = _errs3 === errors;
+if(valid2){
+}
+var valid1 = _errs2 === errors;
+valid0 = valid1;
+}
+else if(tag0 === "output_text"){
+const _errs8 = errors;
+const _errs9 = errors;
+const _errs10 = errors;
+if(errors === _errs9){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing1;
+if(((data.type === undefined) && (missing1 = "type")) || ((data.text === undefined) && (missing1 = "text"))){
+validate69.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema17.required,parentSchema:schema17,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data2 = data.type;
+const _errs11 = errors;
+const vSchema1 = schema17.properties.type.enum;
+if(!(((data2 === "input_text") || (data2 === "output_text")) || (data2 === "text"))){
+validate69.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema17.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema17.properties.type.enum,parentSchema:schema17.properties.type,data:data2}];
+return false;
+}
+else {
+}
+if(errors === _errs11){
+}
+var valid6 = _errs11 === errors;
+}
+else {
+var valid6 = true;
+}
+if(valid6){
+if(data.text !== undefined){
+let data3 = data.text;
+const _errs12 = errors;
+if(typeof data3 !== "string"){
+validate69.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema17.properties.text.type,parentSchema:schema17.properties.text,data:data3}];
+return false;
+}
+const _errs13 = errors;
+if(errors === _errs12){
+}
+var valid6 = _errs12 === errors;
+}
+else {
+var valid6 = true;
+}
+if(valid6){
+}
+}
+}
+}
+else {
+validate69.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema17.type,parentSchema:schema17,data}];
+return false;
+}
+if(errors === _errs9){
+}
+}
+var valid5 = _errs9 === errors;
+if(valid5){
+}
+var valid4 = _errs8 === errors;
+valid0 = valid4;
+}
+else if(tag0 === "text"){
+const _errs14 = errors;
+const _errs15 = errors;
+const _errs16 = errors;
+if(errors === _errs15){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing2;
+if(((data.type === undefined) && (missing2 = "type")) || ((data.text === undefined) && (missing2 = "text"))){
+validate69.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema17.required,parentSchema:schema17,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data4 = data.type;
+const _errs17 = errors;
+const vSchema2 = schema17.properties.type.enum;
+if(!(((data4 === "input_text") || (data4 === "output_text")) || (data4 === "text"))){
+validate69.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema17.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema17.properties.type.enum,parentSchema:schema17.properties.type,data:data4}];
+return false;
+}
+else {
+}
+if(errors === _errs17){
+}
+var valid9 = _errs17 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+if(data.text !== undefined){
+let data5 = data.text;
+const _errs18 = errors;
+if(typeof data5 !== "string"){
+validate69.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema17.properties.text.type,parentSchema:schema17.properties.text,data:data5}];
+return false;
+}
+const _errs19 = errors;
+if(errors === _errs18){
+}
+var valid9 = _errs18 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+}
+}
+}
+}
+else {
+validate69.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema17.type,parentSchema:schema17,data}];
+return false;
+}
+if(errors === _errs15){
+}
+}
+var valid8 = _errs15 === errors;
+if(valid8){
+}
+var valid7 = _errs14 === errors;
+valid0 = valid7;
+}
+else if(tag0 === "input_image"){
+const _errs20 = errors;
+const _errs21 = errors;
+const _errs22 = errors;
+if(errors === _errs21){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing3;
+if((data.type === undefined) && (missing3 = "type")){
+validate69.errors = [{instancePath,schemaPath:"#/$defs/InputImage/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'",schema:schema21.required,parentSchema:schema21,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data6 = data.type;
+const _errs23 = errors;
+if("input_image" !== data6){
+validate69.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputImage/properties/type/const",keyword:"const",params:{allowedValue: "input_image"},message:"must be equal to constant",schema:"input_image",parentSchema:schema21.properties.type,data:data6}];
+return false;
+}
+else {
+}
+if(errors === _errs23){
+}
+var valid12 = _errs23 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+if(data.image_url !== undefined){
+let data7 = data.image_url;
+const _errs24 = errors;
+if(typeof data7 !== "string"){
+validate69.errors = [{instancePath:instancePath+"/image_url",schemaPath:"#/$defs/InputImage/properties/image_url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.properties.image_url.type,parentSchema:schema21.properties.image_url,data:data7}];
+return false;
+}
+const _errs25 = errors;
+const _errs26 = errors;
+const _errs27 = errors;
+if("" !== data7){
+const err0 = {};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+else {
+}
+if(errors === _errs27){
+}
+var valid13 = _errs27 === errors;
+if(valid13){
+validate69.errors = [{instancePath:instancePath+"/image_url",schemaPath:"#/$defs/InputImage/properties/image_url/not",keyword:"not",params:{},message:"must NOT be valid",schema:schema21.properties.image_url.not,parentSchema:schema21.properties.image_url,data:data7}];
+return false;
+}
+else {
+errors = _errs26;
+if(vErrors !== null){
+if(_errs26){
+vErrors.length = _errs26;
+}
+else {
+vErrors = null;
+}
+}
+}
+if(errors === _errs24){
+}
+var valid12 = _errs24 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+if(data.detail !== undefined){
+let data8 = data.detail;
+const _errs28 = errors;
+const vSchema3 = schema21.properties.detail.enum;
+if(!((((data8 === "low") || (data8 === "high")) || (data8 === "auto")) || (data8 === "original"))){
+validate69.errors = [{instancePath:instancePath+"/detail",schemaPath:"#/$defs/InputImage/properties/detail/enum",keyword:"enum",params:{allowedValues: schema21.properties.detail.enum},message:"must be equal to one of the allowed values",schema:schema21.properties.detail.enum,parentSchema:schema21.properties.detail,data:data8}];
+return false;
+}
+else {
+}
+if(errors === _errs28){
+}
+var valid12 = _errs28 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+if(data.file_id !== undefined){
+let data9 = data.file_id;
+const _errs29 = errors;
+if(typeof data9 !== "string"){
+validate69.errors = [{instancePath:instancePath+"/file_id",schemaPath:"#/$defs/InputImage/properties/file_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.properties.file_id.type,parentSchema:schema21.properties.file_id,data:data9}];
+return false;
+}
+const _errs30 = errors;
+if(errors === _errs29){
+}
+var valid12 = _errs29 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+}
+}
+}
+}
+}
+}
+else {
+validate69.errors = [{instancePath,schemaPath:"#/$defs/InputImage/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema21.type,parentSchema:schema21,data}];
+return false;
+}
+if(errors === _errs21){
+}
+}
+var valid11 = _errs21 === errors;
+if(valid11){
+}
+var valid10 = _errs20 === errors;
+valid0 = valid10;
+}
+else if(tag0 === "encrypted_content"){
+const _errs31 = errors;
+const _errs32 = errors;
+const _errs33 = errors;
+if(errors === _errs32){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing4;
+if(((data.type === undefined) && (missing4 = "type")) || ((data.encrypted_content === undefined) && (missing4 = "encrypted_content"))){
+validate69.errors = [{instancePath,schemaPath:"#/$defs/AgentPayload/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema106.required,parentSchema:schema106,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data10 = data.type;
+const _errs34 = errors;
+if("encrypted_content" !== data10){
+validate69.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/AgentPayload/properties/type/const",keyword:"const",params:{allowedValue: "encrypted_content"},message:"must be equal to constant",schema:"encrypted_content",parentSchema:schema106.properties.type,data:data10}];
+return false;
+}
+else {
+}
+if(errors === _errs34){
+}
+var valid16 = _errs34 === errors;
+}
+else {
+var valid16 = true;
+}
+if(valid16){
+if(data.encrypted_content !== undefined){
+let data11 = data.encrypted_content;
+const _errs35 = errors;
+if(typeof data11 !== "string"){
+validate69.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/AgentPayload/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema106.properties.encrypted_content.type,parentSchema:schema106.properties.encrypted_content,data:data11}];
+return false;
+}
+const _errs36 = errors;
+if(errors === _errs35){
+}
+var valid16 = _errs35 === errors;
+}
+else {
+var valid16 = true;
+}
+if(valid16){
+}
+}
+}
+}
+else {
+validate69.errors = [{instancePath,schemaPath:"#/$defs/AgentPayload/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema106.type,parentSchema:schema106,data}];
+return false;
+}
+if(errors === _errs32){
+}
+}
+var valid15 = _errs32 === errors;
+if(valid15){
+}
+var valid14 = _errs31 === errors;
+valid0 = valid14;
+}
+else {
+validate69.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema101.discriminator,parentSchema:schema101,data}];
+return false;
+}
+}
+else {
+validate69.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema101.discriminator,parentSchema:schema101,data}];
+return false;
+}
+if(valid0){
+}
+}
+else {
+validate69.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema101.type,parentSchema:schema101,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate69.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate68(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if(((data.type === undefined) && (missing0 = "type")) || ((data.content === undefined) && (missing0 = "content"))){
+validate68.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema100.required,parentSchema:schema100,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs1 = errors;
+if("agent_message" !== data0){
+validate68.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "agent_message"},message:"must be equal to constant",schema:"agent_message",parentSchema:schema100.properties.type,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs1){
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.id !== undefined){
+let data1 = data.id;
+const _errs2 = errors;
+if(typeof data1 !== "string"){
+validate68.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema100.properties.id.type,parentSchema:schema100.properties.id,data:data1}];
+return false;
+}
+const _errs3 = errors;
+if(errors === _errs2){
+}
+var valid0 = _errs2 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.author !== undefined){
+let data2 = data.author;
+const _errs4 = errors;
+if(typeof data2 !== "string"){
+validate68.errors = [{instancePath:instancePath+"/author",schemaPath:"#/properties/author/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema100.properties.author.type,parentSchema:schema100.properties.author,data:data2}];
+return false;
+}
+const _errs5 = errors;
+if(errors === _errs4){
+}
+var valid0 = _errs4 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.recipient !== undefined){
+let data3 = data.recipient;
+const _errs6 = errors;
+if(typeof data3 !== "string"){
+validate68.errors = [{instancePath:instancePath+"/recipient",schemaPath:"#/properties/recipient/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema100.properties.recipient.type,parentSchema:schema100.properties.recipient,data:data3}];
+return false;
+}
+const _errs7 = errors;
+if(errors === _errs6){
+}
+var valid0 = _errs6 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.content !== undefined){
+let data4 = data.content;
+const _errs8 = errors;
+const _errs9 = errors;
+if(errors === _errs8){
+if(Array.isArray(data4)){
+var valid1 = true;
+const len0 = data4.length;
+for(let i0=0; i0<len0; i0++){
+let data5 = data4[i0];
+const _errs10 = errors;
+if(!(validate69(data5, {instancePath:instancePath+"/content/" + i0,parentData:data4,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate69.errors : vErrors.concat(validate69.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid1 = _errs10 === errors;
+if(!valid1){
+break;
+}
+}
+if(valid1){
+}
+}
+else {
+validate68.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema100.properties.content.type,parentSchema:schema100.properties.content,data:data4}];
+return false;
+}
+if(errors === _errs8){
+}
+}
+var valid0 = _errs8 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
+}
+}
+}
+}
+}
+}
+else {
+validate68.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema100.type,parentSchema:schema100,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate68.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate12(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+const _errs1 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let valid0 = false;
+const tag0 = data.type;
+if(typeof tag0 == "string"){
+if(false){
+}
+else if(tag0 === "message"){
+const _errs2 = errors;
+if(!(validate13(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid1 = _errs2 === errors;
+valid0 = valid1;
+}
+else if(tag0 === "function_call"){
+const _errs3 = errors;
+const _errs4 = errors;
+const _errs5 = errors;
+if(errors === _errs4){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if(((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.name === undefined) && (missing0 = "name"))) || ((data.arguments === undefined) && (missing0 = "arguments"))){
+validate12.errors = [{instancePath,schemaPath:"#/$defs/InputFunctionCall/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema107.required,parentSchema:schema107,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs6 = errors;
+if("function_call" !== data0){
+validate12.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputFunctionCall/properties/type/const",keyword:"const",params:{allowedValue: "function_call"},message:"must be equal to constant",schema:"function_call",parentSchema:schema107.properties.type,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs6){
+}
+var valid4 = _errs6 === errors;
+}
+else {
+var valid4 = true;
+}
+if(valid4){
+if(data.call_id !== undefined){
+let data1 = data.call_id;
+const _errs7 = errors;
+const _errs8 = errors;
+if(errors === _errs7){
+if(typeof data1 === "string"){
+if(func2(data1) > 65536){
+validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema107.properties.call_id,data:data1}];
+return false;
+}
+else {
+if(func2(data1) < 1){
+validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema107.properties.call_id,data:data1}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.call_id.type,parentSchema:schema107.properties.call_id,data:data1}];
+return false;
+}
+if(errors === _errs7){
+}
+}
+var valid4 = _errs7 === errors;
+}
+else {
+var valid4 = true;
+}
+if(valid4){
+if(data.name !== undefined){
+let data2 = data.name;
+const _errs9 = errors;
+const _errs10 = errors;
+if(errors === _errs9){
+if(typeof data2 === "string"){
+if(func2(data2) > 256){
+validate12.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema107.properties.name,data:data2}];
+return false;
+}
+else {
+if(func2(data2) < 1){
+validate12.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema107.properties.name,data:data2}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate12.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.name.type,parentSchema:schema107.properties.name,data:data2}];
+return false;
+}
+if(errors === _errs9){
+}
+}
+var valid4 = _errs9 === errors;
+}
+else {
+var valid4 = true;
+}
+if(valid4){
+if(data.arguments !== undefined){
+let data3 = data.arguments;
+const _errs11 = errors;
+if(typeof data3 !== "string"){
+validate12.errors = [{instancePath:instancePath+"/arguments",schemaPath:"#/$defs/InputFunctionCall/properties/arguments/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.arguments.type,parentSchema:schema107.properties.arguments,data:data3}];
+return false;
+}
+const _errs12 = errors;
+if(errors === _errs11){
+}
+var valid4 = _errs11 === errors;
+}
+else {
+var valid4 = true;
+}
+if(valid4){
+if(data.id !== undefined){
+let data4 = data.id;
+const _errs13 = errors;
+if(typeof data4 !== "string"){
+validate12.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputFunctionCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.id.type,parentSchema:schema107.properties.id,data:data4}];
+return false;
+}
+const _errs14 = errors;
+if(errors === _errs13){
+}
+var valid4 = _errs13 === errors;
+}
+else {
+var valid4 = true;
+}
+if(valid4){
+if(data.status !== undefined){
+let data5 = data.status;
+const _errs15 = errors;
+if(typeof data5 !== "string"){
+validate12.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputFunctionCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.status.type,parentSchema:schema107.properties.status,data:data5}];
+return false;
+}
+const _errs16 = errors;
+if(errors === _errs15){
+}
+var valid4 = _errs15 === errors;
+}
+else {
+var valid4 = true;
+}
+if(valid4){
+if(data.namespace !== undefined){
+let data6 = data.namespace;
+const _errs17 = errors;
+const _errs18 = errors;
+if(errors === _errs17){
+if(typeof data6 === "string"){
+if(func2(data6) > 256){
+validate12.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema107.properties.namespace,data:data6}];
+return false;
+}
+else {
+if(func2(data6) < 1){
+validate12.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema107.properties.namespace,data:data6}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate12.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.namespace.type,parentSchema:schema107.properties.namespace,data:data6}];
+return false;
+}
+if(errors === _errs17){
+}
+}
+var valid4 = _errs17 === errors;
+}
+else {
+var valid4 = true;
+}
+if(valid4){
+}
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate12.errors = [{instancePath,schemaPath:"#/$defs/InputFunctionCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema107.type,parentSchema:schema107,data}];
+return false;
+}
+if(errors === _errs4){
+}
+}
+var valid3 = _errs4 === errors;
+if(valid3){
+}
+var valid2 = _errs3 === errors;
+valid0 = valid2;
+}
+else if(tag0 === "function_call_output"){
+const _errs19 = errors;
+if(!(validate16(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate16.errors : vErrors.concat(validate16.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid5 = _errs19 === errors;
+valid0 = valid5;
+}
+else if(tag0 === "reasoning"){
+const _errs20 = errors;
+if(!(validate18(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate18.errors : vErrors.concat(validate18.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid6 = _errs20 === errors;
+valid0 = valid6;
+}
+else if(tag0 === "item_reference"){
+const _errs21 = errors;
+const _errs22 = errors;
+const _errs23 = errors;
+if(errors === _errs22){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing1;
+if(((data.type === undefined) && (missing1 = "type")) || ((data.id === undefined) && (missing1 = "id"))){
+validate12.errors = [{instancePath,schemaPath:"#/$defs/ItemReference/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema108.required,parentSchema:schema108,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data7 = data.type;
+const _errs24 = errors;
+if("item_reference" !== data7){
+validate12.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ItemReference/properties/type/const",keyword:"const",params:{allowedValue: "item_reference"},message:"must be equal to constant",schema:"item_reference",parentSchema:schema108.properties.type,data:data7}];
+return false;
+}
+else {
+}
+if(errors === _errs24){
+}
+var valid9 = _errs24 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+if(data.id !== undefined){
+let data8 = data.id;
+const _errs25 = errors;
+if(typeof data8 !== "string"){
+validate12.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/ItemReference/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema108.properties.id.type,parentSchema:schema108.properties.id,data:data8}];
+return false;
+}
+const _errs26 = errors;
+if(errors === _errs25){
+}
+var valid9 = _errs25 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+}
+}
+}
+}
+else {
+validate12.errors = [{instancePath,schemaPath:"#/$defs/ItemReference/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema108.type,parentSchema:schema108,data}];
+return false;
+}
+if(errors === _errs22){
+}
+}
+var valid8 = _errs22 === errors;
+if(valid8){
+}
+var valid7 = _errs21 === errors;
+valid0 = valid7;
+}
+else if(tag0 === "custom_tool_call"){
+const _errs27 = errors;
+const _errs28 = errors;
+const _errs29 = errors;
+if(errors === _errs28){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing2;
+if(((((data.type === undefined) && (missing2 = "type")) || ((data.call_id === undefined) && (missing2 = "call_id"))) || ((data.name === undefined) && (missing2 = "name"))) || ((data.input === undefined) && (missing2 = "input"))){
+validate12.errors = [{instancePath,schemaPath:"#/$defs/InputCustomToolCall/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema109.required,parentSchema:schema109,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data9 = data.type;
+const _errs30 = errors;
+if("custom_tool_call" !== data9){
+validate12.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputCustomToolCall/properties/type/const",keyword:"const",params:{allowedValue: "custom_tool_call"},message:"must be equal to constant",schema:"custom_tool_call",parentSchema:schema109.properties.type,data:data9}];
+return false;
+}
+else {
+}
+if(errors === _errs30){
+}
+var valid12 = _errs30 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+if(data.call_id !== undefined){
+let data10 = data.call_id;
+const _errs31 = errors;
+const _errs32 = errors;
+if(errors === _errs31){
+if(typeof data10 === "string"){
+if(func2(data10) > 65536){
+validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema109.properties.call_id,data:data10}];
+return false;
+}
+else {
+if(func2(data10) < 1){
+validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema109.properties.call_id,data:data10}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema109.properties.call_id.type,parentSchema:schema109.properties.call_id,data:data10}];
+return false;
+}
+if(errors === _errs31){
+}
+}
+var valid12 = _errs31 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+if(data.name !== undefined){
+let data11 = data.name;
+const _errs33 = errors;
+const _errs34 = errors;
+if(errors === _errs33){
+if(typeof data11 === "string"){
+if(func2(data11) > 256){
+validate12.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema109.properties.name,data:data11}];
+return false;
+}
+else {
+if(func2(data11) < 1){
+validate12.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema109.properties.name,data:data11}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate12.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema109.properties.name.type,parentSchema:schema109.properties.name,data:data11}];
+return false;
+}
+if(errors === _errs33){
+}
+}
+var valid12 = _errs33 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+if(data.namespace !== undefined){
+let data12 = data.namespace;
+const _errs35 = errors;
+const _errs36 = errors;
+if(errors === _errs35){
+if(typeof data12 === "string"){
+if(func2(data12) > 256){
+validate12.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema109.properties.namespace,data:data12}];
+return false;
+}
+else {
+if(func2(data12) < 1){
+validate12.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema109.properties.namespace,data:data12}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate12.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema109.properties.namespace.type,parentSchema:schema109.properties.namespace,data:data12}];
+return false;
+}
+if(errors === _errs35){
+}
+}
+var valid12 = _errs35 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+if(data.input !== undefined){
+let data13 = data.input;
+const _errs37 = errors;
+if(typeof data13 !== "string"){
+validate12.errors = [{instancePath:instancePath+"/input",schemaPath:"#/$defs/InputCustomToolCall/properties/input/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema109.properties.input.type,parentSchema:schema109.properties.input,data:data13}];
+return false;
+}
+const _errs38 = errors;
+if(errors === _errs37){
+}
+var valid12 = _errs37 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+if(data.id !== undefined){
+let data14 = data.id;
+const _errs39 = errors;
+if(typeof data14 !== "string"){
+validate12.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputCustomToolCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema109.properties.id.type,parentSchema:schema109.properties.id,data:data14}];
+return false;
+}
+const _errs40 = errors;
+if(errors === _errs39){
+}
+var valid12 = _errs39 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+if(data.status !== undefined){
+let data15 = data.status;
+const _errs41 = errors;
+if(typeof data15 !== "string"){
+validate12.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputCustomToolCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema109.properties.status.type,parentSchema:schema109.properties.status,data:data15}];
+return false;
+}
+const _errs42 = errors;
+if(errors === _errs41){
+}
+var valid12 = _errs41 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+}
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate12.errors = [{instancePath,schemaPath:"#/$defs/InputCustomToolCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema109.type,parentSchema:schema109,data}];
+return false;
+}
+if(errors === _errs28){
+}
+}
+var valid11 = _errs28 === errors;
+if(valid11){
+}
+var valid10 = _errs27 === errors;
+valid0 = valid10;
+}
+else if(tag0 === "custom_tool_call_output"){
+const _errs43 = errors;
+if(!(validate19(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate19.errors : vErrors.concat(validate19.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid13 = _errs43 === errors;
+valid0 = valid13;
+}
+else if(tag0 === "tool_search_call"){
+const _errs44 = errors;
+const _errs45 = errors;
+const _errs46 = errors;
+if(errors === _errs45){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing3;
+if((((data.type === undefined) && (missing3 = "type")) || ((data.call_id === undefined) && (missing3 = "call_id"))) || ((data.arguments === undefined) && (missing3 = "arguments"))){
+validate12.errors = [{instancePath,schemaPath:"#/$defs/InputToolSearchCall/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'",schema:schema110.required,parentSchema:schema110,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data16 = data.type;
+const _errs47 = errors;
+if("tool_search_call" !== data16){
+validate12.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputToolSearchCall/properties/type/const",keyword:"const",params:{allowedValue: "tool_search_call"},message:"must be equal to constant",schema:"tool_search_call",parentSchema:schema110.properties.type,data:data16}];
+return false;
+}
+else {
+}
+if(errors === _errs47){
+}
+var valid16 = _errs47 === errors;
+}
+else {
+var valid16 = true;
+}
+if(valid16){
+if(data.call_id !== undefined){
+let data17 = data.call_id;
+const _errs48 = errors;
+const _errs49 = errors;
+if(errors === _errs48){
+if(typeof data17 === "string"){
+if(func2(data17) > 65536){
+validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema110.properties.call_id,data:data17}];
+return false;
+}
+else {
+if(func2(data17) < 1){
+validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema110.properties.call_id,data:data17}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema110.properties.call_id.type,parentSchema:schema110.properties.call_id,data:data17}];
+return false;
+}
+if(errors === _errs48){
+}
+}
+var valid16 = _errs48 === errors;
+}
+else {
+var valid16 = true;
+}
+if(valid16){
+if(data.execution !== undefined){
+let data18 = data.execution;
+const _errs50 = errors;
+const vSchema0 = schema110.properties.execution.enum;
+if(!((data18 === "client") || (data18 === "server"))){
+validate12.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/$defs/InputToolSearchCall/properties/execution/enum",keyword:"enum",params:{allowedValues: schema110.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema110.properties.execution.enum,parentSchema:schema110.properties.execution,data:data18}];
+return false;
+}
+else {
+}
+if(errors === _errs50){
+}
+var valid16 = _errs50 === errors;
+}
+else {
+var valid16 = true;
+}
+if(valid16){
+if(data.id !== undefined){
+let data19 = data.id;
+const _errs51 = errors;
+if(typeof data19 !== "string"){
+validate12.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputToolSearchCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema110.properties.id.type,parentSchema:schema110.properties.id,data:data19}];
+return false;
+}
+const _errs52 = errors;
+if(errors === _errs51){
+}
+var valid16 = _errs51 === errors;
+}
+else {
+var valid16 = true;
+}
+if(valid16){
+if(data.status !== undefined){
+let data20 = data.status;
+const _errs53 = errors;
+if(typeof data20 !== "string"){
+validate12.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputToolSearchCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema110.properties.status.type,parentSchema:schema110.properties.status,data:data20}];
+return false;
+}
+const _errs54 = errors;
+if(errors === _errs53){
+}
+var valid16 = _errs53 === errors;
+}
+else {
+var valid16 = true;
+}
+if(valid16){
+}
+}
+}
+}
+}
+}
+}
+else {
+validate12.errors = [{instancePath,schemaPath:"#/$defs/InputToolSearchCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema110.type,parentSchema:schema110,data}];
+return false;
+}
+if(errors === _errs45){
+}
+}
+var valid15 = _errs45 === errors;
+if(valid15){
+}
+var valid14 = _errs44 === errors;
+valid0 = valid14;
+}
+else if(tag0 === "tool_search_output"){
+const _errs55 = errors;
+if(!(validate21(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid17 = _errs55 === errors;
+valid0 = valid17;
+}
+else if(tag0 === "local_shell_call"){
+const _errs56 = errors;
+if(!(validate28(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate28.errors : vErrors.concat(validate28.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid18 = _errs56 === errors;
+valid0 = valid18;
+}
+else if(tag0 === "local_shell_call_output"){
+const _errs57 = errors;
+const _errs58 = errors;
+const _errs59 = errors;
+if(errors === _errs58){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing4;
+if(((data.type === undefined) && (missing4 = "type")) || ((data.output === undefined) && (missing4 = "output"))){
+validate12.errors = [{instancePath,schemaPath:"#/$defs/InputLocalShellCallOutput/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema111.required,parentSchema:schema111,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data21 = data.type;
+const _errs60 = errors;
+if("local_shell_call_output" !== data21){
+validate12.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "local_shell_call_output"},message:"must be equal to constant",schema:"local_shell_call_output",parentSchema:schema111.properties.type,data:data21}];
+return false;
+}
+else {
+}
+if(errors === _errs60){
+}
+var valid21 = _errs60 === errors;
+}
+else {
+var valid21 = true;
+}
+if(valid21){
+if(data.call_id !== undefined){
+let data22 = data.call_id;
+const _errs61 = errors;
+const _errs62 = errors;
+if(errors === _errs61){
+if(typeof data22 === "string"){
+if(func2(data22) > 65536){
+validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema111.properties.call_id,data:data22}];
+return false;
+}
+else {
+if(func2(data22) < 1){
+validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema111.properties.call_id,data:data22}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema111.properties.call_id.type,parentSchema:schema111.properties.call_id,data:data22}];
+return false;
+}
+if(errors === _errs61){
+}
+}
+var valid21 = _errs61 === errors;
+}
+else {
+var valid21 = true;
+}
+if(valid21){
+if(data.output !== undefined){
+let data23 = data.output;
+const _errs63 = errors;
+if(typeof data23 !== "string"){
+validate12.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/output/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema111.properties.output.type,parentSchema:schema111.properties.output,data:data23}];
+return false;
+}
+const _errs64 = errors;
+if(errors === _errs63){
+}
+var valid21 = _errs63 === errors;
+}
+else {
+var valid21 = true;
+}
+if(valid21){
+if(data.id !== undefined){
+let data24 = data.id;
+const _errs65 = errors;
+if(typeof data24 !== "string"){
+validate12.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema111.properties.id.type,parentSchema:schema111.properties.id,data:data24}];
+return false;
+}
+const _errs66 = errors;
+if(errors === _errs65){
+}
+var valid21 = _errs65 === errors;
+}
+else {
+var valid21 = true;
+}
+if(valid21){
+if(data.status !== undefined){
+let data25 = data.status;
+const _errs67 = errors;
+if(typeof data25 !== "string"){
+validate12.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema111.properties.status.type,parentSchema:schema111.properties.status,data:data25}];
+return false;
+}
+const _errs68 = errors;
+if(errors === _errs67){
+}
+var valid21 = _errs67 === errors;
+}
+else {
+var valid21 = true;
+}
+if(valid21){
+}
+}
+}
+}
+}
+}
+}
+else {
+validate12.errors = [{instancePath,schemaPath:"#/$defs/InputLocalShellCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema111.type,parentSchema:schema111,data}];
+return false;
+}
+if(errors === _errs58){
+}
+}
+var valid20 = _errs58 === errors;
+if(valid20){
+}
+var valid19 = _errs57 === errors;
+valid0 = valid19;
+}
+else if(tag0 === "shell_call"){
+const _errs69 = errors;
+if(!(validate29(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid22 = _errs69 === errors;
+valid0 = valid22;
+}
+else if(tag0 === "shell_call_output"){
+const _errs70 = errors;
+const _errs71 = errors;
+const _errs72 = errors;
+if(errors === _errs71){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing5;
+if((((data.type === undefined) && (missing5 = "type")) || ((data.call_id === undefined) && (missing5 = "call_id"))) || ((data.output === undefined) && (missing5 = "output"))){
+validate12.errors = [{instancePath,schemaPath:"#/$defs/InputShellCallOutput/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema112.required,parentSchema:schema112,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data26 = data.type;
+const _errs73 = errors;
+if("shell_call_output" !== data26){
+validate12.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputShellCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "shell_call_output"},message:"must be equal to constant",schema:"shell_call_output",parentSchema:schema112.properties.type,data:data26}];
+return false;
+}
+else {
+}
+if(errors === _errs73){
+}
+var valid25 = _errs73 === errors;
+}
+else {
+var valid25 = true;
+}
+if(valid25){
+if(data.call_id !== undefined){
+let data27 = data.call_id;
+const _errs74 = errors;
+const _errs75 = errors;
+if(errors === _errs74){
+if(typeof data27 === "string"){
+if(func2(data27) > 65536){
+validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema112.properties.call_id,data:data27}];
+return false;
+}
+else {
+if(func2(data27) < 1){
+validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema112.properties.call_id,data:data27}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema112.properties.call_id.type,parentSchema:schema112.properties.call_id,data:data27}];
+return false;
+}
+if(errors === _errs74){
+}
+}
+var valid25 = _errs74 === errors;
+}
+else {
+var valid25 = true;
+}
+if(valid25){
+if(data.output !== undefined){
+let data28 = data.output;
+const _errs76 = errors;
+if((typeof data28 !== "string") && (!(Array.isArray(data28)))){
+validate12.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputShellCallOutput/properties/output/type",keyword:"type",params:{type: schema112.properties.output.type},message:"must be string,array",schema:schema112.properties.output.type,parentSchema:schema112.properties.output,data:data28}];
+return false;
+}
+const _errs77 = errors;
+if(errors === _errs76){
+if(Array.isArray(data28)){
+if(data28.length > 10000){
+validate12.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputShellCallOutput/properties/output/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema112.properties.output,data:data28}];
+return false;
+}
+else {
+var valid26 = true;
+const len0 = data28.length;
+for(let i0=0; i0<len0; i0++){
+let data29 = data28[i0];
+const _errs78 = errors;
+if(!(data29 && typeof data29 == "object" && !Array.isArray(data29))){
+validate12.errors = [{instancePath:instancePath+"/output/" + i0,schemaPath:"#/$defs/InputShellCallOutput/properties/output/items/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema112.properties.output.items.type,parentSchema:schema112.properties.output.items,data:data29}];
+return false;
+}
+const _errs79 = errors;
+if(errors === _errs78){
+}
+var valid26 = _errs78 === errors;
+if(!valid26){
+break;
+}
+}
+if(valid26){
+}
+}
+}
+if(errors === _errs76){
+}
+}
+var valid25 = _errs76 === errors;
+}
+else {
+var valid25 = true;
+}
+if(valid25){
+if(data.id !== undefined){
+let data30 = data.id;
+const _errs80 = errors;
+if(typeof data30 !== "string"){
+validate12.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputShellCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema112.properties.id.type,parentSchema:schema112.properties.id,data:data30}];
+return false;
+}
+const _errs81 = errors;
+if(errors === _errs80){
+}
+var valid25 = _errs80 === errors;
+}
+else {
+var valid25 = true;
+}
+if(valid25){
+if(data.status !== undefined){
+let data31 = data.status;
+const _errs82 = errors;
+if(typeof data31 !== "string"){
+validate12.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputShellCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema112.properties.status.type,parentSchema:schema112.properties.status,data:data31}];
+return false;
+}
+const _errs83 = errors;
+if(errors === _errs82){
+}
+var valid25 = _errs82 === errors;
+}
+else {
+var valid25 = true;
+}
+if(valid25){
+}
+}
+}
+}
+}
+}
+}
+else {
+validate12.errors = [{instancePath,schemaPath:"#/$defs/InputShellCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema112.type,parentSchema:schema112,data}];
+return false;
+}
+if(errors === _errs71){
+}
+}
+var valid24 = _errs71 === errors;
+if(valid24){
+}
+var valid23 = _errs70 === errors;
+valid0 = valid23;
+}
+else if(tag0 === "apply_patch_call"){
+const _errs84 = errors;
+if(!(validate30(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid27 = _errs84 === errors;
+valid0 = valid27;
+}
+else if(tag0 === "apply_patch_call_output"){
+const _errs85 = errors;
+const _errs86 = errors;
+const _errs87 = errors;
+if(errors === _errs86){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing6;
+if(((data.type === undefined) && (missing6 = "type")) || ((data.call_id === undefined) && (missing6 = "call_id"))){
+validate12.errors = [{instancePath,schemaPath:"#/$defs/InputApplyPatchCallOutput/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'",schema:schema113.required,parentSchema:schema113,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data32 = data.type;
+const _errs88 = errors;
+if("apply_patch_call_output" !== data32){
+validate12.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch_call_output"},message:"must be equal to constant",schema:"apply_patch_call_output",parentSchema:schema113.properties.type,data:data32}];
+return false;
+}
+else {
+}
+if(errors === _errs88){
+}
+var valid30 = _errs88 === errors;
+}
+else {
+var valid30 = true;
+}
+if(valid30){
+if(data.call_id !== undefined){
+let data33 = data.call_id;
+const _errs89 = errors;
+const _errs90 = errors;
+if(errors === _errs89){
+if(typeof data33 === "string"){
+if(func2(data33) > 65536){
+validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema113.properties.call_id,data:data33}];
+return false;
+}
+else {
+if(func2(data33) < 1){
+validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema113.properties.call_id,data:data33}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema113.properties.call_id.type,parentSchema:schema113.properties.call_id,data:data33}];
+return false;
+}
+if(errors === _errs89){
+}
+}
+var valid30 = _errs89 === errors;
+}
+else {
+var valid30 = true;
+}
+if(valid30){
+if(data.output !== undefined){
+let data34 = data.output;
+const _errs91 = errors;
+if(typeof data34 !== "string"){
+validate12.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/output/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema113.properties.output.type,parentSchema:schema113.properties.output,data:data34}];
+return false;
+}
+const _errs92 = errors;
+if(errors === _errs91){
+}
+var valid30 = _errs91 === errors;
+}
+else {
+var valid30 = true;
+}
+if(valid30){
+if(data.id !== undefined){
+let data35 = data.id;
+const _errs93 = errors;
+if(typeof data35 !== "string"){
+validate12.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema113.properties.id.type,parentSchema:schema113.properties.id,data:data35}];
+return false;
+}
+const _errs94 = errors;
+if(errors === _errs93){
+}
+var valid30 = _errs93 === errors;
+}
+else {
+var valid30 = true;
+}
+if(valid30){
+if(data.status !== undefined){
+let data36 = data.status;
+const _errs95 = errors;
+if(typeof data36 !== "string"){
+validate12.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema113.properties.status.type,parentSchema:schema113.properties.status,data:data36}];
+return false;
+}
+const _errs96 = errors;
+if(errors === _errs95){
+}
+var valid30 = _errs95 === errors;
+}
+else {
+var valid30 = true;
+}
+if(valid30){
+}
+}
+}
+}
+}
+}
+}
+else {
+validate12.errors = [{instancePath,schemaPath:"#/$defs/InputApplyPatchCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema113.type,parentSchema:schema113,data}];
+return false;
+}
+if(errors === _errs86){
+}
+}
+var valid29 = _errs86 === errors;
+if(valid29){
+}
+var valid28 = _errs85 === errors;
+valid0 = valid28;
+}
+else if(tag0 === "additional_tools"){
+const _errs97 = errors;
+if(!(validate66(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate66.errors : vErrors.concat(validate66.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid31 = _errs97 === errors;
+valid0 = valid31;
+}
+else if(tag0 === "compaction"){
+const _errs98 = errors;
+const _errs99 = errors;
+const _errs100 = errors;
+if(errors === _errs99){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing7;
+if(((data.type === undefined) && (missing7 = "type")) || ((data.encrypted_content === undefined) && (missing7 = "encrypted_content"))){
+validate12.errors = [{instancePath,schemaPath:"#/$defs/InputCompaction/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'",schema:schema114.required,parentSchema:schema114,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data37 = data.type;
+const _errs101 = errors;
+if("compaction" !== data37){
+validate12.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputCompaction/properties/type/const",keyword:"const",params:{allowedValue: "compaction"},message:"must be equal to constant",schema:"compaction",parentSchema:schema114.properties.type,data:data37}];
+return false;
+}
+else {
+}
+if(errors === _errs101){
+}
+var valid34 = _errs101 === errors;
+}
+else {
+var valid34 = true;
+}
+if(valid34){
+if(data.encrypted_content !== undefined){
+let data38 = data.encrypted_content;
+const _errs102 = errors;
+const _errs103 = errors;
+if(errors === _errs102){
+if(typeof data38 === "string"){
+if(func2(data38) > 10485760){
+validate12.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/InputCompaction/properties/encrypted_content/maxLength",keyword:"maxLength",params:{limit: 10485760},message:"must NOT have more than 10485760 characters",schema:10485760,parentSchema:schema114.properties.encrypted_content,data:data38}];
+return false;
+}
+else {
+}
+}
+else {
+validate12.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/InputCompaction/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema114.properties.encrypted_content.type,parentSchema:schema114.properties.encrypted_content,data:data38}];
+return false;
+}
+if(errors === _errs102){
+}
+}
+var valid34 = _errs102 === errors;
+}
+else {
+var valid34 = true;
+}
+if(valid34){
+if(data.id !== undefined){
+let data39 = data.id;
+const _errs104 = errors;
+if(typeof data39 !== "string"){
+validate12.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputCompaction/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema114.properties.id.type,parentSchema:schema114.properties.id,data:data39}];
+return false;
+}
+const _errs105 = errors;
+if(errors === _errs104){
+}
+var valid34 = _errs104 === errors;
+}
+else {
+var valid34 = true;
+}
+if(valid34){
+if(data.status !== undefined){
+let data40 = data.status;
+const _errs106 = errors;
+if(typeof data40 !== "string"){
+validate12.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputCompaction/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema114.properties.status.type,parentSchema:schema114.properties.status,data:data40}];
+return false;
+}
+const _errs107 = errors;
+if(errors === _errs106){
+}
+var valid34 = _errs106 === errors;
+}
+else {
+var valid34 = true;
+}
+if(valid34){
+}
+}
+}
+}
+}
+}
+else {
+validate12.errors = [{instancePath,schemaPath:"#/$defs/InputCompaction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema114.type,parentSchema:schema114,data}];
+return false;
+}
+if(errors === _errs99){
+}
+}
+var valid33 = _errs99 === errors;
+if(valid33){
+}
+var valid32 = _errs98 === errors;
+valid0 = valid32;
+}
+else if(tag0 === "compaction_trigger"){
+const _errs108 = errors;
+const _errs109 = errors;
+const _errs110 = errors;
+if(errors === _errs109){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing8;
+if((data.type === undefined) && (missing8 = "type")){
+validate12.errors = [{instancePath,schemaPath:"#/$defs/CompactionTrigger/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'",schema:schema115.required,parentSchema:schema115,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data41 = data.type;
+const _errs111 = errors;
+if("compaction_trigger" !== data41){
+validate12.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/CompactionTrigger/properties/type/const",keyword:"const",params:{allowedValue: "compaction_trigger"},message:"must be equal to constant",schema:"compaction_trigger",parentSchema:schema115.properties.type,data:data41}];
+return false;
+}
+else {
+}
+if(errors === _errs111){
+}
+var valid37 = _errs111 === errors;
+}
+else {
+var valid37 = true;
+}
+if(valid37){
+if(data.id !== undefined){
+let data42 = data.id;
+const _errs112 = errors;
+if(typeof data42 !== "string"){
+validate12.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/CompactionTrigger/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema115.properties.id.type,parentSchema:schema115.properties.id,data:data42}];
+return false;
+}
+const _errs113 = errors;
+if(errors === _errs112){
+}
+var valid37 = _errs112 === errors;
+}
+else {
+var valid37 = true;
+}
+if(valid37){
+if(data.status !== undefined){
+let data43 = data.status;
+const _errs114 = errors;
+if(typeof data43 !== "string"){
+validate12.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/CompactionTrigger/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema115.properties.status.type,parentSchema:schema115.properties.status,data:data43}];
+return false;
+}
+const _errs115 = errors;
+if(errors === _errs114){
+}
+var valid37 = _errs114 === errors;
+}
+else {
+var valid37 = true;
+}
+if(valid37){
+}
+}
+}
+}
+}
+else {
+validate12.errors = [{instancePath,schemaPath:"#/$defs/CompactionTrigger/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema115.type,parentSchema:schema115,data}];
+return false;
+}
+if(errors === _errs109){
+}
+}
+var valid36 = _errs109 === errors;
+if(valid36){
+}
+var valid35 = _errs108 === errors;
+valid0 = valid35;
+}
+else if(tag0 === "agent_message"){
+const _errs116 = errors;
+if(!(validate68(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate68.errors : vErrors.concat(validate68.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid38 = _errs116 === errors;
+valid0 = valid38;
+}
+else {
+validate12.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema14.discriminator,parentSchema:schema14,data}];
+return false;
+}
+}
+else {
+validate12.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema14.discriminator,parentSchema:schema14,data}];
+return false;
+}
+if(valid0){
+}
+}
+else {
+validate12.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema14.type,parentSchema:schema14,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate12.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate11(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if((typeof data !== "string") && (!(Array.isArray(data)))){
+validate11.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema13.type},message:"must be string,array",schema:schema13.type,parentSchema:schema13,data}];
+return false;
+}
+const _errs0 = errors;
+if(errors === 0){
+if(Array.isArray(data)){
+if(data.length > 10000){
+validate11.errors = [{instancePath,schemaPath:"#/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema13,data}];
+return false;
+}
+else {
+if(data.length < 1){
+validate11.errors = [{instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema13,data}];
+return false;
+}
+else {
+var valid0 = true;
+const len0 = data.length;
+for(let i0=0; i0<len0; i0++){
+let data0 = data[i0];
+const _errs1 = errors;
+if(!(validate12(data0, {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate12.errors : vErrors.concat(validate12.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid0 = _errs1 === errors;
+if(!valid0){
+break;
+}
+}
+if(valid0){
+}
+}
+}
+}
+if(errors === 0){
+}
+}
+validate11.errors = vErrors;
+return errors === 0;
+}
+
+const schema116 = {"type":["string","object"],"if":{"type":"string"},"then":{"enum":["none","auto","required"]},"else":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1}},"allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionChoice"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"allowed_tools"}}},"then":{"$ref":"#/$defs/AllowedTools"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomChoice"}}]},"tsType":"'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool"};
+const schema117 = {"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]};
+const schema120 = {"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]};
+const schema118 = {"type":"object","properties":{"type":{"const":"allowed_tools"},"mode":{"enum":["auto","required"]},"tools":{"type":"array","items":{"$ref":"#/$defs/NamedTool"},"minItems":1,"maxItems":512}},"required":["type","tools"]};
+const schema119 = {"type":"object","properties":{"type":{"type":"string","minLength":1},"name":{"type":"string","minLength":1},"namespace":{"type":"string","minLength":1}},"required":["type"]};
+
+function validate85(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if(((data.type === undefined) && (missing0 = "type")) || ((data.tools === undefined) && (missing0 = "tools"))){
+validate85.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema118.required,parentSchema:schema118,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs1 = errors;
+if("allowed_tools" !== data0){
+validate85.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "allowed_tools"},message:"must be equal to constant",schema:"allowed_tools",parentSchema:schema118.properties.type,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs1){
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.mode !== undefined){
+let data1 = data.mode;
+const _errs2 = errors;
+const vSchema0 = schema118.properties.mode.enum;
+if(!((data1 === "auto") || (data1 === "required"))){
+validate85.errors = [{instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/enum",keyword:"enum",params:{allowedValues: schema118.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema118.properties.mode.enum,parentSchema:schema118.properties.mode,data:data1}];
+return false;
+}
+else {
+}
+if(errors === _errs2){
+}
+var valid0 = _errs2 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.tools !== undefined){
+let data2 = data.tools;
+const _errs3 = errors;
+const _errs4 = errors;
+if(errors === _errs3){
+if(Array.isArray(data2)){
+if(data2.length > 512){
+validate85.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema118.properties.tools,data:data2}];
+return false;
+}
+else {
+if(data2.length < 1){
+validate85.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema118.properties.tools,data:data2}];
+return false;
+}
+else {
+var valid1 = true;
+const len0 = data2.length;
+for(let i0=0; i0<len0; i0++){
+let data3 = data2[i0];
+const _errs5 = errors;
+const _errs6 = errors;
+const _errs7 = errors;
+if(errors === _errs6){
+if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
+let missing1;
+if((data3.type === undefined) && (missing1 = "type")){
+validate85.errors = [{instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/NamedTool/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema119.required,parentSchema:schema119,data:data3}];
+return false;
+}
+else {
+if(data3.type !== undefined){
+let data4 = data3.type;
+const _errs8 = errors;
+const _errs9 = errors;
+if(errors === _errs8){
+if(typeof data4 === "string"){
+if(func2(data4) < 1){
+validate85.errors = [{instancePath:instancePath+"/tools/" + i0+"/type",schemaPath:"#/$defs/NamedTool/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.properties.type,data:data4}];
+return false;
+}
+else {
+}
+}
+else {
+validate85.errors = [{instancePath:instancePath+"/tools/" + i0+"/type",schemaPath:"#/$defs/NamedTool/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.type.type,parentSchema:schema119.properties.type,data:data4}];
+return false;
+}
+if(errors === _errs8){
+}
+}
+var valid3 = _errs8 === errors;
+}
+else {
+var valid3 = true;
+}
+if(valid3){
+if(data3.name !== undefined){
+let data5 = data3.name;
+const _errs10 = errors;
+const _errs11 = errors;
+if(errors === _errs10){
+if(typeof data5 === "string"){
+if(func2(data5) < 1){
+validate85.errors = [{instancePath:instancePath+"/tools/" + i0+"/name",schemaPath:"#/$defs/NamedTool/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.properties.name,data:data5}];
+return false;
+}
+else {
+}
+}
+else {
+validate85.errors = [{instancePath:instancePath+"/tools/" + i0+"/name",schemaPath:"#/$defs/NamedTool/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.name.type,parentSchema:schema119.properties.name,data:data5}];
+return false;
+}
+if(errors === _errs10){
+}
+}
+var valid3 = _errs10 === errors;
+}
+else {
+var valid3 = true;
+}
+if(valid3){
+if(data3.namespace !== undefined){
+let data6 = data3.namespace;
+const _errs12 = errors;
+const _errs13 = errors;
+if(errors === _errs12){
+if(typeof data6 === "string"){
+if(func2(data6) < 1){
+validate85.errors = [{instancePath:instancePath+"/tools/" + i0+"/namespace",schemaPath:"#/$defs/NamedTool/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.properties.namespace,data:data6}];
+return false;
+}
+else {
+}
+}
+else {
+validate85.errors = [{instancePath:instancePath+"/tools/" + i0+"/namespace",schemaPath:"#/$defs/NamedTool/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.namespace.type,parentSchema:schema119.properties.namespace,data:data6}];
+return false;
+}
+if(errors === _errs12){
+}
+}
+var valid3 = _errs12 === errors;
+}
+else {
+var valid3 = true;
+}
+if(valid3){
+}
+}
+}
+}
+}
+else {
+validate85.errors = [{instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/NamedTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema119.type,parentSchema:schema119,data:data3}];
+return false;
+}
+if(errors === _errs6){
+}
+}
+var valid2 = _errs6 === errors;
+if(valid2){
+}
+var valid1 = _errs5 === errors;
+if(!valid1){
+break;
+}
+}
+if(valid1){
+}
+}
+}
+}
+else {
+validate85.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema118.properties.tools.type,parentSchema:schema118.properties.tools,data:data2}];
+return false;
+}
+if(errors === _errs3){
+}
+}
+var valid0 = _errs3 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
+}
+}
+}
+}
+else {
+validate85.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema118.type,parentSchema:schema118,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate85.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate84(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if((typeof data !== "string") && (!(data && typeof data == "object" && !Array.isArray(data)))){
+validate84.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema116.type},message:"must be string,object",schema:schema116.type,parentSchema:schema116,data}];
+return false;
+}
+const _errs0 = errors;
+const _errs1 = errors;
+let valid0 = true;
+const _errs2 = errors;
+if(typeof data !== "string"){
+const err0 = {};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+const _errs3 = errors;
+if(errors === _errs2){
+}
+var _valid0 = _errs2 === errors;
+errors = _errs1;
+if(vErrors !== null){
+if(_errs1){
+vErrors.length = _errs1;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs4 = errors;
+const vSchema0 = schema116.then.enum;
+if(!(((data === "none") || (data === "auto")) || (data === "required"))){
+validate84.errors = [{instancePath,schemaPath:"#/then/enum",keyword:"enum",params:{allowedValues: schema116.then.enum},message:"must be equal to one of the allowed values",schema:schema116.then.enum,parentSchema:schema116.then,data}];
+return false;
+}
+else {
+}
+if(errors === _errs4){
+}
+var _valid0 = _errs4 === errors;
+valid0 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs5 = errors;
+const _errs6 = errors;
+const _errs7 = errors;
+const _errs8 = errors;
+let valid2 = true;
+const _errs9 = errors;
+const _errs10 = errors;
+if(errors === _errs9){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if((data.type === undefined) && (missing0 = "type")){
+const err1 = {};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs11 = errors;
+if("function" !== data0){
+const err2 = {};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+else {
+}
+if(errors === _errs11){
+}
+var valid3 = _errs11 === errors;
+}
+else {
+var valid3 = true;
+}
+if(valid3){
+}
+}
+}
+else {
+const err3 = {};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(errors === _errs9){
+}
+}
+var _valid1 = _errs9 === errors;
+errors = _errs8;
+if(vErrors !== null){
+if(_errs8){
+vErrors.length = _errs8;
+}
+else {
+vErrors = null;
+}
+}
+if(_valid1){
+const _errs12 = errors;
+const _errs13 = errors;
+const _errs14 = errors;
+if(errors === _errs13){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing1;
+if(((data.type === undefined) && (missing1 = "type")) || ((data.name === undefined) && (missing1 = "name"))){
+validate84.errors = [{instancePath,schemaPath:"#/$defs/FunctionChoice/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema117.required,parentSchema:schema117,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data1 = data.type;
+const _errs15 = errors;
+if("function" !== data1){
+validate84.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/FunctionChoice/properties/type/const",keyword:"const",params:{allowedValue: "function"},message:"must be equal to constant",schema:"function",parentSchema:schema117.properties.type,data:data1}];
+return false;
+}
+else {
+}
+if(errors === _errs15){
+}
+var valid5 = _errs15 === errors;
+}
+else {
+var valid5 = true;
+}
+if(valid5){
+if(data.name !== undefined){
+let data2 = data.name;
+const _errs16 = errors;
+const _errs17 = errors;
+if(errors === _errs16){
+if(typeof data2 === "string"){
+if(func2(data2) > 256){
+validate84.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema117.properties.name,data:data2}];
+return false;
+}
+else {
+if(func2(data2) < 1){
+validate84.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema117.properties.name,data:data2}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate84.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema117.properties.name.type,parentSchema:schema117.properties.name,data:data2}];
+return false;
+}
+if(errors === _errs16){
+}
+}
+var valid5 = _errs16 === errors;
+}
+else {
+var valid5 = true;
+}
+if(valid5){
+if(data.namespace !== undefined){
+let data3 = data.namespace;
+const _errs18 = errors;
+const _errs19 = errors;
+if(errors === _errs18){
+if(typeof data3 === "string"){
+if(func2(data3) > 256){
+validate84.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema117.properties.namespace,data:data3}];
+return false;
+}
+else {
+if(func2(data3) < 1){
+validate84.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema117.properties.namespace,data:data3}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate84.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema117.properties.namespace.type,parentSchema:schema117.properties.namespace,data:data3}];
+return false;
+}
+if(errors === _errs18){
+}
+}
+var valid5 = _errs18 === errors;
+}
+else {
+var valid5 = true;
+}
+if(valid5){
+}
+}
+}
+}
+}
+else {
+validate84.errors = [{instancePath,schemaPath:"#/$defs/FunctionChoice/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema117.type,parentSchema:schema117,data}];
+return false;
+}
+if(errors === _errs13){
+}
+}
+var valid4 = _errs13 === errors;
+if(valid4){
+}
+var _valid1 = _errs12 === errors;
+valid2 = _valid1;
+}
+if(!valid2){
+const err4 = {instancePath,schemaPath:"#/else/allOf/0/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema116.else.allOf[0].if,parentSchema:schema116.else.allOf[0],data};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+validate84.errors = vErrors;
+return false;
+}
+else {
+}
+if(errors === _errs7){
+}
+var valid1 = _errs7 === errors;
+if(valid1){
+const _errs20 = errors;
+const _errs21 = errors;
+let valid6 = true;
+const _errs22 = errors;
+const _errs23 = errors;
+if(errors === _errs22){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing2;
+if((data.type === undefined) && (missing2 = "type")){
+const err5 = {};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+else {
+if(data.type !== undefined){
+let data4 = data.type;
+const _errs24 = errors;
+if("allowed_tools" !== data4){
+const err6 = {};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+else {
+}
+if(errors === _errs24){
+}
+var valid7 = _errs24 === errors;
+}
+else {
+var valid7 = true;
+}
+if(valid7){
+}
+}
+}
+else {
+const err7 = {};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+if(errors === _errs22){
+}
+}
+var _valid2 = _errs22 === errors;
+errors = _errs21;
+if(vErrors !== null){
+if(_errs21){
+vErrors.length = _errs21;
+}
+else {
+vErrors = null;
+}
+}
+if(_valid2){
+const _errs25 = errors;
+if(!(validate85(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate85.errors : vErrors.concat(validate85.errors);
+errors = vErrors.length;
+}
+else {
+}
+var _valid2 = _errs25 === errors;
+valid6 = _valid2;
+}
+if(!valid6){
+const err8 = {instancePath,schemaPath:"#/else/allOf/1/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema116.else.allOf[1].if,parentSchema:schema116.else.allOf[1],data};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+validate84.errors = vErrors;
+return false;
+}
+else {
+}
+if(errors === _errs20){
+}
+var valid1 = _errs20 === errors;
+if(valid1){
+const _errs26 = errors;
+const _errs27 = errors;
+let valid8 = true;
+const _errs28 = errors;
+const _errs29 = errors;
+if(errors === _errs28){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing3;
+if((data.type === undefined) && (missing3 = "type")){
+const err9 = {};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+else {
+if(data.type !== undefined){
+let data5 = data.type;
+const _errs30 = errors;
+if("custom" !== data5){
+const err10 = {};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+else {
+}
+if(errors === _errs30){
+}
+var valid9 = _errs30 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+}
+}
+}
+else {
+const err11 = {};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+if(errors === _errs28){
+}
+}
+var _valid3 = _errs28 === errors;
+errors = _errs27;
+if(vErrors !== null){
+if(_errs27){
+vErrors.length = _errs27;
+}
+else {
+vErrors = null;
+}
+}
+if(_valid3){
+const _errs31 = errors;
+const _errs32 = errors;
+const _errs33 = errors;
+if(errors === _errs32){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing4;
+if(((data.type === undefined) && (missing4 = "type")) || ((data.name === undefined) && (missing4 = "name"))){
+validate84.errors = [{instancePath,schemaPath:"#/$defs/CustomChoice/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema120.required,parentSchema:schema120,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data6 = data.type;
+const _errs34 = errors;
+if("custom" !== data6){
+validate84.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/CustomChoice/properties/type/const",keyword:"const",params:{allowedValue: "custom"},message:"must be equal to constant",schema:"custom",parentSchema:schema120.properties.type,data:data6}];
+return false;
+}
+else {
+}
+if(errors === _errs34){
+}
+var valid11 = _errs34 === errors;
+}
+else {
+var valid11 = true;
+}
+if(valid11){
+if(data.name !== undefined){
+let data7 = data.name;
+const _errs35 = errors;
+const _errs36 = errors;
+if(errors === _errs35){
+if(typeof data7 === "string"){
+if(func2(data7) > 256){
+validate84.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema120.properties.name,data:data7}];
+return false;
+}
+else {
+if(func2(data7) < 1){
+validate84.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema120.properties.name,data:data7}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate84.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.name.type,parentSchema:schema120.properties.name,data:data7}];
+return false;
+}
+if(errors === _errs35){
+}
+}
+var valid11 = _errs35 === errors;
+}
+else {
+var valid11 = true;
+}
+if(valid11){
+if(data.namespace !== undefined){
+let data8 = data.namespace;
+const _errs37 = errors;
+const _errs38 = errors;
+if(errors === _errs37){
+if(typeof data8 === "string"){
+if(func2(data8) > 256){
+validate84.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema120.properties.namespace,data:data8}];
+return false;
+}
+else {
+if(func2(data8) < 1){
+validate84.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema120.properties.namespace,data:data8}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate84.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.namespace.type,parentSchema:schema120.properties.namespace,data:data8}];
+return false;
+}
+if(errors === _errs37){
+}
+}
+var valid11 = _errs37 === errors;
+}
+else {
+var valid11 = true;
+}
+if(valid11){
+}
+}
+}
+}
+}
+else {
+validate84.errors = [{instancePath,schemaPath:"#/$defs/CustomChoice/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema120.type,parentSchema:schema120,data}];
+return false;
+}
+if(errors === _errs32){
+}
+}
+var valid10 = _errs32 === errors;
+if(valid10){
+}
+var _valid3 = _errs31 === errors;
+valid8 = _valid3;
+}
+if(!valid8){
+const err12 = {instancePath,schemaPath:"#/else/allOf/2/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema116.else.allOf[2].if,parentSchema:schema116.else.allOf[2],data};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+validate84.errors = vErrors;
+return false;
+}
+else {
+}
+if(errors === _errs26){
+}
+var valid1 = _errs26 === errors;
+if(valid1){
+}
+}
+}
+if(errors === _errs5){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing5;
+if((data.type === undefined) && (missing5 = "type")){
+validate84.errors = [{instancePath,schemaPath:"#/else/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema116.else.required,parentSchema:schema116.else,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data9 = data.type;
+const _errs39 = errors;
+const _errs40 = errors;
+if(errors === _errs39){
+if(typeof data9 === "string"){
+if(func2(data9) < 1){
+validate84.errors = [{instancePath:instancePath+"/type",schemaPath:"#/else/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema116.else.properties.type,data:data9}];
+return false;
+}
+else {
+}
+}
+else {
+validate84.errors = [{instancePath:instancePath+"/type",schemaPath:"#/else/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.else.properties.type.type,parentSchema:schema116.else.properties.type,data:data9}];
+return false;
+}
+if(errors === _errs39){
+}
+}
+var valid12 = _errs39 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+}
+}
+}
+else {
+validate84.errors = [{instancePath,schemaPath:"#/else/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema116.else.type,parentSchema:schema116.else,data}];
+return false;
+}
+if(errors === _errs5){
+}
+}
+var _valid0 = _errs5 === errors;
+valid0 = _valid0;
+ifClause0 = "else";
+}
+if(!valid0){
+const err13 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema116.if,parentSchema:schema116,data};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+validate84.errors = vErrors;
+return false;
+}
+else {
+}
+if(errors === 0){
+}
+validate84.errors = vErrors;
+return errors === 0;
+}
+
+const schema121 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"response.json#/$defs/PlainTextFormat"},{"$ref":"response.json#/$defs/JsonObjectFormat"},{"$ref":"#/$defs/JsonSchemaFormat"}]};
+const schema93 = {"type":"object","properties":{"type":{"const":"text"}},"required":["type"]};
+const schema94 = {"type":"object","properties":{"type":{"const":"json_object"}},"required":["type"]};
+const schema124 = {"type":"object","properties":{"type":{"const":"json_schema"},"name":{"type":"string","pattern":"^[a-zA-Z0-9_-]{1,64}$","description":"1 to 64 letters, digits, underscores and hyphens."},"description":{"type":"string"},"schema":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","schema"]};
+const pattern1 = new RegExp("^[a-zA-Z0-9_-]{1,64}$", "u");
+
+function validate88(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+const _errs1 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let valid0 = false;
+const tag0 = data.type;
+if(typeof tag0 == "string"){
+if(false){
+}
+else if(tag0 === "text"){
+const _errs2 = errors;
+const _errs3 = errors;
+const _errs4 = errors;
+if(errors === _errs3){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if((data.type === undefined) && (missing0 = "type")){
+validate88.errors = [{instancePath,schemaPath:"response.json#/$defs/PlainTextFormat/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema93.required,parentSchema:schema93,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs5 = errors;
+if("text" !== data0){
+validate88.errors = [{instancePath:instancePath+"/type",schemaPath:"response.json#/$defs/PlainTextFormat/properties/type/const",keyword:"const",params:{allowedValue: "text"},message:"must be equal to constant",schema:"text",parentSchema:schema93.properties.type,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs5){
+}
+var valid3 = _errs5 === errors;
+}
+else {
+var valid3 = true;
+}
+if(valid3){
+}
+}
+}
+else {
+validate88.errors = [{instancePath,schemaPath:"response.json#/$defs/PlainTextFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema93.type,parentSchema:schema93,data}];
+return false;
+}
+if(errors === _errs3){
+}
+}
+var valid2 = _errs3 === errors;
+if(valid2){
+}
+var valid1 = _errs2 === errors;
+valid0 = valid1;
+}
+else if(tag0 === "json_object"){
+const _errs6 = errors;
+const _errs7 = errors;
+const _errs8 = errors;
+if(errors === _errs7){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing1;
+if((data.type === undefined) && (missing1 = "type")){
+validate88.errors = [{instancePath,schemaPath:"response.json#/$defs/JsonObjectFormat/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema94.required,parentSchema:schema94,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data1 = data.type;
+const _errs9 = errors;
+if("json_object" !== data1){
+validate88.errors = [{instancePath:instancePath+"/type",schemaPath:"response.json#/$defs/JsonObjectFormat/properties/type/const",keyword:"const",params:{allowedValue: "json_object"},message:"must be equal to constant",schema:"json_object",parentSchema:schema94.properties.type,data:data1}];
+return false;
+}
+else {
+}
+if(errors === _errs9){
+}
+var valid6 = _errs9 === errors;
+}
+else {
+var valid6 = true;
+}
+if(valid6){
+}
+}
+}
+else {
+validate88.errors = [{instancePath,schemaPath:"response.json#/$defs/JsonObjectFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema94.type,parentSchema:schema94,data}];
+return false;
+}
+if(errors === _errs7){
+}
+}
+var valid5 = _errs7 === errors;
+if(valid5){
+}
+var valid4 = _errs6 === errors;
+valid0 = valid4;
+}
+else if(tag0 === "json_schema"){
+const _errs10 = errors;
+const _errs11 = errors;
+const _errs12 = errors;
+if(errors === _errs11){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing2;
+if(((data.type === undefined) && (missing2 = "type")) || ((data.schema === undefined) && (missing2 = "schema"))){
+validate88.errors = [{instancePath,schemaPath:"#/$defs/JsonSchemaFormat/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema124.required,parentSchema:schema124,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data2 = data.type;
+const _errs13 = errors;
+if("json_schema" !== data2){
+validate88.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/JsonSchemaFormat/properties/type/const",keyword:"const",params:{allowedValue: "json_schema"},message:"must be equal to constant",schema:"json_schema",parentSchema:schema124.properties.type,data:data2}];
+return false;
+}
+else {
+}
+if(errors === _errs13){
+}
+var valid9 = _errs13 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+if(data.name !== undefined){
+let data3 = data.name;
+const _errs14 = errors;
+const _errs15 = errors;
+if(errors === _errs14){
+if(typeof data3 === "string"){
+if(!pattern1.test(data3)){
+validate88.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/JsonSchemaFormat/properties/name/pattern",keyword:"pattern",params:{pattern: "^[a-zA-Z0-9_-]{1,64}$"},message:"must match pattern \""+"^[a-zA-Z0-9_-]{1,64}$"+"\"",schema:"^[a-zA-Z0-9_-]{1,64}$",parentSchema:schema124.properties.name,data:data3}];
+return false;
+}
+else {
+}
+}
+else {
+validate88.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/JsonSchemaFormat/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.properties.name.type,parentSchema:schema124.properties.name,data:data3}];
+return false;
+}
+if(errors === _errs14){
+}
+}
+var valid9 = _errs14 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+if(data.description !== undefined){
+let data4 = data.description;
+const _errs16 = errors;
+if(typeof data4 !== "string"){
+validate88.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/JsonSchemaFormat/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.properties.description.type,parentSchema:schema124.properties.description,data:data4}];
+return false;
+}
+const _errs17 = errors;
+if(errors === _errs16){
+}
+var valid9 = _errs16 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+if(data.schema !== undefined){
+let data5 = data.schema;
+const _errs18 = errors;
+if(!(data5 && typeof data5 == "object" && !Array.isArray(data5))){
+validate88.errors = [{instancePath:instancePath+"/schema",schemaPath:"#/$defs/JsonSchemaFormat/properties/schema/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema124.properties.schema.type,parentSchema:schema124.properties.schema,data:data5}];
+return false;
+}
+const _errs19 = errors;
+if(errors === _errs18){
+}
+var valid9 = _errs18 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+if(data.strict !== undefined){
+let data6 = data.strict;
+const _errs20 = errors;
+if(typeof data6 !== "boolean"){
+validate88.errors = [{instancePath:instancePath+"/strict",schemaPath:"#/$defs/JsonSchemaFormat/properties/strict/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema124.properties.strict.type,parentSchema:schema124.properties.strict,data:data6}];
+return false;
+}
+const _errs21 = errors;
+if(errors === _errs20){
+}
+var valid9 = _errs20 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+}
+}
+}
+}
+}
+}
+}
+else {
+validate88.errors = [{instancePath,schemaPath:"#/$defs/JsonSchemaFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema124.type,parentSchema:schema124,data}];
+return false;
+}
+if(errors === _errs11){
+}
+}
+var valid8 = _errs11 === errors;
+if(valid8){
+}
+var valid7 = _errs10 === errors;
+valid0 = valid7;
+}
+else {
+validate88.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema121.discriminator,parentSchema:schema121,data}];
+return false;
+}
+}
+else {
+validate88.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema121.discriminator,parentSchema:schema121,data}];
+return false;
+}
+if(valid0){
+}
+}
+else {
+validate88.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema121.type,parentSchema:schema121,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate88.errors = vErrors;
+return errors === 0;
+}
+
+const schema126 = {"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"},"summary":{"enum":["auto","concise","detailed"]},"generate_summary":{"enum":["auto","concise","detailed"]}},"required":[]};
+const schema127 = {"title":"ReasoningEffort","enum":["none","minimal","low","medium","high","xhigh","max"]};
+
+function validate90(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.effort !== undefined){
+let data0 = data.effort;
+const _errs1 = errors;
+const _errs2 = errors;
+const vSchema0 = schema127.enum;
+if(!(((((((data0 === "none") || (data0 === "minimal")) || (data0 === "low")) || (data0 === "medium")) || (data0 === "high")) || (data0 === "xhigh")) || (data0 === "max"))){
+validate90.errors = [{instancePath:instancePath+"/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema127.enum},message:"must be equal to one of the allowed values",schema:schema127.enum,parentSchema:schema127,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs2){
+}
+var valid1 = _errs2 === errors;
+if(valid1){
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.summary !== undefined){
+let data1 = data.summary;
+const _errs3 = errors;
+const vSchema1 = schema126.properties.summary.enum;
+if(!(((data1 === "auto") || (data1 === "concise")) || (data1 === "detailed"))){
+validate90.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/enum",keyword:"enum",params:{allowedValues: schema126.properties.summary.enum},message:"must be equal to one of the allowed values",schema:schema126.properties.summary.enum,parentSchema:schema126.properties.summary,data:data1}];
+return false;
+}
+else {
+}
+if(errors === _errs3){
+}
+var valid0 = _errs3 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.generate_summary !== undefined){
+let data2 = data.generate_summary;
+const _errs4 = errors;
+const vSchema2 = schema126.properties.generate_summary.enum;
+if(!(((data2 === "auto") || (data2 === "concise")) || (data2 === "detailed"))){
+validate90.errors = [{instancePath:instancePath+"/generate_summary",schemaPath:"#/properties/generate_summary/enum",keyword:"enum",params:{allowedValues: schema126.properties.generate_summary.enum},message:"must be equal to one of the allowed values",schema:schema126.properties.generate_summary.enum,parentSchema:schema126.properties.generate_summary,data:data2}];
+return false;
+}
+else {
+}
+if(errors === _errs4){
+}
+var valid0 = _errs4 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
+}
+}
+}
+else {
+validate90.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.type,parentSchema:schema126,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate90.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate10(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+/*# sourceURL="create-response.json" */;
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if(((data.model === undefined) && (missing0 = "model")) || ((data.input === undefined) && (missing0 = "input"))){
+validate10.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema11.required,parentSchema:schema11,data}];
+return false;
+}
+else {
+if(data.model !== undefined){
+let data0 = data.model;
+const _errs1 = errors;
+const _errs2 = errors;
+const _errs3 = errors;
+if(errors === _errs2){
+if(typeof data0 === "string"){
+if(func2(data0) > 256){
+validate10.errors = [{instancePath:instancePath+"/model",schemaPath:"#/$defs/ModelName/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema12,data:data0}];
+return false;
+}
+else {
+if(func2(data0) < 1){
+validate10.errors = [{instancePath:instancePath+"/model",schemaPath:"#/$defs/ModelName/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema12,data:data0}];
+return false;
+}
+else {
+if(!pattern0.test(data0)){
+validate10.errors = [{instancePath:instancePath+"/model",schemaPath:"#/$defs/ModelName/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",schema:"^\\P{Cc}+$",parentSchema:schema12,data:data0}];
+return false;
+}
+else {
+}
+}
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/model",schemaPath:"#/$defs/ModelName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema12.type,parentSchema:schema12,data:data0}];
+return false;
+}
+if(errors === _errs2){
+}
+}
+var valid1 = _errs2 === errors;
+if(valid1){
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.input !== undefined){
+let data1 = data.input;
+const _errs4 = errors;
+if(!(validate11(data1, {instancePath:instancePath+"/input",parentData:data,parentDataProperty:"input",rootData}))){
+vErrors = vErrors === null ? validate11.errors : vErrors.concat(validate11.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid0 = _errs4 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.instructions !== undefined){
+let data2 = data.instructions;
+const _errs5 = errors;
+if(typeof data2 !== "string"){
+validate10.errors = [{instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.instructions.type,parentSchema:schema11.properties.instructions,data:data2}];
+return false;
+}
+const _errs6 = errors;
+if(errors === _errs5){
+}
+var valid0 = _errs5 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.tools !== undefined){
+let data3 = data.tools;
+const _errs7 = errors;
+const _errs8 = errors;
+if(errors === _errs7){
+if(Array.isArray(data3)){
+if(data3.length > 512){
+validate10.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema11.properties.tools,data:data3}];
+return false;
+}
+else {
+var valid2 = true;
+const len0 = data3.length;
+for(let i0=0; i0<len0; i0++){
+let data4 = data3[i0];
+const _errs9 = errors;
+if(!(validate22(data4, {instancePath:instancePath+"/tools/" + i0,parentData:data3,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid2 = _errs9 === errors;
+if(!valid2){
+break;
+}
+}
+if(valid2){
+}
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema11.properties.tools.type,parentSchema:schema11.properties.tools,data:data3}];
+return false;
+}
+if(errors === _errs7){
+}
+}
+var valid0 = _errs7 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.tool_choice !== undefined){
+let data5 = data.tool_choice;
+const _errs10 = errors;
+if(!(validate84(data5, {instancePath:instancePath+"/tool_choice",parentData:data,parentDataProperty:"tool_choice",rootData}))){
+vErrors = vErrors === null ? validate84.errors : vErrors.concat(validate84.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid0 = _errs10 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.parallel_tool_calls !== undefined){
+let data6 = data.parallel_tool_calls;
+const _errs11 = errors;
+if(typeof data6 !== "boolean"){
+validate10.errors = [{instancePath:instancePath+"/parallel_tool_calls",schemaPath:"#/properties/parallel_tool_calls/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema11.properties.parallel_tool_calls.type,parentSchema:schema11.properties.parallel_tool_calls,data:data6}];
+return false;
+}
+const _errs12 = errors;
+if(errors === _errs11){
+}
+var valid0 = _errs11 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.max_tool_calls !== undefined){
+let data7 = data.max_tool_calls;
+const _errs13 = errors;
+if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
+validate10.errors = [{instancePath:instancePath+"/max_tool_calls",schemaPath:"#/properties/max_tool_calls/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema11.properties.max_tool_calls.type,parentSchema:schema11.properties.max_tool_calls,data:data7}];
+return false;
+}
+const _errs14 = errors;
+if(errors === _errs13){
+if((typeof data7 == "number") && (isFinite(data7))){
+if(data7 < 1 || isNaN(data7)){
+validate10.errors = [{instancePath:instancePath+"/max_tool_calls",schemaPath:"#/properties/max_tool_calls/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema11.properties.max_tool_calls,data:data7}];
+return false;
+}
+else {
+}
+}
+if(errors === _errs13){
+}
+}
+var valid0 = _errs13 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.text !== undefined){
+let data8 = data.text;
+const _errs15 = errors;
+const _errs16 = errors;
+if(errors === _errs15){
+if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
+if(data8.format !== undefined){
+let data9 = data8.format;
+const _errs17 = errors;
+if(!(validate88(data9, {instancePath:instancePath+"/text/format",parentData:data8,parentDataProperty:"format",rootData}))){
+vErrors = vErrors === null ? validate88.errors : vErrors.concat(validate88.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid3 = _errs17 === errors;
+}
+else {
+var valid3 = true;
+}
+if(valid3){
+if(data8.verbosity !== undefined){
+let data10 = data8.verbosity;
+const _errs18 = errors;
+const _errs19 = errors;
+const vSchema0 = schema96.enum;
+if(!(((data10 === "low") || (data10 === "medium")) || (data10 === "high"))){
+validate10.errors = [{instancePath:instancePath+"/text/verbosity",schemaPath:"response.json#/$defs/Verbosity/enum",keyword:"enum",params:{allowedValues: schema96.enum},message:"must be equal to one of the allowed values",schema:schema96.enum,parentSchema:schema96,data:data10}];
+return false;
+}
+else {
+}
+if(errors === _errs19){
+}
+var valid4 = _errs19 === errors;
+if(valid4){
+}
+var valid3 = _errs18 === errors;
+}
+else {
+var valid3 = true;
+}
+if(valid3){
+}
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/text",schemaPath:"#/properties/text/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.text.type,parentSchema:schema11.properties.text,data:data8}];
+return false;
+}
+if(errors === _errs15){
+}
+}
+var valid0 = _errs15 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.reasoning !== undefined){
+let data11 = data.reasoning;
+const _errs20 = errors;
+if(!(validate90(data11, {instancePath:instancePath+"/reasoning",parentData:data,parentDataProperty:"reasoning",rootData}))){
+vErrors = vErrors === null ? validate90.errors : vErrors.concat(validate90.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid0 = _errs20 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.temperature !== undefined){
+let data12 = data.temperature;
+const _errs21 = errors;
+const _errs22 = errors;
+if(errors === _errs21){
+if((typeof data12 == "number") && (isFinite(data12))){
+if(data12 > 2 || isNaN(data12)){
+validate10.errors = [{instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/maximum",keyword:"maximum",params:{comparison: "<=", limit: 2},message:"must be <= 2",schema:2,parentSchema:schema11.properties.temperature,data:data12}];
+return false;
+}
+else {
+if(data12 < 0 || isNaN(data12)){
+validate10.errors = [{instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema11.properties.temperature,data:data12}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema11.properties.temperature.type,parentSchema:schema11.properties.temperature,data:data12}];
+return false;
+}
+if(errors === _errs21){
+}
+}
+var valid0 = _errs21 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.top_p !== undefined){
+let data13 = data.top_p;
+const _errs23 = errors;
+const _errs24 = errors;
+if(errors === _errs23){
+if((typeof data13 == "number") && (isFinite(data13))){
+if(data13 > 1 || isNaN(data13)){
+validate10.errors = [{instancePath:instancePath+"/top_p",schemaPath:"#/properties/top_p/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1",schema:1,parentSchema:schema11.properties.top_p,data:data13}];
+return false;
+}
+else {
+if(data13 < 0 || isNaN(data13)){
+validate10.errors = [{instancePath:instancePath+"/top_p",schemaPath:"#/properties/top_p/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema11.properties.top_p,data:data13}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/top_p",schemaPath:"#/properties/top_p/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema11.properties.top_p.type,parentSchema:schema11.properties.top_p,data:data13}];
+return false;
+}
+if(errors === _errs23){
+}
+}
+var valid0 = _errs23 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.presence_penalty !== undefined){
+let data14 = data.presence_penalty;
+const _errs25 = errors;
+const _errs26 = errors;
+if(errors === _errs25){
+if((typeof data14 == "number") && (isFinite(data14))){
+if(data14 > 2 || isNaN(data14)){
+validate10.errors = [{instancePath:instancePath+"/presence_penalty",schemaPath:"#/properties/presence_penalty/maximum",keyword:"maximum",params:{comparison: "<=", limit: 2},message:"must be <= 2",schema:2,parentSchema:schema11.properties.presence_penalty,data:data14}];
+return false;
+}
+else {
+if(data14 < -2 || isNaN(data14)){
+validate10.errors = [{instancePath:instancePath+"/presence_penalty",schemaPath:"#/properties/presence_penalty/minimum",keyword:"minimum",params:{comparison: ">=", limit: -2},message:"must be >= -2",schema:-2,parentSchema:schema11.properties.presence_penalty,data:data14}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/presence_penalty",schemaPath:"#/properties/presence_penalty/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema11.properties.presence_penalty.type,parentSchema:schema11.properties.presence_penalty,data:data14}];
+return false;
+}
+if(errors === _errs25){
+}
+}
+var valid0 = _errs25 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.frequency_penalty !== undefined){
+let data15 = data.frequency_penalty;
+const _errs27 = errors;
+const _errs28 = errors;
+if(errors === _errs27){
+if((typeof data15 == "number") && (isFinite(data15))){
+if(data15 > 2 || isNaN(data15)){
+validate10.errors = [{instancePath:instancePath+"/frequency_penalty",schemaPath:"#/properties/frequency_penalty/maximum",keyword:"maximum",params:{comparison: "<=", limit: 2},message:"must be <= 2",schema:2,parentSchema:schema11.properties.frequency_penalty,data:data15}];
+return false;
+}
+else {
+if(data15 < -2 || isNaN(data15)){
+validate10.errors = [{instancePath:instancePath+"/frequency_penalty",schemaPath:"#/properties/frequency_penalty/minimum",keyword:"minimum",params:{comparison: ">=", limit: -2},message:"must be >= -2",schema:-2,parentSchema:schema11.properties.frequency_penalty,data:data15}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/frequency_penalty",schemaPath:"#/properties/frequency_penalty/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema11.properties.frequency_penalty.type,parentSchema:schema11.properties.frequency_penalty,data:data15}];
+return false;
+}
+if(errors === _errs27){
+}
+}
+var valid0 = _errs27 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.top_logprobs !== undefined){
+let data16 = data.top_logprobs;
+const _errs29 = errors;
+if(!(((typeof data16 == "number") && (!(data16 % 1) && !isNaN(data16))) && (isFinite(data16)))){
+validate10.errors = [{instancePath:instancePath+"/top_logprobs",schemaPath:"#/properties/top_logprobs/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema11.properties.top_logprobs.type,parentSchema:schema11.properties.top_logprobs,data:data16}];
+return false;
+}
+const _errs30 = errors;
+if(errors === _errs29){
+if((typeof data16 == "number") && (isFinite(data16))){
+if(data16 > 20 || isNaN(data16)){
+validate10.errors = [{instancePath:instancePath+"/top_logprobs",schemaPath:"#/properties/top_logprobs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 20},message:"must be <= 20",schema:20,parentSchema:schema11.properties.top_logprobs,data:data16}];
+return false;
+}
+else {
+if(data16 < 0 || isNaN(data16)){
+validate10.errors = [{instancePath:instancePath+"/top_logprobs",schemaPath:"#/properties/top_logprobs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema11.properties.top_logprobs,data:data16}];
+return false;
+}
+else {
+}
+}
+}
+if(errors === _errs29){
+}
+}
+var valid0 = _errs29 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.max_output_tokens !== undefined){
+let data17 = data.max_output_tokens;
+const _errs31 = errors;
+if(!(((typeof data17 == "number") && (!(data17 % 1) && !isNaN(data17))) && (isFinite(data17)))){
+validate10.errors = [{instancePath:instancePath+"/max_output_tokens",schemaPath:"#/properties/max_output_tokens/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema11.properties.max_output_tokens.type,parentSchema:schema11.properties.max_output_tokens,data:data17}];
+return false;
+}
+const _errs32 = errors;
+if(errors === _errs31){
+if((typeof data17 == "number") && (isFinite(data17))){
+if(data17 < 1 || isNaN(data17)){
+validate10.errors = [{instancePath:instancePath+"/max_output_tokens",schemaPath:"#/properties/max_output_tokens/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema11.properties.max_output_tokens,data:data17}];
+return false;
+}
+else {
+}
+}
+if(errors === _errs31){
+}
+}
+var valid0 = _errs31 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.include !== undefined){
+let data18 = data.include;
+const _errs33 = errors;
+const _errs34 = errors;
+if(errors === _errs33){
+if(Array.isArray(data18)){
+if(data18.length > 16){
+validate10.errors = [{instancePath:instancePath+"/include",schemaPath:"#/properties/include/maxItems",keyword:"maxItems",params:{limit: 16},message:"must NOT have more than 16 items",schema:16,parentSchema:schema11.properties.include,data:data18}];
+return false;
+}
+else {
+var valid5 = true;
+const len1 = data18.length;
+for(let i1=0; i1<len1; i1++){
+let data19 = data18[i1];
+const _errs35 = errors;
+const _errs36 = errors;
+const vSchema1 = schema128.enum;
+if(!((((((((data19 === "reasoning.encrypted_content") || (data19 === "message.output_text.logprobs")) || (data19 === "file_search_call.results")) || (data19 === "web_search_call.results")) || (data19 === "web_search_call.action.sources")) || (data19 === "message.input_image.image_url")) || (data19 === "computer_call_output.output.image_url")) || (data19 === "code_interpreter_call.outputs"))){
+validate10.errors = [{instancePath:instancePath+"/include/" + i1,schemaPath:"#/$defs/Include/enum",keyword:"enum",params:{allowedValues: schema128.enum},message:"must be equal to one of the allowed values",schema:schema128.enum,parentSchema:schema128,data:data19}];
+return false;
+}
+else {
+}
+if(errors === _errs36){
+}
+var valid6 = _errs36 === errors;
+if(valid6){
+}
+var valid5 = _errs35 === errors;
+if(!valid5){
+break;
+}
+}
+if(valid5){
+}
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/include",schemaPath:"#/properties/include/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema11.properties.include.type,parentSchema:schema11.properties.include,data:data18}];
+return false;
+}
+if(errors === _errs33){
+}
+}
+var valid0 = _errs33 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.stream !== undefined){
+let data20 = data.stream;
+const _errs37 = errors;
+if(typeof data20 !== "boolean"){
+validate10.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema11.properties.stream.type,parentSchema:schema11.properties.stream,data:data20}];
+return false;
+}
+const _errs38 = errors;
+if(errors === _errs37){
+}
+var valid0 = _errs37 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.stream_options !== undefined){
+let data21 = data.stream_options;
+const _errs39 = errors;
+const _errs40 = errors;
+if(errors === _errs39){
+if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
+if(data21.include_obfuscation !== undefined){
+let data22 = data21.include_obfuscation;
+const _errs41 = errors;
+if(typeof data22 !== "boolean"){
+validate10.errors = [{instancePath:instancePath+"/stream_options/include_obfuscation",schemaPath:"#/properties/stream_options/properties/include_obfuscation/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema11.properties.stream_options.properties.include_obfuscation.type,parentSchema:schema11.properties.stream_options.properties.include_obfuscation,data:data22}];
+return false;
+}
+const _errs42 = errors;
+if(errors === _errs41){
+}
+var valid7 = _errs41 === errors;
+}
+else {
+var valid7 = true;
+}
+if(valid7){
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/stream_options",schemaPath:"#/properties/stream_options/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.stream_options.type,parentSchema:schema11.properties.stream_options,data:data21}];
+return false;
+}
+if(errors === _errs39){
+}
+}
+var valid0 = _errs39 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.store !== undefined){
+let data23 = data.store;
+const _errs43 = errors;
+if(typeof data23 !== "boolean"){
+validate10.errors = [{instancePath:instancePath+"/store",schemaPath:"#/properties/store/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema11.properties.store.type,parentSchema:schema11.properties.store,data:data23}];
+return false;
+}
+const _errs44 = errors;
+if(errors === _errs43){
+}
+var valid0 = _errs43 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.background !== undefined){
+let data24 = data.background;
+const _errs45 = errors;
+if(typeof data24 !== "boolean"){
+validate10.errors = [{instancePath:instancePath+"/background",schemaPath:"#/properties/background/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema11.properties.background.type,parentSchema:schema11.properties.background,data:data24}];
+return false;
+}
+const _errs46 = errors;
+if(errors === _errs45){
+}
+var valid0 = _errs45 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.truncation !== undefined){
+let data25 = data.truncation;
+const _errs47 = errors;
+const vSchema2 = schema11.properties.truncation.enum;
+if(!((data25 === "auto") || (data25 === "disabled"))){
+validate10.errors = [{instancePath:instancePath+"/truncation",schemaPath:"#/properties/truncation/enum",keyword:"enum",params:{allowedValues: schema11.properties.truncation.enum},message:"must be equal to one of the allowed values",schema:schema11.properties.truncation.enum,parentSchema:schema11.properties.truncation,data:data25}];
+return false;
+}
+else {
+}
+if(errors === _errs47){
+}
+var valid0 = _errs47 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.service_tier !== undefined){
+let data26 = data.service_tier;
+const _errs48 = errors;
+const _errs49 = errors;
+if(errors === _errs48){
+if(typeof data26 === "string"){
+if(func2(data26) > 64){
+validate10.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema11.properties.service_tier,data:data26}];
+return false;
+}
+else {
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.service_tier.type,parentSchema:schema11.properties.service_tier,data:data26}];
+return false;
+}
+if(errors === _errs48){
+}
+}
+var valid0 = _errs48 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.metadata !== undefined){
+let data27 = data.metadata;
+const _errs50 = errors;
+const _errs51 = errors;
+if(errors === _errs50){
+if(data27 && typeof data27 == "object" && !Array.isArray(data27)){
+if(Object.keys(data27).length > 16){
+validate10.errors = [{instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 16},message:"must NOT have more than 16 properties",schema:16,parentSchema:schema11.properties.metadata,data:data27}];
+return false;
+}
+else {
+for(const key0 in data27){
+const _errs52 = errors;
+if(typeof key0 === "string"){
+if(func2(key0) > 64){
+const err0 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema11.properties.metadata.propertyNames,data:key0,propertyName:key0};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+else {
+}
+}
+if(errors === _errs52){
+}
+var valid8 = _errs52 === errors;
+if(!valid8){
+const err1 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema11.properties.metadata.propertyNames,parentSchema:schema11.properties.metadata,data:data27};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+validate10.errors = vErrors;
+return false;
+break;
+}
+}
+if(valid8){
+const _errs53 = errors;
+for(const key1 in data27){
+let data28 = data27[key1];
+const _errs54 = errors;
+const _errs55 = errors;
+if(errors === _errs54){
+if(typeof data28 === "string"){
+if(func2(data28) > 512){
+validate10.errors = [{instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema11.properties.metadata.additionalProperties,data:data28}];
+return false;
+}
+else {
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.metadata.additionalProperties.type,parentSchema:schema11.properties.metadata.additionalProperties,data:data28}];
+return false;
+}
+if(errors === _errs54){
+}
+}
+var valid9 = _errs54 === errors;
+if(!valid9){
+break;
+}
+}
+if(_errs53 === errors){
+}
+}
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.metadata.type,parentSchema:schema11.properties.metadata,data:data27}];
+return false;
+}
+if(errors === _errs50){
+}
+}
+var valid0 = _errs50 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.user !== undefined){
+let data29 = data.user;
+const _errs56 = errors;
+const _errs57 = errors;
+if(errors === _errs56){
+if(typeof data29 === "string"){
+if(func2(data29) > 512){
+validate10.errors = [{instancePath:instancePath+"/user",schemaPath:"#/properties/user/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema11.properties.user,data:data29}];
+return false;
+}
+else {
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/user",schemaPath:"#/properties/user/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.user.type,parentSchema:schema11.properties.user,data:data29}];
+return false;
+}
+if(errors === _errs56){
+}
+}
+var valid0 = _errs56 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.safety_identifier !== undefined){
+let data30 = data.safety_identifier;
+const _errs58 = errors;
+const _errs59 = errors;
+if(errors === _errs58){
+if(typeof data30 === "string"){
+if(func2(data30) > 512){
+validate10.errors = [{instancePath:instancePath+"/safety_identifier",schemaPath:"#/properties/safety_identifier/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema11.properties.safety_identifier,data:data30}];
+return false;
+}
+else {
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/safety_identifier",schemaPath:"#/properties/safety_identifier/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.safety_identifier.type,parentSchema:schema11.properties.safety_identifier,data:data30}];
+return false;
+}
+if(errors === _errs58){
+}
+}
+var valid0 = _errs58 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.prompt_cache_key !== undefined){
+let data31 = data.prompt_cache_key;
+const _errs60 = errors;
+const _errs61 = errors;
+if(errors === _errs60){
+if(typeof data31 === "string"){
+if(func2(data31) > 512){
+validate10.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema11.properties.prompt_cache_key,data:data31}];
+return false;
+}
+else {
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.prompt_cache_key.type,parentSchema:schema11.properties.prompt_cache_key,data:data31}];
+return false;
+}
+if(errors === _errs60){
+}
+}
+var valid0 = _errs60 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.context_management !== undefined){
+let data32 = data.context_management;
+const _errs62 = errors;
+const _errs63 = errors;
+if(errors === _errs62){
+if(Array.isArray(data32)){
+if(data32.length > 16){
+validate10.errors = [{instancePath:instancePath+"/context_management",schemaPath:"#/properties/context_management/maxItems",keyword:"maxItems",params:{limit: 16},message:"must NOT have more than 16 items",schema:16,parentSchema:schema11.properties.context_management,data:data32}];
+return false;
+}
+else {
+var valid10 = true;
+const len2 = data32.length;
+for(let i2=0; i2<len2; i2++){
+let data33 = data32[i2];
+const _errs64 = errors;
+const _errs65 = errors;
+const _errs66 = errors;
+if(errors === _errs65){
+if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
+let missing1;
+if((data33.type === undefined) && (missing1 = "type")){
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2,schemaPath:"#/$defs/ContextManagement/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema129.required,parentSchema:schema129,data:data33}];
+return false;
+}
+else {
+if(data33.type !== undefined){
+let data34 = data33.type;
+const _errs67 = errors;
+const _errs68 = errors;
+if(errors === _errs67){
+if(typeof data34 === "string"){
+if(func2(data34) > 64){
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/type",schemaPath:"#/$defs/ContextManagement/properties/type/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema129.properties.type,data:data34}];
+return false;
+}
+else {
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/type",schemaPath:"#/$defs/ContextManagement/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema129.properties.type.type,parentSchema:schema129.properties.type,data:data34}];
+return false;
+}
+if(errors === _errs67){
+}
+}
+var valid12 = _errs67 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+if(data33.compact_threshold !== undefined){
+let data35 = data33.compact_threshold;
+const _errs69 = errors;
+if(!(((typeof data35 == "number") && (!(data35 % 1) && !isNaN(data35))) && (isFinite(data35)))){
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/compact_threshold",schemaPath:"#/$defs/ContextManagement/properties/compact_threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema129.properties.compact_threshold.type,parentSchema:schema129.properties.compact_threshold,data:data35}];
+return false;
+}
+const _errs70 = errors;
+if(errors === _errs69){
+if((typeof data35 == "number") && (isFinite(data35))){
+if(data35 < 1 || isNaN(data35)){
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/compact_threshold",schemaPath:"#/$defs/ContextManagement/properties/compact_threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema129.properties.compact_threshold,data:data35}];
+return false;
+}
+else {
+}
+}
+if(errors === _errs69){
+}
+}
+var valid12 = _errs69 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+}
+}
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2,schemaPath:"#/$defs/ContextManagement/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema129.type,parentSchema:schema129,data:data33}];
+return false;
+}
+if(errors === _errs65){
+}
+}
+var valid11 = _errs65 === errors;
+if(valid11){
+}
+var valid10 = _errs64 === errors;
+if(!valid10){
+break;
+}
+}
+if(valid10){
+}
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/context_management",schemaPath:"#/properties/context_management/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema11.properties.context_management.type,parentSchema:schema11.properties.context_management,data:data32}];
+return false;
+}
+if(errors === _errs62){
+}
+}
+var valid0 = _errs62 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.previous_response_id !== undefined){
+let data36 = data.previous_response_id;
+const _errs71 = errors;
+if(typeof data36 !== "string"){
+validate10.errors = [{instancePath:instancePath+"/previous_response_id",schemaPath:"#/properties/previous_response_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.previous_response_id.type,parentSchema:schema11.properties.previous_response_id,data:data36}];
+return false;
+}
+const _errs72 = errors;
+if(errors === _errs71){
+}
+var valid0 = _errs71 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate10.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.type,parentSchema:schema11,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate10.errors = vErrors;
+return errors === 0;
+}
+
+export const isWebSocketCreate = validate92;
+const schema130 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"web-socket-create.json","title":"WebSocketCreate","description":"A frame that asks for a response over a WebSocket: all fields of CreateResponse, and these. A null means absent.","type":"object","properties":{"type":{"const":"response.create"},"generate":{"type":"boolean","description":"false warms up: nothing is asked of the model, and the next frame can continue from here."},"previous_response_id":{"type":"string","description":"The latest response of this connection; input then holds only what is new."},"idempotency_key":{"type":"string","description":"What the Idempotency-Key header is over HTTP: 1 to 255 printable ASCII characters."},"stream":{"const":true,"description":"Not needed: every response comes as events."}},"required":["type"]};
+
+function validate92(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+/*# sourceURL="web-socket-create.json" */;
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if((data.type === undefined) && (missing0 = "type")){
+validate92.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema130.required,parentSchema:schema130,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs1 = errors;
+if("response.create" !== data0){
+validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "response.create"},message:"must be equal to constant",schema:"response.create",parentSchema:schema130.properties.type,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs1){
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.generate !== undefined){
+let data1 = data.generate;
+const _errs2 = errors;
+if(typeof data1 !== "boolean"){
+validate92.errors = [{instancePath:instancePath+"/generate",schemaPath:"#/properties/generate/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema130.properties.generate.type,parentSchema:schema130.properties.generate,data:data1}];
+return false;
+}
+const _errs3 = errors;
+if(errors === _errs2){
+}
+var valid0 = _errs2 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.previous_response_id !== undefined){
+let data2 = data.previous_response_id;
+const _errs4 = errors;
+if(typeof data2 !== "string"){
+validate92.errors = [{instancePath:instancePath+"/previous_response_id",schemaPath:"#/properties/previous_response_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.properties.previous_response_id.type,parentSchema:schema130.properties.previous_response_id,data:data2}];
+return false;
+}
+const _errs5 = errors;
+if(errors === _errs4){
+}
+var valid0 = _errs4 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.idempotency_key !== undefined){
+let data3 = data.idempotency_key;
+const _errs6 = errors;
+if(typeof data3 !== "string"){
+validate92.errors = [{instancePath:instancePath+"/idempotency_key",schemaPath:"#/properties/idempotency_key/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.properties.idempotency_key.type,parentSchema:schema130.properties.idempotency_key,data:data3}];
+return false;
+}
+const _errs7 = errors;
+if(errors === _errs6){
+}
+var valid0 = _errs6 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.stream !== undefined){
+let data4 = data.stream;
+const _errs8 = errors;
+if(true !== data4){
+validate92.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant",schema:true,parentSchema:schema130.properties.stream,data:data4}];
+return false;
+}
+else {
+}
+if(errors === _errs8){
+}
+var valid0 = _errs8 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
+}
+}
+}
+}
+}
+}
+else {
+validate92.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema130.type,parentSchema:schema130,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate92.errors = vErrors;
+return errors === 0;
+}
+
+export const isCompactResponse = validate93;
+const schema131 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"compact-response.json","title":"CompactResponse","description":"What POST /api/v1/responses/compact takes. A null anywhere in it means absent; unknown fields are ignored.","type":"object","properties":{"model":{"$ref":"create-response.json#/$defs/ModelName"},"input":{"$ref":"create-response.json#/$defs/ResponseInput"},"instructions":{"type":"string"},"reasoning":{"$ref":"create-response.json#/$defs/ReasoningParam"},"service_tier":{"type":"string","maxLength":64},"prompt_cache_key":{"type":"string","maxLength":512},"previous_response_id":{"type":"string"}},"required":["model","input"]};
+
+function validate94(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if((typeof data !== "string") && (!(Array.isArray(data)))){
+validate94.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema13.type},message:"must be string,array",schema:schema13.type,parentSchema:schema13,data}];
+return false;
+}
+const _errs0 = errors;
+if(errors === 0){
+if(Array.isArray(data)){
+if(data.length > 10000){
+validate94.errors = [{instancePath,schemaPath:"#/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema13,data}];
+return false;
+}
+else {
+if(data.length < 1){
+validate94.errors = [{instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema13,data}];
+return false;
+}
+else {
+var valid0 = true;
+const len0 = data.length;
+for(let i0=0; i0<len0; i0++){
+let data0 = data[i0];
+const _errs1 = errors;
+if(!(validate12(data0, {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate12.errors : vErrors.concat(validate12.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid0 = _errs1 === errors;
+if(!valid0){
+break;
+}
+}
+if(valid0){
+}
+}
+}
+}
+if(errors === 0){
+}
+}
+validate94.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate97(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.effort !== undefined){
+let data0 = data.effort;
+const _errs1 = errors;
+const _errs2 = errors;
+const vSchema0 = schema127.enum;
+if(!(((((((data0 === "none") || (data0 === "minimal")) || (data0 === "low")) || (data0 === "medium")) || (data0 === "high")) || (data0 === "xhigh")) || (data0 === "max"))){
+validate97.errors = [{instancePath:instancePath+"/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema127.enum},message:"must be equal to one of the allowed values",schema:schema127.enum,parentSchema:schema127,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs2){
+}
+var valid1 = _errs2 === errors;
+if(valid1){
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.summary !== undefined){
+let data1 = data.summary;
+const _errs3 = errors;
+const vSchema1 = schema126.properties.summary.enum;
+if(!(((data1 === "auto") || (data1 === "concise")) || (data1 === "detailed"))){
+validate97.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/enum",keyword:"enum",params:{allowedValues: schema126.properties.summary.enum},message:"must be equal to one of the allowed values",schema:schema126.properties.summary.enum,parentSchema:schema126.properties.summary,data:data1}];
+return false;
+}
+else {
+}
+if(errors === _errs3){
+}
+var valid0 = _errs3 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.generate_summary !== undefined){
+let data2 = data.generate_summary;
+const _errs4 = errors;
+const vSchema2 = schema126.properties.generate_summary.enum;
+if(!(((data2 === "auto") || (data2 === "concise")) || (data2 === "detailed"))){
+validate97.errors = [{instancePath:instancePath+"/generate_summary",schemaPath:"#/properties/generate_summary/enum",keyword:"enum",params:{allowedValues: schema126.properties.generate_summary.enum},message:"must be equal to one of the allowed values",schema:schema126.properties.generate_summary.enum,parentSchema:schema126.properties.generate_summary,data:data2}];
+return false;
+}
+else {
+}
+if(errors === _errs4){
+}
+var valid0 = _errs4 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
+}
+}
+}
+else {
+validate97.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.type,parentSchema:schema126,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate97.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate93(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+/*# sourceURL="compact-response.json" */;
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if(((data.model === undefined) && (missing0 = "model")) || ((data.input === undefined) && (missing0 = "input"))){
+validate93.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema131.required,parentSchema:schema131,data}];
+return false;
+}
+else {
+if(data.model !== undefined){
+let data0 = data.model;
+const _errs1 = errors;
+const _errs2 = errors;
+const _errs3 = errors;
+if(errors === _errs2){
+if(typeof data0 === "string"){
+if(func2(data0) > 256){
+validate93.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema12,data:data0}];
+return false;
+}
+else {
+if(func2(data0) < 1){
+validate93.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema12,data:data0}];
+return false;
+}
+else {
+if(!pattern0.test(data0)){
+validate93.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",schema:"^\\P{Cc}+$",parentSchema:schema12,data:data0}];
+return false;
+}
+else {
+}
+}
+}
+}
+else {
+validate93.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema12.type,parentSchema:schema12,data:data0}];
+return false;
+}
+if(errors === _errs2){
+}
+}
+var valid1 = _errs2 === errors;
+if(valid1){
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.input !== undefined){
+let data1 = data.input;
+const _errs4 = errors;
+if(!(validate94(data1, {instancePath:instancePath+"/input",parentData:data,parentDataProperty:"input",rootData}))){
+vErrors = vErrors === null ? validate94.errors : vErrors.concat(validate94.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid0 = _errs4 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.instructions !== undefined){
+let data2 = data.instructions;
+const _errs5 = errors;
+if(typeof data2 !== "string"){
+validate93.errors = [{instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema131.properties.instructions.type,parentSchema:schema131.properties.instructions,data:data2}];
+return false;
+}
+const _errs6 = errors;
+if(errors === _errs5){
+}
+var valid0 = _errs5 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.reasoning !== undefined){
+let data3 = data.reasoning;
+const _errs7 = errors;
+if(!(validate97(data3, {instancePath:instancePath+"/reasoning",parentData:data,parentDataProperty:"reasoning",rootData}))){
+vErrors = vErrors === null ? validate97.errors : vErrors.concat(validate97.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid0 = _errs7 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.service_tier !== undefined){
+let data4 = data.service_tier;
+const _errs8 = errors;
+const _errs9 = errors;
+if(errors === _errs8){
+if(typeof data4 === "string"){
+if(func2(data4) > 64){
+validate93.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema131.properties.service_tier,data:data4}];
+return false;
+}
+else {
+}
+}
+else {
+validate93.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema131.properties.service_tier.type,parentSchema:schema131.properties.service_tier,data:data4}];
+return false;
+}
+if(errors === _errs8){
+}
+}
+var valid0 = _errs8 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.prompt_cache_key !== undefined){
+let data5 = data.prompt_cache_key;
+const _errs10 = errors;
+const _errs11 = errors;
+if(errors === _errs10){
+if(typeof data5 === "string"){
+if(func2(data5) > 512){
+validate93.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema131.properties.prompt_cache_key,data:data5}];
+return false;
+}
+else {
+}
+}
+else {
+validate93.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema131.properties.prompt_cache_key.type,parentSchema:schema131.properties.prompt_cache_key,data:data5}];
+return false;
+}
+if(errors === _errs10){
+}
+}
+var valid0 = _errs10 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.previous_response_id !== undefined){
+let data6 = data.previous_response_id;
+const _errs12 = errors;
+if(typeof data6 !== "string"){
+validate93.errors = [{instancePath:instancePath+"/previous_response_id",schemaPath:"#/properties/previous_response_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema131.properties.previous_response_id.type,parentSchema:schema131.properties.previous_response_id,data:data6}];
+return false;
+}
+const _errs13 = errors;
+if(errors === _errs12){
+}
+var valid0 = _errs12 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate93.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema131.type,parentSchema:schema131,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate93.errors = vErrors;
+return errors === 0;
+}
+
+export const isCreateChatCompletion = validate99;
+const schema136 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"create-chat-completion.json","title":"CreateChatCompletion","description":"What the gateway looks at in POST /v1/chat/completions where it counts what is used. All else is for the backend to judge.","type":"object","properties":{"model":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","description":"1 to 256 printable characters."},"messages":{"tsType":"unknown"},"stream":{"type":["boolean","null"]},"stream_options":{"type":["object","null"],"properties":{"include_usage":{"type":["boolean","null"]}}},"n":{"type":["integer","null"],"minimum":1,"maximum":128},"max_tokens":{"type":["integer","null"],"description":"Some clients write -1 for no limit."},"max_completion_tokens":{"type":["integer","null"]}},"required":["model"]};
+
+function validate99(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+/*# sourceURL="create-chat-completion.json" */;
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if((data.model === undefined) && (missing0 = "model")){
+validate99.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema136.required,parentSchema:schema136,data}];
+return false;
+}
+else {
+if(data.model !== undefined){
+let data0 = data.model;
+const _errs1 = errors;
+const _errs2 = errors;
+if(errors === _errs1){
+if(typeof data0 === "string"){
+if(func2(data0) > 256){
+validate99.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema136.properties.model,data:data0}];
+return false;
+}
+else {
+if(func2(data0) < 1){
+validate99.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema136.properties.model,data:data0}];
+return false;
+}
+else {
+if(!pattern0.test(data0)){
+validate99.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",schema:"^\\P{Cc}+$",parentSchema:schema136.properties.model,data:data0}];
+return false;
+}
+else {
+}
+}
+}
+}
+else {
+validate99.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.model.type,parentSchema:schema136.properties.model,data:data0}];
+return false;
+}
+if(errors === _errs1){
+}
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.stream !== undefined){
+let data1 = data.stream;
+const _errs3 = errors;
+if((typeof data1 !== "boolean") && (data1 !== null)){
+validate99.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/type",keyword:"type",params:{type: schema136.properties.stream.type},message:"must be boolean,null",schema:schema136.properties.stream.type,parentSchema:schema136.properties.stream,data:data1}];
+return false;
+}
+const _errs4 = errors;
+if(errors === _errs3){
+}
+var valid0 = _errs3 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.stream_options !== undefined){
+let data2 = data.stream_options;
+const _errs5 = errors;
+if((!(data2 && typeof data2 == "object" && !Array.isArray(data2))) && (data2 !== null)){
+validate99.errors = [{instancePath:instancePath+"/stream_options",schemaPath:"#/properties/stream_options/type",keyword:"type",params:{type: schema136.properties.stream_options.type},message:"must be object,null",schema:schema136.properties.stream_options.type,parentSchema:schema136.properties.stream_options,data:data2}];
+return false;
+}
+const _errs6 = errors;
+if(errors === _errs5){
+if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
+if(data2.include_usage !== undefined){
+let data3 = data2.include_usage;
+const _errs7 = errors;
+if((typeof data3 !== "boolean") && (data3 !== null)){
+validate99.errors = [{instancePath:instancePath+"/stream_options/include_usage",schemaPath:"#/properties/stream_options/properties/include_usage/type",keyword:"type",params:{type: schema136.properties.stream_options.properties.include_usage.type},message:"must be boolean,null",schema:schema136.properties.stream_options.properties.include_usage.type,parentSchema:schema136.properties.stream_options.properties.include_usage,data:data3}];
+return false;
+}
+const _errs8 = errors;
+if(errors === _errs7){
+}
+var valid1 = _errs7 === errors;
+}
+else {
+var valid1 = true;
+}
+if(valid1){
+}
+}
+if(errors === _errs5){
+}
+}
+var valid0 = _errs5 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.n !== undefined){
+let data4 = data.n;
+const _errs9 = errors;
+if((!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))) && (data4 !== null)){
+validate99.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/type",keyword:"type",params:{type: schema136.properties.n.type},message:"must be integer,null",schema:schema136.properties.n.type,parentSchema:schema136.properties.n,data:data4}];
+return false;
+}
+const _errs10 = errors;
+if(errors === _errs9){
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 > 128 || isNaN(data4)){
+validate99.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/maximum",keyword:"maximum",params:{comparison: "<=", limit: 128},message:"must be <= 128",schema:128,parentSchema:schema136.properties.n,data:data4}];
+return false;
+}
+else {
+if(data4 < 1 || isNaN(data4)){
+validate99.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema136.properties.n,data:data4}];
+return false;
+}
+else {
+}
+}
+}
+if(errors === _errs9){
+}
+}
+var valid0 = _errs9 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.max_tokens !== undefined){
+let data5 = data.max_tokens;
+const _errs11 = errors;
+if((!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))) && (data5 !== null)){
+validate99.errors = [{instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/type",keyword:"type",params:{type: schema136.properties.max_tokens.type},message:"must be integer,null",schema:schema136.properties.max_tokens.type,parentSchema:schema136.properties.max_tokens,data:data5}];
+return false;
+}
+const _errs12 = errors;
+if(errors === _errs11){
+}
+var valid0 = _errs11 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.max_completion_tokens !== undefined){
+let data6 = data.max_completion_tokens;
+const _errs13 = errors;
+if((!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))) && (data6 !== null)){
+validate99.errors = [{instancePath:instancePath+"/max_completion_tokens",schemaPath:"#/properties/max_completion_tokens/type",keyword:"type",params:{type: schema136.properties.max_completion_tokens.type},message:"must be integer,null",schema:schema136.properties.max_completion_tokens.type,parentSchema:schema136.properties.max_completion_tokens,data:data6}];
+return false;
+}
+const _errs14 = errors;
+if(errors === _errs13){
+}
+var valid0 = _errs13 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate99.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema136.type,parentSchema:schema136,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate99.errors = vErrors;
+return errors === 0;
+}
+
