@@ -49,6 +49,7 @@ import { showUsage, showUsageOfAll } from './http/records/usage.ts';
 import { isHandshake, openWebSocket } from './http/web-socket/handshake.ts';
 import { createSockets } from './http/web-socket/sockets.ts';
 import { createIdentities, loadSecret, type Identities } from './identity.ts';
+import { watchPrices } from './price-watch.ts';
 import { createSealer } from './seal.ts';
 import type { AccountStore } from './store/accounts.ts';
 import { openStore } from './store/open.ts';
@@ -143,6 +144,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   const admission =
     rateLimits === undefined ? ADMIT_ALL : createAdmission({ ...config, accounts, rateLimits, prices, nowMs });
   const estimator = createTokenEstimator();
+  const stopComparing = config.authMode === 'managed' ? watchPrices({ store, prices, log }) : () => undefined;
   const serveAccepted = createAcceptance({
     ...config,
     store,
@@ -272,6 +274,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   async function closeAll(): Promise<void> {
     running.drain();
     stopWatching();
+    stopComparing();
     running.interrupt();
     await Promise.race([running.whenIdle(), delay(INTERRUPT_MS, undefined, { ref: false })]);
     await sockets.close();

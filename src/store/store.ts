@@ -33,6 +33,8 @@ export interface Store extends AccountStore {
    * runs them ends them.
    */
   listCancelRequested(): Promise<readonly RequestId[]>;
+  /** Notes which prices this process goes by, and returns which others the living processes on the database go by. */
+  comparePrices(version: string): Promise<readonly string[]>;
   /**
    * Calls `heard` when another process was asked for such a cancel, as soon as this one hears of it: which may be never,
    * so that who runs anything looks now and then. Returns a function that ends it, as `close` does.

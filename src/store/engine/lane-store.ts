@@ -80,6 +80,7 @@ export function createLaneStore({
     list: (caller, query) => list(lane, caller, query),
     listCancelRequested: () => lane.call(['listCancelRequested'], LOOKUP),
     hearCancels,
+    comparePrices: (version) => lane.call(['comparePrices', version]),
     ...createOperatorCalls(lane, clock),
     ...createAccountCalls(lane, clock),
     async recover() {

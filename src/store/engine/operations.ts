@@ -58,6 +58,8 @@ export interface Operations {
   /** The hours of which anything is known. */
   findUsageSpan(): HourSpan;
 
+  comparePrices(version: string): readonly string[];
+
   /** Closes some of the unfinished records whose process is dead; returns how many, and 0 when there are no more. */
   recoverSome(nowMs: number): number;
   /** Deletes at most PRUNE_STEP of the records that ended before this time; returns how many. */

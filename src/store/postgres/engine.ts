@@ -6,7 +6,7 @@ import { PassingError, toFailure } from './failures.ts';
 import { KEY_CHANGES, KEY_LOOKUPS } from './keys.ts';
 import { LEDGER_CHANGES, LEDGER_LOOKUPS } from './ledger.ts';
 import { LOOKUPS } from './lookups.ts';
-import { prepareCancels, prepareRecovery, type Owner } from './owners.ts';
+import { prepareCancels, preparePrices, prepareRecovery, type Owner } from './owners.ts';
 import type { Committable, Connection, Connections } from './pool.ts';
 import { RETENTION } from './retention.ts';
 import { USAGE_LOOKUPS } from './usage.ts';
@@ -38,6 +38,7 @@ const ALONE_NAMES = [
   'reclaimSome',
   'probeWrite',
   'recoverSome',
+  'comparePrices',
 ] as const satisfies readonly OperationName[];
 type AloneName = (typeof ALONE_NAMES)[number];
 
@@ -59,6 +60,7 @@ function prepareOperations(owner: Owner) {
       ...LEDGER_CHANGES,
       ...RETENTION,
       ...prepareRecovery(owner),
+      ...preparePrices(owner),
     } satisfies RemoteChanges<Pick<Operations, AloneName>>,
   };
 }

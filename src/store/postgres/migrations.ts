@@ -135,6 +135,11 @@ export const MIGRATIONS: readonly Migration[] = [
       ALTER TABLE owners ADD COLUMN steady_since timestamptz NOT NULL DEFAULT clock_timestamp();
     `,
   },
+  {
+    name: '0006_owner_prices',
+    runsBeside: '0003_ledger_references',
+    sql: 'ALTER TABLE owners ADD COLUMN prices text',
+  },
 ];
 
 /** Any number that no other program takes on the same database: "Reqs". */

@@ -175,3 +175,26 @@ export function prepareCancels(owner: Owner): Remote<Pick<Operations, 'listCance
     },
   };
 }
+
+const NOTE_PRICES: Statement = {
+  name: 'note_prices',
+  text: 'UPDATE owners SET prices = $1 WHERE owner = $2 AND prices IS DISTINCT FROM $1',
+};
+
+const FIND_OTHER_PRICES: Statement = {
+  name: 'find_other_prices',
+  text: `
+    SELECT DISTINCT prices FROM owners
+    WHERE prices <> $1 AND seen_at > clock_timestamp() - interval '${DEAD_AFTER_S} seconds' ORDER BY prices`,
+};
+
+/** Noticing that processes go by different prices. */
+export function preparePrices(owner: Owner): RemoteChanges<Pick<Operations, 'comparePrices'>> {
+  return {
+    async comparePrices(connection, version) {
+      await connection.changes(NOTE_PRICES, [version, owner.name]);
+      const rows = await connection.rows<[string]>(FIND_OTHER_PRICES, [version]);
+      return { result: rows.map(([prices]) => prices) };
+    },
+  };
+}

@@ -30,6 +30,8 @@ export function prepareOperations(
   const charges = prepareCharges(funds);
   const lifecycle = { owner: () => acting, charges, noteUsage: prepareNotes(database) };
   return {
+    // All processes on one file have one primary, and its prices.
+    comparePrices: () => [],
     findRate(keyId, nowMs) {
       const account = funds.find(keyId);
       return account === undefined ? null : standingOf(account, nowMs);

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { PATIENT } from '../../support/patient.ts';
 import { newDraft } from '../../support/records.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import { prepareRecovery, takeOwner, type Owner } from '../../../src/store/postgres/owners.ts';
+import { preparePrices, prepareRecovery, takeOwner, type Owner } from '../../../src/store/postgres/owners.ts';
 import { openPool, type Connections } from '../../../src/store/postgres/pool.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { until } from '../../support/sqlite.ts';
@@ -144,6 +144,21 @@ if (server !== undefined) {
         await other.end();
         await until(async () => (await recover()) === 1);
       });
+    });
+
+    it('hears of the other prices that living processes go by', async () => {
+      const { comparePrices } = preparePrices(owner);
+      const compare = (version: string) => connections.transaction((connection) => comparePrices(connection, version));
+      const note = (version: string, silentS: number) =>
+        database.run(`INSERT INTO owners (owner, seen_at, prices)
+          VALUES ('${version}', clock_timestamp() - interval '${silentS} seconds', '${version}')`);
+      expect(await compare('a')).to.deep.equal([]);
+      await note('b', 0);
+      await note('dead', 60);
+      expect(await compare('a')).to.deep.equal(['b']);
+      expect(await compare('b')).to.deep.equal([]);
+      const noted = await database.run(`SELECT prices FROM owners WHERE owner = '${owner.name}'`);
+      expect(noted).to.deep.equal([{ prices: 'b' }]);
     });
 
     it('says when a heartbeat cannot be written, and goes on', async () => {
