@@ -38,7 +38,11 @@ describe('a compaction', () => {
     backend = await startScriptedBackend();
     const store = await openStore({ databaseUrl: `file:${file}`, recordRetentionDays: 30, limits: PATIENT });
     gateway = await openManagedGateway(
-      { UPSTREAM_BASE_URL: backend.baseUrl, COMPACTION_MODEL: 'a-model-without-a-price' },
+      {
+        UPSTREAM_BASE_URL: backend.baseUrl,
+        COMPACTION_MODEL: 'a-model-without-a-price',
+        COMPACTION_MAX_OUTPUT_TOKENS: '300',
+      },
       { store },
     );
     issued = await gateway.issue({ creditsMicro: CREDITS_MICRO });
@@ -109,19 +113,22 @@ describe('a compaction', () => {
 
   it('on the way reserves for both requests', async () => {
     backend.always(answer());
-    const heldMicro = await holdOf(await caller.create({ ...ON_THE_WAY, max_output_tokens: 100 }));
-    // Two answers of 4,096 tokens at most; the long input once, and the prompt and what is left of the input as well.
-    expect(heldMicro - 2 * 4096 * 10).to.be.within(2 * 2000, 2 * 4000);
+    const input = [...LONG.slice(0, -1), user('y'.repeat(8000))];
+    const heldMicro = await holdOf(await caller.create({ ...ON_THE_WAY, input, max_output_tokens: 100 }));
+    // Two answers of 300 tokens at most; of the input, 16,000 characters and the prompt once, and 8,000 again.
+    const inputMicro = heldMicro - 2 * 300 * 10;
+    expect(inputMicro).to.be.within(2 * 6000, 2 * 7500);
   });
 
   it('does not begin when the credits do not cover it', async () => {
-    const poor = callerOf(gateway.url, (await gateway.issue({ creditsMicro: 45_000 })).secret);
-    const reply = await poor.compact({ model: 'm', input: LONG });
-    // 4,096 tokens of output are 40,960 millionths.
-    expect([reply.status, (await readError(reply)).code]).to.deep.equal([402, 'insufficient_credits']);
-    const small = await poor.create({ model: 'm', input: 'Hello', max_output_tokens: 10 });
-    expect(small.status).not.to.equal(402);
-    expect(backend.requests).to.have.length(1);
+    const holding = async (creditsMicro: number): Promise<string> => {
+      const { secret } = await gateway.issue({ creditsMicro });
+      const reply = await callerOf(gateway.url, secret).compact({ model: 'm', input: LONG });
+      return reply.status === 200 ? 'answered' : (await readError(reply)).code;
+    };
+    backend.always(answer());
+    // About 2,500 tokens of input, and 300 of output, are 8,000 millionths.
+    expect([await holding(7000), await holding(9000)]).to.deep.equal(['insufficient_credits', 'answered']);
   });
 
   it('is only for the models that the key may use, whatever model writes', async () => {

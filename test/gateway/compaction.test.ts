@@ -322,6 +322,13 @@ describe('compaction', () => {
       expect(asked(2).messages[0]?.content).to.include('Find the cat.');
     });
 
+    it('leaves less to be weighed, where the backend does not count', async () => {
+      backend.reply(answer('It looked.', 'stop', null), answer('Yes.', 'stop', null));
+      const { output: items } = await create({ input: [...LONG, TRIGGER] });
+      const { id } = await create({ input: [...LONG, ...items, user('Where?')] });
+      expect((await caller.record(id)).usage?.input_tokens).to.be.below(400);
+    });
+
     it('does not wait for a tool whose output has come', async () => {
       backend.reply(answer('It looked.'), answer('Found.'));
       const input = [
@@ -449,6 +456,12 @@ describe('compaction', () => {
       { name: 'of no items', path: 'compact', body: { input: [] }, param: 'input' },
       { name: 'of itself', path: 'create', body: { input: [TRIGGER] }, param: 'input[0]' },
       { name: 'in the middle', path: 'create', body: { input: [user('Hi'), TRIGGER, user('Hi')] }, param: 'input[1]' },
+      {
+        name: 'in the middle of a window',
+        path: 'compact',
+        body: { input: [user('Hi'), TRIGGER, user('Hi')] },
+        param: 'input[1]',
+      },
       { name: 'twice', path: 'create', body: { input: [user('Hi'), TRIGGER, TRIGGER] }, param: 'input[1]' },
       {
         name: 'without its content',
