@@ -1,5 +1,6 @@
-import { Agent, OpenAIProvider, Runner, tool } from '@openai/agents';
+import { Agent, OpenAIProvider, OpenAIResponsesCompactionSession, Runner, tool } from '@openai/agents';
 import { expect } from 'chai';
+import OpenAI from 'openai';
 import { z } from 'zod';
 import { after, calling, imagesOfLast, SPECIAL } from './model-words.ts';
 import { PIXEL_URL } from './pixel.ts';
@@ -34,6 +35,28 @@ describe('@openai/agents', () => {
     expect(result.finalOutput).to.equal(SPECIAL);
     expect(result.rawResponses[0]?.usage.totalTokens).to.equal(18);
     expect(scene.backend.bodies[0]?.messages[0]).to.deep.equal({ role: 'system', content: 'Be brief.' });
+  });
+
+  it('lets the gateway compact a session', async () => {
+    const session = new OpenAIResponsesCompactionSession({
+      client: new OpenAI({ baseURL: scene.baseUrl, apiKey: API_KEY }),
+      // It wants the name of one of OpenAI's.
+      model: 'gpt-5.5',
+      // Nothing is stored here that an id could stand for.
+      compactionMode: 'input',
+      shouldTriggerCompaction: ({ sessionItems }) => sessionItems.length > 2,
+    });
+    scene.backend.plays(
+      { calls: [{ name: 'weather', arguments: { city: 'Bonn' } }] },
+      after('Rain in Bonn', { text: 'Take an umbrella.' }),
+      after('[The conversation ends here.', { text: 'SUMMARY: it rains.' }),
+      after('SUMMARY: it rains.', { text: 'Yes, rain.' }),
+    );
+    const clerk = new Agent({ name: 'Clerk', model: MODEL, tools: [weather] });
+    await runner.run(clerk, 'Weather in Bonn?', { session });
+    expect((await session.getItems()).map(({ type }) => type)).to.deep.equal(['message', 'compaction']);
+    expect((await runner.run(clerk, 'Sure?', { session })).finalOutput).to.equal('Yes, rain.');
+    expect(JSON.stringify(scene.backend.bodies[3]?.messages)).not.to.include('umbrella');
   });
 
   for (const stream of [false, true]) {

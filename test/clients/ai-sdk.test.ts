@@ -197,6 +197,44 @@ for (const { name, model, providerOptions, settings } of PROVIDERS) {
   });
 }
 
+describe('@ai-sdk/openai, where a conversation becomes too long', () => {
+  const scene = useGateway();
+
+  for (const { name, providerOptions } of [
+    { name: 'on the way', providerOptions: { contextManagement: [{ type: 'compaction', compactThreshold: 1000 }] } },
+    { name: 'by an item', providerOptions: { compactionTrigger: true } },
+  ] as const) {
+    it(`has it compacted ${name}, and goes on with that`, async () => {
+      const history: ModelMessage[] = [
+        { role: 'user', content: 'Find the cat.' },
+        { role: 'assistant', content: 'I look. '.repeat(1000) },
+        { role: 'user', content: 'And now?' },
+        { role: 'assistant', content: 'Still not.' },
+        { role: 'user', content: 'Go on.' },
+      ];
+      const asked = { model: OPENAI(scene.baseUrl), maxRetries: 0 };
+      const isOnTheWay = 'contextManagement' in providerOptions;
+      scene.backend.plays(
+        after('[The conversation ends here.', { text: 'SUMMARY: no cat.' }),
+        ...(isOnTheWay ? [{ text: 'In the kitchen.' }] : []),
+        ({ messages }) => ({ text: JSON.stringify(messages).includes('SUMMARY: no cat.') ? 'I remember.' : 'What?' }),
+      );
+      const first = await generateText({
+        ...asked,
+        messages: history,
+        providerOptions: { openai: { store: false, ...providerOptions } },
+      });
+      expect(first.text).to.equal(isOnTheWay ? 'In the kitchen.' : '');
+      const { text } = await generateText({
+        ...asked,
+        messages: [...first.responseMessages, { role: 'user', content: 'Where?' }],
+        providerOptions: { openai: { store: false } },
+      });
+      expect(text).to.equal('I remember.');
+    });
+  }
+});
+
 describe('@ai-sdk/openai with its default for store', () => {
   const scene = useGateway();
 
