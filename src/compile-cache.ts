@@ -10,6 +10,8 @@ import { join } from 'node:path';
 export function keepCompiled(programFolder: string, env: NodeJS.ProcessEnv): void {
   const packages = join(programFolder, '../node_modules');
   if (env['NODE_COMPILE_CACHE'] !== undefined || !existsSync(packages)) return;
+  // What was compiled before is counted less exactly.
+  if (env['NODE_V8_COVERAGE'] !== undefined) return;
   const folder = join(packages, '.cache/compiled');
   if (enableCompileCache(folder).directory !== undefined) env['NODE_COMPILE_CACHE'] = folder;
 }

@@ -51,6 +51,10 @@ describe('keepCompiled', () => {
     expect(existsSync(kept)).to.equal(false);
   });
 
+  it('keeps nothing while the coverage of tests is counted', async () => {
+    expect(await start({ NODE_V8_COVERAGE: join(folder, 'coverage') })).to.deep.equal({});
+  });
+
   it('keeps nothing where there are no packages, or nothing can be written', async () => {
     writeFileSync(join(folder, 'node_modules/.cache'), 'a file in the way');
     expect(await start()).to.deep.equal({});
