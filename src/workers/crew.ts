@@ -18,7 +18,7 @@ export interface LaunchedWorker extends WorkerProcess {
 }
 
 export interface Crew {
-  /** Resolves when all of them listen. Throws when one of them cannot start. */
+  /** Resolves when all of them listen. Throws when one of them cannot start; then none is started again. */
   start(): Promise<Place>;
   /** Those that listen. */
   readonly serving: readonly WorkerProcess[];
@@ -87,13 +87,15 @@ export function createCrew({ count, launch, log }: CrewOptions): Crew {
   return {
     async start() {
       const numbers = Array.from({ length: count }, (_, index) => index + 1);
-      const places = await Promise.all(
-        numbers.map((number) => {
-          const first = Promise.withResolvers<Place>();
-          void keep(number, first);
-          return first.promise;
-        }),
-      );
+      const firsts = numbers.map((number) => {
+        const first = Promise.withResolvers<Place>();
+        void keep(number, first);
+        return first.promise;
+      });
+      const places = await Promise.all(firsts).catch((error: unknown) => {
+        over.abort();
+        throw error;
+      });
       const [place] = places;
       if (place === undefined) throw new Error('there is no worker');
       return place;
