@@ -30,7 +30,7 @@ export function slowDiskLoad(window: Window): Load {
 }
 
 async function loopDelays(target: Target, window: Window, name: string): Promise<Figures> {
-  await target.child.ask('loopDelay');
+  await target.child.ask('watchLoop');
   await streamLoad(16, window).measure(target);
   const { p99Ms, maxMs } = await target.child.ask<LoopDelay>('loopDelay');
   return { [`${name}: p99 ms`]: p99Ms, [`${name}: max ms`]: maxMs };

@@ -16,7 +16,7 @@ export interface Usage {
   readonly heapBytes: number;
 }
 
-/** How its event loop was held up since it was last asked. */
+/** How its event loop was held up since `watchLoop` was asked for. */
 export interface LoopDelay {
   readonly p99Ms: number;
   readonly maxMs: number;
@@ -28,16 +28,20 @@ const PROFILE_INTERVAL_MICROS = 200;
 export function beMeasured(listening: Listening): void {
   const delay = monitorEventLoopDelay({ resolution: 1 });
   const session = new Session();
-  delay.enable();
   answer({
     usage(): Usage {
       const { user, system } = process.cpuUsage();
       const { rss, heapUsed, external } = process.memoryUsage();
       return { cpuMicros: user + system, rssBytes: rss, heapBytes: heapUsed + external };
     },
+    /** Only while it is asked for: this wakes the program each millisecond, which is much where little else happens. */
+    watchLoop() {
+      delay.reset();
+      delay.enable();
+    },
     loopDelay(): LoopDelay {
       const held = { p99Ms: delay.percentile(99) / 1e6, maxMs: delay.max / 1e6 };
-      delay.reset();
+      delay.disable();
       return held;
     },
     /** Collects all there is to collect, and gives free pages back: what resides after it is held by something. */
