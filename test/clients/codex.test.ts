@@ -141,12 +141,6 @@ describe('Codex CLI', () => {
     }
   });
 
-  it('gets an answer over HTTP when it tries a WebSocket first', async () => {
-    scene.backend.plays({ text: SPECIAL });
-    const config = ['model_providers.gateway.supports_websockets=true'];
-    expectAnswer(await scene.codex.exec('Hello', { config }), SPECIAL);
-  });
-
   it('goes on with a session, and replays it', async () => {
     scene.backend.plays({ text: SPECIAL }, { text: 'Two.' });
     expectAnswer(await scene.codex.exec('First'), SPECIAL);

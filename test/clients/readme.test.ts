@@ -13,7 +13,7 @@ const ENV = { ...process.env, GATEWAY_API_KEY: API_KEY };
 describe('each example of README', () => {
   const scene = useGateway();
 
-  for (const client of ['OpenAI SDK', 'OpenAI Agents SDK', 'AI SDK', 'LangChain']) {
+  for (const client of ['OpenAI SDK', 'OpenAI Agents SDK', 'AI SDK', 'LangChain', 'WebSocket']) {
     it(`gets an answer: ${client}`, async () => {
       for (const code of readSnippets(client, 'ts', scene.baseUrl)) {
         scene.backend.plays({ text: SPECIAL });
