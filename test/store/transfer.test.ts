@@ -346,6 +346,13 @@ if (server !== undefined) {
       await expectSame();
     });
 
+    it('takes a source with as many rows, but later ones, for another', async () => {
+      addManyRows(shop.file, ROWS);
+      await interrupt(({ rows }) => rows > 1000);
+      shop.tamper(`UPDATE requests SET seq = seq + 1 WHERE seq = ${ROWS}`);
+      expect(await refusal(transfer())).to.match(/holds an unfinished transfer, from another database/);
+    });
+
     it('refuses a target which was filled from another source, also when it is told to begin anew', async () => {
       addManyRows(shop.file, 10);
       await transfer();
