@@ -27,6 +27,7 @@ export const CUSTOMERS = {
   'with a key of the backend': withBackendKey,
   'with a prepaid key': withPrepaidKey,
   'over WebSockets': overWebSockets,
+  'for compactions': forCompactions,
 } as const;
 
 function withBackendKey(): Customer {
@@ -41,6 +42,10 @@ function withBackendKey(): Customer {
 
 function overWebSockets(): Customer {
   return { ...withBackendKey(), enter: (url) => Promise.resolve(callerBy('web socket', url)) };
+}
+
+function forCompactions(): Customer {
+  return { ...withBackendKey(), enter: (url) => Promise.resolve(callerBy('compaction', url)) };
 }
 
 const ADMIN_TOKEN = 'the-admin-token-of-the-kill-loop';
