@@ -1,6 +1,8 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
 import OpenAI from 'openai';
 import { createLogger } from '../../src/http/telemetry/logging.ts';
@@ -215,6 +217,22 @@ describe('a count of input tokens', () => {
     while (!lines.some(({ msg }) => msg === 'aborted')) await turn();
     expect(lines.find(({ msg }) => msg === 'aborted')).to.include({ errorCode: 'client_disconnected' });
     expect((await count(HELLO)).estimated_by).to.equal('o200k_base');
+  });
+
+  it('has a thread that ends with the gateway', async () => {
+    const threads: Worker[] = [];
+    const note = (message: unknown): void => void threads.push((message as { worker: Worker }).worker);
+    subscribe('worker_threads', note);
+    try {
+      await open();
+      expect(threads).to.have.length(0);
+      await count(HELLO);
+      await gateway.close();
+      // Of a thread that has ended.
+      expect(threads.map(({ threadId }) => threadId)).to.deep.equal([-1]);
+    } finally {
+      unsubscribe('worker_threads', note);
+    }
   });
 
   describe('of a key that the gateway has issued', () => {

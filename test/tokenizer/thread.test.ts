@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
 import { createThread, type ThreadOptions, type TokenizerThread } from '../../src/tokenizer/thread.ts';
@@ -88,6 +89,27 @@ describe('the thread of the tokenizer', () => {
     await workers[0]?.terminated;
     void thread.count('o200k_base', ['Hello']);
     expect([workers.length, deaths.length]).to.deep.equal([2, 0]);
+  });
+
+  it('is not ended by what was left to the one before it, as long as there is something to do', async function () {
+    const restAfterMs = 1500;
+    open({ restAfterMs });
+    const first = thread.count('o200k_base', ['Hello']);
+    workers[0]?.emit('exit', 1);
+    await first;
+    const startMs = performance.now();
+    let longestMs = 0;
+    for (let lastMs = startMs; lastMs - startMs < restAfterMs * 1.5;) {
+      const counted = thread.count('o200k_base', ['Hello']);
+      workers.at(-1)?.emit('message', 7);
+      await counted;
+      await delay(5);
+      longestMs = Math.max(longestMs, performance.now() - lastMs);
+      lastMs = performance.now();
+    }
+    // On a machine that stood still for so long there was nothing to do.
+    if (longestMs > restAfterMs / 2) this.skip();
+    expect(workers).to.have.length(2);
   });
 
   it('ends when it has not answered for a while', async () => {
