@@ -67,7 +67,7 @@ describe('workers that share a port', function () {
   });
 
   it('say in one banner that they are several, and have one demo backend', async () => {
-    await open({ UPSTREAM_BASE_URL: '' });
+    await open({ UPSTREAM_BASE_URL: '', LOG_LEVELS: 'info' });
     const { banner } = workers.gateway;
     expect(banner).to.contain('  workers   2 processes share the port\n');
     expect(banner.match(/Responses gateway at/g)).to.have.lengthOf(1);
@@ -76,6 +76,8 @@ describe('workers that share a port', function () {
       expect(reply.status).to.equal(200);
       expect(reply.text).to.contain('Hello from the demo backend!');
     }
+    const warnings = workers.lines.filter(({ msg }) => msg.includes('did you mean LOG_LEVEL?'));
+    expect(warnings).to.have.lengthOf(1);
   });
 
   it('end what runs at one of them when another is asked to cancel it', async () => {
@@ -220,6 +222,8 @@ describe('workers that share a port', function () {
         replies.push(startOn(connection));
         await workers.backend.request(replies.length);
       }
+      // Those who send it to every process, as systemd does, may reach the workers first.
+      for (const worker of [1, 2]) process.kill(workers.pidOf(worker), 'SIGTERM');
       workers.gateway.signal('SIGTERM');
       for (const connection of idle) {
         await until(async () => (await connection.ask('GET', '/readyz')).status === 503);
