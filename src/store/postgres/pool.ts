@@ -63,6 +63,9 @@ export function openPool({ url, size, onLost }: PoolOptions): Connections {
   const pool = new Pool({ ...toClientConfig(url), max: size, idleTimeoutMillis: IDLE_CONNECTION_MS });
   // Of an idle connection; the pool has put it away, and the next call takes or makes another one.
   pool.on('error', ({ message }) => onLost(message));
+  // Of one in use, whose end is told to whoever waits for an answer. Without a listener it would end the process as well, and
+  // none of ours would be in time: the server's last word can arrive together with its first.
+  pool.on('connect', (client) => client.on('error', ignore));
 
   /** `explain` says what an error means that is no answer of the server. */
   async function use<Result>(
@@ -70,8 +73,6 @@ export function openPool({ url, size, onLost }: PoolOptions): Connections {
     explain: (error: unknown) => unknown,
   ): Promise<Result> {
     const client = await pool.connect();
-    // Its end is told to whoever waits for an answer; without a listener it would end the process as well.
-    client.on('error', ignore);
     let isSound = false;
     try {
       const result = await work(client);
@@ -82,7 +83,6 @@ export function openPool({ url, size, onLost }: PoolOptions): Connections {
       isSound = isOurOwn(error) || isAnswer(error);
       throw isSound || isMistake(error) ? error : explain(error);
     } finally {
-      client.off('error', ignore);
       client.release(!isSound);
     }
   }

@@ -88,10 +88,15 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
 /** The reply named a record that the gateway has kept, and not one that it refused to make. */
 function isAcknowledged({ requestId, end }: Attempt): boolean {
   if (requestId === undefined) return false;
-  return end.kind !== 'error' || !REFUSALS.has(end.code);
+  return end.kind !== 'error' || !isRefusal(end);
 }
 
-/** Errors of requests which have no record (contract, section 6). */
+/** Which has no record: also when the body was not there in time, since the gateway was paused in the middle of it. */
+function isRefusal({ status, code }: Extract<Attempt['end'], { kind: 'error' }>): boolean {
+  return status === 408 || REFUSALS.has(code);
+}
+
+/** Errors that are ours, before there is a record (contract, section 6). */
 const REFUSALS: ReadonlySet<string> = new Set([
   'insufficient_credits',
   'store_unavailable',
@@ -105,7 +110,7 @@ function disagrees({ end }: Attempt, row: RecordRow | undefined): boolean {
       return row?.status !== (end.how === 'completed' ? 'succeeded' : end.how);
     case 'error':
       if (end.code === 'duplicate_request') return false;
-      if (REFUSALS.has(end.code)) return row !== undefined;
+      if (isRefusal(end)) return row !== undefined;
       return row?.status !== (end.code === 'request_cancelled' ? 'cancelled' : 'failed');
     default:
       return false;
