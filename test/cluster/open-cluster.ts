@@ -58,7 +58,7 @@ export async function openCluster(serverUrl: string, programs: readonly ProcessO
   const database = await createTestDatabase(serverUrl);
   const settings = clusterSettings({ folder, backendUrl: backend.baseUrl, databaseUrl: database.url });
   const gateways: GatewayProcess[] = [];
-  for (const program of programs) gateways.push(await startGatewayProcess(settings, program));
+  for (const program of programs) gateways.push(await start(settings, program));
   const urlOf = (place: number) => gateways[place % gateways.length]?.url ?? 'none';
 
   return {
@@ -77,7 +77,7 @@ export async function openCluster(serverUrl: string, programs: readonly ProcessO
     async replace(place, program) {
       gateways[place]?.signal('SIGTERM');
       await gateways[place]?.ended();
-      gateways[place] = await startGatewayProcess(settings, program);
+      gateways[place] = await start(settings, program);
     },
     async silence(requestId) {
       await database.run(`UPDATE owners SET seen_at = '-infinity'
@@ -91,6 +91,12 @@ export async function openCluster(serverUrl: string, programs: readonly ProcessO
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+async function start(settings: Readonly<Record<string, string>>, program: ProcessOptions): Promise<GatewayProcess> {
+  const gateway = await startGatewayProcess(settings, program);
+  if (gateway.url === undefined) throw new Error(`a gateway did not start: ${(await gateway.ended()).stderr}`);
+  return gateway;
 }
 
 const ADMIN_TOKEN = 'the-admin-token-of-the-cluster';
@@ -113,6 +119,8 @@ export function clusterSettings({
     PRICES_FILE: pricesFile,
     UPSTREAM_BASE_URL: backendUrl,
     DATABASE_URL: databaseUrl,
+    // Other tests use the server too.
+    DATABASE_POOL_SIZE: '3',
     GATEWAY_SECRET: 'the same secret for all gateways of a cluster',
     // Of the load balancer: a record is the same, whoever shows it.
     PUBLIC_BASE_URL: 'http://gateway.example.com',
