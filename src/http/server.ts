@@ -72,7 +72,8 @@ export function createHttpServer(
     refuse(socket, NO_TUNNEL);
   });
   server.on('upgrade', (req, socket, head) => {
-    if (socket instanceof Socket) serve(req, openUpgradeReply(req, { socket, head }));
+    // Node before 22.21 asks nobody which upgrade is wanted, and has given up reading the request by here.
+    if (socket instanceof Socket && upgrades(req)) serve(req, openUpgradeReply(req, { socket, head }));
     else socket.destroy();
   });
   return server;

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { answer, text } from '../records/chunks.ts';
 import { callerOf } from '../records/caller.ts';
@@ -161,6 +162,37 @@ describe('a frame', () => {
     for (const told of answers.slice(0, 17)) responseOf(told);
     expect(scene.backend.requests.length).to.equal(count - refused.length);
     responseOf(await speaker.ask(HELLO));
+  });
+
+  it('beyond those that are refused is not even read', async () => {
+    const speaker = await scene.open({ METRICS_TOKEN: 'the-token-of-this-test' });
+    scene.backend.reply(({ hang }) => hang());
+    const piece = { ...CREATE, input: 'x'.repeat(100_000) };
+    for (let count = 0; count < 200; count++) speaker.send(piece);
+    await scene.backend.request(1);
+    let running = 0;
+    // As many as there will be, and then no more.
+    for (let before = -1; running !== before || running < 64; before = running, await delay(200))
+      running = await readRunning();
+    expect(running).to.be.within(64, 70);
+  });
+
+  async function readRunning(): Promise<number> {
+    const headers = { authorization: 'Bearer the-token-of-this-test' };
+    const text = await (await fetch(`${scene.gateway.url}/metrics`, { headers })).text();
+    const counts = text.matchAll(/^responses_gateway_requests_running\{endpoint="responses",stream="\w+"\} (\d+)$/gm);
+    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+  }
+
+  it('that continues more than there is memory for is a 503', async () => {
+    const speaker = await scene.open({ MAX_BODY_BYTES: '300000', MAX_BODY_BYTES_IN_FLIGHT: '300000' });
+    const { id } = responseOf(await speaker.ask({ ...HELLO, input: 'x'.repeat(200_000) }));
+    const other = await scene.speak();
+    scene.backend.reply(({ hang }) => hang());
+    other.send({ ...CREATE, input: 'x'.repeat(150_000) });
+    await scene.backend.request(2);
+    const refused = refusalOf(await speaker.ask({ ...HELLO, previous_response_id: id }));
+    expect(refused.slice(0, 2)).to.deep.equal([503, 'server_overloaded']);
   });
 
   it('beyond what the gateway takes on at once is a 503', async () => {

@@ -188,9 +188,11 @@ describe('the key of a WebSocket', () => {
   });
 
   it('has its limits and its credits over a WebSocket too', async () => {
-    const gateway = await openManagedGateway({ UPSTREAM_BASE_URL: scene.backend.baseUrl });
+    const lines: string[] = [];
+    const log = createLogger('info', { write: (line) => void lines.push(line) });
+    const gateway = await openManagedGateway({ UPSTREAM_BASE_URL: scene.backend.baseUrl }, { log });
     try {
-      const { secret } = await gateway.issue({ limits: { requestsPerMinute: 2 }, models: ['m'] });
+      const { secret, key } = await gateway.issue({ limits: { requestsPerMinute: 2 }, models: ['m'] });
       const speaker = await speakTo(gateway.url, { apiKey: secret });
       expect(refusalOf(await speaker.ask({ ...HELLO, model: 'another' }))[1]).to.equal('model_not_found');
       const { id } = responseOf(await speaker.ask(HELLO));
@@ -201,10 +203,22 @@ describe('the key of a WebSocket', () => {
         statuses.push('status' in told ? told.error.code : 'answered');
       }
       expect(statuses).to.include('rate_limit_exceeded');
+      const told = lines.map((line) => JSON.parse(line) as { key?: string; requestId?: string });
+      expect(told.find(({ requestId }) => requestId === id.replace('resp_', 'req_'))?.key).to.equal(key.prefix);
       speaker.close();
     } finally {
       await gateway.close();
     }
+  });
+
+  it('that the backend has taken is not held up by the failures of others', async () => {
+    const speaker = await scene.open();
+    responseOf(await speaker.ask(HELLO));
+    const other = await scene.speak({ apiKey: 'wrong' });
+    scene.backend.reply(...Array.from({ length: 30 }, () => ({ json: { error: { message: 'no' } }, status: 401 })));
+    for (let attempt = 0; attempt < 30; attempt++) await other.ask(HELLO);
+    expect(refusalOf(await other.ask(HELLO))[1]).to.equal('rate_limit_exceeded');
+    responseOf(await speaker.ask(HELLO));
   });
 
   it('that the backend refuses counts among the failures of its address', async () => {

@@ -114,6 +114,14 @@ describe('a WebSocket', () => {
       expect(scene.backend.requests.length).to.equal(1);
     });
 
+    it('takes an output whose call comes with it', async () => {
+      const speaker = await scene.open();
+      const { id } = responseOf(await speaker.ask(HELLO));
+      const call = { type: 'function_call', call_id: 'call_9', name: 'look', arguments: '{}' };
+      const output = { type: 'function_call_output', call_id: 'call_9', output: 'sunny' };
+      responseOf(await speaker.ask({ model: 'm', input: [call, output], previous_response_id: id }));
+    });
+
     it('takes such an output where nothing is continued, as over HTTP', async () => {
       const speaker = await scene.open();
       const output = { type: 'function_call_output', call_id: 'call_9', output: 'sunny' };

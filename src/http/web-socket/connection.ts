@@ -137,8 +137,6 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     reading.release();
     unread = 0;
     held = 0;
-    // The goodbye is on its way already: nothing that is asked now would be answered.
-    if (!isOpen()) return;
     waiting.push({ observed: begin(), frame: admit(bytes, isBinary) });
     if (waiting.length >= MAX_REFUSED) ws.pause();
     if (!isServing) void serveAll();
@@ -185,6 +183,7 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     const client = openFrameClient({ ws, socket, facts, baseUrl });
     try {
       if (frame instanceof ApiError) throw frame;
+      // Gone, or its goodbye or ours is on the way: nothing that is asked now would be answered.
       if (client.isServed) throw new ApiError('client_disconnected');
       if (isOld) throw new ApiError('websocket_connection_limit_reached');
       await options.serveFrame(frame, client);

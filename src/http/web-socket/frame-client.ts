@@ -94,7 +94,6 @@ export function openFrameClient({ ws, socket, facts, baseUrl }: FrameClientOptio
       if (!socket.writableNeedDrain) for (const event of keepAliveEvents()) send(event, 200);
       silence.refresh();
     }, eventMs);
-    listeners.push(() => clearTimeout(silence));
 
     return {
       write(events) {
