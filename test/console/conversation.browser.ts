@@ -114,6 +114,26 @@ describe('a conversation in “Try it”', () => {
     expect(await proceed().isEnabled()).to.equal(false);
   });
 
+  it('asks for nothing else while a request runs, by the keyboard neither', async () => {
+    const seen = Promise.withResolvers<void>();
+    scene.backend.reply(async (stage) => {
+      await stage.sse(chunk({ content: 'Half' }));
+      await seen.promise;
+      await stage.sse(chunk({ content: ' and half' }), chunk({}, 'stop'), '[DONE]');
+      stage.end();
+    });
+    const before = scene.backend.requests.length;
+    await page.getByLabel('Input', { exact: true }).fill('One');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await answer().getByText('Half').waitFor();
+    await page.getByLabel('Input', { exact: true }).press('Control+Enter');
+    expect(await page.getByRole('button', { name: 'Count input tokens' }).isEnabled()).to.equal(false);
+    seen.resolve();
+    await answer().getByText('Half and half').waitFor();
+    await say('Two');
+    expect(scene.backend.requests.length).to.equal(before + 2);
+  });
+
   it('cancels over a WebSocket, which stays open', async () => {
     scene.backend.reply(async (stage) => {
       await stage.sse(chunk({ content: 'Half' }));
