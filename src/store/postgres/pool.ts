@@ -100,10 +100,14 @@ export function openPool({ url, size, onLost }: PoolOptions): Connections {
 /** What a migration or a check of the whole database may take, and how long it may wait for a gateway that migrates. */
 const SLOW_WITHIN_MS = 10 * 60_000;
 
+/** Nobody waits for an answer yet, and a process that has just begun on a busy machine is late by itself. */
+const CONNECT_AT_START_WITHIN_MS = 10_000;
+
 /** How the connection of a migration or a check is made. */
 export function toSlowClientConfig(url: string): PoolConfig {
   return {
     ...toClientConfig(url),
+    connectionTimeoutMillis: CONNECT_AT_START_WITHIN_MS,
     statement_timeout: SLOW_WITHIN_MS,
     lock_timeout: SLOW_WITHIN_MS,
     query_timeout: SLOW_WITHIN_MS,
