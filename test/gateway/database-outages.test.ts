@@ -70,7 +70,7 @@ if (isInstalled) {
       server.sql(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'gateway'`);
 
     async function connectOther(): Promise<Client> {
-      const client = new Client({ connectionString: server.url });
+      const client = new Client({ connectionString: server.url, connectionTimeoutMillis: 5000 });
       client.on('error', () => undefined);
       await client.connect();
       others.push(client);

@@ -117,6 +117,9 @@ export async function openWorkers(settings: Readonly<Record<string, string>>): P
 
   const gateway = await start();
   const url = gateway.url ?? 'http://127.0.0.1:1';
+  const isToldOf = settings['LOG_LEVEL'] === undefined && gateway.url !== undefined;
+  // The banner comes by another pipe, and may be here before their lines.
+  if (isToldOf) await until(() => readLines().filter(({ msg }) => msg === 'a worker listens').length >= 2);
   const workers: Workers = {
     gateway,
     url,
