@@ -18,7 +18,7 @@ const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 const server = await findPostgres();
 
 /** Of requests, and as many of the ledger. */
-const ROWS = 100_000;
+const ROWS = 20_000;
 const ALL_ROWS = 2 * ROWS;
 /** The parts of all rows after which the command is killed. */
 const KILLS = [0.1, 0.45, 0.8];

@@ -28,6 +28,8 @@ if (isInstalled) {
     let gateway: TestGateway;
     let lines: string;
     let others: Client[];
+    /** Takes the cause away, where a test has not come to it. */
+    let takeAway: (() => Promise<unknown>) | undefined;
 
     before(async () => {
       server = await startOwnPostgres();
@@ -41,6 +43,8 @@ if (isInstalled) {
       gateway = await open(urlByProxy());
     });
     afterEach(async () => {
+      await takeAway?.();
+      takeAway = undefined;
       await endOthers();
       proxy.mend();
       await gateway.close();
@@ -220,6 +224,7 @@ if (isInstalled) {
           running = await caller.create({ model: 'm', input: 'Hi', stream: true });
           return running.status === 200;
         });
+        takeAway = mend;
         await fail();
 
         for (const stream of [true, false]) {
@@ -238,6 +243,7 @@ if (isInstalled) {
         letGo.resolve();
         expect(expectWellFormed(parseEvents(await running.text())).output_text).to.equal('Hello');
 
+        takeAway = undefined;
         await mend();
         await until(async () => (await gateway.get('/readyz')).status === 200);
         const requestId = running.headers.get('x-request-id') ?? '';
