@@ -2,13 +2,11 @@
 import { expect } from 'chai';
 import type { KeyId } from '../../src/core/ids.ts';
 import type { KeyDraft, KeyLimits, LedgerEntry } from '../../src/store/accounts.ts';
-import { openStore } from '../../src/store/open.ts';
 import type { Acceptance, Outcome, RecordDraft, Store } from '../../src/store/store.ts';
 import { NO_LIMITS, newHold, newKeyDraft, newKeyId } from '../support/keys.ts';
 import { startStoreProcess, type OtherProcess } from '../support/other-process.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome, newRequestId } from '../support/records.ts';
-import type { EngineUnderTest } from './conformance.ts';
-import { PATIENT } from '../support/patient.ts';
+import { useStore, type EngineUnderTest } from './conformance.ts';
 
 /** The last millisecond of a month, and of a day. */
 const MONTH_END_MS = Date.UTC(2026, 9, 1) - 1;
@@ -16,25 +14,23 @@ const NOON_MS = Date.UTC(2026, 8, 21, 12);
 const MAX = Number.MAX_SAFE_INTEGER;
 
 /** Describes what requests do to the funds of keys by the promises of the store. */
-export function describeCharges(
-  name: string,
-  { makeDatabase, isShared, open = openStore, empty, passTime }: EngineUnderTest,
-): void {
+export function describeCharges(name: string, engine: EngineUnderTest): void {
+  const { isShared, passTime } = engine;
   describe(`the charges of the store ${name}`, () => {
     let databaseUrl: string;
     let nowMs: number;
     let store: Store;
 
-    const [opening, closing] = empty === undefined ? [beforeEach, afterEach] : [before, after];
-    opening(async () => {
-      databaseUrl = makeDatabase();
-      store = await open({ databaseUrl, recordRetentionDays: 30, clock: () => nowMs, limits: PATIENT });
-    });
-    closing(() => store.close());
+    const open = useStore(
+      engine,
+      () => nowMs,
+      (opened, url) => {
+        [store, databaseUrl] = [opened, url];
+      },
+    );
     beforeEach(() => {
       nowMs = NOON_MS;
     });
-    afterEach(() => empty?.());
 
     describe('a request of a prepaid key', () => {
       it('holds what it may cost, until its end', async () => {
@@ -491,7 +487,7 @@ export function describeCharges(
           await other.kill();
           await passTime?.();
           expect(await fundsOf(keyId)).to.include({ balanceMicro: 700, heldMicro: 300 });
-          const next = await open({ databaseUrl, recordRetentionDays: 30, clock: () => nowMs, limits: PATIENT });
+          const next = await open();
           await Promise.all([store.recover(), next.recover()]);
           await next.close();
           expect(await fundsOf(keyId)).to.include({ balanceMicro: 982, heldMicro: 0, spentTodayMicro: 18 });

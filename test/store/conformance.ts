@@ -26,31 +26,47 @@ export interface EngineUnderTest {
 const STRANGER: Identity = ['stranger'];
 const NOW_MS = 1_790_000_000_000;
 
+/**
+ * Opens the store of a suite and gives it to `take`: one for all tests where its database can be emptied, since each opening
+ * costs a thread, or a schema. Returns what opens another one on the same database.
+ */
+export function useStore(
+  { makeDatabase, open = openStore, empty }: EngineUnderTest,
+  clock: () => number,
+  take: (store: Store, databaseUrl: string) => void,
+): () => Promise<Store> {
+  let databaseUrl: string;
+  let store: Store;
+  const openAnother = (): Promise<Store> => open({ databaseUrl, recordRetentionDays: 30, clock, limits: PATIENT });
+  const [opening, closing] = empty === undefined ? [beforeEach, afterEach] : [before, after];
+  opening(async () => {
+    databaseUrl = makeDatabase();
+    store = await openAnother();
+    take(store, databaseUrl);
+  });
+  closing(() => store.close());
+  afterEach(() => empty?.());
+  return openAnother;
+}
+
 /** Describes a store by its promises. */
-export function describeStore(
-  name: string,
-  { makeDatabase, isShared, open: openIt = openStore, empty, passTime }: EngineUnderTest,
-): void {
+export function describeStore(name: string, engine: EngineUnderTest): void {
+  const { isShared, passTime } = engine;
   describe(`the store ${name}`, () => {
     let databaseUrl: string;
     let nowMs: number;
     let store: Store;
 
-    // A database that can be emptied stays open for all tests: each opening costs a thread, or a schema.
-    const [opening, closing] = empty === undefined ? [beforeEach, afterEach] : [before, after];
-    opening(async () => {
-      databaseUrl = makeDatabase();
-      store = await open();
-    });
-    closing(() => store.close());
+    const open = useStore(
+      engine,
+      () => nowMs,
+      (opened, url) => {
+        [store, databaseUrl] = [opened, url];
+      },
+    );
     beforeEach(() => {
       nowMs = NOW_MS;
     });
-    afterEach(() => empty?.());
-
-    function open(): Promise<Store> {
-      return openIt({ databaseUrl, recordRetentionDays: 30, clock: () => nowMs, limits: PATIENT });
-    }
 
     async function status(requestId: RequestId): Promise<string | undefined> {
       return (await store.find(CALLER, requestId))?.status;

@@ -3,34 +3,28 @@ import { expect } from 'chai';
 import { ApiError } from '../../src/core/errors.ts';
 import type { KeyId } from '../../src/core/ids.ts';
 import type { KeyChange, StoredKey } from '../../src/store/accounts.ts';
-import { openStore } from '../../src/store/open.ts';
 import type { Identity, Store } from '../../src/store/store.ts';
 import { newKeyDraft, newKeyId } from '../support/keys.ts';
-import type { EngineUnderTest } from './conformance.ts';
-import { PATIENT } from '../support/patient.ts';
+import { useStore, type EngineUnderTest } from './conformance.ts';
 
 const NOW_MS = Date.UTC(2026, 8, 21, 15, 30);
 
 /** Describes the keys of a store by its promises. */
-export function describeKeys(name: string, { makeDatabase, open = openStore, empty }: EngineUnderTest): void {
+export function describeKeys(name: string, engine: EngineUnderTest): void {
   describe(`the keys of the store ${name}`, () => {
     let nowMs: number;
     let store: Store;
 
-    const [opening, closing] = empty === undefined ? [beforeEach, afterEach] : [before, after];
-    opening(async () => {
-      store = await open({
-        databaseUrl: makeDatabase(),
-        recordRetentionDays: 30,
-        clock: () => nowMs,
-        limits: PATIENT,
-      });
-    });
-    closing(() => store.close());
+    useStore(
+      engine,
+      () => nowMs,
+      (opened) => {
+        store = opened;
+      },
+    );
     beforeEach(() => {
       nowMs = NOW_MS;
     });
-    afterEach(() => empty?.());
 
     describe('createKey', () => {
       it('makes a key that holds what the draft says', async () => {

@@ -2,37 +2,31 @@
 import { expect } from 'chai';
 import type { KeyId } from '../../src/core/ids.ts';
 import type { KeyDraft, KeyLimits } from '../../src/store/accounts.ts';
-import { openStore } from '../../src/store/open.ts';
 import type { RecordDraft, Store } from '../../src/store/store.ts';
 import { NO_LIMITS, newKeyDraft, newKeyId } from '../support/keys.ts';
 import { newDraft, newKeyedDraft, newOutcome } from '../support/records.ts';
-import type { EngineUnderTest } from './conformance.ts';
+import { useStore, type EngineUnderTest } from './conformance.ts';
 
 /** The beginning of a minute. */
 const MINUTE_MS = 1_790_000_040_000;
 
 /** Describes how keys are held to their rates by the promises of the store. */
 export function describeRates(name: string, engine: EngineUnderTest): void {
-  const { makeDatabase, isShared, empty } = engine;
+  const { isShared } = engine;
   describe(`the rates of the store ${name}`, () => {
-    let databaseUrl: string;
     let nowMs: number;
     let store: Store;
 
-    const [opening, closing] = empty === undefined ? [beforeEach, afterEach] : [before, after];
-    opening(async () => {
-      databaseUrl = makeDatabase();
-      store = await open();
-    });
-    closing(() => store.close());
+    const open = useStore(
+      engine,
+      () => nowMs,
+      (opened) => {
+        store = opened;
+      },
+    );
     beforeEach(() => {
       nowMs = MINUTE_MS;
     });
-    afterEach(() => empty?.());
-
-    function open(): Promise<Store> {
-      return (engine.open ?? openStore)({ databaseUrl, recordRetentionDays: 30, clock: () => nowMs });
-    }
 
     /** The store may go by a clock of its own: what failed while its minute changed is tried once more. */
     function inOneMinute(sentence: string, test: () => Promise<void>): void {

@@ -1,11 +1,9 @@
 /** What every engine promises about the sums of what was used; called by the tests of each. */
 import { expect } from 'chai';
 import { USAGE_KEPT_DAYS, type UsageQuery, type UsageRow } from '../../src/store/accounts.ts';
-import { openStore } from '../../src/store/open.ts';
 import type { Outcome, RecordDraft, Store } from '../../src/store/store.ts';
 import { CALLER, newDraft, newOutcome, USAGE } from '../support/records.ts';
-import type { EngineUnderTest } from './conformance.ts';
-import { PATIENT } from '../support/patient.ts';
+import { useStore, type EngineUnderTest } from './conformance.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -14,25 +12,21 @@ const AT_MS = Date.UTC(2026, 8, 30, 22);
 const NEXT_MONTH_MS = Date.UTC(2026, 9, 1);
 
 /** Describes what a store knows of usage by its promises. */
-export function describeUsage(name: string, { makeDatabase, open = openStore, empty }: EngineUnderTest): void {
+export function describeUsage(name: string, engine: EngineUnderTest): void {
   describe(`the usage in the store ${name}`, () => {
     let nowMs: number;
     let store: Store;
 
-    const [opening, closing] = empty === undefined ? [beforeEach, afterEach] : [before, after];
-    opening(async () => {
-      store = await open({
-        databaseUrl: makeDatabase(),
-        recordRetentionDays: 30,
-        clock: () => nowMs,
-        limits: PATIENT,
-      });
-    });
-    closing(() => store.close());
+    useStore(
+      engine,
+      () => nowMs,
+      (opened) => {
+        store = opened;
+      },
+    );
     beforeEach(() => {
       nowMs = AT_MS;
     });
-    afterEach(() => empty?.());
 
     it('is summed up by caller and model', async () => {
       await end({ model: 'm', createdAtMs: AT_MS }, { completedAtMs: AT_MS + 5, costMicro: 3 });
