@@ -5,20 +5,9 @@ import { ResponsesWS } from 'openai/resources/responses/ws';
 import { after, SPECIAL } from './model-words.ts';
 import { useGateway } from './scene.ts';
 import { API_KEY } from './strict-backend.ts';
+import { WEATHER } from './weather.ts';
 
 const MODEL = 'test-model';
-const WEATHER = {
-  type: 'function',
-  name: 'weather',
-  description: 'The weather of a city.',
-  strict: true,
-  parameters: {
-    type: 'object',
-    properties: { city: { type: 'string' } },
-    required: ['city'],
-    additionalProperties: false,
-  },
-} as const;
 
 describe('openai over a WebSocket', () => {
   const scene = useGateway();

@@ -7,20 +7,9 @@ import { after, imagesOfLast, SPECIAL } from './model-words.ts';
 import { PIXEL_URL } from './pixel.ts';
 import { REASONING, useGateway } from './scene.ts';
 import { API_KEY, type ModelCall } from './strict-backend.ts';
+import { WEATHER } from './weather.ts';
 
 const MODEL = 'test-model';
-const WEATHER = {
-  type: 'function',
-  name: 'weather',
-  description: 'The weather of a city.',
-  strict: true,
-  parameters: {
-    type: 'object',
-    properties: { city: { type: 'string' } },
-    required: ['city'],
-    additionalProperties: false,
-  },
-} as const;
 
 describe('openai', () => {
   const scene = useGateway();
