@@ -3,6 +3,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -38,7 +39,7 @@ export async function startPostgresServer({
   const programs = findPrograms();
   if (programs === undefined) throw new Error('PostgreSQL is not installed');
   // Made where the user whom PostgreSQL runs as may enter.
-  const folder = mkdtempSync('/tmp/postgres-');
+  const folder = mkdtempSync(join(tmpdir(), 'postgres-'));
   const asPostgres = process.getuid?.() === 0 ? ['runuser', '-u', 'postgres', '--'] : [];
   if (asPostgres.length > 0) await run(['chown', 'postgres', folder]);
   const data = join(folder, 'data');
