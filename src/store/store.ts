@@ -15,12 +15,12 @@ export interface Store extends AccountStore {
    */
   accept(draft: RecordDraft): Promise<Acceptance>;
   /**
-   * Writes the final state once and returns the record as it is from then on. A record that is final already is not
+   * Writes the final state once and returns the status which the record has from then on. A record that is final already is not
    * changed, and one with a cancel asked for ends `cancelled` whatever the outcome says. Undefined when there is no such record.
    * The transaction which makes the record final, and no other, releases its hold and charges what it has cost.
    * A throw says only that it is not written yet: the store keeps the outcome and tries on until the database takes it.
    */
-  finish(requestId: RequestId, outcome: Outcome): Promise<StoredRecord | undefined>;
+  finish(requestId: RequestId, outcome: Outcome): Promise<RecordStatus | undefined>;
   /**
    * Takes back a record, with its hold, which a stranger's key caused (the backend said 401 or 403 before any output). One with a cancel
    * asked for ends `cancelled` instead, since that was promised. After a throw the store tries on, as with `finish`.

@@ -22,7 +22,7 @@ describe('timeStore', () => {
   it('does what the store does, and tells how long accept and finish took', async () => {
     const draft = newDraft();
     expect(await store.accept(draft)).to.deep.equal({ kind: 'accepted' });
-    expect((await store.finish(draft.requestId, newOutcome()))?.status).to.equal('succeeded');
+    expect(await store.finish(draft.requestId, newOutcome())).to.equal('succeeded');
     expect((await store.find(CALLER, draft.requestId))?.status).to.equal('succeeded');
     expect(told.map(({ operation, succeeded }) => [operation, succeeded])).to.deep.equal([
       ['accept', true],

@@ -11,10 +11,11 @@ import {
   type RateLimits,
   type RateRow,
 } from '../rates.ts';
-import { COST, HELD, KEY, REQUEST_ID, type RecordRow } from './rows.ts';
+import type { ClosedRecord, RecordRow } from './rows.ts';
 
 /** What decides whether a key may start something. */
 export interface Account extends Funds, SpendLimits, RateCounts, RateLimits {
+  readonly keyId: KeyId;
   readonly seq: number;
   readonly isDisabled: 0 | 1;
   readonly expiresAtMs: number | null;
@@ -43,8 +44,8 @@ export type EntryRow = readonly [
   reference?: string | null,
 ];
 
-/** The funds of keys and the ledger that explains them. They change together: inside one transaction of whoever calls. */
-export interface FundsTable {
+/** The funds of keys and the ledger that explains them, inside one transaction of whoever calls. */
+export interface Funding {
   /** Undefined when the key was deleted. */
   of(key: number): Account | undefined;
   find(keyId: KeyId): Account | undefined;
@@ -56,6 +57,8 @@ export interface FundsTable {
 
 export type Charges = ReturnType<typeof prepareCharges>;
 
+type Settled = Pick<ClosedRecord, 'requestId' | 'key' | 'heldMicro' | 'costMicro'>;
+
 type Held = NotHeld<Refusal> | { readonly key: number; readonly rates: RateRow | null };
 
 interface NotHeld<Why> {
@@ -64,7 +67,7 @@ interface NotHeld<Why> {
 }
 
 /** What a record does to the funds and the rate of its key, inside the transaction that changes the record. */
-export function prepareCharges(funds: FundsTable) {
+export function prepareCharges(funds: Funding) {
   /** Takes the rate and the hold and returns the place of the key, or changes nothing and returns why. */
   function takeHold(requestId: RequestId, hold: Hold, atMs: number): Held {
     const account = findUsable(hold.keyId, hold.tokens, atMs);
@@ -109,8 +112,8 @@ export function prepareCharges(funds: FundsTable) {
   }
 
   /** For a record that has just become final, or was just deleted, which happens to each of them once. */
-  function settleHold(record: RecordRow, atMs: number): void {
-    const [key, heldMicro, costMicro] = [record[KEY], record[HELD] ?? 0, record[COST] ?? 0];
+  function settleHold({ requestId, key, ...record }: Settled, atMs: number): void {
+    const [heldMicro, costMicro] = [record.heldMicro ?? 0, record.costMicro ?? 0];
     if (key === null || (heldMicro === 0 && costMicro === 0)) return;
     const account = funds.of(key);
     // The key may have been deleted meanwhile, and its ledger with it.
@@ -118,8 +121,8 @@ export function prepareCharges(funds: FundsTable) {
     const settled = settle(account, { heldMicro, costMicro, atMs });
     funds.write(key, settled.funds);
     if (account.balanceMicro === null) return;
-    funds.enter(key, 'release', heldMicro, record[REQUEST_ID], '', atMs);
-    funds.enter(key, 'settle', -settled.chargedMicro, record[REQUEST_ID], '', atMs);
+    funds.enter(key, 'release', heldMicro, requestId, '', atMs);
+    funds.enter(key, 'settle', -settled.chargedMicro, requestId, '', atMs);
   }
 
   return { takeHold, settleHold, takeRate, correctRate };

@@ -59,7 +59,7 @@ export function createLaneStore({
     },
     async finish(requestId, outcome) {
       if (outcome.costMicro !== null) checkAmount(outcome.costMicro);
-      return toFound(await lane.call(['finish', toOutcomeRow(requestId, outcome)], { isKept: true }));
+      return (await lane.call(['finish', toOutcomeRow(requestId, outcome)], { isKept: true })) ?? undefined;
     },
     async discard(requestId) {
       await lane.call(['discard', requestId, clock()], { isKept: true });

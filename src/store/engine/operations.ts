@@ -14,7 +14,8 @@ export interface Operations {
   accept(draft: DraftRow, earlier: readonly IdempotencyRow[]): RecordRow | null;
   /** As `accept`, for a key that pays. A duplicate is answered also when nothing is left. */
   acceptPaid(draft: DraftRow, earlier: readonly IdempotencyRow[], hold: Hold): PaidRow;
-  finish(outcome: OutcomeRow): RecordRow | null;
+  /** Returns the status which the record has from then on; null when there is no such record. */
+  finish(outcome: OutcomeRow): RecordStatus | null;
   discard(requestId: RequestId, nowMs: number): null;
   requestCancel(callers: readonly string[], requestId: RequestId, nowMs: number): CancelRow | null;
   find(callers: readonly string[], requestId: RequestId): RecordRow | null;

@@ -83,17 +83,41 @@ export type RecordRow = readonly [
 ];
 
 /** Where a RecordRow holds what is asked for by itself. `SEQ` is its place in the order of acceptance. */
-export const REQUEST_ID = 0;
-export const COST = 14;
 export const SEQ = 17;
 export const CALLER = 18;
 export const KEY = 19;
-export const HELD = 20;
 
 /** The columns of a RecordRow, in its order. */
 export const RECORD_COLUMNS = `request_id, endpoint, model, stream, status, created_at_ms, completed_at_ms,
   cancel_requested_at_ms, input_tokens, cached_tokens, output_tokens, reasoning_tokens, total_tokens, usage_estimated,
   cost_micro, incomplete_reason, error_code, seq, caller, key, held_micro`;
+
+/** A record that has just become final, as far as the books take note of it. */
+export interface ClosedRecord {
+  readonly requestId: RequestId;
+  readonly caller: string;
+  readonly model: string;
+  readonly status: RecordStatus;
+  readonly createdAtMs: number;
+  readonly endedAtMs: number;
+  readonly inputTokens: number | null;
+  readonly cachedTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly reasoningTokens: number | null;
+  readonly costMicro: number | null;
+  /** The place of the key which pays; null where the gateway issues none. */
+  readonly key: number | null;
+  readonly heldMicro: number | null;
+}
+
+/** What the books take note of, of a record that has ended. One that is taken back has not, and has cost nothing. */
+export function toClosed(row: RecordRow): ClosedRecord {
+  const [requestId, , model, , status, createdAtMs, completedAtMs, , inputTokens, cachedTokens, outputTokens] = row;
+  const [, , , , , , , , , , , reasoningTokens, , , costMicro, , , , caller, key, heldMicro] = row;
+  const endedAtMs = completedAtMs ?? createdAtMs;
+  const tokens = { inputTokens, cachedTokens, outputTokens, reasoningTokens };
+  return { requestId, caller, model, status, createdAtMs, endedAtMs, ...tokens, costMicro, key, heldMicro };
+}
 
 /** A draft as `accept` takes it, under the present secret alone. */
 export function toDraftRow(draft: RecordDraft): DraftRow {

@@ -1,5 +1,5 @@
 import type { UsageRow } from '../accounts.ts';
-import { CALLER, type RecordRow } from './rows.ts';
+import type { ClosedRecord } from './rows.ts';
 
 export const HOUR_MS = 3_600_000;
 
@@ -38,23 +38,41 @@ export const USAGE_SUMS = [
 ] as const;
 
 /** What a record that has just become final adds to what its caller used of its model in this hour. */
-export function toUsageSum(record: RecordRow): UsageSumRow {
-  const [, , model, , status, createdAtMs, completedAtMs, , input, cached, output, reasoning, , , cost] = record;
-  const endedAtMs = completedAtMs ?? createdAtMs;
+export function toUsageSum({ caller, model, status, createdAtMs, endedAtMs, ...used }: ClosedRecord): UsageSumRow {
   return [
     Math.floor(endedAtMs / HOUR_MS),
-    record[CALLER],
+    caller,
     model,
     1,
     status === 'failed' ? 1 : 0,
     status === 'cancelled' ? 1 : 0,
-    input ?? 0,
-    cached ?? 0,
-    output ?? 0,
-    reasoning ?? 0,
-    cost ?? 0,
+    used.inputTokens ?? 0,
+    used.cachedTokens ?? 0,
+    used.outputTokens ?? 0,
+    used.reasoningTokens ?? 0,
+    used.costMicro ?? 0,
     // A clock that was set back meanwhile.
     Math.max(0, endedAtMs - createdAtMs),
+  ];
+}
+
+/** Two sums of the same hour, caller and model, within what JavaScript counts exactly, whatever backends report. */
+export function addSums(one: UsageSumRow, other: UsageSumRow): UsageSumRow {
+  const [hour, caller, model, requests, failed, cancelled, input, cached, output, reasoning, cost, durationMs] = one;
+  const add = (amount: number, index: number) => Math.min(amount + Number(other[index]), Number.MAX_SAFE_INTEGER);
+  return [
+    hour,
+    caller,
+    model,
+    add(requests, 3),
+    add(failed, 4),
+    add(cancelled, 5),
+    add(input, 6),
+    add(cached, 7),
+    add(output, 8),
+    add(reasoning, 9),
+    add(cost, 10),
+    add(durationMs, 11),
   ];
 }
 

@@ -1,17 +1,11 @@
 import type { KeyId } from '../../core/ids.ts';
-import type { Account, EntryRow, FundsTable } from '../engine/charges.ts';
-import type { RecordRow } from '../engine/rows.ts';
-import type { Funds } from '../funds.ts';
-import type { RateCounts } from '../rates.ts';
-import { toUsageSum, USAGE_SUMS, type UsageSumRow } from '../engine/usage-rows.ts';
+import { openBooks, type Books } from '../engine/books.ts';
+import type { Account } from '../engine/charges.ts';
+import { USAGE_SUMS } from '../engine/usage-rows.ts';
 import { toJson, type Connection, type Statement } from './pool.ts';
 
-/**
- * The funds of some keys, their ledger and the usage inside one transaction: read once, with their rows locked, changed in
- * memory, and written at the end.
- */
-export interface Books {
-  readonly funds: FundsTable;
+/** Books which are read ahead, with the rows locked. */
+export interface LockedBooks extends Pick<Books, 'funding' | 'noteUsage'> {
   /**
    * Locks the keys of these places and of these ids and reads their funds, all in the order of their places, so that two
    * transactions cannot wait for each other.
@@ -19,7 +13,6 @@ export interface Books {
   load(keys: Iterable<number>, keyIds?: Iterable<KeyId>): Promise<void>;
   /** As `load`, of one key; undefined when there is none. */
   loadById(keyId: KeyId): Promise<Account | undefined>;
-  noteUsage(record: RecordRow): void;
   /** Sends what was changed. */
   write(): readonly Promise<unknown>[];
 }
@@ -90,62 +83,25 @@ const WRITE_USAGE: Statement = {
 };
 
 /** Opens the books of one transaction. Nothing is loaded yet. */
-export function openBooks(connection: Connection): Books {
-  const accounts = new Map<number, Account>();
-  const places = new Map<KeyId, number>();
-  const changed = new Set<number>();
-  const entries: EntryRow[] = [];
-  const usage = new Map<string, UsageSumRow>();
-
-  function keep([keyId, seq, isDisabled, expiresAtMs, balanceMicro, heldMicro, ...rest]: AccountRow): Account {
-    const [day, daySpentMicro, month, monthSpentMicro, spendPerDayMicro, spendPerMonthMicro, ...rate] = rest;
-    const windows = { day, daySpentMicro, month, monthSpentMicro, spendPerDayMicro, spendPerMonthMicro };
-    const [requestsPerMinute, tokensPerMinute, minute, minuteRequests, minuteTokens, clockMs] = rate;
-    const rates = { requestsPerMinute, tokensPerMinute, minute, minuteRequests, minuteTokens, clockMs };
-    const account = { seq, isDisabled, expiresAtMs, balanceMicro, heldMicro, ...windows, ...rates };
-    accounts.set(seq, account);
-    places.set(keyId, seq);
-    return account;
-  }
-
-  function change(key: number, part: Funds | RateCounts): void {
-    const account = accounts.get(key);
-    if (account === undefined) throw new Error('the funds of a key were written that was not loaded');
-    accounts.set(key, { ...account, ...part });
-    changed.add(key);
-  }
-
+export function openLockedBooks(connection: Connection): LockedBooks {
+  // What is not loaded is not there.
+  const books = openBooks({ of: () => undefined, find: () => undefined });
   return {
+    funding: books.funding,
+    noteUsage: books.noteUsage,
     async load(keys, keyIds = []) {
       const wanted = [[...new Set(keys)], [...new Set(keyIds)]];
       if (wanted.every(({ length }) => length === 0)) return;
-      for (const row of await connection.rows<AccountRow>(LOCK_KEYS, wanted)) keep(row);
+      for (const row of await connection.rows<AccountRow>(LOCK_KEYS, wanted)) books.keep(toAccount(row));
     },
     async loadById(keyId) {
       const [row] = await connection.rows<AccountRow>(LOCK_KEY, [keyId]);
-      return row === undefined ? undefined : keep(row);
-    },
-    funds: {
-      of: (key) => accounts.get(key),
-      find: (keyId) => accounts.get(places.get(keyId) ?? 0),
-      write: change,
-      count: change,
-      enter(...entry) {
-        if (entry[2] !== 0) entries.push(entry);
-      },
-    },
-    noteUsage(record) {
-      const sum = toUsageSum(record);
-      const place = JSON.stringify(sum.slice(0, 3));
-      const earlier = usage.get(place);
-      usage.set(place, earlier === undefined ? sum : addSums(earlier, sum));
+      return row && books.keep(toAccount(row));
     },
     write() {
-      const funds = [...changed].map((key) => toFundsRow(accounts.get(key)));
-      // In one order for all, as the keys.
-      const sums = [...usage.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, sum]) => sum);
+      const { accounts, entries, sums } = books.close();
       return [
-        ...(funds.length === 0 ? [] : [connection.changes(WRITE_FUNDS, [toJson(funds)])]),
+        ...(accounts.length === 0 ? [] : [connection.changes(WRITE_FUNDS, [toJson(accounts.map(toFundsRow))])]),
         ...(entries.length === 0 ? [] : [connection.changes(WRITE_ENTRIES, [toJson(entries)])]),
         ...(sums.length === 0 ? [] : [connection.changes(WRITE_USAGE, [toJson(sums)])]),
       ];
@@ -153,30 +109,17 @@ export function openBooks(connection: Connection): Books {
   };
 }
 
-function toFundsRow(account: Account | undefined): readonly unknown[] {
-  if (account === undefined) return [];
+function toAccount([keyId, seq, isDisabled, expiresAtMs, balanceMicro, heldMicro, ...rest]: AccountRow): Account {
+  const [day, daySpentMicro, month, monthSpentMicro, spendPerDayMicro, spendPerMonthMicro, ...rate] = rest;
+  const windows = { day, daySpentMicro, month, monthSpentMicro, spendPerDayMicro, spendPerMonthMicro };
+  const [requestsPerMinute, tokensPerMinute, minute, minuteRequests, minuteTokens, clockMs] = rate;
+  const rates = { requestsPerMinute, tokensPerMinute, minute, minuteRequests, minuteTokens, clockMs };
+  return { keyId, seq, isDisabled, expiresAtMs, balanceMicro, heldMicro, ...windows, ...rates };
+}
+
+function toFundsRow(account: Account): readonly unknown[] {
   const { seq, balanceMicro, heldMicro, day, daySpentMicro, month, monthSpentMicro } = account;
   const { minute, minuteRequests, minuteTokens } = account;
   const windows = [day, daySpentMicro, month, monthSpentMicro, minute, minuteRequests, minuteTokens];
   return [seq, balanceMicro, heldMicro, ...windows];
-}
-
-/** Two sums of the same hour, caller and model. */
-function addSums(one: UsageSumRow, other: UsageSumRow): UsageSumRow {
-  const [hour, caller, model, requests, failed, cancelled, input, cached, output, reasoning, cost, durationMs] = one;
-  const add = (amount: number, index: number) => Math.min(amount + Number(other[index]), Number.MAX_SAFE_INTEGER);
-  return [
-    hour,
-    caller,
-    model,
-    add(requests, 3),
-    add(failed, 4),
-    add(cancelled, 5),
-    add(input, 6),
-    add(cached, 7),
-    add(output, 8),
-    add(reasoning, 9),
-    add(cost, 10),
-    add(durationMs, 11),
-  ];
 }

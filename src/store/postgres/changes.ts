@@ -9,12 +9,14 @@
 import type { KeyId, RequestId } from '../../core/ids.ts';
 import { unreachable } from '../../core/unreachable.ts';
 import type { Hold } from '../accounts.ts';
+import type { RecordStatus } from '../store.ts';
 import { prepareCharges, type PaidRow } from '../engine/charges.ts';
 import type { OperationOf } from '../engine/operations.ts';
 import {
   CALLER,
   KEY,
   RECORD_COLUMNS,
+  toClosed,
   toPresent,
   type CancelRow,
   type DraftRow,
@@ -22,7 +24,7 @@ import {
   type OutcomeRow,
   type RecordRow,
 } from '../engine/rows.ts';
-import { openBooks } from './books.ts';
+import { openLockedBooks } from './books.ts';
 import { PassingError } from './failures.ts';
 import { NOTIFY } from './notices.ts';
 import { toJson, type Committable, type Connection, type Statement } from './pool.ts';
@@ -105,8 +107,8 @@ export async function writeChanges(
   owner: string,
   changes: readonly Change[],
 ): Promise<Committable<readonly unknown[]>> {
-  const books = openBooks(connection);
-  const charges = prepareCharges(books.funds);
+  const books = openLockedBooks(connection);
+  const charges = prepareCharges(books.funding);
   const drafts = changes.filter(isAcceptance);
   const known = await findOriginals(
     connection,
@@ -152,21 +154,22 @@ export async function writeChanges(
     return [held.refused, held.rates];
   }
 
-  function finish(outcome: OutcomeRow): RecordRow | null {
+  function finish(outcome: OutcomeRow): RecordStatus | null {
     const requestId = outcome[12];
     const record = records.get(requestId);
     if (record === undefined) return null;
-    return isFinal(record) ? record : end(record, outcome);
+    return isFinal(record) ? record[4] : end(record, outcome);
   }
 
-  function end(record: RecordRow, outcome: OutcomeRow): RecordRow {
+  function end(record: RecordRow, outcome: OutcomeRow): RecordStatus {
     const closed = close(record, outcome);
     const [requestId, freesIdempotencyKey] = [record[0], outcome[11]];
     note(closed);
     if (freesIdempotencyKey === 1 && record[7] === null) freed.add(requestId);
-    charges.settleHold(closed, outcome[1]);
-    books.noteUsage(closed);
-    return closed;
+    const ended = toClosed(closed);
+    charges.settleHold(ended, outcome[1]);
+    books.noteUsage(ended);
+    return ended.status;
   }
 
   function discard(requestId: RequestId, nowMs: number): null {
@@ -175,7 +178,7 @@ export async function writeChanges(
     if (record[7] !== null) {
       end(record, ['cancelled', nowMs, null, null, null, null, null, 0, null, null, 'request_cancelled', 0, requestId]);
     } else {
-      charges.settleHold(record, nowMs);
+      charges.settleHold(toClosed(record), nowMs);
       remove(requestId);
     }
     return null;

@@ -1,7 +1,7 @@
 import type { Operations } from '../engine/operations.ts';
 import { CHANGED_COLUMNS, KEY_COLUMNS, type KeyRow } from '../engine/key-rows.ts';
 import { standingOf } from '../rates.ts';
-import { openBooks } from './books.ts';
+import { openLockedBooks } from './books.ts';
 import type { Remote, RemoteChanges } from './engine.ts';
 import type { Statement } from './pool.ts';
 
@@ -93,10 +93,10 @@ export const KEY_CHANGES: RemoteChanges<Pick<Operations, KeyChangeName>> = {
     const [keyId, , , , createdAtMs] = draft;
     const [row] = await connection.rows<KeyRow>(INSERT, draft);
     if (row === undefined) throw new Error('a key that was inserted was not returned');
-    const books = openBooks(connection);
+    const books = openLockedBooks(connection);
     const account = await books.loadById(keyId);
     if (account !== undefined)
-      books.funds.enter(account.seq, 'grant', account.balanceMicro ?? 0, null, '', createdAtMs);
+      books.funding.enter(account.seq, 'grant', account.balanceMicro ?? 0, null, '', createdAtMs);
     return { result: row, last: books.write() };
   },
   async rehashKey(connection, from, to) {

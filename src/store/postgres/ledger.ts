@@ -1,7 +1,7 @@
 import { CARRY_STEP, KEY_COLUMNS, LOOK_AT_KEYS, type KeyRow, type LedgerRow } from '../engine/key-rows.ts';
 import type { Operations } from '../engine/operations.ts';
 import { credit } from '../funds.ts';
-import { openBooks } from './books.ts';
+import { openLockedBooks } from './books.ts';
 import type { Remote, RemoteChanges } from './engine.ts';
 import type { Connection, Statement } from './pool.ts';
 
@@ -74,7 +74,7 @@ export const LEDGER_LOOKUPS: Remote<Pick<Operations, 'listLedger'>> = {
 /** The entries which add up to the balance of a prepaid key. */
 export const LEDGER_CHANGES: RemoteChanges<Pick<Operations, 'credit' | 'carrySome'>> = {
   async credit(connection, keyId, { kind, amountMicro, note, reference, createdAtMs }) {
-    const books = openBooks(connection);
+    const books = openLockedBooks(connection);
     const account = await books.loadById(keyId);
     if (account === undefined) return { result: null };
     const { seq } = account;
@@ -83,9 +83,9 @@ export const LEDGER_CHANGES: RemoteChanges<Pick<Operations, 'credit' | 'carrySom
       if (repeated !== undefined) return { result: 'repeated' };
     }
     const credited = credit(account, amountMicro);
-    books.funds.write(seq, credited.funds);
-    books.funds.enter(seq, kind, amountMicro, null, note, createdAtMs, reference);
-    books.funds.enter(seq, 'reserve', -credited.reservedMicro, null, 'held when it became prepaid', createdAtMs);
+    books.funding.write(seq, credited.funds);
+    books.funding.enter(seq, kind, amountMicro, null, note, createdAtMs, reference);
+    books.funding.enter(seq, 'reserve', -credited.reservedMicro, null, 'held when it became prepaid', createdAtMs);
     await Promise.all(books.write());
     const [row] = await connection.rows<KeyRow>(FIND_KEY, [keyId]);
     return { result: row ?? null };

@@ -11,8 +11,8 @@ import { randomBytes } from 'node:crypto';
 import type { RequestId } from '../../core/ids.ts';
 import { prepareCharges } from '../engine/charges.ts';
 import type { Operations } from '../engine/operations.ts';
-import { KEY, RECORD_COLUMNS, type RecordRow } from '../engine/rows.ts';
-import { openBooks } from './books.ts';
+import { KEY, RECORD_COLUMNS, toClosed, type RecordRow } from '../engine/rows.ts';
+import { openLockedBooks } from './books.ts';
 import type { Remote, RemoteChanges } from './engine.ts';
 import type { Connection, Connections, Statement } from './pool.ts';
 
@@ -151,12 +151,13 @@ export function prepareRecovery(owner: Owner): RemoteChanges<Pick<Operations, 'r
 }
 
 async function settleAll(connection: Connection, closed: readonly RecordRow[], nowMs: number) {
-  const books = openBooks(connection);
-  const charges = prepareCharges(books.funds);
+  const books = openLockedBooks(connection);
+  const charges = prepareCharges(books.funding);
   await books.load(closed.flatMap((record) => record[KEY] ?? []));
   for (const record of closed) {
-    charges.settleHold(record, nowMs);
-    books.noteUsage(record);
+    const ended = toClosed(record);
+    charges.settleHold(ended, nowMs);
+    books.noteUsage(ended);
   }
   return books.write();
 }

@@ -3,7 +3,7 @@ import type { Mode, Operation, Reply } from '../engine/operations.ts';
 import { StoreOpenError } from '../store.ts';
 import { openDatabase } from './database.ts';
 import { toFailureReason } from './failures.ts';
-import { prepareOperations, type SqliteOperations } from './operations.ts';
+import { prepareRunner } from './operations.ts';
 import { ownersBeside, type Owners } from './owner-lock.ts';
 
 export type EngineOptions = {
@@ -52,45 +52,60 @@ type Connection = Record<Mode, (batch: readonly Operation[]) => readonly unknown
 function connect(options: EngineOptions, openWithinMs: number): Connection {
   const database = openDatabase({ file: options.file ?? ':memory:', openWithinMs });
   const owners = options.file === undefined ? options.owners : ownersBeside(options.file);
-  const operations = prepareOperations(database, { own: options.owner, owners });
-  const begin = database.prepare('BEGIN IMMEDIATE');
-  const commit = database.prepare('COMMIT');
-  const rollback = database.prepare('ROLLBACK');
-  const read = (batch: readonly Operation[]) => {
-    operations.actFor(options.owner);
-    return batch.map((operation) => attempt(operations, operation));
-  };
+  const { run, books } = prepareRunner(database, { own: options.owner, owners });
+  const actForSelf: Operation = ['actFor', options.owner];
+
+  const together = database.transaction((batch: readonly Operation[]) => {
+    run(actForSelf);
+    const results = batch.map(run);
+    books.settle();
+    return results;
+  });
+
+  // Inside another transaction this one is a savepoint.
+  const one = database.transaction((operation: Operation) => {
+    const result = run(operation);
+    books.settle();
+    return result;
+  });
+  const oneByOne = database.transaction((batch: readonly Operation[]) => {
+    run(actForSelf);
+    return batch.map((operation) => attempt(one, operation));
+  });
+
+  /** What the operation returns, or the Error of one that broke a rule of the tables. Throws what the database could not do. */
+  function attempt(work: (operation: Operation) => unknown, operation: Operation): unknown {
+    try {
+      return work(operation);
+    } catch (error) {
+      books.forget();
+      if (!isMistake(error)) throw error;
+      return error;
+    }
+  }
+
   return {
-    read,
+    read(batch) {
+      run(actForSelf);
+      return batch.map((operation) => attempt(run, operation));
+    },
     write(batch) {
-      begin.run();
       try {
-        const results = read(batch);
-        commit.run();
-        return results;
-      } finally {
-        // After some failures, such as a full disk, SQLite has rolled back by itself.
-        if (database.inTransaction) rollback.run();
+        return together.immediate(batch);
+      } catch (error) {
+        books.forget();
+        if (!isMistake(error)) throw error;
+        // The others of its batch must not pay for it, and nothing of it is to stay behind.
+        return oneByOne.immediate(batch);
       }
     },
     close: () => database.close(),
   };
 }
 
-/**
- * What the operation returns, or the Error of one that broke a rule of the tables: a mistake of ours, for which the others of
- * its batch must not pay. Each operation writes by one statement, so it leaves nothing of itself behind; one that needs two
- * has to put them into a `database.transaction`, which is a savepoint inside the batch. Throws what the database could not do.
- */
-function attempt(operations: SqliteOperations, [name, ...parameters]: Operation): unknown {
-  try {
-    // Each list was checked against its own operation where it was made; here they are all alike.
-    const result: unknown = Reflect.apply(operations[name], undefined, parameters);
-    return result;
-  } catch (error) {
-    if (toFailureReason(error) !== undefined || !(error instanceof Error)) throw error;
-    return error;
-  }
+/** Whether it is a mistake of ours, or of who called, and not of the database. */
+function isMistake(error: unknown): error is Error {
+  return error instanceof Error && toFailureReason(error) === undefined;
 }
 
 function toFailure(error: unknown): Failure {

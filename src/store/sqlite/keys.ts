@@ -1,12 +1,11 @@
 import type { Database } from 'better-sqlite3';
 import type { KeyId } from '../../core/ids.ts';
 import type { KeyChange } from '../accounts.ts';
-import type { FundsTable } from '../engine/charges.ts';
+import type { Funding } from '../engine/charges.ts';
 import { CHANGED_COLUMNS, KEY_COLUMNS, type FoundKeyRow, type KeyDraftRow, type KeyRow } from '../engine/key-rows.ts';
-import { inTransaction } from './transaction.ts';
 
 /** Keys from their making to their end; what they pay with is in ledger.ts and charges.ts. */
-export function prepareKeys(database: Database, funds: FundsTable) {
+export function prepareKeys(database: Database, funding: Funding) {
   const insert = database
     .prepare<[...KeyDraftRow], KeyRow>(`
     INSERT INTO keys (key_id, hash, prefix, name, created_at_ms, expires_at_ms, models, requests_per_minute,
@@ -15,14 +14,14 @@ export function prepareKeys(database: Database, funds: FundsTable) {
     RETURNING ${KEY_COLUMNS}`)
     .raw();
 
-  const createKey = inTransaction(database, (draft: KeyDraftRow): KeyRow => {
+  function createKey(draft: KeyDraftRow): KeyRow {
     const [keyId, , , , createdAtMs] = draft;
     const row = insert.get(...draft);
     if (row === undefined) throw new Error('a key that was inserted was not returned');
-    const account = funds.find(keyId);
-    if (account !== undefined) funds.enter(account.seq, 'grant', account.balanceMicro ?? 0, null, '', createdAtMs);
+    const account = funding.find(keyId);
+    if (account !== undefined) funding.enter(account.seq, 'grant', account.balanceMicro ?? 0, null, '', createdAtMs);
     return row;
-  });
+  }
 
   const select = database.prepare<[KeyId], KeyRow>(`SELECT ${KEY_COLUMNS} FROM keys WHERE key_id = ?`).raw();
 
@@ -71,13 +70,13 @@ export function prepareKeys(database: Database, funds: FundsTable) {
     statement: database.prepare<[string | number | null, KeyId]>(`UPDATE keys SET ${name} = ? WHERE key_id = ?`),
   }));
 
-  const updateKey = inTransaction(database, (keyId: KeyId, change: KeyChange): KeyRow | null => {
+  function updateKey(keyId: KeyId, change: KeyChange): KeyRow | null {
     for (const { valueOf, statement } of updates) {
       const value = valueOf(change);
       if (value !== undefined) statement.run(value, keyId);
     }
     return findKey(keyId);
-  });
+  }
 
   const replaceSecret = database
     .prepare<[string, string, number, KeyId], KeyRow>(`

@@ -1,13 +1,12 @@
 import type { Database } from 'better-sqlite3';
 import type { KeyId } from '../../core/ids.ts';
 import type { CreditEntry } from '../accounts.ts';
-import type { FundsTable } from '../engine/charges.ts';
 import { CARRY_STEP, KEY_COLUMNS, LOOK_AT_KEYS, type KeyRow, type LedgerRow } from '../engine/key-rows.ts';
 import { credit as addCredit } from '../funds.ts';
-import { inTransaction } from './transaction.ts';
+import type { SqliteBooks } from './books.ts';
 
 /** The entries which add up to the balance of a prepaid key. */
-export function prepareLedger(database: Database, funds: FundsTable) {
+export function prepareLedger(database: Database, books: SqliteBooks) {
   const selectKey = database.prepare<[number], KeyRow>(`SELECT ${KEY_COLUMNS} FROM keys WHERE seq = ?`).raw();
 
   const selectReference = database.prepare<[number, string]>('SELECT 1 FROM ledger WHERE key = ? AND reference = ?');
@@ -16,19 +15,19 @@ export function prepareLedger(database: Database, funds: FundsTable) {
    * Null when there is no such key, `repeated` when it has an entry with this reference. Throws RangeError, before anything
    * is written, when the balance would be too large.
    */
-  const credit = inTransaction(
-    database,
-    (keyId: KeyId, { kind, amountMicro, note, reference, createdAtMs }: CreditEntry): KeyRow | 'repeated' | null => {
-      const account = funds.find(keyId);
-      if (account === undefined) return null;
-      if (reference !== undefined && selectReference.get(account.seq, reference) !== undefined) return 'repeated';
-      const credited = addCredit(account, amountMicro);
-      funds.write(account.seq, credited.funds);
-      funds.enter(account.seq, kind, amountMicro, null, note, createdAtMs, reference);
-      funds.enter(account.seq, 'reserve', -credited.reservedMicro, null, 'held when it became prepaid', createdAtMs);
-      return selectKey.get(account.seq) ?? null;
-    },
-  );
+  function credit(keyId: KeyId, entry: CreditEntry): KeyRow | 'repeated' | null {
+    const { kind, amountMicro, note, reference, createdAtMs } = entry;
+    const account = books.funding.find(keyId);
+    if (account === undefined) return null;
+    const { seq } = account;
+    if (reference !== undefined && selectReference.get(seq, reference) !== undefined) return 'repeated';
+    const credited = addCredit(account, amountMicro);
+    books.funding.write(seq, credited.funds);
+    books.funding.enter(seq, kind, amountMicro, null, note, createdAtMs, reference);
+    books.funding.enter(seq, 'reserve', -credited.reservedMicro, null, 'held when it became prepaid', createdAtMs);
+    books.settle();
+    return selectKey.get(seq) ?? null;
+  }
 
   const selectPage = database
     .prepare<[number, number, number], LedgerRow>(`
@@ -38,7 +37,7 @@ export function prepareLedger(database: Database, funds: FundsTable) {
 
   /** Newest first. Null when there is no such key. */
   function listLedger(keyId: KeyId, beforeSeq: number, limit: number): readonly LedgerRow[] | null {
-    const account = funds.find(keyId);
+    const account = books.funding.find(keyId);
     return account === undefined ? null : selectPage.all(account.seq, beforeSeq, limit);
   }
 
@@ -55,7 +54,7 @@ export function prepareLedger(database: Database, funds: FundsTable) {
     for (let looked = 0; looked < LOOK_AT_KEYS; looked += 1) {
       const key = selectNextKey.get(after);
       if (key === undefined) return null;
-      const isChanged = funds.of(key) === undefined ? dropSome(key) : carry(key, beforeMs);
+      const isChanged = books.funding.of(key) === undefined ? dropSome(key) : carry(key, beforeMs);
       // There may be more of this key.
       if (isChanged) return key - 1;
       after = key;
@@ -78,7 +77,7 @@ export function prepareLedger(database: Database, funds: FundsTable) {
    * be carried while its request still runs: the release which will follow is an entry of its own. Returns whether
    * anything was changed.
    */
-  const carry = inTransaction(database, (key: number, beforeMs: number): boolean => {
+  function carry(key: number, beforeMs: number): boolean {
     const oldest = selectOldest.all(key, CARRY_STEP);
     const firstYoung = oldest.findIndex(([, , , , , createdAtMs]) => createdAtMs >= beforeMs);
     const old = firstYoung === -1 ? oldest : oldest.slice(0, firstYoung);
@@ -90,7 +89,7 @@ export function prepareLedger(database: Database, funds: FundsTable) {
     turnIntoCarry.run(sumMicro, last[0]);
     removeBefore.run(key, last[0]);
     return true;
-  });
+  }
 
   const removeSome = database.prepare<[number, number]>(
     'DELETE FROM ledger WHERE seq IN (SELECT seq FROM ledger WHERE key = ? LIMIT ?)',

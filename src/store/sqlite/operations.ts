@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import { prepareCharges } from '../engine/charges.ts';
-import type { Operations } from '../engine/operations.ts';
+import type { Operation, Operations } from '../engine/operations.ts';
 import { standingOf } from '../rates.ts';
-import { prepareFunds } from './funds.ts';
+import { prepareBooks, type SqliteBooks } from './books.ts';
 import { prepareKeys } from './keys.ts';
 import { prepareLedger } from './ledger.ts';
 import { prepareLifecycle } from './lifecycle.ts';
@@ -11,7 +11,7 @@ import { prepareOperator } from './operator.ts';
 import { prepareRecovery } from './recovery.ts';
 import { prepareRetention } from './retention.ts';
 import type { Owners } from './owner-lock.ts';
-import { prepareNotes, prepareUsage } from './usage.ts';
+import { prepareUsage } from './usage.ts';
 
 /** What this engine can be asked for. */
 export interface SqliteOperations extends Operations {
@@ -20,20 +20,60 @@ export interface SqliteOperations extends Operations {
   actFor(owner: string): null;
 }
 
+/** What the books are for; whatever else is asked for looks at their tables by itself. */
+const ON_BOOKS: ReadonlySet<keyof SqliteOperations> = new Set([
+  'accept',
+  'acceptPaid',
+  'finish',
+  'discard',
+  'takeRate',
+  'correctRate',
+  'find',
+  'findDuplicate',
+  'actFor',
+]);
+
+/** Runs operations one after the other, inside the transaction of whoever calls. */
+export interface Runner {
+  readonly run: (operation: Operation) => unknown;
+  readonly books: SqliteBooks;
+}
+
 /** Everything that can be asked of an open database, with its statements prepared. */
-export function prepareOperations(
+export function prepareRunner(database: Database, who: { readonly own: string; readonly owners: Owners }): Runner {
+  const books = prepareBooks(database);
+  const operations = prepareOperations(database, who, books);
+
+  function apply([name, ...parameters]: Operation): unknown {
+    // Each list was checked against its own operation where it was made; here they are all alike.
+    return Reflect.apply(operations[name], undefined, parameters);
+  }
+
+  return {
+    books,
+    run(operation) {
+      if (ON_BOOKS.has(operation[0])) return apply(operation);
+      books.settle();
+      const result = apply(operation);
+      books.settle();
+      return result;
+    },
+  };
+}
+
+function prepareOperations(
   database: Database,
   who: { readonly own: string; readonly owners: Owners },
+  books: SqliteBooks,
 ): SqliteOperations {
   let acting = who.own;
-  const funds = prepareFunds(database);
-  const charges = prepareCharges(funds);
-  const lifecycle = { owner: () => acting, charges, noteUsage: prepareNotes(database) };
+  const charges = prepareCharges(books.funding);
+  const lifecycle = { owner: () => acting, charges, noteUsage: books.noteUsage };
   return {
     // All processes on one file have one primary, and its prices.
     comparePrices: () => [],
     findRate(keyId, nowMs) {
-      const account = funds.find(keyId);
+      const account = books.funding.find(keyId);
       return account === undefined ? null : standingOf(account, nowMs);
     },
     takeRate: charges.takeRate,
@@ -41,8 +81,8 @@ export function prepareOperations(
     ...prepareLifecycle(database, lifecycle),
     ...prepareLists(database),
     ...prepareOperator(database),
-    ...prepareKeys(database, funds),
-    ...prepareLedger(database, funds),
+    ...prepareKeys(database, books.funding),
+    ...prepareLedger(database, books),
     ...prepareUsage(database),
     ...prepareRecovery(database, who, lifecycle),
     ...prepareRetention(database),

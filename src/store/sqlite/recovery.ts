@@ -1,8 +1,7 @@
 import type { Database } from 'better-sqlite3';
-import { RECORD_COLUMNS, type RecordRow } from '../engine/rows.ts';
+import { RECORD_COLUMNS, toClosed, type RecordRow } from '../engine/rows.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Owners } from './owner-lock.ts';
-import { inTransaction } from './transaction.ts';
 
 /** How many records one step closes. */
 const STEP = 500;
@@ -35,14 +34,14 @@ export function prepareRecovery(
     RETURNING ${RECORD_COLUMNS}`)
     .raw();
 
-  const endSome = inTransaction(database, (nowMs: number, dead: string, limit: number): number => {
-    const closed = closeSome.all(nowMs, dead, limit);
+  function endSome(nowMs: number, dead: string, limit: number): number {
+    const closed = closeSome.all(nowMs, dead, limit).map(toClosed);
     for (const record of closed) {
       charges.settleHold(record, nowMs);
       noteUsage(record);
     }
     return closed.length;
-  });
+  }
 
   /** Closes some of the unfinished records whose process is dead; returns how many, and 0 when there are no more. */
   function recoverSome(nowMs: number): number {

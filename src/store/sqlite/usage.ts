@@ -1,7 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { UsageQuery } from '../accounts.ts';
-import type { RecordRow } from '../engine/rows.ts';
-import { toUsageSum, USAGE_SUMS, type HourSpan, type UsageSumRow } from '../engine/usage-rows.ts';
+import { USAGE_SUMS, type HourSpan, type UsageSumRow } from '../engine/usage-rows.ts';
 
 /** The hour in which the hour of a row begins to be counted. */
 const STARTS = {
@@ -9,22 +8,6 @@ const STARTS = {
   day: 'hour / 24 * 24',
   month: `unixepoch(hour * 3600, 'unixepoch', 'start of month') / 3600`,
 } satisfies Record<UsageQuery['per'], string>;
-
-export type NoteUsage = ReturnType<typeof prepareNotes>;
-
-/** Adding a record that has just become final to what its caller used of its model in this hour. */
-export function prepareNotes(database: Database) {
-  // Sums stay within what JavaScript counts exactly, whatever backends report: with a row that takes no more, no record
-  // could become final.
-  const sum = (column: string) => `${column} = min(${column} + excluded.${column}, ${Number.MAX_SAFE_INTEGER})`;
-  const upsert = database.prepare<[...UsageSumRow]>(`
-    INSERT INTO usage (hour, caller, model, ${USAGE_SUMS.join(', ')}) VALUES (?, ?, ?, ${USAGE_SUMS.map(() => '?').join(', ')})
-    ON CONFLICT DO UPDATE SET ${USAGE_SUMS.map(sum).join(', ')}`);
-
-  return (record: RecordRow): void => {
-    upsert.run(...toUsageSum(record));
-  };
-}
 
 /** What was used, by UTC hour, caller and model, and what is being used. */
 export function prepareUsage(database: Database) {

@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { openEngine, type Engine } from '../../../src/store/sqlite/engine.ts';
 import type { Operation, Reply } from '../../../src/store/engine/operations.ts';
-import { toKeyDraftRow } from '../../../src/store/engine/key-rows.ts';
-import { toDraftRow } from '../../../src/store/engine/rows.ts';
+import { toKeyDraftRow, toStoredKey, type KeyRow, type LedgerRow } from '../../../src/store/engine/key-rows.ts';
+import { toDraftRow, toOutcomeRow } from '../../../src/store/engine/rows.ts';
 import { newHold, newKeyDraft } from '../../support/keys.ts';
-import { CALLER, newDraft } from '../../support/records.ts';
+import { CALLER, newDraft, newOutcome } from '../../support/records.ts';
 import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
 import type { RecordDraft } from '../../../src/store/store.ts';
 
@@ -26,6 +26,11 @@ describe('the engine', () => {
   const accept = (draft: RecordDraft): Operation => ['accept', toDraftRow(draft), []];
   const find = ({ requestId }: RecordDraft): Operation => ['find', CALLER, requestId];
   const resultsOf = (reply: Reply): readonly unknown[] => ('results' in reply ? reply.results : [reply.failure.reason]);
+
+  function fundsOf(row: unknown): readonly (number | null)[] {
+    const { balanceMicro, heldMicro } = toStoredKey(row as KeyRow, 1);
+    return [balanceMicro, heldMicro];
+  }
 
   it('leaves out the one operation that breaks a rule of the tables', () => {
     const [one, other] = [newDraft(), newDraft()];
@@ -53,6 +58,56 @@ describe('the engine', () => {
     expect(results[2]).to.be.instanceOf(Error);
     expect(results[3]).to.have.lengthOf(1);
     expect(results[4]).to.deep.equal(results[0]);
+  });
+
+  it('shows within a batch what was done before in it', () => {
+    const key = newKeyDraft({ creditsMicro: 100 });
+    const drafts = Array.from({ length: 5 }, () => newDraft());
+    const acceptPaid = (draft: RecordDraft): Operation => ['acceptPaid', toDraftRow(draft), [], newHold(key.keyId, 10)];
+    const finish = ({ requestId }: RecordDraft): Operation => [
+      'finish',
+      toOutcomeRow(requestId, newOutcome({ costMicro: 3 })),
+    ];
+    const balance: Operation = ['findKey', key.keyId];
+    const credit: Operation = ['credit', key.keyId, { kind: 'grant', amountMicro: 1000, note: '', createdAtMs: 1 }];
+    const usage: Operation = ['sumUsage', null, 'month', { from: 0, until: Number.MAX_SAFE_INTEGER }];
+    const batch = [
+      ['createKey', toKeyDraftRow(key)] as const,
+      ...drafts.map(acceptPaid),
+      balance,
+      ...drafts.map(finish),
+      usage,
+      balance,
+      ...drafts.map(({ requestId }) => acceptPaid(newDraft({ model: requestId }))),
+      credit,
+      ['listLedger', key.keyId, Number.MAX_SAFE_INTEGER, 100] as const,
+    ];
+    const results = resultsOf(engine.run('write', batch));
+    const [created, held, sums, spent, credited, entries] = [0, 6, 12, 13, 19, 20].map((place) => results[place]);
+    expect(fundsOf(created)).to.deep.equal([100, 0]);
+    expect(fundsOf(held)).to.deep.equal([50, 50]);
+    expect(sums).to.have.nested.property('[0][3]', 5);
+    expect(fundsOf(spent)).to.deep.equal([85, 0]);
+    expect(fundsOf(credited)).to.deep.equal([1035, 50]);
+    const kinds = (entries as readonly LedgerRow[]).map(([, kind]) => kind).toReversed();
+    const reserved = drafts.map(() => 'reserve');
+    const ended = drafts.flatMap(() => ['release', 'settle']);
+    expect(kinds).to.deep.equal(['grant', ...reserved, ...ended, ...reserved, 'grant']);
+  });
+
+  it('goes by what another process has left of the funds since its last batch', () => {
+    const key = newKeyDraft({ creditsMicro: 100 });
+    const accept = (): Operation => ['acceptPaid', toDraftRow(newDraft()), [], newHold(key.keyId, 30)];
+    engine.run('write', [['createKey', toKeyDraftRow(key)], accept()]);
+    const other = openEngine({ file: shop.file, owner: 'other' });
+    engine.run('read', [['findRate', key.keyId, 1]]);
+    other.run('write', [accept()]);
+    other.close();
+    const results = resultsOf(engine.run('write', [accept(), accept()]));
+    expect(results).to.deep.equal([
+      ['accepted', null],
+      ['insufficient_credits', null],
+    ]);
   });
 
   it('takes back a whole batch that the database refuses', () => {
