@@ -43,7 +43,10 @@ export function pacedLoad(pace: Pace): Load {
   };
 }
 
-/** The starts are spread, so that deltas do not come all at once. */
+/** Spreads numbers in a row evenly over 0 to 1, at whatever step one looks at them: none of the multiples of it come close. */
+const GOLDEN_RATIO = 0.618_033_988_749_895;
+
+/** The starts are spread, so that deltas do not come all at once: over the whole time, and over the time between two deltas. */
 async function measurePaced(target: Target, pace: Pace): Promise<Figures> {
   const { spreadMs } = pace;
   const delays: Delays = { deltaMs: [], firstMs: [] };
@@ -52,7 +55,7 @@ async function measurePaced(target: Target, pace: Pace): Promise<Figures> {
   try {
     const streams = Promise.all(
       connections.map(async (connection, index) => {
-        await delay((index * spreadMs) / pace.streams);
+        await delay(((index * GOLDEN_RATIO) % 1) * spreadMs);
         while (machineMs() < counts.to) await readStream(connection, target, pace, counts, delays);
       }),
     );
