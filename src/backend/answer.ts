@@ -3,7 +3,7 @@
 import type { ChatBatch } from '../core/chat.ts';
 import type { ApiError } from '../core/errors.ts';
 import { createAnswerReader, isPlain, type AnswerReaderOptions } from './answer-reader.ts';
-import type { Exchange } from './exchange.ts';
+import { NOTHING_YET, type Exchange } from './exchange.ts';
 import type { SseRead } from './sse.ts';
 import { createUsageFilter } from './usage-filter.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
@@ -31,8 +31,8 @@ const MAX_REFUSAL_BYTES = 64 * 1024;
 /** The status is known by then, and the words are not worth a long wait. */
 const REFUSAL_TIMEOUT_MS = 5000;
 
-/** Undefined at the end. */
-type Next<T> = () => Promise<T | undefined>;
+/** What is there without waiting for it; undefined at the end. */
+type Take<T> = () => T | typeof NOTHING_YET | undefined;
 
 /**
  * Reads up to the first thing that the backend says and returns the batches from there on. Throws ApiError, or the signal's
@@ -40,9 +40,13 @@ type Next<T> = () => Promise<T | undefined>;
  */
 export async function readAnswer(exchange: Exchange, options: AnswerOptions): Promise<AsyncIterable<ChatBatch>> {
   try {
-    const next = openBatches(exchange, options);
-    const first = await next();
-    return toIterable({ first, next, exchange, signal: options.signal });
+    const take = openBatches(exchange, options);
+    let first = take();
+    while (first === NOTHING_YET) {
+      await new Promise<void>((resolve) => exchange.onceReadable(resolve));
+      first = take();
+    }
+    return toIterable({ first, take, exchange, signal: options.signal });
   } catch (error) {
     exchange.abort();
     throw error;
@@ -58,8 +62,8 @@ export function relayAnswer(
   options: AnswerOptions & { readonly hidesUsage: boolean },
 ): AsyncIterable<RelayedRead> {
   try {
-    const next = openReads(exchange, options);
-    return toIterable({ first: undefined, next, exchange, signal: options.signal });
+    const take = openReads(exchange, options);
+    return toIterable({ first: undefined, take, exchange, signal: options.signal });
   } catch (error) {
     exchange.abort();
     throw error;
@@ -89,19 +93,20 @@ export async function readRefusal(exchange: Exchange, signal: StopSignal): Promi
 }
 
 /** Reads on until there is something to say. The answer ends with `[DONE]`, or with a failure, which is thrown. */
-function openBatches(exchange: Exchange, options: AnswerOptions): Next<ChatBatch> {
+function openBatches(exchange: Exchange, options: AnswerOptions): Take<ChatBatch> {
   const understand = createUnderstanding(exchange, options);
   let ended = false;
   let failure: ApiError | undefined;
-  return async () => {
+  return () => {
     while (!ended && failure === undefined) {
-      const bytes = await exchange.read();
-      const { chunks, done, ...read } = understand(bytes);
+      const bytes = exchange.take();
+      if (bytes === NOTHING_YET) return NOTHING_YET;
+      const read = understand(bytes);
       failure = read.failure;
       if (failure !== undefined) exchange.abort();
-      if (done) exchange.release();
-      ended = done || bytes === undefined;
-      if (chunks.length > 0 || done) return { chunks, done };
+      if (read.done) exchange.release();
+      ended = read.done || bytes === undefined;
+      if (read.chunks.length > 0 || read.done) return read;
     }
     if (failure !== undefined) throw failure;
     return undefined;
@@ -112,13 +117,14 @@ function openBatches(exchange: Exchange, options: AnswerOptions): Next<ChatBatch
 function openReads(
   exchange: Exchange,
   { hidesUsage, ...options }: AnswerOptions & { readonly hidesUsage: boolean },
-): Next<RelayedRead> {
+): Take<RelayedRead> {
   const understand = createUnderstanding(exchange, options);
   const filter = hidesUsage ? createUsageFilter() : undefined;
   let ended = false;
-  return async () => {
+  return () => {
     if (ended) return undefined;
-    const bytes = await exchange.read();
+    const bytes = exchange.take();
+    if (bytes === NOTHING_YET) return NOTHING_YET;
     ended = bytes === undefined;
     const read = understand(bytes);
     if (filter !== undefined) return { ...read, bytes: bytes === undefined ? filter.end() : filter.feed(bytes) };
@@ -138,34 +144,47 @@ function createUnderstanding(exchange: Exchange, options: AnswerOptions): (bytes
   };
 }
 
+/**
+ * Each step is one promise and no async function: a chain of those from the network to the client was a fifth of the garbage
+ * of a stream that comes piece by piece.
+ */
 function toIterable<T>(source: {
   readonly first: T | undefined;
-  readonly next: Next<T>;
+  readonly take: Take<T>;
   readonly exchange: Exchange;
   readonly signal: StopSignal;
 }): AsyncIterable<T> {
-  const { next, exchange, signal } = source;
+  const { take, exchange, signal } = source;
   let unread = source.first;
   let over = false;
 
-  async function readNext(): Promise<IteratorResult<T>> {
-    if (over) return { done: true, value: undefined };
-    try {
-      signal.throwIfAborted();
-      const value = unread ?? (await next());
-      unread = undefined;
-      over = value === undefined;
-      return value === undefined ? { done: true, value: undefined } : { done: false, value };
-    } catch (error) {
-      over = true;
-      exchange.abort();
-      throw error;
-    }
+  function takeNext(): T | typeof NOTHING_YET | undefined {
+    signal.throwIfAborted();
+    const next = unread ?? take();
+    unread = undefined;
+    return next;
   }
 
   // Not a generator: the `finally` of one that was never started does not run, and the exchange would go on.
   const iterator: AsyncIterator<T> = {
-    next: readNext,
+    next() {
+      const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<T>>();
+      step();
+      return promise;
+
+      function step(): void {
+        try {
+          const value = over ? undefined : takeNext();
+          if (value === NOTHING_YET) return exchange.onceReadable(step);
+          over = value === undefined;
+          resolve(value === undefined ? { done: true, value } : { done: false, value });
+        } catch (error) {
+          over = true;
+          exchange.abort();
+          reject(error);
+        }
+      }
+    },
     return() {
       // After the end, and after `[DONE]`, this does nothing.
       if (!over) exchange.abort();

@@ -20,7 +20,11 @@ export interface ExchangeOptions {
 export interface Exchange {
   readonly status: number;
   readonly headers: ReplyHeaders;
-  /** All the bytes that came since the last read; undefined at the clean end. Throws ApiError, or the signal's reason. */
+  /** All the bytes that came since the last time; undefined at the clean end. Throws ApiError, or the signal's reason. */
+  take(): Uint8Array | typeof NOTHING_YET | undefined;
+  /** Calls the listener once, as soon as there is something to take, the end and failures too. One listens at a time. */
+  onceReadable(listener: () => void): void;
+  /** As `take`, and waits for it. */
   read(): Promise<Uint8Array | undefined>;
   /** From now on so much time may pass between two reads from the network, while the reader keeps up. */
   limitSilence(timeoutMs: number): void;
@@ -31,6 +35,9 @@ export interface Exchange {
   /** Closes the socket at once. */
   abort(): void;
 }
+
+/** What is taken when nothing has come since the last time. */
+export const NOTHING_YET = Symbol('nothing yet');
 
 /** What may wait in this process for a slow reader; past that the socket is not read, and the backend has to wait. */
 const MAX_WAITING_BYTES = 128 * 1024;
@@ -126,11 +133,25 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
     this.#end({ kind: 'failed', reason: connectionFailure(error, this.#phase()) });
   }
 
-  async read(): Promise<Uint8Array | undefined> {
-    if (this.#waitingBytes === 0 && this.#ending === undefined) await this.#nextEvent();
-    if (this.#waitingBytes > 0) return this.#take();
-    if (this.#ending?.kind === 'failed') throw this.#ending.reason;
+  take(): Uint8Array | typeof NOTHING_YET | undefined {
+    if (this.#waitingBytes > 0) return this.#takeWaiting();
+    if (this.#ending === undefined) return NOTHING_YET;
+    if (this.#ending.kind === 'failed') throw this.#ending.reason;
     return undefined;
+  }
+
+  onceReadable(listener: () => void): void {
+    if (this.#wakeReader !== undefined) throw new Error('the exchange is being read already');
+    if (this.#waitingBytes > 0 || this.#ending !== undefined) listener();
+    else this.#wakeReader = listener;
+  }
+
+  async read(): Promise<Uint8Array | undefined> {
+    for (;;) {
+      const taken = this.take();
+      if (taken !== NOTHING_YET) return taken;
+      await new Promise<void>((resolve) => this.onceReadable(resolve));
+    }
   }
 
   limitSilence(timeoutMs: number): void {
@@ -157,21 +178,15 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
     else this.#giveUp(new ApiError('upstream_error', { message: 'The exchange was given up.' }));
   }
 
-  #nextEvent(): Promise<void> {
-    if (this.#wakeReader !== undefined) throw new Error('the exchange is being read already');
-    return new Promise((resolve) => {
-      this.#wakeReader = resolve;
-    });
-  }
-
   #wake(): void {
-    this.#wakeReader?.();
+    const listener = this.#wakeReader;
     this.#wakeReader = undefined;
+    listener?.();
   }
 
-  #take(): Uint8Array {
-    const [first, ...others] = this.#waiting;
-    const bytes = first !== undefined && others.length === 0 ? first : Buffer.concat(this.#waiting);
+  #takeWaiting(): Uint8Array {
+    const [first] = this.#waiting;
+    const bytes = first !== undefined && this.#waiting.length === 1 ? first : Buffer.concat(this.#waiting);
     this.#drop();
     this.#resume();
     return bytes;

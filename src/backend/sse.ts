@@ -74,7 +74,7 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
     if (isOver()) return { chunks: [], done: false };
     chunks = [];
     for (let at = 0; at < text.length && !isOver();) at = readRepeated(text, at) ?? parse(text, at);
-    return { chunks, done, ...(failure !== undefined && { failure }) };
+    return failure === undefined ? { chunks, done } : { chunks, done, failure };
   }
 
   function isOver(): boolean {

@@ -86,7 +86,9 @@ export async function runExchange(exchange: Exchange): Promise<void> {
         }
         const events = next.done === true ? reader.end(false) : translate(next.value, reader);
         // Nobody is told of a summary but by the compaction that it becomes.
-        if (reader === translator) await deliver(events);
+        const delivery = reader === translator ? deliver(events) : undefined;
+        // Nearly always there is nothing to wait for, and a wait for nothing costs a turn of the promises.
+        if (delivery !== undefined) await delivery;
       }
     } finally {
       await iterator.return?.();
