@@ -1,11 +1,12 @@
 /** The operator's own kinds of backends, out of the file that `DIALECTS_FILE` names. */
-import { Ajv, type ErrorObject } from 'ajv';
+import type { ErrorObject } from 'ajv';
 import createResponseSchema from '../schemas/create-response.json' with { type: 'json' };
 import schema from '../schemas/dialects.json' with { type: 'json' };
 import responseSchema from '../schemas/response.json' with { type: 'json' };
 import { isDialectName, toDialect, type Dialect } from './core/dialects.ts';
 import { readJsonFile } from './json-file.ts';
 import { lazily } from './lazily.ts';
+import { loadAjv } from './load-ajv.ts';
 import type { OwnDialects } from './types/contract.ts';
 
 export interface DialectsFile {
@@ -31,8 +32,9 @@ export function readDialectsFile(path: string | undefined): DialectsFile {
 }
 
 /** Only where there is a file: this compiles most of the schemas, which takes as long as all the rest of a start. */
-const compileOwnDialects = lazily(() =>
-  new Ajv({
+const compileOwnDialects = lazily(() => {
+  const Ajv = loadAjv();
+  return new Ajv({
     strict: true,
     allErrors: true,
     allowUnionTypes: true,
@@ -40,8 +42,8 @@ const compileOwnDialects = lazily(() =>
     verbose: true,
     keywords: ['tsType'],
     schemas: [createResponseSchema, responseSchema],
-  }).compile<OwnDialects>(schema),
-);
+  }).compile<OwnDialects>(schema);
+});
 
 function describe({ instancePath, keyword, params, parentSchema, propertyName }: ErrorObject): string {
   const place = instancePath.slice(1).replaceAll('/', '.');

@@ -1,9 +1,10 @@
 /** What the models cost, out of the file that `PRICES_FILE` names. */
-import { Ajv, type ErrorObject } from 'ajv';
+import type { ErrorObject } from 'ajv';
 import schema from '../schemas/prices.json' with { type: 'json' };
 import { createPrices, type Prices } from './core/pricing.ts';
 import { readJsonFile } from './json-file.ts';
 import { lazily } from './lazily.ts';
+import { loadAjv } from './load-ajv.ts';
 import type { PriceTable } from './types/contract.ts';
 
 const MAX_PROBLEMS = 20;
@@ -28,9 +29,10 @@ export function readPricesFile(path: string | undefined): PricesFile {
   return { prices: null, problems: shown.map((line) => `PRICES_FILE: ${line}`) };
 }
 
-const compilePriceTable = lazily(() =>
-  new Ajv({ strict: true, allErrors: true, verbose: true }).compile<PriceTable>(schema),
-);
+const compilePriceTable = lazily(() => {
+  const Ajv = loadAjv();
+  return new Ajv({ strict: true, allErrors: true, verbose: true }).compile<PriceTable>(schema);
+});
 
 function describe({ instancePath, keyword, params, parentSchema, propertyName, data }: ErrorObject): string {
   if (keyword === 'propertyNames' || propertyName !== undefined) {

@@ -1,8 +1,8 @@
 /** The environment as schemas/settings.json describes it: each text is read as the type stated there, then checked. */
 import { readFileSync, statSync } from 'node:fs';
-import { Ajv } from 'ajv';
 import schema from '../schemas/settings.json' with { type: 'json' };
 import type { Settings } from './types/contract.ts';
+import { isSettings } from './types/settings-validator.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -28,14 +28,6 @@ interface PropertySchema {
 const PROPERTIES: ReadonlyMap<string, PropertySchema> = new Map(Object.entries(schema.properties));
 const MAX_KEYS_FILE_BYTES = 1_048_576;
 
-const validate = new Ajv({
-  strict: true,
-  allErrors: true,
-  useDefaults: true,
-  keywords: ['tsType'],
-  validateSchema: false,
-}).compile<Settings>(schema);
-
 /**
  * Reads the settings out of an environment and finds every mistake in them. A wrong setting counts as absent in what is
  * returned, so that the others can still be checked against each other. Does not throw.
@@ -44,14 +36,14 @@ export function readSettings(env: Environment): { readonly settings: Settings; r
   const texts = presentTexts(env);
   const problems = addKeysFromFile(texts);
   const values = parseAll(texts);
-  if (validate(values)) return { settings: values, problems };
+  if (isSettings(values)) return { settings: values, problems };
 
-  for (const name of new Set(validate.errors?.map((error) => error.instancePath.split('/')[1] ?? ''))) {
+  for (const name of new Set(isSettings.errors?.map((error) => error.instancePath.split('/')[1] ?? ''))) {
     problems.push({ names: [name], line: `${name}: ${requirement(name)}${showValue(name, texts.get(name))}` });
     texts.delete(name);
   }
   const rest = parseAll(texts);
-  if (!validate(rest)) throw new TypeError('schemas/settings.json refuses its own defaults');
+  if (!isSettings(rest)) throw new TypeError('schemas/settings.json refuses its own defaults');
   return { settings: rest, problems };
 }
 

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Ajv, type AnySchemaObject } from 'ajv';
 import { expect } from 'chai';
 import { ENV_EXAMPLE_PATH, generateEnvExample } from './support/generate-env-example.ts';
 import { GENERATED_TYPES_PATH, generateTypes } from './support/generate-types.ts';
-import { GENERATED_VALIDATORS_PATH, generateValidators } from './support/generate-validators.ts';
+import { generateValidators } from './support/generate-validators.ts';
 
 const SCHEMAS = join(import.meta.dirname, '../schemas');
 
@@ -33,9 +33,11 @@ describe('what is made from the schemas', () => {
     expect(readFileSync(GENERATED_TYPES_PATH, 'utf8')).to.equal(await generateTypes());
   });
 
-  it('src/types/validators.js is not stale (else: npm run types)', () => {
-    expect(readFileSync(GENERATED_VALIDATORS_PATH, 'utf8')).to.equal(generateValidators());
-  });
+  for (const [path, text] of generateValidators()) {
+    it(`src/types/${basename(path)} is not stale (else: npm run types)`, () => {
+      expect(readFileSync(path, 'utf8')).to.equal(text);
+    });
+  }
 
   it('.env.example is not stale (else: npm run types)', () => {
     expect(readFileSync(ENV_EXAMPLE_PATH, 'utf8')).to.equal(generateEnvExample());
