@@ -26,16 +26,15 @@ import { createResponses } from './http/responses/create-response.ts';
 import { postCompaction } from './http/responses/post-compaction.ts';
 import { postResponse } from './http/responses/post-response.ts';
 import { notFound } from './http/error-handler.ts';
-import { showDocs } from './http/pages/docs.ts';
 import { createItemMemory } from './http/responses/item-memory.ts';
 import { toProviderName } from './http/telemetry/gen-ai.ts';
 import { showKey } from './http/records/key.ts';
 import { showLanding } from './http/pages/landing.ts';
+import { lazyRoute } from './http/lazy-route.ts';
 import { createLoad, limitLoad } from './http/access/load.ts';
 import { createLogger, openLogOutput, requestLines } from './http/telemetry/logging.ts';
 import type { Metrics, MetricsOptions } from './http/telemetry/metrics.ts';
 import { createObserve, observeRequests } from './http/telemetry/observe.ts';
-import { createOpenApi, showOpenApi } from './http/pages/openapi.ts';
 import { showHealth, showReadiness } from './http/operate.ts';
 import { createPassthrough } from './http/passthrough/passthrough.ts';
 import { createRelay } from './http/passthrough/relay.ts';
@@ -46,7 +45,7 @@ import { messagesOf } from './http/messages.ts';
 import { closeServer, createHttpServer, listen } from './http/server.ts';
 import { createTracing } from './http/telemetry/tracing.ts';
 import { showUsage, showUsageOfAll } from './http/records/usage.ts';
-import { isHandshake, openWebSocket } from './http/web-socket/handshake.ts';
+import { isHandshake } from './http/web-socket/is-handshake.ts';
 import { createSockets } from './http/web-socket/sockets.ts';
 import { createIdentities, loadSecret, type Identities } from './identity.ts';
 import { watchPrices } from './price-watch.ts';
@@ -182,12 +181,6 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   };
   const door = createDoor({ ...config, mode: config.authMode, accounts, identities, nowMs });
   const load = createLoad(config);
-  const describeApi = () =>
-    createOpenApi({
-      ...config,
-      hasAdmin: config.adminToken !== null,
-      hasMetrics: servesMetrics(config),
-    });
   const app = createApp({
     ...scraped,
     showMetrics: config.metricsPort === null ? scraped.showMetrics : refuseMetrics,
@@ -196,16 +189,10 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     authenticate: authenticate(door),
     limitLoad: limitLoad(load),
     postResponse: postResponse({ ...config, serveResponse, clientStallMs }),
-    openWebSocket: openWebSocket({
-      ...config,
-      sockets,
-      running,
-      door,
-      load,
-      observe,
-      newUniquePart,
-      serveResponse,
-      clientStallMs,
+    openWebSocket: lazyRoute(async () => {
+      const { openWebSocket } = await import('./http/web-socket/handshake.ts');
+      const parts = { sockets, running, door, load, observe, newUniquePart, serveResponse, clientStallMs };
+      return openWebSocket({ ...config, ...parts });
     }),
     countInputTokens: countInputTokens({ ...config, tokenizer, estimator, admission, sealers, itemMemory }),
     postCompaction: postCompaction({ ...config, serveResponse, estimator, clientStallMs }),
@@ -221,8 +208,14 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     console: createConsole({ ...config, demo: isDemo }),
     running,
     showLanding: showLanding({ ...config, demo: isDemo }),
-    showDocs: showDocs(describeApi, config),
-    showOpenApi: showOpenApi(describeApi),
+    showDocs: lazyRoute(async () => {
+      const { showDocs } = await import('./http/pages/docs.ts');
+      return showDocs(await describeApi(config), config);
+    }),
+    showOpenApi: lazyRoute(async () => {
+      const { showOpenApi } = await import('./http/pages/openapi.ts');
+      return showOpenApi(await describeApi(config));
+    }),
     showHealth,
     showReadiness: showReadiness({ store, running }),
   });
@@ -292,6 +285,11 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
 /** Whether the metrics are on the port of the API. */
 function servesMetrics({ metricsToken, metricsPort }: Config): boolean {
   return metricsToken !== null && metricsPort === null;
+}
+
+async function describeApi(config: Config) {
+  const { createOpenApi } = await import('./http/pages/openapi.ts');
+  return createOpenApi({ ...config, hasAdmin: config.adminToken !== null, hasMetrics: servesMetrics(config) });
 }
 
 /** Loaded only where somebody looks, since a start is over sooner without it. */

@@ -9,13 +9,12 @@ import { createPage, curl } from './page.ts';
 import { baseUrlOf } from '../records/record.ts';
 import { showSchema, typeOf } from './schema-table.ts';
 
-/** Written when somebody first asks for it; only the base URL in the examples is that of the request. */
+/** Written once; only the base URL in the examples is that of the request. */
 export function showDocs(
-  describeApi: () => OpenApiDocument,
+  document: OpenApiDocument,
   { publicBaseUrl }: { readonly publicBaseUrl: string | null },
 ): RequestHandler {
   const sendPage = createPage(() => {
-    const document = describeApi();
     const { title, version } = document.info;
     return { title: `API · ${title}`, version, current: '/docs', main: describe(document) };
   });

@@ -88,19 +88,13 @@ export function createOpenApi(options: OpenApiOptions): OpenApiDocument {
   };
 }
 
-/** Sends the document. It is written when somebody first asks for it, and a client that has it already is told so. */
-export function showOpenApi(describeApi: () => OpenApiDocument): RequestHandler {
-  let written: { readonly body: string; readonly etag: string } | undefined;
+/** Sends the document. A client that has it already is told so. */
+export function showOpenApi(document: OpenApiDocument): RequestHandler {
+  const body = JSON.stringify(document);
+  const etag = etagOf(body);
   return (_req, res) => {
-    written ??= write(describeApi());
-    const { body, etag } = written;
     res.set({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache', etag }).send(body);
   };
-}
-
-function write(document: OpenApiDocument): { readonly body: string; readonly etag: string } {
-  const body = JSON.stringify(document);
-  return { body, etag: etagOf(body) };
 }
 
 function describe({ passthroughPaths }: OpenApiOptions): string {

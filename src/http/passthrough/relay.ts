@@ -3,13 +3,13 @@
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { NextFunction, Request, Response } from 'express';
-import { createProxyMiddleware } from 'http-proxy-middleware';
 import type { Connected } from '../../backend/chat.ts';
 import { connectionFailure, type ExchangePhase } from '../../backend/connection-failures.ts';
 import { failureOf, type KeyOwner } from '../../backend/failures.ts';
 import { withoutLimits, type ReplyHeaders } from '../../backend/reply-headers.ts';
 import { ApiError } from '../../core/errors.ts';
 import { readJson } from '../../core/json.ts';
+import { lazily } from '../../lazily.ts';
 import { towardsBackend, towardsClient } from './relay-headers.ts';
 import { factsOf, noteBackendCall } from '../telemetry/request-facts.ts';
 
@@ -61,35 +61,40 @@ export function createRelay(options: RelayOptions): Relay {
   const agent = new Agent({ keepAlive: true, timeout: IDLE_SOCKET_MS, maxFreeSockets: 256 });
   const exchanges = new WeakMap<IncomingMessage, Running>();
 
-  const proxy = createProxyMiddleware<Request, Response>({
-    target: options.baseUrl,
-    agent,
-    selfHandleResponse: true,
-    on: {
-      proxyReq(proxyReq, req) {
-        const exchange = exchanges.get(req);
-        if (exchange === undefined) return;
-        watch(proxyReq, exchange, options);
-        if (exchange.body !== undefined) proxyReq.write(exchange.body);
+  // Loaded with the first request, so that a start need not wait for it.
+  const openProxy = lazily(async () => {
+    const { createProxyMiddleware } = await import('http-proxy-middleware');
+    return createProxyMiddleware<Request, Response>({
+      target: options.baseUrl,
+      agent,
+      selfHandleResponse: true,
+      on: {
+        proxyReq(proxyReq, req) {
+          const exchange = exchanges.get(req);
+          if (exchange === undefined) return;
+          watch(proxyReq, exchange, options);
+          if (exchange.body !== undefined) proxyReq.write(exchange.body);
+        },
+        proxyRes(proxyRes, req, res) {
+          const exchange = exchanges.get(req);
+          if (exchange === undefined) return;
+          exchange.phase = 'answering';
+          const headers = options.hidesLimits === true ? withoutLimits(proxyRes.headers) : proxyRes.headers;
+          relay(proxyRes, { req, res, exchange, options, headers }).catch(exchange.fail);
+        },
+        error: (error, req) => exchanges.get(req)?.fail(error),
       },
-      proxyRes(proxyRes, req, res) {
-        const exchange = exchanges.get(req);
-        if (exchange === undefined) return;
-        exchange.phase = 'answering';
-        const headers = options.hidesLimits === true ? withoutLimits(proxyRes.headers) : proxyRes.headers;
-        relay(proxyRes, { req, res, exchange, options, headers }).catch(exchange.fail);
-      },
-      error: (error, req) => exchanges.get(req)?.fail(error),
-    },
+    });
   });
 
   return {
-    forward(req, res, exchange) {
-      return new Promise((resolve, reject) => {
+    async forward(req, res, exchange) {
+      const proxy = await openProxy();
+      await new Promise<void>((resolve, reject) => {
         const fail = (reason: unknown): void => reject(toFailure(reason, running.phase));
         const running: Running = { ...exchange, phase: 'connecting', fail };
         exchanges.set(req, running);
-        res.once('close', resolve);
+        res.once('close', () => resolve());
         refuseBodyWithoutLength(req);
         req.headers = { ...towardsBackend(req.headers, exchange), ...noteBackendCall(factsOf(res)) };
         req.url = exchange.path;

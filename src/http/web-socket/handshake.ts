@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Request, RequestHandler } from 'express';
 import { WebSocketServer } from 'ws';
 import { ApiError } from '../../core/errors.ts';
@@ -18,12 +18,6 @@ export interface WebSocketOptions extends Omit<ConnectionOptions, 'serveFrame'>,
   readonly sockets: Sockets;
   readonly publicBaseUrl: string | null;
   readonly corsOrigins: readonly string[];
-}
-
-/** Whether this asks for a WebSocket where there is one. Any other upgrade is ignored, as HTTP allows. */
-export function isHandshake({ method, url = '', headers }: IncomingMessage): boolean {
-  const wantsIt = method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
-  return wantsIt && /^(?:https?:\/\/[^/]*)?(?:\/api)?\/v1\/responses\/?(?:\?|$)/i.test(url);
 }
 
 /** `GET /api/v1/responses` as a WebSocket; without an upgrade, the next route. The caller is known by here. */
