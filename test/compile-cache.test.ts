@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { startGatewayProcess } from './support/gateway-process.ts';
 
 /** What a process knows of the cache after it was asked to keep one, and after a thread of its own has started. */
 const SCRIPT = `
@@ -15,6 +16,28 @@ const SCRIPT = `
   new Worker(inThread, { eval: true, execArgv: [] }).on('message', (thread) => {
     console.log(JSON.stringify({ main: getCompileCacheDir(), thread, env: process.env.NODE_COMPILE_CACHE }));
   });`;
+
+describe('warm-up.ts, which npm ci runs', () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'warm-up-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('has everything compiled that a start loads', async () => {
+    const cache = join(folder, 'cache');
+    const env = { NODE_COMPILE_CACHE: cache };
+    const countKept = () =>
+      readdirSync(cache, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length;
+    await promisify(execFile)(process.execPath, [join(import.meta.dirname, '../src/warm-up.ts')], { env });
+    const before = countKept();
+    expect(before).to.be.above(200);
+    const gateway = await startGatewayProcess({ ...env, DATABASE_URL: `file:${join(folder, 'gateway.db')}` });
+    await gateway.stop();
+    expect(countKept() - before, 'compiled by the start itself').to.be.below(10);
+  });
+});
 
 describe('keepCompiled', () => {
   let folder: string;
