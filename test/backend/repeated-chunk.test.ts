@@ -147,7 +147,8 @@ describe('a repeated chunk', () => {
       expect(JSON.stringify(translate(asIs)), name).to.equal(JSON.stringify(translate(spelledOut)));
       repeated += asIs.chunks.filter((chunk) => typeof chunk === 'string').length;
     }
-    expect(repeated).to.be.above(answers.length / 4);
+    // In our own fixtures alone, which are short; in recordings there are thousands.
+    expect(repeated).to.be.above(10);
   });
 });
 
