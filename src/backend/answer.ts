@@ -3,7 +3,7 @@
 import type { ChatBatch } from '../core/chat.ts';
 import type { ApiError } from '../core/errors.ts';
 import { createAnswerReader, isPlain, type AnswerReaderOptions } from './answer-reader.ts';
-import { NOTHING_YET, type Exchange } from './exchange.ts';
+import { NOTHING_YET, whenTaken, type Exchange } from './exchange.ts';
 import type { SseRead } from './sse.ts';
 import { createUsageFilter } from './usage-filter.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
@@ -41,11 +41,7 @@ type Take<T> = () => T | typeof NOTHING_YET | undefined;
 export async function readAnswer(exchange: Exchange, options: AnswerOptions): Promise<AsyncIterable<ChatBatch>> {
   try {
     const take = openBatches(exchange, options);
-    let first = take();
-    while (first === NOTHING_YET) {
-      await new Promise<void>((resolve) => exchange.onceReadable(resolve));
-      first = take();
-    }
+    const first = await whenTaken(exchange, take);
     return toIterable({ first, take, exchange, signal: options.signal });
   } catch (error) {
     exchange.abort();

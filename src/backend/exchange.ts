@@ -55,6 +55,15 @@ export function openExchange(dispatcher: Dispatcher, options: ExchangeOptions): 
   return exchange.opened;
 }
 
+/** What `take` makes of what comes to the exchange, as soon as there is anything. Throws what `take` throws. */
+export async function whenTaken<T>(exchange: Exchange, take: () => T | typeof NOTHING_YET): Promise<T> {
+  for (;;) {
+    const taken = take();
+    if (taken !== NOTHING_YET) return taken;
+    await new Promise<void>((resolve) => exchange.onceReadable(resolve));
+  }
+}
+
 type Ending = { readonly kind: 'clean' } | { readonly kind: 'failed'; readonly reason: unknown };
 
 /** undici asks for a handler object, so this is one of the few classes. Its `on…` methods are undici's, the others the reader's. */
@@ -146,12 +155,8 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
     else this.#wakeReader = listener;
   }
 
-  async read(): Promise<Uint8Array | undefined> {
-    for (;;) {
-      const taken = this.take();
-      if (taken !== NOTHING_YET) return taken;
-      await new Promise<void>((resolve) => this.onceReadable(resolve));
-    }
+  read(): Promise<Uint8Array | undefined> {
+    return whenTaken(this, () => this.take());
   }
 
   limitSilence(timeoutMs: number): void {

@@ -11,6 +11,7 @@ import {
   type RateLimits,
   type RateRow,
 } from '../rates.ts';
+import type { Books } from './books.ts';
 import type { ClosedRecord, RecordRow } from './rows.ts';
 
 /** What decides whether a key may start something. */
@@ -67,7 +68,7 @@ interface NotHeld<Why> {
 }
 
 /** What a record does to the funds and the rate of its key, inside the transaction that changes the record. */
-export function prepareCharges(funds: Funding) {
+export function prepareCharges({ funding: funds, noteUsage }: Pick<Books, 'funding' | 'noteUsage'>) {
   /** Takes the rate and the hold and returns the place of the key, or changes nothing and returns why. */
   function takeHold(requestId: RequestId, hold: Hold, atMs: number): Held {
     const account = findUsable(hold.keyId, hold.tokens, atMs);
@@ -111,7 +112,13 @@ export function prepareCharges(funds: Funding) {
     return standingOf({ ...account, ...counts }, clockMs);
   }
 
-  /** For a record that has just become final, or was just deleted, which happens to each of them once. */
+  /** For a record that has just become final. */
+  function end(closed: ClosedRecord): void {
+    settleHold(closed, closed.endedAtMs);
+    noteUsage(closed);
+  }
+
+  /** For a record that was just deleted, or has become final, which happens to each of them once. */
   function settleHold({ requestId, key, ...record }: Settled, atMs: number): void {
     const [heldMicro, costMicro] = [record.heldMicro ?? 0, record.costMicro ?? 0];
     if (key === null || (heldMicro === 0 && costMicro === 0)) return;
@@ -125,5 +132,5 @@ export function prepareCharges(funds: Funding) {
     funds.enter(key, 'settle', -settled.chargedMicro, requestId, '', atMs);
   }
 
-  return { takeHold, settleHold, takeRate, correctRate };
+  return { takeHold, settleHold, end, takeRate, correctRate };
 }

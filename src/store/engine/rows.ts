@@ -92,6 +92,46 @@ export const RECORD_COLUMNS = `request_id, endpoint, model, stream, status, crea
   cancel_requested_at_ms, input_tokens, cached_tokens, output_tokens, reasoning_tokens, total_tokens, usage_estimated,
   cost_micro, incomplete_reason, error_code, seq, caller, key, held_micro`;
 
+export function isFinal(record: RecordRow): boolean {
+  return record[4] !== 'processing';
+}
+
+/** An unfinished record as it ends. The promise of a 202 is kept here: whoever asked for a cancel before this transaction gets `cancelled`. */
+export function closeRecord(record: RecordRow, outcome: OutcomeRow): RecordRow {
+  const [requestId, endpoint, model, stream, , createdAtMs, , cancelRequestedAtMs] = record;
+  const [, , , , , , , , , , , , , , , , , seq, caller, key, heldMicro] = record;
+  const [status, completedAtMs, input, cached, output, reasoning, total, estimated, cost, incomplete, error] = outcome;
+  const isCancelled = cancelRequestedAtMs !== null;
+  return [
+    requestId,
+    endpoint,
+    model,
+    stream,
+    isCancelled ? 'cancelled' : status,
+    createdAtMs,
+    completedAtMs,
+    cancelRequestedAtMs,
+    input,
+    cached,
+    output,
+    reasoning,
+    total,
+    estimated,
+    cost,
+    isCancelled ? null : incomplete,
+    isCancelled ? 'request_cancelled' : error,
+    seq,
+    caller,
+    key,
+    heldMicro,
+  ];
+}
+
+/** How a record ends that was to be taken back, and of which a cancel was asked for. */
+export function toDiscardedRow(requestId: RequestId, nowMs: number): OutcomeRow {
+  return ['cancelled', nowMs, null, null, null, null, null, 0, null, null, 'request_cancelled', 0, requestId];
+}
+
 /** A record that has just become final, as far as the books take note of it. */
 export interface ClosedRecord {
   readonly requestId: RequestId;

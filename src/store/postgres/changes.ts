@@ -16,7 +16,10 @@ import {
   CALLER,
   KEY,
   RECORD_COLUMNS,
+  closeRecord,
+  isFinal,
   toClosed,
+  toDiscardedRow,
   toPresent,
   type CancelRow,
   type DraftRow,
@@ -108,7 +111,7 @@ export async function writeChanges(
   changes: readonly Change[],
 ): Promise<Committable<readonly unknown[]>> {
   const books = openLockedBooks(connection);
-  const charges = prepareCharges(books.funding);
+  const charges = prepareCharges(books);
   const drafts = changes.filter(isAcceptance);
   const known = await findOriginals(
     connection,
@@ -162,13 +165,12 @@ export async function writeChanges(
   }
 
   function end(record: RecordRow, outcome: OutcomeRow): RecordStatus {
-    const closed = close(record, outcome);
+    const closed = closeRecord(record, outcome);
     const [requestId, freesIdempotencyKey] = [record[0], outcome[11]];
     note(closed);
     if (freesIdempotencyKey === 1 && record[7] === null) freed.add(requestId);
     const ended = toClosed(closed);
-    charges.settleHold(ended, outcome[1]);
-    books.noteUsage(ended);
+    charges.end(ended);
     return ended.status;
   }
 
@@ -176,7 +178,7 @@ export async function writeChanges(
     const record = records.get(requestId);
     if (record === undefined || isFinal(record)) return null;
     if (record[7] !== null) {
-      end(record, ['cancelled', nowMs, null, null, null, null, null, 0, null, null, 'request_cancelled', 0, requestId]);
+      end(record, toDiscardedRow(requestId, nowMs));
     } else {
       charges.settleHold(toClosed(record), nowMs);
       remove(requestId);
@@ -244,10 +246,6 @@ export async function writeChanges(
 
 function isAcceptance(change: Change): change is Acceptance {
   return change[0] === 'accept' || change[0] === 'acceptPaid';
-}
-
-function isFinal(record: RecordRow): boolean {
-  return record[4] !== 'processing';
 }
 
 /** Those that became records. */
@@ -344,37 +342,6 @@ function markCancel(record: RecordRow, nowMs: number): RecordRow {
   const [requestId, endpoint, model, stream, status, createdAtMs, completedAtMs, cancelRequestedAtMs, ...rest] = record;
   const times = [createdAtMs, completedAtMs, cancelRequestedAtMs ?? nowMs] as const;
   return [requestId, endpoint, model, stream, status, ...times, ...rest];
-}
-
-/** The promise of a 202 is kept here: whoever asked for a cancel before this transaction gets `cancelled`. */
-function close(record: RecordRow, outcome: OutcomeRow): RecordRow {
-  const [requestId, endpoint, model, stream, , createdAtMs, , cancelRequestedAtMs] = record;
-  const [, , , , , , , , , , , , , , , , , seq, caller, key, heldMicro] = record;
-  const [status, completedAtMs, input, cached, output, reasoning, total, estimated, cost, incomplete, error] = outcome;
-  const isCancelled = cancelRequestedAtMs !== null;
-  return [
-    requestId,
-    endpoint,
-    model,
-    stream,
-    isCancelled ? 'cancelled' : status,
-    createdAtMs,
-    completedAtMs,
-    cancelRequestedAtMs,
-    input,
-    cached,
-    output,
-    reasoning,
-    total,
-    estimated,
-    cost,
-    isCancelled ? null : incomplete,
-    isCancelled ? 'request_cancelled' : error,
-    seq,
-    caller,
-    key,
-    heldMicro,
-  ];
 }
 
 function toUpdate(record: RecordRow | undefined, isFreed: boolean): readonly (readonly unknown[])[] {

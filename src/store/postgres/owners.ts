@@ -143,22 +143,18 @@ export function prepareRecovery(owner: Owner): RemoteChanges<Pick<Operations, 'r
         const [dead] = await connection.rows<[string]>(FIND_DEAD, [owner.name]);
         if (dead === undefined) return { result: 0 };
         const closed = await connection.rows<RecordRow>(CLOSE, [nowMs, dead[0]]);
-        if (closed.length > 0) return { result: closed.length, last: await settleAll(connection, closed, nowMs) };
+        if (closed.length > 0) return { result: closed.length, last: await settleAll(connection, closed) };
         await connection.changes(DELETE, dead);
       }
     },
   };
 }
 
-async function settleAll(connection: Connection, closed: readonly RecordRow[], nowMs: number) {
+async function settleAll(connection: Connection, closed: readonly RecordRow[]) {
   const books = openLockedBooks(connection);
-  const charges = prepareCharges(books.funding);
+  const charges = prepareCharges(books);
   await books.load(closed.flatMap((record) => record[KEY] ?? []));
-  for (const record of closed) {
-    const ended = toClosed(record);
-    charges.settleHold(ended, nowMs);
-    books.noteUsage(ended);
-  }
+  for (const record of closed) charges.end(toClosed(record));
   return books.write();
 }
 

@@ -1,11 +1,15 @@
 import type { Database } from 'better-sqlite3';
 import type { RequestId } from '../../core/ids.ts';
 import type { Hold } from '../accounts.ts';
-import type { Books } from '../engine/books.ts';
 import type { Charges, PaidRow } from '../engine/charges.ts';
 import {
   CALLER,
+  closeRecord,
+  isFinal,
   RECORD_COLUMNS,
+  SEQ,
+  toClosed,
+  toDiscardedRow,
   toPresent,
   type CancelRow,
   type DraftRow,
@@ -19,29 +23,13 @@ export interface Lifecycle {
   /** Of what is accepted now: this process, or the one for which it runs the operation. */
   readonly owner: () => string;
   readonly charges: Charges;
-  readonly noteUsage: Books['noteUsage'];
 }
-
-/** What decides how a record ends, and what the books have to know of it. */
-type OpenRow = readonly [
-  seq: number,
-  status: RecordStatus,
-  cancelRequestedAtMs: number | null,
-  caller: string,
-  model: string,
-  createdAtMs: number,
-  key: number | null,
-  heldMicro: number | null,
-];
-
-/** An outcome without what is about its idempotency key, and without its name. */
-type CloseRow = OutcomeRow extends readonly [...infer Close, unknown, unknown] ? Close : never;
 
 /**
  * What happens to one record from its beginning to its end, and to the funds and the usage with it. Each operation runs
  * inside the transaction of a batch, which is the only writer at that moment.
  */
-export function prepareLifecycle(database: Database, { owner, charges, noteUsage }: Lifecycle) {
+export function prepareLifecycle(database: Database, { owner, charges }: Lifecycle) {
   const insert = database.prepare<[...DraftRow, string, number | null, number | null, number | null]>(`
     INSERT INTO requests (request_id, caller, endpoint, model, stream, created_at_ms, estimated_input_tokens,
       idempotency_key, body, owner, key, held_micro, interrupted_cost_micro, status)
@@ -85,12 +73,10 @@ export function prepareLifecycle(database: Database, { owner, charges, noteUsage
   }
 
   // Read first and then written by its place: a statement which returns what it has written takes half as long again.
-  const selectOpen = database
-    .prepare<[RequestId], OpenRow>(`
-    SELECT seq, status, cancel_requested_at_ms, caller, model, created_at_ms, key, held_micro FROM requests
-    WHERE request_id = ?`)
+  const select = database
+    .prepare<[RequestId], RecordRow>(`SELECT ${RECORD_COLUMNS} FROM requests WHERE request_id = ?`)
     .raw();
-  const close = database.prepare<[...CloseRow, seq: number]>(`
+  const close = database.prepare(`
     UPDATE requests SET owner = NULL, status = ?, completed_at_ms = ?, input_tokens = ?, cached_tokens = ?,
       output_tokens = ?, reasoning_tokens = ?, total_tokens = ?, usage_estimated = ?, cost_micro = ?,
       incomplete_reason = ?, error_code = ?
@@ -98,58 +84,34 @@ export function prepareLifecycle(database: Database, { owner, charges, noteUsage
   const freeIdempotencyKey = database.prepare<[number]>('UPDATE requests SET idempotency_key = NULL WHERE seq = ?');
 
   function finish(outcome: OutcomeRow): RecordStatus | null {
-    const open = selectOpen.get(outcome[12]);
-    if (open === undefined) return null;
-    return open[1] === 'processing' ? end(open, outcome) : open[1];
+    const record = select.get(outcome[12]);
+    if (record === undefined) return null;
+    return isFinal(record) ? record[4] : end(record, outcome);
   }
 
-  /** Makes an unfinished record final. The promise of a 202 is kept here: whoever asked for a cancel before gets `cancelled`. */
-  function end(open: OpenRow, outcome: OutcomeRow): RecordStatus {
-    const [seq, , cancelRequestedAtMs, caller, model, createdAtMs, key, heldMicro] = open;
-    const [, endedAtMs, inputTokens, cachedTokens, outputTokens, reasoningTokens, totalTokens, ...rest] = outcome;
-    const [usageEstimated, costMicro, incompleteReason, errorCode, freesKey, requestId] = rest;
-    const isCancelled = cancelRequestedAtMs !== null;
-    const status = isCancelled ? 'cancelled' : outcome[0];
-    close.run(
-      status,
-      endedAtMs,
-      inputTokens,
-      cachedTokens,
-      outputTokens,
-      reasoningTokens,
-      totalTokens,
-      usageEstimated,
-      costMicro,
-      isCancelled ? null : incompleteReason,
-      isCancelled ? 'request_cancelled' : errorCode,
-      seq,
-    );
-    if (freesKey === 1 && !isCancelled) freeIdempotencyKey.run(seq);
-    const tokens = { inputTokens, cachedTokens, outputTokens, reasoningTokens };
-    const closed = { requestId, caller, model, status, createdAtMs, endedAtMs, ...tokens, costMicro, key, heldMicro };
-    charges.settleHold(closed, endedAtMs);
-    noteUsage(closed);
+  function end(record: RecordRow, outcome: OutcomeRow): RecordStatus {
+    const closed = closeRecord(record, outcome);
+    const [, , , , status, , completedAtMs, cancelRequestedAtMs, ...rest] = closed;
+    const [input, cached, output, reasoning, total, estimated, cost, incomplete, error, seq] = rest;
+    close.run(status, completedAtMs, input, cached, output, reasoning, total, estimated, cost, incomplete, error, seq);
+    if (outcome[11] === 1 && cancelRequestedAtMs === null) freeIdempotencyKey.run(seq);
+    charges.end(toClosed(closed));
     return status;
   }
 
   const remove = database.prepare<[number]>('DELETE FROM requests WHERE seq = ?');
 
   function discard(requestId: RequestId, nowMs: number): null {
-    const open = selectOpen.get(requestId);
-    if (open?.[1] !== 'processing') return null;
-    const [seq, , cancelRequestedAtMs, , , , key, heldMicro] = open;
-    if (cancelRequestedAtMs !== null) {
-      end(open, ['cancelled', nowMs, null, null, null, null, null, 0, null, null, null, 0, requestId]);
+    const record = select.get(requestId);
+    if (record === undefined || isFinal(record)) return null;
+    if (record[7] !== null) {
+      end(record, toDiscardedRow(requestId, nowMs));
     } else {
-      remove.run(seq);
-      charges.settleHold({ requestId, key, heldMicro, costMicro: null }, nowMs);
+      remove.run(record[SEQ]);
+      charges.settleHold(toClosed(record), nowMs);
     }
     return null;
   }
-
-  const select = database
-    .prepare<[RequestId], RecordRow>(`SELECT ${RECORD_COLUMNS} FROM requests WHERE request_id = ?`)
-    .raw();
 
   const markCancel = database
     .prepare<[number, RequestId], RecordRow>(`

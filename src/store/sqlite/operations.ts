@@ -67,8 +67,8 @@ function prepareOperations(
   books: SqliteBooks,
 ): SqliteOperations {
   let acting = who.own;
-  const charges = prepareCharges(books.funding);
-  const lifecycle = { owner: () => acting, charges, noteUsage: books.noteUsage };
+  const charges = prepareCharges(books);
+  const lifecycle = { owner: () => acting, charges };
   return {
     // All processes on one file have one primary, and its prices.
     comparePrices: () => [],

@@ -10,7 +10,7 @@ const STEP = 500;
 export function prepareRecovery(
   database: Database,
   { own, owners }: { readonly own: string; readonly owners: Owners },
-  { charges, noteUsage }: Pick<Lifecycle, 'charges' | 'noteUsage'>,
+  { charges }: Pick<Lifecycle, 'charges'>,
 ) {
   const selectOwners = database
     .prepare<[], string>('SELECT DISTINCT owner FROM requests WHERE owner IS NOT NULL')
@@ -35,11 +35,8 @@ export function prepareRecovery(
     .raw();
 
   function endSome(nowMs: number, dead: string, limit: number): number {
-    const closed = closeSome.all(nowMs, dead, limit).map(toClosed);
-    for (const record of closed) {
-      charges.settleHold(record, nowMs);
-      noteUsage(record);
-    }
+    const closed = closeSome.all(nowMs, dead, limit);
+    for (const record of closed) charges.end(toClosed(record));
     return closed.length;
   }
 
