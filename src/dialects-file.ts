@@ -6,7 +6,7 @@ import responseSchema from '../schemas/response.json' with { type: 'json' };
 import { isDialectName, toDialect, type Dialect } from './core/dialects.ts';
 import { readJsonFile } from './json-file.ts';
 import { lazily } from './lazily.ts';
-import { loadAjv } from './load-ajv.ts';
+import { openAjv } from './open-ajv.ts';
 import type { OwnDialects } from './types/contract.ts';
 
 export interface DialectsFile {
@@ -32,18 +32,14 @@ export function readDialectsFile(path: string | undefined): DialectsFile {
 }
 
 /** Only where there is a file: this compiles most of the schemas, which takes as long as all the rest of a start. */
-const compileOwnDialects = lazily(() => {
-  const Ajv = loadAjv();
-  return new Ajv({
-    strict: true,
+const compileOwnDialects = lazily(() =>
+  openAjv({
     allErrors: true,
     allowUnionTypes: true,
     discriminator: true,
-    verbose: true,
-    keywords: ['tsType'],
     schemas: [createResponseSchema, responseSchema],
-  }).compile<OwnDialects>(schema);
-});
+  }).compile<OwnDialects>(schema),
+);
 
 function describe({ instancePath, keyword, params, parentSchema, propertyName }: ErrorObject): string {
   const place = instancePath.slice(1).replaceAll('/', '.');

@@ -4,7 +4,7 @@ import schema from '../schemas/prices.json' with { type: 'json' };
 import { createPrices, type Prices } from './core/pricing.ts';
 import { readJsonFile } from './json-file.ts';
 import { lazily } from './lazily.ts';
-import { loadAjv } from './load-ajv.ts';
+import { openAjv } from './open-ajv.ts';
 import type { PriceTable } from './types/contract.ts';
 
 const MAX_PROBLEMS = 20;
@@ -29,10 +29,7 @@ export function readPricesFile(path: string | undefined): PricesFile {
   return { prices: null, problems: shown.map((line) => `PRICES_FILE: ${line}`) };
 }
 
-const compilePriceTable = lazily(() => {
-  const Ajv = loadAjv();
-  return new Ajv({ strict: true, allErrors: true, verbose: true }).compile<PriceTable>(schema);
-});
+const compilePriceTable = lazily(() => openAjv({ allErrors: true }).compile<PriceTable>(schema));
 
 function describe({ instancePath, keyword, params, parentSchema, propertyName, data }: ErrorObject): string {
   if (keyword === 'propertyNames' || propertyName !== undefined) {

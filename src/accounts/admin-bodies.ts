@@ -3,22 +3,12 @@ import adminSchema from '../../schemas/admin.json' with { type: 'json' };
 import usageSchema from '../../schemas/usage.json' with { type: 'json' };
 import { ApiError } from '../core/errors.ts';
 import { lazily } from '../lazily.ts';
-import { loadAjv } from '../load-ajv.ts';
+import { openAjv } from '../open-ajv.ts';
 import { toShapeError } from '../shape-error.ts';
 import type { CreateKey, CreditKey, RotateKey, UpdateKey } from '../types/contract.ts';
 
 /** Made when the first key is managed: most gateways run without ever being asked to. */
-const ajv = lazily(() => {
-  const Ajv = loadAjv();
-  return new Ajv({
-    strict: true,
-    allowUnionTypes: true,
-    // An error then brings the schema it came from, which says what would have been accepted.
-    verbose: true,
-    keywords: ['tsType'],
-    schemas: [usageSchema, adminSchema],
-  });
-});
+const ajv = lazily(() => openAjv({ allowUnionTypes: true, schemas: [usageSchema, adminSchema] }));
 
 /** Each returns the body it was given. Throws ApiError that names the field at fault; the message never quotes its value. */
 export const checkCreateKey = toCheck(() => ajv().compile<CreateKey>({ $ref: 'admin.json#/$defs/CreateKey' }));
