@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import type { ChatRequest } from '../../src/core/chat.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
-import { chunk, sendJson, USAGE, useConsole } from './scene.ts';
+import { inHalves, chunk, sendJson, USAGE, useConsole } from './scene.ts';
 
 describe('a conversation in “Try it”', () => {
   useRealSockets();
@@ -116,12 +116,7 @@ describe('a conversation in “Try it”', () => {
 
   it('asks for nothing else while a request runs, by the keyboard neither', async () => {
     const seen = Promise.withResolvers<void>();
-    scene.backend.reply(async (stage) => {
-      await stage.sse(chunk({ content: 'Half' }));
-      await seen.promise;
-      await stage.sse(chunk({ content: ' and half' }), chunk({}, 'stop'), '[DONE]');
-      stage.end();
-    });
+    scene.backend.reply(inHalves(seen.promise));
     const before = scene.backend.requests.length;
     await page.getByLabel('Input', { exact: true }).fill('One');
     await page.getByRole('button', { name: 'Send' }).click();

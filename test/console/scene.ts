@@ -155,6 +155,16 @@ export const answerAsBackend: Script = async (stage) => {
   stage.end();
 };
 
+/** A stream whose second half waits until the first has been seen. */
+export function inHalves(seen: Promise<void>): Script {
+  return async (stage) => {
+    await stage.sse(chunk({ content: 'Half' }));
+    await seen;
+    await stage.sse(chunk({ content: ' and half' }), chunk({}, 'stop'), '[DONE]');
+    stage.end();
+  };
+}
+
 export async function sendJson(stage: Parameters<Script>[0], json: object, status = 200): Promise<void> {
   stage.start(status, { 'content-type': 'application/json' });
   await stage.write(JSON.stringify(json));

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { answerAsBackend, chunk, MODELS, sendJson, useConsole } from './scene.ts';
+import { inHalves, answerAsBackend, chunk, MODELS, sendJson, useConsole } from './scene.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 
 describe('“Try it”', () => {
@@ -264,12 +264,7 @@ describe('“Try it”', () => {
 
   it('goes on while another view is looked at', async () => {
     const seen = Promise.withResolvers<void>();
-    scene.backend.reply(async (stage) => {
-      await stage.sse(chunk({ content: 'Half' }));
-      await seen.promise;
-      await stage.sse(chunk({ content: ' and half' }), chunk({}, 'stop'), '[DONE]');
-      stage.end();
-    });
+    scene.backend.reply(inHalves(seen.promise));
     await send();
     await page.getByRole('link', { name: 'Requests' }).click();
     await page.getByRole('cell', { name: 'processing' }).waitFor();
