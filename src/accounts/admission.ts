@@ -144,6 +144,13 @@ function assertKey(key: StoredKey | undefined): asserts key is StoredKey {
   if (key === undefined) throw new Error('a caller was let in without a key');
 }
 
+/** Whether the key has funds or any limit, so that a request must not do more than was admitted. */
+export function isLimited(key: StoredKey | undefined): boolean {
+  if (key === undefined) return false;
+  const { models, balanceMicro, limits } = key;
+  return models !== null || balanceMicro !== null || Object.values(limits).some((limit) => limit !== null);
+}
+
 /** Whether what the key costs is limited, so that the price of all that it does must be known. */
 function paysPerUse({ balanceMicro, limits }: Pick<StoredKey, 'balanceMicro' | 'limits'>): boolean {
   return balanceMicro !== null || limits.spendPerDayMicro !== null || limits.spendPerMonthMicro !== null;

@@ -731,7 +731,11 @@ export interface CreateChatCompletion {
    * Some clients write -1 for no limit.
    */
   max_tokens?: number | null;
+  /**
+   * Of two limits the larger one counts.
+   */
   max_completion_tokens?: number | null;
+  service_tier?: unknown;
 }
 /**
  * What POST /api/v1/responses takes. A null anywhere in it means absent; unknown fields are ignored.

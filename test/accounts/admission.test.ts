@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { ADMIT_ALL, createAdmission, type Admission, type Ask } from '../../src/accounts/admission.ts';
+import { ADMIT_ALL, createAdmission, isLimited, type Admission, type Ask } from '../../src/accounts/admission.ts';
 import { createRateLimits } from '../../src/accounts/rate-limits.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { createPrices } from '../../src/core/pricing.ts';
 import type { KeyLimits, RateStanding, StoredKey } from '../../src/store/accounts.ts';
 import type { Usage } from '../../src/types/contract.ts';
-import { newStoredKey } from '../support/keys.ts';
+import { newStoredKey, NO_LIMITS } from '../support/keys.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 /** Two millionths a token of input, ten a token of output. */
@@ -297,4 +297,23 @@ describe('the admission where the gateway issues no keys', () => {
     expect(await ADMIT_ALL.admitUnmetered(undefined)).to.deep.equal({});
     expect(ADMIT_ALL.offers(undefined, 'm', 'm')).to.equal(true);
   });
+});
+
+describe('a key that has funds or limits', () => {
+  const cases: { what: string; key: StoredKey | undefined; expected: boolean }[] = [
+    { what: 'one where the gateway issues no keys', key: undefined, expected: false },
+    { what: 'one without any', key: newStoredKey(), expected: false },
+    { what: 'one without credits left', key: newStoredKey({ balanceMicro: 0 }), expected: true },
+    { what: 'one with a list of models', key: newStoredKey({ models: ['*'] }), expected: true },
+    ...Object.keys(NO_LIMITS).map((limit) => ({
+      what: `one with ${limit}`,
+      key: newStoredKey({ limits: { ...NO_LIMITS, [limit]: 1 } }),
+      expected: true,
+    })),
+  ];
+  for (const { what, key, expected } of cases) {
+    it(`is ${expected ? '' : 'not '}${what}`, () => {
+      expect(isLimited(key)).to.equal(expected);
+    });
+  }
 });

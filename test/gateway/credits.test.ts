@@ -105,6 +105,36 @@ describe('credits, when everything happens at once', () => {
     });
   }
 
+  const attempts: readonly { readonly limits: object; readonly statuses: readonly number[] }[] = [
+    { limits: { max_tokens: 5000 }, statuses: [402] },
+    { limits: { max_completion_tokens: 1, max_tokens: 5000 }, statuses: [402] },
+    { limits: { max_completion_tokens: 1 }, statuses: [200, 402] },
+    { limits: { max_tokens: 1, n_predict: 5000 }, statuses: [400] },
+    { limits: { max_tokens: 1, Max_Tokens: 5000 }, statuses: [400] },
+    { limits: { max_tokens: 1, N_PREDICT: 5000 }, statuses: [400] },
+  ];
+  for (const { limits, statuses } of attempts) {
+    it(`are not outspent by a request that reserves little and allows much: ${JSON.stringify(limits)}`, async () => {
+      const { secret, key } = await gateway.issue({ creditsMicro: 10_000 });
+      const caller = callerOf(gateway.url, secret);
+      backend.always(whateverIsAllowed);
+      const told = await Promise.all(
+        Array.from({ length: 100 }, async () => {
+          const reply = await caller.complete({
+            model: 'm',
+            messages: [{ role: 'user', content: 'Hello' }],
+            ...limits,
+          });
+          await reply.text();
+          return reply.status;
+        }),
+      );
+      await allOver(key);
+      expect(statuses).to.include.members(told);
+      expect(expectBooksToAddUp(file, key.keyId).lowestMicro).to.be.at.least(0);
+    });
+  }
+
   it('add up after requests that end in every way at random moments', async () => {
     const holdMicro = await findHold();
     const { secret, key } = await gateway.issue({ creditsMicro: HOLDS * holdMicro });
@@ -136,6 +166,17 @@ describe('credits, when everything happens at once', () => {
     });
   }
 });
+
+/** A backend with two names for a limit that does not tell capital letters apart, and uses it up. */
+const whateverIsAllowed: Script = ({ request, start, end }) => {
+  const wanted = Object.entries(request.body as object).map(([name, value]) => [name.toLowerCase(), value]);
+  const { n_predict: first, max_tokens: second = 5000 } = Object.fromEntries(wanted) as Record<string, number>;
+  const tokens = first ?? second;
+  start(200, { 'content-type': 'application/json' });
+  const choice = { index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'length' };
+  const usage = { prompt_tokens: 11, completion_tokens: tokens, total_tokens: 11 + tokens };
+  end(JSON.stringify({ choices: [choice], usage }));
+};
 
 const REQUESTS = 150;
 /** How many reservations the credits cover. */

@@ -399,7 +399,7 @@ describe('the API description', () => {
       }
     });
 
-    it('of a rate, of funds and of a model', async () => {
+    it('of a rate, of funds, of a model and of a field', async () => {
       const priceless = { model: 'no-price' };
       await reopen({}, { limits: { requestsPerMinute: 1 } });
       for (const operation of RECORDED) {
@@ -412,6 +412,8 @@ describe('the API description', () => {
         expect((await ask(operation)).code).to.equal('insufficient_credits');
         expect((await ask(operation, { body: { ...bodyFor(operation), ...priceless } })).code).to.equal('forbidden');
       }
+      const unbounded = { body: { ...bodyFor(CHAT), best_of: 2 } };
+      expect((await ask(CHAT, unbounded)).code).to.equal('unsupported_parameter');
       await reopen({}, { limits: { spendPerDayMicro: 0 } });
       for (const operation of RECORDED) expect((await ask(operation)).code).to.equal('spend_limit_exceeded');
       await reopen({}, { models: ['another'] });

@@ -6,6 +6,7 @@ import { readJson } from '../../core/json.ts';
 export interface Field {
   /** Undefined for a name of extraordinary length. */
   readonly name: string | undefined;
+  readonly nameStart: number;
   readonly start: number;
   readonly end: number;
 }
@@ -28,6 +29,7 @@ export function* fieldsOf(bytes: Buffer, start: number): Generator<Field> {
   let depth = 0;
   let isNameNext = false;
   let name: string | undefined;
+  let nameStart = start;
   let valueStart = start;
   for (let at = start; at < bytes.length; at++) {
     switch (bytes[at]) {
@@ -35,7 +37,10 @@ export function* fieldsOf(bytes: Buffer, start: number): Generator<Field> {
         // "
         const opening = at;
         at = endOfString(bytes, at + 1);
-        if (isNameNext) name = readString(bytes.subarray(opening, at + 1));
+        if (isNameNext) {
+          name = readString(bytes.subarray(opening, at + 1));
+          nameStart = opening;
+        }
         isNameNext = false;
         break;
       }
@@ -52,7 +57,7 @@ export function* fieldsOf(bytes: Buffer, start: number): Generator<Field> {
         break;
       case 0x2c: // ,
         if (depth !== 1) break;
-        yield { name, ...trimmed(bytes, valueStart, at) };
+        yield { name, nameStart, ...trimmed(bytes, valueStart, at) };
         isNameNext = true;
         break;
       case 0x7d: // }
@@ -60,7 +65,7 @@ export function* fieldsOf(bytes: Buffer, start: number): Generator<Field> {
         depth--;
         if (depth > 0) break;
         // Of an empty object there was no name.
-        if (!isNameNext) yield { name, ...trimmed(bytes, valueStart, at) };
+        if (!isNameNext) yield { name, nameStart, ...trimmed(bytes, valueStart, at) };
         return;
       default:
     }
@@ -74,12 +79,15 @@ export function readString(literal: Buffer): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The bytes with these edits, of which no two overlap. The same bytes when there are none. */
+/**
+ * The bytes with these edits, of which no two overlap; an insertion may stand where another edit
+ * begins. The same bytes when there are none.
+ */
 export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
   if (edits.length === 0) return bytes;
   const pieces: Buffer[] = [];
   let copied = 0;
-  for (const { start, end, text } of edits.toSorted((one, other) => one.start - other.start)) {
+  for (const { start, end, text } of edits.toSorted((one, other) => one.start - other.start || one.end - other.end)) {
     pieces.push(bytes.subarray(copied, start), Buffer.from(text));
     copied = end;
   }

@@ -1,6 +1,8 @@
 /** The body of a chat completion that is counted: read once, and sent on with no byte changed but the few named here. */
 
+import type { Dialect } from '../../core/dialects.ts';
 import { ApiError } from '../../core/errors.ts';
+import { foldCase, refusedField, whyRefused } from '../../core/refused-fields.ts';
 import type { CreateChatCompletion } from '../../types/contract.ts';
 import { fieldsOf, splice, type Edit, type Field } from '../body/json-bytes.ts';
 
@@ -9,31 +11,78 @@ export type UnderstoodFields = ReadonlyMap<string, Field>;
 
 export interface BodyChanges {
   /** The backend's name of the model, where the client wrote an alias. */
-  readonly model: string | undefined;
+  readonly model?: string | undefined;
   /** Sets `stream_options.include_usage`. */
-  readonly asksForUsage: boolean;
+  readonly asksForUsage?: boolean;
+  /** Sends the limit under this name alone, where the client uses the other one. */
+  readonly limit?: { readonly name: Dialect['tokenLimitField']; readonly tokens: number | null } | undefined;
 }
 
-const UNDERSTOOD = new Set(['model', 'stream', 'stream_options', 'n', 'max_tokens', 'max_completion_tokens']);
+const OTHER_LIMIT = { max_tokens: 'max_completion_tokens', max_completion_tokens: 'max_tokens' } as const;
+
+/** LiteLLM merges `extra_body` into the request; Gemini has settings of its own in it. */
+const UNDERSTOOD: readonly string[] = [
+  'model',
+  'stream',
+  'stream_options',
+  'n',
+  'max_tokens',
+  'max_completion_tokens',
+  'service_tier',
+  'extra_body',
+];
 
 /**
- * Where those fields stand on which the price depends. Throws ApiError when one of them is given twice: backends differ in
- * which one they take, and in whether they tell capital letters apart.
+ * Where those fields stand on which the price depends. Throws ApiError when one of them is given
+ * twice: backends differ in which one they take, and in whether they tell capital letters apart.
+ * With `isLimited`, for keys with funds or limits, it also throws for their names in other letters
+ * and for the fields that are refused, also inside of `stream_options` and `extra_body`.
  */
-export function findFields(body: Buffer): UnderstoodFields {
-  const found = new Map<string, Field>();
-  const seen = new Set<string>();
-  for (const field of fieldsOf(body, 0)) {
-    const { name = '' } = field;
-    const understood = name.toLowerCase();
-    if (!UNDERSTOOD.has(understood)) continue;
-    if (seen.has(understood)) {
-      throw new ApiError('invalid_request', { param: understood, message: `${understood} must be given once.` });
-    }
-    seen.add(understood);
-    if (name === understood) found.set(name, field);
+export function findFields(body: Buffer, { isLimited }: { readonly isLimited: boolean }): UnderstoodFields {
+  const found = understoodIn(body, { start: 0, path: '', understood: UNDERSTOOD, isLimited });
+  if (!isLimited) return found;
+  const options = found.get('stream_options');
+  if (options !== undefined && isObjectAt(body, options)) {
+    understoodIn(body, { start: options.start, path: 'stream_options.', understood: ['include_usage'], isLimited });
+  }
+  const extra = found.get('extra_body');
+  if (extra !== undefined && isObjectAt(body, extra)) {
+    const path = 'extra_body.';
+    const [name] = understoodIn(body, { start: extra.start, path, understood: UNDERSTOOD, isLimited }).keys();
+    if (name !== undefined) throw refusedField(path + name, 'it must be given beside extra_body and not in it');
   }
   return found;
+}
+
+interface Place {
+  readonly start: number;
+  readonly path: string;
+  readonly understood: readonly string[];
+  readonly isLimited: boolean;
+}
+
+function understoodIn(body: Buffer, { start, path, understood, isLimited }: Place): Map<string, Field> {
+  const found = new Map<string, Field>();
+  const seen = new Set<string>();
+  for (const field of fieldsOf(body, start)) {
+    const { name = '' } = field;
+    const folded = foldCase(name);
+    if (isLimited) checkRefused(body, field, path);
+    if (!understood.includes(folded)) continue;
+    if (isLimited && name !== folded) throw refusedField(path + name, `it must be written ${folded}`);
+    if (seen.has(folded)) {
+      throw new ApiError('invalid_request', { param: path + folded, message: `${path}${folded} must be given once.` });
+    }
+    seen.add(folded);
+    if (name === folded) found.set(name, field);
+  }
+  return found;
+}
+
+/** A null asks for nothing. */
+function checkRefused(body: Buffer, { name = '', start }: Field, path: string): void {
+  const reason = whyRefused(name);
+  if (reason !== undefined && body[start] !== 'n'.charCodeAt(0)) throw refusedField(path + name, reason);
 }
 
 /** Whether the client itself wants the chunk that ends a stream with its usage. */
@@ -41,22 +90,57 @@ export function asksForUsage({ stream_options: options }: CreateChatCompletion):
   return options?.include_usage === true;
 }
 
+/**
+ * The larger of the limits that a request names, in tokens; null where it names none. Zero and less
+ * mean no limit, as -1 does for some clients, and win over any other.
+ */
+export function limitOf({ max_tokens: older, max_completion_tokens: newer }: CreateChatCompletion): number | null {
+  const named = [older, newer].filter((limit) => typeof limit === 'number');
+  if (named.length === 0) return null;
+  const least = Math.min(...named);
+  return least > 0 ? Math.max(...named) : least;
+}
+
 /** The same body with these changes; every other byte stays. For a body that was found valid. */
 export function changeBody(body: Buffer, fields: UnderstoodFields, changes: BodyChanges): Buffer {
   const edits: Edit[] = [];
   const model = fields.get('model');
   if (changes.model !== undefined && model !== undefined) edits.push(replace(model, JSON.stringify(changes.model)));
-  if (changes.asksForUsage) edits.push(usageEdit(body, fields.get('stream_options')));
+  if (changes.limit !== undefined) edits.push(...limitEdits(body, fields, changes.limit));
+  if (changes.asksForUsage === true) edits.push(usageEdit(body, fields.get('stream_options')));
   return splice(body, edits);
 }
 
 function usageEdit(body: Buffer, options: Field | undefined): Edit {
   if (options === undefined) return insert(body.indexOf('{') + 1, '"stream_options":{"include_usage":true},');
-  if (body[options.start] !== '{'.charCodeAt(0)) return replace(options, '{"include_usage":true}');
+  if (!isObjectAt(body, options)) return replace(options, '{"include_usage":true}');
   const inner = [...fieldsOf(body, options.start)];
   const given = inner.findLast(({ name }) => name === 'include_usage');
   if (given !== undefined) return replace(given, 'true');
   return insert(options.start + 1, `"include_usage":true${inner.length === 0 ? '' : ','}`);
+}
+
+/** What names the limit as the backend does, and only so, stays as it is. */
+function limitEdits(
+  body: Buffer,
+  fields: UnderstoodFields,
+  { name, tokens }: NonNullable<BodyChanges['limit']>,
+): Edit[] {
+  const own = fields.get(name);
+  const other = fields.get(OTHER_LIMIT[name]);
+  if (other === undefined) return [];
+  if (own === undefined) return [{ start: other.nameStart, end: other.end, text: `"${name}":${tokens}` }];
+  return [replace(own, String(tokens)), removal(body, other)];
+}
+
+/** Takes the comma before the field along, or the one after the first field. `model` is there too. */
+function removal(body: Buffer, { nameStart, end }: Field): Edit {
+  const comma = body.lastIndexOf(',', nameStart);
+  return comma < 0 ? { start: nameStart, end: body.indexOf(',', end) + 1, text: '' } : { start: comma, end, text: '' };
+}
+
+function isObjectAt(body: Buffer, { start }: Field): boolean {
+  return body[start] === '{'.charCodeAt(0);
 }
 
 function replace({ start, end }: Field, text: string): Edit {

@@ -1,16 +1,18 @@
 /** Chat completions whose use is counted: the bytes are the client's and the backend's own, the records are ours. */
 
 import type { Request, RequestHandler, Response } from 'express';
+import { isLimited } from '../../accounts/admission.ts';
 import type { ChatRelay, RelayAnswer, RelayRequest } from '../../backend/chat.ts';
 import { createChatMeter } from '../../core/chat-meter.ts';
+import type { Dialect } from '../../core/dialects.ts';
 import { toApiError } from '../../core/errors.ts';
 import { inputSizeOf } from '../../core/estimate.ts';
-import type { CreateChatCompletion } from '../../types/contract.ts';
+import { checkServiceTier } from '../../core/refused-fields.ts';
 import type { AcceptedRequest, ServeAccepted, Submission } from '../records/accept.ts';
 import { callerOf } from '../access/authenticate.ts';
 import { httpClient } from '../client.ts';
 import { readJsonBody } from '../body/body.ts';
-import { asksForUsage, changeBody, findFields } from './chat-body.ts';
+import { asksForUsage, changeBody, findFields, limitOf } from './chat-body.ts';
 import { parseIdempotencyKey } from '../records/idempotency-key.ts';
 import type { ModelAliases } from '../passthrough/models.ts';
 import { towardsClient, wishesOf } from '../passthrough/relay-headers.ts';
@@ -23,6 +25,7 @@ export interface ChatCompletionOptions {
   readonly relay: ChatRelay;
   readonly serveAccepted: ServeAccepted;
   readonly modelAliases: ModelAliases;
+  readonly dialect: Pick<Dialect, 'tokenLimitField'>;
   readonly publicBaseUrl: string | null;
   readonly maxBodyBytes: number;
   readonly clientStallMs: number;
@@ -48,9 +51,13 @@ async function readJob(req: Request, res: Response, options: ChatCompletionOptio
   const idempotencyKey = parseIdempotencyKey(req.headers['idempotency-key']);
   const { bytes, value } = await readJsonBody(req, { maxBytes: options.maxBodyBytes });
   const wanted = validateCreateChatCompletion(value);
-  const fields = findFields(bytes);
+  const hasLimits = isLimited(caller.key);
+  const fields = findFields(bytes, { isLimited: hasLimits });
+  if (hasLimits) checkServiceTier(wanted.service_tier);
   const model = options.modelAliases.get(wanted.model);
   const stream = wanted.stream === true;
+  const tokens = limitOf(wanted);
+  const limit = hasLimits ? { name: options.dialect.tokenLimitField, tokens } : undefined;
   return {
     submission: {
       caller,
@@ -61,22 +68,16 @@ async function readJob(req: Request, res: Response, options: ChatCompletionOptio
       body: bytes,
       idempotencyKey,
       inputSize: inputSizeOf(wanted, bytes.length),
-      maxOutputTokens: maxOutputTokensOf(wanted),
+      maxOutputTokens: tokens !== null && tokens > 0 ? tokens : null,
       choices: wanted.n ?? 1,
     },
     request: {
       stream,
       canAskForUsage: stream && !asksForUsage(wanted),
-      body: (withUsage) => changeBody(bytes, fields, { model, asksForUsage: withUsage }),
+      body: (withUsage) => changeBody(bytes, fields, { model, asksForUsage: withUsage, limit }),
     },
     headers: { ...wishesOf(req.headers), ...caller.backendHeaders },
   };
-}
-
-/** Some clients write -1, and mean no limit. */
-function maxOutputTokensOf({ max_completion_tokens: newer, max_tokens: older }: CreateChatCompletion): number | null {
-  const limit = newer ?? older ?? null;
-  return limit !== null && limit > 0 ? limit : null;
 }
 
 async function perform(

@@ -269,7 +269,8 @@ function chatOperations(model: string): readonly Operation[] {
       summary: 'Create a chat completion',
       description:
         "Passed on to the backend, whose bytes are the reply. Of the body the gateway looks at no more than it has to: the model's " +
-        'name where there are aliases, and, where the gateway issues the keys, what is counted.',
+        'name where there are aliases, and, where the gateway issues the keys, what is counted. For keys with funds or limits it ' +
+        'sends the limit of the output under the name that the backend knows, and refuses fields which ask for more than is reserved.',
       auth: 'apiKey',
       parameters: [IDEMPOTENCY_KEY],
       body: {
@@ -277,7 +278,7 @@ function chatOperations(model: string): readonly Operation[] {
         example: { model, messages: [{ role: 'user', content: 'Say hello in one word.' }] },
       },
       replies: { 409: DUPLICATE, default: OF_THE_BACKEND },
-      errors: RECORDED,
+      errors: [...RECORDED, 'unsupported_parameter'],
     },
     {
       id: 'listModels',

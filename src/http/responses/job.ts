@@ -1,7 +1,9 @@
 /** One request as it came, and what becomes of it before anybody is asked: checked, translated, weighed. */
 
+import { isLimited } from '../../accounts/admission.ts';
 import type { CompactionOptions, CompactionPlan } from '../../core/compaction.ts';
 import { inputSizeOf, type TokenEstimator } from '../../core/estimate.ts';
+import { checkServiceTier } from '../../core/refused-fields.ts';
 import { toChatRequest, type Translation } from '../../core/request.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
 import type { Translator } from '../../core/translator.ts';
@@ -66,6 +68,7 @@ export function toJob(client: Client, create: CreateRequest, options: JobOptions
   const request = create.validate(value);
   const planOptions = { ...options, ...translationOptionsFor(caller.identity, options) };
   const translation = toChatRequest(request, planOptions);
+  if (isLimited(caller.key)) checkServiceTier(translation.chat.service_tier);
   const plan = compactionFor(request, translation, planOptions);
   return {
     client,

@@ -1,7 +1,12 @@
 import { expect } from 'chai';
+import { array, assert, constantFrom, integer, property, shuffledSubarray } from 'fast-check';
 import { ApiError } from '../../../src/core/errors.ts';
-import { asksForUsage, changeBody, findFields } from '../../../src/http/chat/chat-body.ts';
+import { REFUSED_FIELDS } from '../../../src/core/refused-fields.ts';
+import { asksForUsage, changeBody, findFields, limitOf } from '../../../src/http/chat/chat-body.ts';
 import { validateCreateChatCompletion } from '../../../src/http/validate.ts';
+
+const UNLIMITED = { isLimited: false };
+const LIMITED = { isLimited: true };
 
 function refusal(act: () => unknown): { code: string; param: string; message: string } {
   try {
@@ -14,7 +19,7 @@ function refusal(act: () => unknown): { code: string; param: string; message: st
 }
 
 describe('the question for usage', () => {
-  const withUsage = (body: Buffer) => changeBody(body, findFields(body), { model: undefined, asksForUsage: true });
+  const withUsage = (body: Buffer) => changeBody(body, findFields(body, UNLIMITED), { asksForUsage: true });
 
   const cases: { name: string; body: string; becomes: string }[] = [
     {
@@ -80,34 +85,198 @@ describe('the name of the model', () => {
   ] as const) {
     it(`is changed beside the question for usage, wherever it stands: ${body}`, () => {
       const bytes = Buffer.from(body);
-      const changed = changeBody(bytes, findFields(bytes), { model: 'a "b"', asksForUsage: true });
+      const changed = changeBody(bytes, findFields(bytes, UNLIMITED), { model: 'a "b"', asksForUsage: true });
       expect(changed.toString()).to.equal(becomes);
     });
   }
 
   it('stays, as all else does, where nothing is to be changed', () => {
     const bytes = Buffer.from('{"model":"m"}');
-    expect(changeBody(bytes, findFields(bytes), { model: undefined, asksForUsage: false })).to.equal(bytes);
+    expect(changeBody(bytes, findFields(bytes, UNLIMITED), {})).to.equal(bytes);
+  });
+});
+
+describe('the limit of the output', () => {
+  type Name = 'max_tokens' | 'max_completion_tokens';
+
+  function withLimit(body: string, name: Name): string {
+    const bytes = Buffer.from(body);
+    const tokens = limitOf(validateCreateChatCompletion(JSON.parse(body)));
+    return changeBody(bytes, findFields(bytes, LIMITED), { limit: { name, tokens } }).toString();
+  }
+
+  const cases: { name: string; body: string; becomes: string; by?: Name }[] = [
+    {
+      name: 'stays as it was written under the name that the backend knows',
+      body: '{ "max_tokens" : 5e1 ,"model":"m"}',
+      becomes: '{ "max_tokens" : 5e1 ,"model":"m"}',
+    },
+    {
+      name: 'gets the name that the backend knows',
+      body: '{"model" : "m", "max_completion_tokens" : 7 , "x":1.0}',
+      becomes: '{"model" : "m", "max_tokens":7 , "x":1.0}',
+    },
+    {
+      name: 'gets the newer name where the backend knows that',
+      by: 'max_completion_tokens',
+      body: '{"max_tokens":7,"model":"m"}',
+      becomes: '{"max_completion_tokens":7,"model":"m"}',
+    },
+    {
+      name: 'is the larger one of two, and the other goes: the first field',
+      body: '{"max_completion_tokens":5000,"model":"m","max_tokens":1}',
+      becomes: '{"model":"m","max_tokens":5000}',
+    },
+    {
+      name: 'is the larger one of two, and the other goes: the last field',
+      body: '{"model":"m","max_tokens":5000 , "max_completion_tokens":1 }',
+      becomes: '{"model":"m","max_tokens":5000  }',
+    },
+    {
+      name: 'is one that the client takes for none, whatever the other says',
+      body: '{"model":"m","max_completion_tokens":1,"max_tokens":-1}',
+      becomes: '{"model":"m","max_tokens":-1}',
+    },
+    {
+      name: 'is not a null beside a number',
+      body: '{"model":"m","max_completion_tokens":null,"max_tokens":3}',
+      becomes: '{"model":"m","max_tokens":3}',
+    },
+    {
+      name: 'is looked for at the top alone',
+      body: '{"model":"m","metadata":{"max_completion_tokens":1}}',
+      becomes: '{"model":"m","metadata":{"max_completion_tokens":1}}',
+    },
+  ];
+  for (const { name, body, becomes, by = 'max_tokens' } of cases) {
+    it(name, () => {
+      expect(withLimit(body, by)).to.equal(becomes);
+    });
+  }
+
+  it('is set together with the model and the question for usage, wherever the fields stand', () => {
+    const anyPlaces = shuffledSubarray(['model', 'max_tokens', 'max_completion_tokens', 'stream_options', 'x'], {
+      minLength: 2,
+    }).filter((names) => names.includes('model'));
+    const anySpaces = array(constantFrom('', ' ', '\n\t'), { minLength: 20, maxLength: 20 });
+    const anyName = constantFrom<Name>('max_tokens', 'max_completion_tokens');
+    assert(
+      property(
+        anyPlaces,
+        anySpaces,
+        anyName,
+        integer({ min: 1 }),
+        integer({ min: 1 }),
+        (names, spaces, by, ...limits) => {
+          const values: Record<string, unknown> = {
+            model: 'alias',
+            max_tokens: limits[0],
+            max_completion_tokens: limits[1],
+            stream_options: { include_usage: false, y: ',' },
+            x: ['{"max_tokens":1}', { max_tokens: 2 }],
+          };
+          let space = 0;
+          const gap = (): string => spaces[space++ % spaces.length] ?? '';
+          const fields = names.map(
+            (name) => `${gap()}"${name}"${gap()}:${gap()}${JSON.stringify(values[name])}${gap()}`,
+          );
+          const bytes = Buffer.from(`${gap()}{${fields.join(',')}}`);
+          const wanted = validateCreateChatCompletion(JSON.parse(bytes.toString()));
+          const limit = { name: by, tokens: limitOf(wanted) };
+          const changed = changeBody(bytes, findFields(bytes, LIMITED), { model: 'm', asksForUsage: true, limit });
+          const { max_tokens: _one, max_completion_tokens: _other, ...rest } = wanted;
+          expect(JSON.parse(changed.toString())).to.deep.equal({
+            ...rest,
+            model: 'm',
+            stream_options: { ...wanted.stream_options, include_usage: true },
+            ...(limit.tokens !== null && { [by]: limit.tokens }),
+          });
+        },
+      ),
+      { numRuns: 1000 },
+    );
   });
 });
 
 describe('the fields of a chat completion that are looked at', () => {
   it('must not be given twice, since backends differ in which one they take', () => {
     const body = Buffer.from('{"model":"cheap","model":"dear"}');
-    expect(refusal(() => findFields(body))).to.include({ code: 'invalid_request', param: 'model' });
+    expect(refusal(() => findFields(body, UNLIMITED))).to.include({ code: 'invalid_request', param: 'model' });
   });
 
   it('must not be given again in capital letters', () => {
     const body = Buffer.from('{"model":"cheap","MODEL":"dear"}');
-    expect(refusal(() => findFields(body))).to.include({ code: 'invalid_request', param: 'model' });
+    expect(refusal(() => findFields(body, UNLIMITED))).to.include({ code: 'invalid_request', param: 'model' });
   });
 
   it('are not found under names in capital letters, which few backends would know', () => {
-    expect([...findFields(Buffer.from('{"model":"m","Stream_Options":{}}')).keys()]).to.deep.equal(['model']);
+    expect([...findFields(Buffer.from('{"model":"m","Stream_Options":{}}'), UNLIMITED).keys()]).to.deep.equal([
+      'model',
+    ]);
   });
 
   it('may be repeated in deeper objects, as other fields may be anywhere', () => {
-    findFields(Buffer.from('{"model":"m","x":1,"x":2,"metadata":{"model":"m","n":"1"},"tools":[{"n":1}]}'));
+    const body = '{"model":"m","x":1,"x":2,"metadata":{"model":"m","N":"1","n_predict":1},"tools":[{"n":1}]}';
+    for (const options of [UNLIMITED, LIMITED]) findFields(Buffer.from(body), options);
+  });
+
+  describe('for a key with funds or limits', () => {
+    const refused: { body: string; param: string; code?: string; message?: RegExp }[] = [
+      ...Object.keys(REFUSED_FIELDS).map((name) => ({ body: `{"model":"m","${name}":1}`, param: name })),
+      { body: '{"model":"m","N_Predict":5000}', param: 'N_Predict', message: /another limit of the output/ },
+      { body: String.raw`{"model":"m","n\u005fpredict":5000}`, param: 'n_predict' },
+      { body: '{"model":"m","n_predict":null,"n_predict":5000}', param: 'n_predict' },
+      { body: '{"model":"m","STREAM":true}', param: 'STREAM', message: /must be written stream\.$/ },
+      { body: '{"model":"m","N":64}', param: 'N' },
+      { body: '{"model":"m","max_tokens":1,"MAX_TOKENS":null}', param: 'MAX_TOKENS' },
+      { body: '{"model":"m","max_to\u212aens":9}', param: 'max_to\u212aens' },
+      { body: '{"model":"m","\u017ftream":true}', param: '\u017ftream' },
+      { body: '{"model":"cheap","MODEL":"dear"}', param: 'MODEL' },
+      { body: '{"model":"m","Stream_Options":{}}', param: 'Stream_Options' },
+      {
+        body: '{"model":"m","stream_options":{"include_usage":true,"INCLUDE_USAGE":false}}',
+        param: 'stream_options.INCLUDE_USAGE',
+      },
+      {
+        body: '{"model":"m","stream_options":{"include_usage":false,"include_usage":true}}',
+        param: 'stream_options.include_usage',
+        code: 'invalid_request',
+      },
+      { body: '{"model":"m","extra_body":{"n":64}}', param: 'extra_body.n' },
+      { body: '{"model":"m","extra_body":{"Max_Tokens":64}}', param: 'extra_body.Max_Tokens' },
+      { body: '{"model":"m","extra_body":{"fallbacks":["dear"]}}', param: 'extra_body.fallbacks' },
+      { body: '{"model":"m","Extra_Body":{"n":64}}', param: 'Extra_Body' },
+      { body: '{"model":"m","extra_body":{"n":64},"extra_body":{}}', param: 'extra_body', code: 'invalid_request' },
+    ];
+    for (const { body, param, code = 'unsupported_parameter', message = /./ } of refused) {
+      it(`are refused with the name of the one at fault: ${body}`, () => {
+        const bytes = Buffer.from(body);
+        const refused = refusal(() => findFields(bytes, LIMITED));
+        expect(refused).to.include({ code, param });
+        expect(refused.message).to.match(message);
+      });
+    }
+
+    const taken: string[] = [
+      '{"model":"m","n_predict":null,"models":null}',
+      '{"model":"m","stream_options":null,"x":{"include_usage":1,"INCLUDE_USAGE":1}}',
+      '{"model":"m","stream_options":{"include_usage":true,"continuous_usage_stats":true}}',
+      '{"model":"m","extra_body":{"google":{"thinking_config":{}}}}',
+      '{"model":"m","temperature":1,"Temperature":2,"chat_template_kwargs":{"n":1}}',
+    ];
+    for (const body of taken) {
+      it(`are taken in ${body}`, () => {
+        expect(findFields(Buffer.from(body), LIMITED))
+          .to.have.property('size')
+          .that.is.at.least(1);
+      });
+    }
+  });
+
+  it('are not refused to a key without funds and limits', () => {
+    for (const name of [...Object.keys(REFUSED_FIELDS), 'STREAM', 'N']) {
+      expect([...findFields(Buffer.from(`{"model":"m","${name}":1}`), UNLIMITED).keys()]).to.deep.equal(['model']);
+    }
   });
 
   const refused: { body: unknown; code: string; param: string }[] = [

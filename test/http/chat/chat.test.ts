@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import OpenAI, { APIError, BadRequestError } from 'openai';
 import { parseRequestId } from '../../../src/core/ids.ts';
+import { REFUSED_FIELDS } from '../../../src/core/refused-fields.ts';
 import type { GatewayOverrides } from '../../../src/gateway.ts';
 import type { Environment } from '../../../src/settings.ts';
 import { API_HEADERS } from '../../../src/http/access/security-headers.ts';
@@ -117,6 +118,93 @@ describe('chat completions which are counted', () => {
       expect(reply.status).to.equal(200);
       expect(backend.requests[0]?.body).to.deep.equal(JSON_REQUEST);
       expect(backend.requests[0]?.headers).not.to.have.property('content-encoding');
+    });
+  });
+
+  describe('what the backend gets of a key with funds or limits', () => {
+    const KEYS = {
+      'with credits': { creditsMicro: 1_000_000 },
+      'with a limit': { limits: { requestsPerMinute: 5 } },
+      'with a list of models': { models: ['m'] },
+    };
+    for (const [kind, key] of Object.entries(KEYS)) {
+      it(`is the larger limit, under the one name that the backend knows (${kind})`, async () => {
+        await open({}, key);
+        backend.always(answer());
+        for (const request of [JSON_REQUEST, STREAM_REQUEST]) {
+          await (await complete({ ...request, max_completion_tokens: 1, max_tokens: 200 })).text();
+          expect(backend.requests.at(-1)?.body).to.deep.include({ ...request, max_tokens: 200 });
+          expect(backend.requests.at(-1)?.body).not.to.have.property('max_completion_tokens');
+        }
+      });
+
+      it(`is nothing of a request that asks for more than is reserved (${kind})`, async () => {
+        await open({}, key);
+        const asked = { best_of: 8, models: ['dear'], STREAM: true, service_tier: 'priority' };
+        for (const [param, value] of Object.entries(asked)) {
+          const reply = await complete({ ...JSON_REQUEST, [param]: value });
+          expect(reply.status).to.equal(400);
+          expect(await readError(reply)).to.include({ code: 'unsupported_parameter', param });
+        }
+        expect(backend.requests).to.have.length(0);
+      });
+    }
+
+    it('is the name of its dialect', async () => {
+      await open({ UPSTREAM_DIALECT: 'openai' }, { creditsMicro: 1_000_000 });
+      backend.reply(answer());
+      await complete({ ...JSON_REQUEST, max_tokens: 9, service_tier: 'flex' });
+      expect(backend.requests[0]?.body).to.deep.equal({
+        ...JSON_REQUEST,
+        max_completion_tokens: 9,
+        service_tier: 'flex',
+      });
+    });
+
+    it('is no dearer tier of a request for a response either', async () => {
+      await open({ UPSTREAM_DIALECT: 'openai' }, { creditsMicro: 1_000_000 });
+      backend.always(answer());
+      const request = { model: 'm', input: 'Hello', max_output_tokens: 100 };
+      const reply = await caller.create({ ...request, service_tier: 'priority' });
+      expect(await readError(reply)).to.include({ code: 'unsupported_parameter', param: 'service_tier' });
+      expect(backend.requests).to.have.length(0);
+      expect((await caller.create({ ...request, service_tier: 'flex' })).status).to.equal(200);
+    });
+
+    it('is all that it asks for where the key has neither', async () => {
+      await open();
+      backend.reply(answer());
+      const request = {
+        ...JSON_REQUEST,
+        max_completion_tokens: 1,
+        max_tokens: 9,
+        best_of: 8,
+        service_tier: 'priority',
+      };
+      expect((await complete(request)).status).to.equal(200);
+      expect(backend.requests[0]?.body).to.deep.equal(request);
+    });
+
+    it('is nothing of a response that the chat format does not know', async () => {
+      await open({ UPSTREAM_DIALECT: 'openai' }, { creditsMicro: 1_000_000 });
+      backend.reply(answer());
+      const extras = Object.fromEntries(
+        ['N', 'n', 'max_tokens', ...Object.keys(REFUSED_FIELDS)].map((name) => [name, 9]),
+      );
+      const reply = await caller.create({
+        ...extras,
+        model: 'm',
+        input: 'Hello',
+        max_output_tokens: 100,
+        extra_body: extras,
+      });
+      expect(reply.status).to.equal(200);
+      expect(Object.keys(backend.requests[0]?.body as object)).to.have.members([
+        'model',
+        'messages',
+        'stream',
+        'max_completion_tokens',
+      ]);
     });
   });
 
