@@ -14,10 +14,15 @@ const PASSED_ON = new RegExp(`^retry-after(?:-ms)?$|${LIMITS.source}`);
 export function passedOnHeaders(headers: ReplyHeaders): Record<string, string> {
   const passedOn: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
-    if (PASSED_ON.test(name) && Object.keys(passedOn).length < MAX_HEADERS) setHeader(passedOn, name, value);
+    if (isPassedOn(name) && Object.keys(passedOn).length < MAX_HEADERS) setHeader(passedOn, name, value);
   }
   setHeader(passedOn, 'x-upstream-request-id', headers['x-request-id']);
   return passedOn;
+}
+
+/** Whether a header says when to ask again, or what is left of the limits. */
+export function isPassedOn(name: string): boolean {
+  return PASSED_ON.test(name);
 }
 
 /** The same without what they say of limits, which are those of the account at the backend. */

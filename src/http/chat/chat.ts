@@ -134,7 +134,7 @@ async function perform(
 
   function openReply({ status, headers, isEventStream }: Answered): RelayedReply {
     const open = isEventStream ? openRelayedStream : openRelayedReply;
-    return open(res, { status, headers: towardsClient(headers), signal, stallMs: options.clientStallMs });
+    return open(res, { status, headers: towardsClient(headers, 'gateway'), signal, stallMs: options.clientStallMs });
   }
 }
 
@@ -151,5 +151,5 @@ async function whenDecided({ cancelDecided, signal }: RunningRequest): Promise<v
 function sendRefusal(res: Response, { status, headers, body, error }: Refused): void {
   const retry = error.headers['x-should-retry'];
   if (retry !== undefined) res.setHeader('x-should-retry', retry);
-  res.writeHead(status, { ...towardsClient(headers), 'content-length': body.length }).end(body);
+  res.writeHead(status, { ...towardsClient(headers, 'gateway'), 'content-length': body.length }).end(body);
 }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
-import { passedOnHeaders, type ReplyHeaders } from '../../backend/reply-headers.ts';
+import type { KeyOwner } from '../../backend/failures.ts';
+import { isPassedOn, passedOnHeaders, type ReplyHeaders } from '../../backend/reply-headers.ts';
 
 /** What describes the body, what the caller wants, and nothing that says who or where it is. Cookies never. */
 const TOWARDS_BACKEND = ['accept', 'content-type', 'openai-beta', 'user-agent'];
@@ -27,22 +28,38 @@ export function towardsBackend(
   return { ...passedOn, 'accept-encoding': 'identity', ...backendHeaders };
 }
 
-/** Those of one connection alone (RFC 9110), and those which speak for the host they came from and not for this one. */
+/**
+ * Those of one connection alone (RFC 9110), those which speak for the host they came from and not
+ * for this one, and those which send the client elsewhere.
+ */
 const OF_BACKEND_ALONE =
-  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|set-cookie2?|alt-svc|strict-transport-security|clear-site-data|nel|report-to|access-control-.*|content-security-policy.*|cross-origin-.*|permissions-policy|referrer-policy|x-content-type-options|x-frame-options|date|server|x-powered-by|x-request-id|x-upstream-request-id)$/;
+  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|set-cookie2?|location|refresh|link|alt-svc|strict-transport-security|clear-site-data|nel|report-to|access-control-.*|content-security-policy.*|cross-origin-.*|permissions-policy|referrer-policy|x-content-type-options|x-frame-options|date|server|x-powered-by|x-request-id|x-upstream-request-id)$/;
 
-/** The headers of the backend's reply that its caller gets; the backend's request id goes by another name, since ours has that one. */
-export function towardsClient(headers: ReplyHeaders): OutgoingHttpHeaders {
+/** What it takes to read a reply and to keep it. Others may tell of our account and network. */
+const OF_REPLY =
+  /^(?:content-(?:type|encoding|length|language|range)|accept-ranges|cache-control|expires|etag|last-modified|x-accel-buffering|x-should-retry)$/;
+
+/**
+ * The headers of the backend's reply that its caller gets: those of a list where the backend sees
+ * the gateway's own key, else all but a few. The backend's request id goes by another name, since
+ * ours has that one.
+ */
+export function towardsClient(headers: ReplyHeaders, keyOwner: KeyOwner): OutgoingHttpHeaders {
   const named = new Set(
     String(headers['connection'] ?? '')
       .split(',')
       .map((name) => name.trim().toLowerCase()),
   );
+  const isForCaller = keyOwner === 'gateway' ? isForAnyCaller : (name: string) => !OF_BACKEND_ALONE.test(name);
   const passedOn: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || OF_BACKEND_ALONE.test(name) || named.has(name)) continue;
+    if (value === undefined || !isForCaller(name) || named.has(name)) continue;
     passedOn[name] = typeof value === 'string' ? value : [...value];
   }
   const id = passedOnHeaders({ 'x-request-id': headers['x-request-id'] })['x-upstream-request-id'];
   return id === undefined ? passedOn : { ...passedOn, 'x-upstream-request-id': id };
+}
+
+function isForAnyCaller(name: string): boolean {
+  return OF_REPLY.test(name) || isPassedOn(name);
 }

@@ -162,7 +162,7 @@ async function relay(proxyRes: IncomingMessage & { req?: ClientRequest }, relaye
   noteAnswer(proxyRes, res);
   proxyRes.req?.setTimeout(options.idleTimeoutMs);
   if (exchange.edit === undefined && !isFault) {
-    res.writeHead(status, towardsClient(relayed.headers));
+    res.writeHead(status, towardsClient(relayed.headers, options.keyOwner));
     // The client should know at once that the backend has answered, also when the first event takes its time.
     res.flushHeaders();
     proxyRes.pipe(res);
@@ -171,7 +171,7 @@ async function relay(proxyRes: IncomingMessage & { req?: ClientRequest }, relaye
 
   const bytes = await readAnswer(proxyRes, isFault ? MAX_ERROR_BYTES : MAX_EDITED_BYTES);
   const edited = exchange.edit?.(status, readJson(bytes.toString()));
-  const { 'content-length': _length, ...headers } = towardsClient(relayed.headers);
+  const { 'content-length': _length, ...headers } = towardsClient(relayed.headers, options.keyOwner);
   if (edited !== undefined) {
     for (const name of ['content-type', 'content-encoding', 'etag', 'last-modified']) delete headers[name];
     res.status(200).set(headers).json(edited);

@@ -270,7 +270,11 @@ describe('passthrough', () => {
         headers: {
           'x-request-id': 'upstream-7',
           'x-ratelimit-remaining-requests': '9',
+          'openai-organization': 'org-1',
           'set-cookie': 'a=b',
+          refresh: '0;url=https://evil.example',
+          location: 'https://evil.example/',
+          link: '<https://evil.example/>; rel=next',
           'access-control-allow-origin': '*',
           'strict-transport-security': 'max-age=1',
           server: 'uvicorn',
@@ -284,16 +288,72 @@ describe('passthrough', () => {
         'x-request-id': `req_${'1'.repeat(32)}`,
         'x-upstream-request-id': 'upstream-7',
         'x-ratelimit-remaining-requests': '9',
+        'openai-organization': 'org-1',
         'content-type': 'application/json',
       });
       expect(headers).not.to.have.any.keys(
         'set-cookie',
+        'refresh',
+        'location',
+        'link',
         'access-control-allow-origin',
         'strict-transport-security',
         'server',
         'x-private',
       );
     });
+
+    const answers: { what: string; path: string; options: Options; status?: number; json: object }[] = [
+      { what: 'a completion', path: '/v1/chat/completions', options: {}, json: COMPLETION },
+      { what: 'a refusal', path: '/v1/chat/completions', options: {}, status: 422, json: { error: { message: 'no' } } },
+      { what: 'the models', path: '/v1/models', options: {}, json: { object: 'list', data: [] } },
+      {
+        what: 'the models beside aliases',
+        path: '/v1/models',
+        options: { modelAliases: new Map([['a', 'b']]) },
+        json: { object: 'list', data: [] },
+      },
+      { what: 'a further path', path: '/v1/files/1', options: { passthroughPaths: ['/v1/files'] }, json: {} },
+      {
+        what: 'a file that was made',
+        path: '/v1/files/1',
+        options: { passthroughPaths: ['/v1/files'] },
+        status: 201,
+        json: {},
+      },
+    ];
+    for (const { what, path, options, status = 200, json } of answers) {
+      it(`passes on nothing but the headers of a list to who uses the key of the gateway: ${what}`, async () => {
+        await open({ ...options, upstreamApiKey: 'sk-upstream' });
+        const own = Object.keys(Object.fromEntries((await call('/v1/nothing')).headers));
+        const passedOn = { 'retry-after': '7', 'x-ratelimit-remaining-requests': '9', 'cache-control': 'no-store' };
+        const kept = {
+          'openai-organization': 'org-ours',
+          'openai-project': 'p',
+          'x-litellm-key-spend': '12.5',
+          'x-litellm-model-api-base': 'http://10.0.0.5:8000',
+          'x-internal-host': 'gpu-7',
+          'content-disposition': 'attachment',
+          'set-cookie': 'a=b',
+          refresh: '0;url=https://evil.example',
+          location: 'http://10.0.0.5/',
+          link: '<http://10.0.0.5/>; rel=next',
+        };
+        backend.reply({ json, status, headers: { 'x-request-id': 'upstream-7', ...passedOn, ...kept } });
+        const response = await call(path, path.endsWith('/completions') ? { method: 'POST', body: '{}' } : {});
+        await response.text();
+        expect(response.status).to.equal(status);
+        const headers = Object.fromEntries(response.headers);
+        expect(headers).to.include({ ...passedOn, 'x-upstream-request-id': 'upstream-7' });
+        expect([
+          ...own,
+          ...Object.keys(passedOn),
+          'content-type',
+          'content-length',
+          'x-upstream-request-id',
+        ]).to.include.members(Object.keys(headers));
+      });
+    }
 
     it('gives each event of a stream as it comes', async () => {
       await open();
