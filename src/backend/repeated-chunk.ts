@@ -22,6 +22,11 @@ const KEYS = /"(?:content|reasoning_content|reasoning)": ?(?=")/g;
 /** Stands where the words were, to see what depends on them. Nothing that a model says by chance. */
 const PROBE = '\u0000the words\u0000';
 
+/** In UTF-16 code units. A chunk that says words alone is far shorter, and each place to try means to parse all of it again. */
+const MAX_EVENT = 4096;
+/** How many of the keys in an event are tried; the others hold what a backend sends beside the words, such as search results. */
+const MAX_PLACES = 4;
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 /** What is below it must be escaped in JSON. */
@@ -29,11 +34,14 @@ const FIRST_PRINTABLE = 0x20;
 /** V8 copies so many characters; a longer piece cut out of a text would keep all of that text in memory. */
 const MAX_WORD = 12;
 
-/** Learns from an event what another one of its kind looks like; undefined when it says more than words. */
+/**
+ * Learns from an event what another one of its kind looks like; undefined when it says more than words, or when it is too
+ * large to be searched for them.
+ */
 export function learnRepeatedChunk(data: string, chunk: ChatChunk): RepeatedChunk | undefined {
-  const piece = onlyTextOf(chunk);
+  const piece = data.length > MAX_EVENT ? undefined : onlyTextOf(chunk);
   if (piece === undefined) return undefined;
-  for (const { 0: key, index } of data.matchAll(KEYS)) {
+  for (const { 0: key, index } of [...data.matchAll(KEYS)].slice(0, MAX_PLACES)) {
     const start = index + key.length;
     const end = endOfString(data, start);
     const [before, after] = [data.slice(0, start), data.slice(end)];

@@ -92,6 +92,37 @@ describe('a repeated chunk', () => {
     });
   }
 
+  const beside = (count: number): ChatChunk =>
+    withDelta({ content: 'Hello' }, { echo: Array.from({ length: count }, () => ({ content: 'Hello' })) });
+  // Written before the choices, as a field that a backend adds beside them.
+  const besideFirst = (count: number): string => {
+    const { choices, ...others } = beside(count);
+    return JSON.stringify({ ...others, choices });
+  };
+
+  it('is learnt when its words stand at the fourth place where words could stand', () => {
+    const data = besideFirst(3);
+    const repeated = learn(beside(3), data);
+    expect(repeated?.match(`data: ${data.replace(/Hello(?!.*Hello)/, 'you')}\n\n`, 0)?.words).to.equal('you');
+  });
+
+  it('is not looked for at a fifth place', () => {
+    expect(learn(beside(4), besideFirst(4))).to.equal(undefined);
+  });
+
+  const padded = (length: number): ChatChunk => {
+    const chunk = withDelta({ content: 'Hello' }, { padding: '' });
+    return { ...chunk, padding: 'x'.repeat(length - JSON.stringify(chunk).length) };
+  };
+
+  it('is learnt from an event of 4,096 characters', () => {
+    expect(learn(padded(4096))?.match(eventOf(padded(4096)), 0)?.words).to.equal('Hello');
+  });
+
+  it('is not learnt from a longer event', () => {
+    expect(learn(padded(4097))).to.equal(undefined);
+  });
+
   const others: readonly { name: string; text: string }[] = [
     { name: 'another id', text: eventOf({ ...VLLM, id: 'chatcmpl-2' }) },
     { name: 'a finish reason', text: eventOf(VLLM).replace('"finish_reason":null', '"finish_reason":"stop"') },
