@@ -1,6 +1,6 @@
 const MAX_CHARACTERS = 1000;
-/** Enough for what follows to see, and a limit for its regular expressions. */
-const MAX_LOOKED_AT = 20_000;
+/** Enough for what follows to see, and a limit for its regular expressions, some of which take the square of it. */
+const MAX_LOOKED_AT = 4000;
 const REDACTED = '[redacted]';
 
 /** Where a message stops being one: a stack, or a page. */

@@ -80,6 +80,10 @@ describe('toSafeText', () => {
     expect(text).to.not.include('sk-');
   });
 
+  it('looks at no more than the first 4,000 characters', () => {
+    expect(toSafeText(`${' '.repeat(3999)}ab`, [])).to.equal('a');
+  });
+
   it('is quick with what is made to be slow', () => {
     const startedAt = performance.now();
     for (const text of [' '.repeat(1e6), '\nat '.repeat(1e6), 'sk-'.repeat(1e6), '<'.repeat(1e6), 'eyJ'.repeat(1e6)])
