@@ -2,7 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../core/errors.ts';
 import { createBeside } from './beside.ts';
 import type { Failure } from './failures.ts';
-import type { Operation, OperationName, OperationOf, RemoteEngine, Reply, ResultOf } from './operations.ts';
+import {
+  checkReply,
+  type Mode,
+  type Operation,
+  type OperationName,
+  type OperationOf,
+  type RemoteEngine,
+  type Reply,
+  type ResultOf,
+} from './operations.ts';
 
 /**
  * The calls on their way to the engine, in the order in which they were made, one batch at a time. What arrives while a
@@ -151,15 +160,17 @@ export function createLane({
 
   async function runBatch(batch: readonly Call[]): Promise<Reply> {
     const mode = batch.every(isLookup) ? 'read' : 'write';
-    const reply = await engine.run(
-      mode,
-      batch.map(({ operation }) => operation),
-    );
+    const reply = await runCalls(mode, batch);
     if ('results' in reply) {
       if (mode === 'write') noteSuccess();
       succeed(batch, reply.results);
     }
     return reply;
+  }
+
+  async function runCalls(mode: Mode, batch: readonly Call[]): Promise<Reply> {
+    const operations = batch.map(({ operation }) => operation);
+    return checkReply(await engine.run(mode, operations), operations.length);
   }
 
   function noteIdle(): void {
@@ -169,7 +180,7 @@ export function createLane({
   /** Tries until it is answered, or its caller has been told that it took too long. */
   async function lookUp(call: Call): Promise<void> {
     while (call.caller !== undefined) {
-      const reply = await engine.run('read', [call.operation]);
+      const reply = await runCalls('read', [call]);
       if ('results' in reply) return succeed([call], reply.results);
       lastFailure = reply.failure;
       if (!isPassing(reply.failure)) return refuse(call);
@@ -178,20 +189,25 @@ export function createLane({
   }
 
   function take(): Call[] {
-    if (kept.length > 0 && performance.now() >= keptRetryAtMs) return kept.splice(0, limit.batch);
+    if (kept.length > 0 && performance.now() >= keptRetryAtMs) return takeBatch(kept);
     if (areLookupsFirst) {
       areLookupsFirst = false;
       const lookups = new Set(waiting.filter(isLookup).slice(0, limit.lookups));
       waiting = waiting.filter((call) => !lookups.has(call));
       if (lookups.size > 0) return [...lookups];
     }
+    return takeBatch(waiting);
+  }
+
+  /** Takes from the beginning of the list what may go to the engine together. */
+  function takeBatch(calls: Call[]): Call[] {
     let lookups = 0;
-    const end = waiting.findIndex((call, index) => {
+    const end = calls.findIndex((call, index) => {
       if (lookupsBeside === 0 && isLookup(call)) lookups += 1;
-      const isCut = index > 0 && (isAlone(call) || isAlone(waiting[index - 1]));
+      const isCut = index > 0 && (isAlone(call) || isAlone(calls[index - 1]));
       return isCut || index === limit.batch || lookups > limit.lookups;
     });
-    return waiting.splice(0, end === -1 ? waiting.length : end);
+    return calls.splice(0, end === -1 ? calls.length : end);
   }
 
   function isAlone(call: Call | undefined): boolean {

@@ -94,6 +94,13 @@ export type Mode = 'read' | 'write';
 /** One entry per operation, in order, an Error for one that is our own mistake; or why the batch as a whole had no effect. */
 export type Reply = { readonly results: readonly unknown[] } | { readonly failure: Failure };
 
+/** The reply, or a failure where it has not one entry per operation: then nobody knows what became of which. */
+export function checkReply(reply: Reply, operations: number): Reply {
+  if ('failure' in reply || reply.results.length === operations) return reply;
+  const message = `the database answered ${operations} calls with ${reply.results.length} results`;
+  return { failure: { reason: 'lost', message } };
+}
+
 /** A database that is somewhere else: in another thread, or behind a connection. */
 export interface RemoteEngine {
   /** Never rejects: what goes wrong is in the reply. */

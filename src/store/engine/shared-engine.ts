@@ -1,5 +1,5 @@
 import type { Failure } from './failures.ts';
-import type { Mode, Operation, RemoteEngine, Reply } from './operations.ts';
+import { checkReply, type Mode, type Operation, type RemoteEngine, type Reply } from './operations.ts';
 
 interface Ask {
   readonly mode: Mode;
@@ -35,10 +35,8 @@ export function shareEngine(engine: RemoteEngine): RemoteEngine {
 
   async function runTogether(asks: readonly Ask[]): Promise<void> {
     const mode = asks.every((ask) => ask.mode === 'read') ? 'read' : 'write';
-    const reply = await engine.run(
-      mode,
-      asks.flatMap(({ batch }) => batch),
-    );
+    const together = asks.flatMap(({ batch }) => batch);
+    const reply = checkReply(await engine.run(mode, together), together.length);
     if ('results' in reply) return handOut(asks, reply.results);
     if (asks.length > 1 && mayWorkAlone(reply.failure)) {
       for (const ask of asks) ask.answer(await engine.run(ask.mode, ask.batch));

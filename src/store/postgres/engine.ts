@@ -1,5 +1,4 @@
 import { DatabaseError } from 'pg';
-import { ApiError } from '../../core/errors.ts';
 import type { Mode, Operation, OperationName, Operations, RemoteEngine, Reply } from '../engine/operations.ts';
 import { CHANGE_NAMES, isPlainAcceptance, writeChanges, type Change, type ChangeName } from './changes.ts';
 import { PassingError, toFailure } from './failures.ts';
@@ -78,26 +77,28 @@ export function createEngine(connections: Connections, owner: Owner): RemoteEngi
       if (failure !== undefined) return { failure };
       const mistake = error instanceof Error ? error : new Error('unknown', { cause: error });
       // A mistake of ours, for which the others of its batch must not pay.
-      return { results: batch.length === 1 ? [mistake] : await runEach(mode, batch) };
+      return batch.length === 1 ? { results: [mistake] } : await runEach(mode, batch);
     }
   }
 
-  async function runEach(mode: Mode, batch: readonly Operation[]): Promise<readonly unknown[]> {
+  async function runEach(mode: Mode, batch: readonly Operation[]): Promise<Reply> {
     const results: unknown[] = [];
     for (const operation of batch) {
       const reply = await run(mode, [operation]);
-      results.push('results' in reply ? reply.results[0] : new ApiError('store_unavailable'));
+      // Those before it are written, which makes the batch one that nobody knows the end of.
+      if ('failure' in reply) return { failure: { ...reply.failure, reason: 'lost' } };
+      results.push(...reply.results);
     }
-    return results;
+    return { results };
   }
 
   /** The results in the order of the changes. */
   async function change(batch: readonly Operation[]): Promise<readonly unknown[]> {
-    const [first] = batch;
-    if (first === undefined) return [];
-    if (ALONE.has(first[0]))
-      return [await connections.transaction((connection) => runOne<Committable<unknown>>(changing, connection, first))];
-    return writeAs(owner.name, batch.filter(isRecordChange));
+    if (batch.every(isRecordChange)) return writeAs(owner.name, batch);
+    const [first, ...others] = batch;
+    if (first === undefined || others.length > 0)
+      throw new TypeError('what has a transaction of its own came with others');
+    return [await connections.transaction((connection) => runOne<Committable<unknown>>(changing, connection, first))];
   }
 
   async function writeAs(name: string, changes: readonly Change[]): Promise<readonly unknown[]> {

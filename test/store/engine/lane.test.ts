@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { FailureReason } from '../../../src/store/engine/failures.ts';
 import { createLane, type Lane, type LaneLimits } from '../../../src/store/engine/lane.ts';
 import type { Mode, Operation, Reply } from '../../../src/store/engine/operations.ts';
+import { newKeyId } from '../../support/keys.ts';
 import { newRequestId } from '../../support/records.ts';
 import { failureCode, until } from '../../support/sqlite.ts';
 
@@ -45,6 +46,7 @@ describe('the lane', () => {
   const id = newRequestId();
   const accept = (lane: Lane) => lane.call(PROBE, { undo: ['discard', id, 0] });
   const finish = (lane: Lane) => lane.call(DISCARD, { isKept: true });
+  const create = (lane: Lane) => lane.call(PROBE, { undo: ['deleteKey', newKeyId()] });
   const find = (lane: Lane) => lane.call(['find', ['c'], id], { isLookup: true });
   const PROBE = ['probeWrite'] as const;
   const DISCARD = ['discard', id, 0] as const;
@@ -67,6 +69,23 @@ describe('the lane', () => {
       ['find', 'probeWrite'],
     ]);
   });
+
+  for (const { name, calls, expected } of [
+    { name: 'before the others', calls: [create, finish, finish], expected: ['deleteKey', 'discard discard'] },
+    { name: 'between others', calls: [finish, create, finish], expected: ['discard', 'deleteKey', 'discard'] },
+    { name: 'after the others', calls: [finish, finish, create], expected: ['discard discard', 'deleteKey'] },
+  ]) {
+    it(`gives it one also when it is kept ${name}`, async () => {
+      const lane = makeLane({}, new Set(['deleteKey']));
+      answer = () => {
+        answer = succeed;
+        return failWith('lost')();
+      };
+      await Promise.allSettled(calls.map((call) => call(lane)));
+      await until(() => batches.length === expected.length + 1);
+      expect(batches.slice(1).map(({ names }) => names.join(' '))).to.deep.equal(expected);
+    });
+  }
 
   it('sends what was called for in one turn as one batch, in order', async () => {
     const lane = makeLane();
@@ -167,6 +186,25 @@ describe('the lane', () => {
     await until(() => batches.length === 2);
     expect(batches[1]?.names).to.deep.equal(['discard']);
   });
+
+  for (const { name, wrong } of [
+    { name: 'fewer results than calls', wrong: (batch: readonly Operation[]) => batch.slice(1) },
+    { name: 'no result', wrong: () => [] },
+    { name: 'more results than calls', wrong: (batch: readonly Operation[]) => [...batch, ...batch] },
+  ]) {
+    it(`takes a batch with ${name} for lost: nothing of it is taken for written`, async () => {
+      const lane = makeLane();
+      answer = (batch) => {
+        answer = succeed;
+        return succeed(wrong(batch));
+      };
+      const [accepted, finished, found] = await Promise.all([accept(lane), finish(lane), find(lane)].map(failureCode));
+      expect([accepted, finished, found]).to.deep.equal(['store_unavailable', undefined, undefined]);
+      const tried = batches.slice(1).flatMap(({ names }) => names);
+      expect(tried, 'the undo and the end of a request').to.include.members(['discard', 'discard', 'find']);
+      expect(failures).to.deep.equal(['lost']);
+    });
+  }
 
   it('takes nothing back of what certainly had no effect', async () => {
     const lane = makeLane();
@@ -276,6 +314,12 @@ describe('the lane', () => {
       expect(await failureCode(find(lane))).to.equal('store_unavailable');
       expect(times).to.equal(3);
       expect(failures).to.deep.equal(['io_error']);
+    });
+
+    it('refuses a lookup that got no result', async () => {
+      const lane = makeOpen(1);
+      answer = () => succeed([]);
+      expect(await failureCode(find(lane))).to.equal('store_unavailable');
     });
 
     it('refuses within its time a lookup that is not answered, and one that has no place, and asks for that no more', async () => {

@@ -98,6 +98,19 @@ describe('a shared engine', () => {
     });
   }
 
+  it('tells every lane that its calls are lost when results are missing, since nobody knows whose they are', async () => {
+    reply = (batch) => ({ results: batch.slice(1).map(([, name]) => name) });
+    const replies = [
+      engine.run('write', named('first')),
+      engine.run('write', named('a')),
+      engine.run('write', named('b')),
+    ];
+    await letGo();
+    await letGo();
+    const reasons = (await Promise.all(replies)).map((each) => ('failure' in each ? each.failure.reason : each));
+    expect(reasons).to.deep.equal(['lost', 'lost', 'lost']);
+  });
+
   function failure(reason: FailureReason): Reply {
     return { failure: { reason, message: 'on purpose' } };
   }

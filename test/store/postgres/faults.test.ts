@@ -137,6 +137,23 @@ if (server !== undefined) {
       await until(async () => (await other.find(CALLER, draft.requestId)) === undefined);
     });
 
+    it('writes the ends of requests that were kept beside the undo of a key', async () => {
+      const [store, other] = [await openByProxy(), await open()];
+      const drafts = [await accepted(store), await accepted(store), await accepted(store)];
+      const key = newKeyDraft();
+      proxy.loseAnswersFrom('COMMIT\0');
+      const created = failureCode(store.createKey(key));
+      await until(async () => (await other.findKey(key.keyId)) !== undefined);
+      const ends = drafts.map(({ requestId }) => failureCode(store.finish(requestId, newOutcome())));
+      proxy.cut();
+      expect([await created, ...(await Promise.all(ends))]).to.deep.equal(Array(4).fill('store_unavailable'));
+      proxy.mend();
+      for (const { requestId } of drafts) {
+        await until(async () => (await other.find(CALLER, requestId))?.status === 'succeeded');
+      }
+      await until(async () => (await other.findKey(key.keyId)) === undefined);
+    });
+
     it('answers within seconds while somebody else has locked the tables', async () => {
       const store = await open();
       const { requestId } = await accepted(store);
@@ -274,6 +291,21 @@ if (server !== undefined) {
       expect(good).to.deep.include({ status: 'fulfilled', value: { kind: 'accepted' } });
       expect(bad).to.have.property('status', 'rejected');
       expect(await store.find(CALLER, draft.requestId)).to.have.property('status', 'processing');
+    });
+
+    it('loses no end of a request that finds its record locked while its batch is taken apart for a mistake', async () => {
+      const store = await open();
+      const [draft, ended] = [await accepted(store), await accepted(store)];
+      await store.finish(ended.requestId, newOutcome());
+      const other = new Client({ connectionString: database.url });
+      await other.connect();
+      await other.query(`BEGIN; SELECT FROM requests WHERE request_id = '${draft.requestId}' FOR UPDATE`);
+      const finished = failureCode(store.finish(draft.requestId, newOutcome()));
+      const twice = failureCode(store.accept({ ...newDraft(), requestId: ended.requestId }));
+      const codes = await Promise.all([finished, twice]);
+      await other.end();
+      expect(codes[0]).to.equal('store_unavailable');
+      await until(async () => (await store.find(CALLER, draft.requestId))?.status === 'succeeded');
     });
 
     const unusable = [
