@@ -9,12 +9,15 @@ import { createTurns } from '../../take-turns.ts';
 
 const MAX_DEPTH = 128;
 /** Arrays and objects in one body. 32 MiB of `[],[],…` would otherwise become gigabytes, and stop the process for seconds. */
-const MAX_CONTAINERS = 1_000_000;
-/** Names of fields in one body. Objects with very many take a time that grows faster than they do: 3 million, half a minute. */
-const MAX_NAMES = 300_000;
+const MAX_CONTAINERS = 100_000;
+/** Names of fields in one body. Objects with very many take a time that grows faster than they do: 300,000, most of a second. */
+const MAX_NAMES = 50_000;
 /** What is smaller may be parsed first and judged afterwards: it cannot become much. */
 const LARGE_BYTES = 256 * 1024;
 const DISCARD_MS = 2000;
+/** What a compressed body may become at least, and beyond that how many times its size: gzip reaches 1,000, and no prompt 100. */
+const FREE_EXPANDED_BYTES = 1024 * 1024;
+const MAX_EXPANSION = 100;
 /** A few hundred bytes can become `maxBytes` each, and zlib works on all of them at once: a thousand would take all memory. */
 const MAX_LARGE_AT_ONCE = 4;
 /** RFC 9659 allows no larger window than 8 MiB in HTTP; a frame that asks for more is after our memory. */
@@ -34,9 +37,9 @@ export async function readJsonBody(req: IncomingMessage, limits: { readonly maxB
 }
 
 /**
- * Reads and decompresses a request body of at most `maxBytes`, before and after decompression. Throws ApiError
- * `payload_too_large`, `unsupported_content_encoding`, `invalid_request` for damaged data, `server_overloaded`,
- * `client_disconnected`.
+ * Reads and decompresses a request body of at most `maxBytes`, before and after decompression, and of at most 1 MiB or 100
+ * times what was sent. Throws ApiError `payload_too_large`, `unsupported_content_encoding`, `invalid_request`
+ * for damaged data, `server_overloaded`, `client_disconnected`.
  */
 export async function readBody(req: IncomingMessage, { maxBytes }: { readonly maxBytes: number }): Promise<Buffer> {
   const decompress = decompressorFor(req.headers['content-encoding']);
@@ -55,8 +58,9 @@ export async function readBody(req: IncomingMessage, { maxBytes }: { readonly ma
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0)
     throw new ApiError('invalid_json', { message: 'The body is empty; a JSON object is needed.' });
-  if (bytes.length > LARGE_BYTES) checkNesting(bytes);
-  const value = parseText(decodeUtf8(bytes));
+  const isLarge = bytes.length > LARGE_BYTES;
+  if (isLarge) checkNesting(bytes);
+  const value = parseText(decodeUtf8(bytes), isLarge);
   checkDepth(value);
   return value;
 }
@@ -158,11 +162,12 @@ function bounded(encoding: string, call: ZlibCall): Decompressor {
   return async (bytes, { maxBytes, isWanted }) => {
     const soon = bytes.length < LARGE_BYTES ? await attempt(bytes, Math.min(LARGE_BYTES, maxBytes)) : 'too large';
     if (soon !== 'too large') return soon;
+    const maxExpanded = Math.max(FREE_EXPANDED_BYTES, bytes.length * MAX_EXPANSION);
     const whole = await takeTurn(() => {
       if (!isWanted()) throw new ApiError('client_disconnected');
-      return attempt(bytes, maxBytes);
+      return attempt(bytes, Math.min(maxBytes, maxExpanded));
     });
-    if (whole === 'too large') throw tooLarge(maxBytes);
+    if (whole === 'too large') throw maxExpanded < maxBytes ? expandsTooFar() : tooLarge(maxBytes);
     return whole;
   };
 }
@@ -179,6 +184,12 @@ function codeOf(error: unknown): string {
 
 function tooLarge(maxBytes: number): ApiError {
   return new ApiError('payload_too_large', { message: `The body may have at most ${maxBytes} bytes, decompressed.` });
+}
+
+function expandsTooFar(): ApiError {
+  return new ApiError('payload_too_large', {
+    message: `Decompressed, the body may have 1 MiB, or ${MAX_EXPANSION} times its size where that is more.`,
+  });
 }
 
 function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
@@ -230,6 +241,7 @@ function checkNesting(bytes: Buffer): void {
         depth++;
         containers++;
         if (depth > MAX_DEPTH) throw tooDeep();
+        if (containers > MAX_CONTAINERS) throw tooMany(`${MAX_CONTAINERS} arrays and objects`);
         break;
       case 0x5d: // ]
       case 0x7d: // }
@@ -237,16 +249,15 @@ function checkNesting(bytes: Buffer): void {
         break;
       case 0x3a: // :
         names++;
+        if (names > MAX_NAMES) throw tooMany(`${MAX_NAMES} fields`);
         break;
       default:
     }
   }
-  if (names > MAX_NAMES) {
-    throw new ApiError('invalid_request', { message: `The body has more than ${MAX_NAMES} fields.` });
-  }
-  if (containers > MAX_CONTAINERS) {
-    throw new ApiError('invalid_request', { message: `The body has more than ${MAX_CONTAINERS} arrays and objects.` });
-  }
+}
+
+function tooMany(what: string): ApiError {
+  return new ApiError('invalid_request', { message: `The body has more than ${what}.` });
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -259,14 +270,15 @@ function decodeUtf8(bytes: Buffer): string {
   }
 }
 
-function parseText(text: string): unknown {
+function parseText(text: string, isLarge: boolean): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own message quotes the body, so it is not even kept as the cause.
-    throw new ApiError('invalid_json', {
-      message: `The body is not valid JSON: ${describe(text, findSyntaxError(text))}.`,
-    });
+    // The parser's own message quotes the body, so it is not even kept as the cause. To search takes far longer than to parse.
+    const place = isLarge
+      ? `. The place of a mistake is only looked for in a body of up to ${LARGE_BYTES / 1024} KiB`
+      : `: ${describe(text, findSyntaxError(text))}`;
+    throw new ApiError('invalid_json', { message: `The body is not valid JSON${place}.` });
   }
 }
 
