@@ -53,7 +53,8 @@ export type ListStep = readonly [rows: readonly RecordRow[], nextBeforeSeq: numb
 
 /**
  * How many records one step of a list looks at. A filter that few records pass would otherwise search all of them at
- * once, and everything else would wait.
+ * once, and everything else would wait. Unfinished records have an index of their own and are never many: one step finds
+ * them all.
  */
 export const LIST_WINDOW = 2000;
 

@@ -42,6 +42,14 @@ const LIST: Statement = {
     ORDER BY seq DESC LIMIT $6`,
 };
 
+// By the index on owners, which the planner chooses as soon as the table has been analyzed.
+const LIST_UNFINISHED: Statement = {
+  name: 'list_unfinished_requests',
+  text: `SELECT ${RECORD_COLUMNS} FROM requests
+    WHERE owner IS NOT NULL AND caller = $1 AND seq < $2 AND model = coalesce($3, model)
+    ORDER BY seq DESC LIMIT $4`,
+};
+
 const FIND_FLOOR_OF_ALL: Statement = {
   name: 'find_floor_of_all',
   text: `SELECT seq FROM requests WHERE seq < $1 ORDER BY seq DESC LIMIT 1 OFFSET ${LIST_WINDOW - 1}`,
@@ -53,6 +61,13 @@ const LIST_ALL: Statement = {
     WHERE seq < $1 AND seq >= $2 AND left(caller, length($3)) = $3
       AND status = coalesce($4, status) AND model = coalesce($5, model)
     ORDER BY seq DESC LIMIT $6`,
+};
+
+const LIST_ALL_UNFINISHED: Statement = {
+  name: 'list_all_unfinished_requests',
+  text: `SELECT ${RECORD_COLUMNS} FROM requests
+    WHERE owner IS NOT NULL AND seq < $1 AND left(caller, length($2)) = $2 AND model = coalesce($3, model)
+    ORDER BY seq DESC LIMIT $4`,
 };
 
 type Lookup =
@@ -92,11 +107,15 @@ export const LOOKUPS: Remote<Pick<Operations, Lookup>> = {
     return row?.[0] ?? null;
   },
   async list(connection, [caller, beforeSeq, status, model, limit]) {
+    if (status === 'processing')
+      return [await connection.rows<RecordRow>(LIST_UNFINISHED, [caller, beforeSeq, model, limit]), null];
     const [floor] = await connection.rows<[number]>(FIND_FLOOR, [caller, beforeSeq]);
     const from = floor?.[0] ?? null;
     return [await connection.rows<RecordRow>(LIST, [caller, beforeSeq, from ?? 0, status, model, limit]), from];
   },
   async listAll(connection, beforeSeq, [callerPrefix, status, model], limit) {
+    if (status === 'processing')
+      return [await connection.rows<RecordRow>(LIST_ALL_UNFINISHED, [beforeSeq, callerPrefix, model, limit]), null];
     const [floor] = await connection.rows<[number]>(FIND_FLOOR_OF_ALL, [beforeSeq]);
     const from = floor?.[0] ?? null;
     const values = [beforeSeq, from ?? 0, callerPrefix, status, model, limit];

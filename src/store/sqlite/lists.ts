@@ -31,7 +31,16 @@ export function prepareLists(database: Database) {
     ORDER BY seq DESC LIMIT ?`)
     .raw();
 
+  // Named, since SQLite would choose the index on callers, which leads past all records of this one.
+  const selectUnfinished = database
+    .prepare<[string, number, string | null, number], RecordRow>(`
+    SELECT ${RECORD_COLUMNS} FROM requests INDEXED BY requests_by_owner
+    WHERE owner IS NOT NULL AND caller = ? AND seq < ? AND model = coalesce(?, model)
+    ORDER BY seq DESC LIMIT ?`)
+    .raw();
+
   function list([caller, beforeSeq, status, model, limit]: ListRow): ListStep {
+    if (status === 'processing') return [selectUnfinished.all(caller, beforeSeq, model, limit), null];
     const floor = selectFloor.get(caller, beforeSeq) ?? null;
     const rows = selectWindow.all(caller, beforeSeq, floor ?? 0, status, model, limit);
     return [rows, floor];

@@ -26,7 +26,16 @@ export function prepareOperator(database: Database) {
     ORDER BY seq DESC LIMIT ?`)
     .raw();
 
+  const selectUnfinished = database
+    .prepare<[number, string, string, string | null, number], RecordRow>(`
+    SELECT ${RECORD_COLUMNS} FROM requests INDEXED BY requests_by_owner
+    WHERE owner IS NOT NULL AND seq < ? AND substr(caller, 1, length(?)) = ? AND model = coalesce(?, model)
+    ORDER BY seq DESC LIMIT ?`)
+    .raw();
+
   function listAll(beforeSeq: number, [callerPrefix, status, model]: OperatorFilter, limit: number): ListStep {
+    if (status === 'processing')
+      return [selectUnfinished.all(beforeSeq, callerPrefix, callerPrefix, model, limit), null];
     const floor = selectFloor.get(beforeSeq) ?? null;
     return [selectWindow.all(beforeSeq, floor ?? 0, callerPrefix, callerPrefix, status, model, limit), floor];
   }
