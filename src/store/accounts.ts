@@ -1,4 +1,5 @@
 import type { KeyId, RequestId } from '../core/ids.ts';
+import type { StopSignal } from '../core/stop-signal.ts';
 import type { Identity } from './store.ts';
 
 /**
@@ -38,9 +39,10 @@ export interface AccountStore {
   listLedger(keyId: KeyId, query: LedgerQuery): Promise<LedgerPage | undefined>;
   /**
    * What was used by what ended in these UTC hours (the first and the last as a whole), summed up by hour, day or month,
-   * caller and model; oldest first. It is known for USAGE_KEPT_DAYS.
+   * caller and model; oldest first. It is known for USAGE_KEPT_DAYS. Looks no further once the signal has aborted, and
+   * throws its reason.
    */
-  listUsage(query: UsageQuery): Promise<readonly UsageRow[]>;
+  listUsage(query: UsageQuery, signal?: StopSignal): Promise<readonly UsageRow[]>;
   /**
    * Takes a request that has no record, and so many tokens, out of what the key has left in this minute. Requests with a
    * record take theirs when they are accepted.

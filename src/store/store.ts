@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../core/errors.ts';
 import type { RequestId } from '../core/ids.ts';
+import type { StopSignal } from '../core/stop-signal.ts';
 import type { Usage } from '../types/contract.ts';
 import type { AccountStore, Hold, RateStanding, Refusal } from './accounts.ts';
 
@@ -46,8 +47,11 @@ export interface Store extends AccountStore {
   findDuplicate(caller: Identity, idempotency: Idempotency): Promise<StoredRecord | undefined>;
   /** The newest record which this caller made under this idempotency key, unless the key was freed. */
   findByIdempotencyKey(caller: Identity, key: Identity): Promise<StoredRecord | undefined>;
-  /** The caller's own records, newest first. Undefined when `after` is not one of them. */
-  list(caller: Identity, query: RecordQuery): Promise<RecordPage | undefined>;
+  /**
+   * The caller's own records, newest first. Undefined when `after` is not one of them. Looks no further once the signal has
+   * aborted, and throws its reason.
+   */
+  list(caller: Identity, query: RecordQuery, signal?: StopSignal): Promise<RecordPage | undefined>;
   /**
    * Closes what dead processes left unfinished: `gateway_interrupted`, or `cancelled` where that was asked for. Releases
    * what they held and charges the cost of an interruption. Returns how many.

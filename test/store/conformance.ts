@@ -386,6 +386,23 @@ export function describeStore(name: string, engine: EngineUnderTest): void {
         expect(await numbers({ limit: 10, status: 'succeeded' })).to.deep.equal([1]);
       });
 
+      it('shows what is unfinished page by page, whatever of it others have', async () => {
+        const ids = await fill(6);
+        if (ids[3] !== undefined) await store.finish(ids[3], newOutcome());
+        expect(await numbers({ limit: 2, status: 'processing' })).to.deep.equal([6, 5]);
+        const after = ids[4];
+        expect(await numbers({ limit: 10, status: 'processing', ...(after && { after }) })).to.deep.equal([3, 2, 1]);
+        expect(await store.list(CALLER, { limit: 5, status: 'processing' })).to.have.property('hasMore', false);
+        expect(await store.list(CALLER, { limit: 4, status: 'processing' })).to.have.property('hasMore', true);
+      });
+
+      it('ends with the reason of a signal that has aborted', async () => {
+        await fill(1);
+        const reason = new Error('nobody waits any more');
+        const signal = AbortSignal.abort(reason);
+        expect(await store.list(CALLER, { limit: 1 }, signal).catch((error: unknown) => error)).to.equal(reason);
+      });
+
       it('knows no page after a record that does not exist', async () => {
         await fill(1);
         expect(await store.list(CALLER, { limit: 1, after: newRequestId() })).to.equal(undefined);

@@ -6,6 +6,7 @@ import { toRecord } from '../../request-record.ts';
 import type { RecordQuery, RecordStatus, Store } from '../../store/store.ts';
 import type { RequestList } from '../../types/contract.ts';
 import { callerOf } from '../access/authenticate.ts';
+import { untilServed } from '../until-served.ts';
 import { parseIdempotencyKey } from './idempotency-key.ts';
 import { baseUrlOf } from './record.ts';
 import type { RunningRequests } from './running.ts';
@@ -50,7 +51,7 @@ export function createRequestRoutes({
         return;
       }
       const query = readQuery(req.query);
-      const page = await store.list(identity, query);
+      const page = await store.list(identity, query, untilServed(res));
       if (page === undefined) throw new ApiError('request_not_found', { param: 'after' });
       const data = page.records.map((record) => toRecord(record, baseUrl));
       res.json({

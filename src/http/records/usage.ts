@@ -2,9 +2,11 @@ import type { RequestHandler } from 'express';
 import { toUsageOfKey, toUsageOfModel, USUAL_SPAN_MS } from '../../accounts/usage.ts';
 import { ApiError } from '../../core/errors.ts';
 import { parseKeyId } from '../../core/ids.ts';
+import type { StopSignal } from '../../core/stop-signal.ts';
 import { USAGE_KEPT_DAYS, type AccountStore, type UsageQuery, type UsageRow } from '../../store/accounts.ts';
 import type { KeyUsageList, UsageList } from '../../types/contract.ts';
 import { callerOf } from '../access/authenticate.ts';
+import { untilServed } from '../until-served.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -26,7 +28,8 @@ export interface ShowUsageOptions {
 /** `GET /api/v1/usage`: what the caller's own requests used, by hour, day or month (UTC) and model. */
 export function showUsage({ store, nowMs }: ShowUsageOptions): RequestHandler {
   return async (req, res) => {
-    const rows = await listUsage(store, { caller: callerOf(res).identity, ...readQuery(req.query, nowMs()) });
+    const query = { caller: callerOf(res).identity, ...readQuery(req.query, nowMs()) };
+    const rows = await listUsage(store, query, untilServed(res));
     res.json({ object: 'list', data: rows.map(toUsageOfModel) } satisfies UsageList);
   };
 }
@@ -37,16 +40,18 @@ export function showUsageOfAll({ store, nowMs }: ShowUsageOptions): RequestHandl
     const { key } = req.query;
     const keyId = typeof key === 'string' ? parseKeyId(key) : undefined;
     if (key !== undefined && keyId === undefined) throw invalid('key', 'key must be the id of a key.');
-    const rows = await listUsage(store, {
-      ...(keyId !== undefined && { caller: [keyId] as const }),
-      ...readQuery(req.query, nowMs()),
-    });
+    const query = { ...(keyId !== undefined && { caller: [keyId] as const }), ...readQuery(req.query, nowMs()) };
+    const rows = await listUsage(store, query, untilServed(res));
     res.json({ object: 'list', data: rows.map(toUsageOfKey) } satisfies KeyUsageList);
   };
 }
 
-async function listUsage(store: ShowUsageOptions['store'], query: UsageQuery): Promise<readonly UsageRow[]> {
-  const rows = await store.listUsage(query);
+async function listUsage(
+  store: ShowUsageOptions['store'],
+  query: UsageQuery,
+  signal: StopSignal,
+): Promise<readonly UsageRow[]> {
+  const rows = await store.listUsage(query, signal);
   if (rows.length <= MAX_ENTRIES) return rows;
   throw invalid('from', `The answer has more than ${MAX_ENTRIES} entries. Ask for less time, or for longer spans.`);
 }

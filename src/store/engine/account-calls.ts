@@ -1,4 +1,5 @@
 import { ApiError } from '../../core/errors.ts';
+import type { StopSignal } from '../../core/stop-signal.ts';
 import type { AccountStore, RateStanding, StoredKey, UsageQuery, UsageRow } from '../accounts.ts';
 import { checkAmount } from '../funds.ts';
 import type { RateRow } from '../rates.ts';
@@ -56,7 +57,7 @@ export function createAccountCalls(lane: Lane, clock: () => number): AccountStor
       const rows = await lane.call(['listLedger', keyId, beforeSeq, limit + 1], LOOKUP);
       return rows === null ? undefined : { entries: rows.slice(0, limit).map(toEntry), hasMore: rows.length > limit };
     },
-    listUsage: (query) => listUsage(lane, query),
+    listUsage: (query, signal) => listUsage(lane, query, signal),
     async takeRate(keyId, tokens) {
       checkAmount(tokens);
       const [refused, rates] = await lane.call(['takeRate', keyId, tokens, clock()]);
@@ -82,7 +83,11 @@ export function toRates(row: RateRow | null): { readonly rates?: RateStanding } 
 /** How many hours one step adds up, so that nothing else waits for long: the rows of all callers are many. */
 const STEP_HOURS = { all: 24, own: 24 * 31 };
 
-async function listUsage(lane: Lane, { caller, fromMs, untilMs, per }: UsageQuery): Promise<readonly UsageRow[]> {
+async function listUsage(
+  lane: Lane,
+  { caller, fromMs, untilMs, per }: UsageQuery,
+  signal: StopSignal | undefined,
+): Promise<readonly UsageRow[]> {
   const known = await lane.call(['findUsageSpan'], LOOKUP);
   const firstHour = Math.max(known.from, Math.floor(fromMs / HOUR_MS));
   const endHour = Math.min(known.until, Math.ceil(untilMs / HOUR_MS));
@@ -91,6 +96,7 @@ async function listUsage(lane: Lane, { caller, fromMs, untilMs, per }: UsageQuer
   for (let from = firstHour; from < endHour; from += stepHours) {
     const span = { from, until: Math.min(from + stepHours, endHour) };
     for (const name of caller ?? [null]) {
+      signal?.throwIfAborted();
       for (const found of await lane.call(['sumUsage', name, per, span], LOOKUP)) {
         const row = toUsageRow(found, caller?.[0]);
         const place = JSON.stringify([row.startMs, row.caller, row.model]);

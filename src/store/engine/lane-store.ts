@@ -12,6 +12,7 @@ import type {
   StoreLog,
 } from '../store.ts';
 import type { RequestId } from '../../core/ids.ts';
+import type { StopSignal } from '../../core/stop-signal.ts';
 import { createAccountCalls, toRates } from './account-calls.ts';
 import type { PaidRow } from './charges.ts';
 import type { Failure } from './failures.ts';
@@ -77,7 +78,7 @@ export function createLaneStore({
     async findByIdempotencyKey(caller, key) {
       return toFound(await lane.call(['findByIdempotencyKey', pair(caller, key)], LOOKUP));
     },
-    list: (caller, query) => list(lane, caller, query),
+    list: (caller, query, signal) => list(lane, caller, query, signal),
     listCancelRequested: () => lane.call(['listCancelRequested'], LOOKUP),
     hearCancels,
     comparePrices: (version) => lane.call(['comparePrices', version]),
@@ -124,10 +125,16 @@ export function createHealth(log: StoreLog) {
   };
 }
 
-async function list(lane: Lane, caller: Identity, query: RecordQuery): Promise<RecordPage | undefined> {
-  const beforeSeq = query.after === undefined ? Number.MAX_SAFE_INTEGER : await findPlace(lane, caller, query.after);
-  if (beforeSeq === null) return undefined;
-  const lists = await Promise.all(caller.map((name) => collect(lane, name, beforeSeq, query)));
+async function list(
+  lane: Lane,
+  caller: Identity,
+  query: RecordQuery,
+  signal: StopSignal | undefined,
+): Promise<RecordPage | undefined> {
+  const firstBeforeSeq =
+    query.after === undefined ? Number.MAX_SAFE_INTEGER : await findPlace(lane, caller, query.after);
+  if (firstBeforeSeq === null) return undefined;
+  const lists = await Promise.all(caller.map((name) => collect(lane, name, { firstBeforeSeq, query, signal })));
   const rows = lists.flat().sort((one, other) => other[SEQ] - one[SEQ]);
   return { records: rows.slice(0, query.limit).map(toRecord), hasMore: rows.length > query.limit };
 }
@@ -136,12 +143,19 @@ function findPlace(lane: Lane, caller: Identity, requestId: RequestId): Promise<
   return lane.call(['findPlace', caller, requestId], LOOKUP);
 }
 
+interface Search {
+  readonly firstBeforeSeq: number;
+  readonly query: RecordQuery;
+  readonly signal: StopSignal | undefined;
+}
+
 /** One row more than asked for, if there are as many: it shows that there is another page. */
-async function collect(lane: Lane, caller: string, firstBeforeSeq: number, query: RecordQuery): Promise<RecordRow[]> {
+async function collect(lane: Lane, caller: string, { firstBeforeSeq, query, signal }: Search): Promise<RecordRow[]> {
   const wanted = query.limit + 1;
   const found: RecordRow[] = [];
   let beforeSeq: number | null = firstBeforeSeq;
   while (beforeSeq !== null && found.length < wanted) {
+    signal?.throwIfAborted();
     const filter = [query.status ?? null, query.model ?? null, wanted - found.length] as const;
     const [rows, next]: ListStep = await lane.call(['list', [caller, beforeSeq, ...filter]], LOOKUP);
     found.push(...rows);
