@@ -28,6 +28,15 @@ describe('schemas', () => {
   }
 });
 
+describe('the schema of an input item', () => {
+  it('looks at every known type, and takes only others for unknown', () => {
+    const { KnownItem, UnknownItem, ...others } = readSchema('create-response.json')['$defs'] as Definitions;
+    const names = (KnownItem?.oneOf ?? []).map(({ $ref }) => $ref.split('/').at(-1) ?? '');
+    const types = names.map((name) => others[name]?.properties.type.const);
+    expect(UnknownItem?.properties.type.not?.enum).to.deep.equal(types);
+  });
+});
+
 describe('what is made from the schemas', () => {
   it('src/types/contract.ts is not stale (else: npm run types)', async () => {
     expect(readFileSync(GENERATED_TYPES_PATH, 'utf8')).to.equal(await generateTypes());
@@ -43,6 +52,18 @@ describe('what is made from the schemas', () => {
     expect(readFileSync(ENV_EXAMPLE_PATH, 'utf8')).to.equal(generateEnvExample());
   });
 });
+
+type Definitions = Readonly<
+  Record<
+    string,
+    {
+      readonly oneOf?: readonly { readonly $ref: string }[];
+      readonly properties: {
+        readonly type: { readonly const?: string; readonly not?: { readonly enum: readonly string[] } };
+      };
+    }
+  >
+>;
 
 function readSchema(name: string): AnySchemaObject {
   return JSON.parse(readFileSync(join(SCHEMAS, name), 'utf8')) as AnySchemaObject;

@@ -6,6 +6,12 @@ import { formatCount, formatMs } from './format.js';
 /** A speed that is measured over less says nothing. */
 const MIN_SPEED_S = 0.25;
 
+/** @type {readonly (readonly [string, string])[]} */
+const LEFT_OUT = [
+  ['x-dropped-tools', 'Tools left out'],
+  ['x-dropped-items', 'Items left out'],
+];
+
 /** What is measured and counted while one request runs. */
 export function createRunFacts() {
   const list = byId('try-facts', HTMLElement);
@@ -25,8 +31,10 @@ export function createRunFacts() {
     reply({ headers }, atMs) {
       facts.set('Request', headers.get('x-request-id') ?? 'unknown');
       facts.set('Headers after', formatMs(atMs));
-      const dropped = headers.get('x-dropped-tools');
-      if (dropped !== null) facts.set('Tools left out', dropped);
+      for (const [header, name] of LEFT_OUT) {
+        const types = headers.get(header);
+        if (types !== null) facts.set(name, types);
+      }
       show();
     },
     /**

@@ -16,6 +16,14 @@ export type KeyId = Branded<'KeyId'>;
 /** The part that a response, its record and its items share: 32 lower-case hexadecimal digits, unique for ever. */
 export type UniquePart = Branded<'UniquePart'>;
 
+/**
+ * The type of an input item that is none of those known here. It is an enum, which does not exist when the program runs,
+ * because the compiler cannot tell the members of a union apart by a brand.
+ */
+export declare enum UnknownItemType {
+  Any = '',
+}
+
 /** Where unique parts come from. Handed in, so that the core is free of randomness and a test gets the same ids every time. */
 export type NewUniquePart = () => UniquePart;
 

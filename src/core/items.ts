@@ -1,4 +1,4 @@
-import type { InputItem, InputPart } from '../types/contract.ts';
+import type { InputItem, InputPart, KnownItem } from '../types/contract.ts';
 import type { ChatPart } from './chat.ts';
 import { mediaOf, refusalOf, textOf, toUserContent, type PartForms } from './chat-parts.ts';
 import { isObject, readJson } from './json.ts';
@@ -18,8 +18,15 @@ export type Piece =
   | { readonly kind: 'call'; readonly callId: string; readonly name: string; readonly arguments: string }
   | { readonly kind: 'output'; readonly callId: string; readonly text: string; readonly media: readonly ChatPart[] };
 
-type ItemOf<Type extends InputItem['type']> = Extract<InputItem, { type: Type }>;
-type ToPiece<Type extends InputItem['type']> = (item: ItemOf<Type>, place: ItemPlace) => Piece | undefined;
+/**
+ * An item that is no piece: what it asks for is done elsewhere (`folded`), or the model cannot be told of it, which its caller
+ * hears of then (`left out`).
+ */
+export type Untold = 'folded' | 'left out';
+
+type ItemType = KnownItem['type'];
+type ItemOf<Type extends ItemType> = Extract<KnownItem, { type: Type }>;
+type ToPiece<Type extends ItemType> = (item: ItemOf<Type>, place: ItemPlace) => Piece | Untold;
 
 export interface ItemPlace {
   /** Where the item stands in the request, for errors: `input[2]`. */
@@ -35,8 +42,8 @@ export interface ItemPlace {
 /** Undefined for a seal that is foreign or damaged. */
 export type OpenSeal = (sealed: string) => string | undefined;
 
-/** One entry per item type; a new type fails to compile here until it has one. */
-const ITEMS: { readonly [Type in InputItem['type']]: ToPiece<Type> } = {
+/** One entry per item type; a new type of the schema fails to compile here until it has one. What has no entry is left out. */
+const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
   message(item, { path, forms }) {
     switch (item.role) {
       case 'user':
@@ -56,19 +63,23 @@ const ITEMS: { readonly [Type in InputItem['type']]: ToPiece<Type> } = {
     const name = nameTowardsBackend({ kind: 'function', ...nameOf(item) });
     return { kind: 'call', callId: item.call_id, name, arguments: toArguments(item.arguments) };
   },
-  function_call_output: toOutput,
+  function_call_output: (item, place) =>
+    item.call_id === undefined ? toUserOutput(item, place) : toOutput(item.call_id, item, place),
   custom_tool_call(item, { nameTowardsBackend }) {
     const name = nameTowardsBackend({ kind: 'custom', ...nameOf(item) });
     return { kind: 'call', callId: item.call_id, name, arguments: JSON.stringify({ [INPUT_PARAMETER]: item.input }) };
   },
-  custom_tool_call_output: toOutput,
+  custom_tool_call_output: (item, place) => toOutput(item.call_id, item, place),
   tool_search_call(item, { nameTowardsBackend }) {
+    // The server has searched, not the client.
+    if (item.call_id === undefined) return 'left out';
     const name = nameTowardsBackend({ kind: 'tool_search' });
     // Some clients keep the arguments as the text they were.
     const given = typeof item.arguments === 'string' ? item.arguments : JSON.stringify(item.arguments);
     return { kind: 'call', callId: item.call_id, name, arguments: given };
   },
   tool_search_output(item, { nameTowardsBackend }) {
+    if (item.call_id === undefined) return 'left out';
     const names = clientToolsOf(item.tools).map(nameTowardsBackend);
     const text = names.length === 0 ? 'No tool was found.' : `Found, and ready to be called: ${names.join(', ')}`;
     return { kind: 'output', callId: item.call_id, text, media: [] };
@@ -101,8 +112,8 @@ const ITEMS: { readonly [Type in InputItem['type']]: ToPiece<Type> } = {
     const text = item.output === undefined || item.output === '' ? result : `${result}\n${item.output}`;
     return { kind: 'output', callId: item.call_id, text, media: [] };
   },
-  // Its tools are offered beside those of `tools`; it says nothing itself.
-  additional_tools: () => undefined,
+  // Its tools are offered beside those of `tools`.
+  additional_tools: () => 'folded',
   reasoning(item, { openSeal }) {
     const sealed = item.encrypted_content === undefined ? undefined : openSeal?.(item.encrypted_content);
     if (sealed !== undefined) return { kind: 'reasoning', text: sealed };
@@ -115,8 +126,9 @@ const ITEMS: { readonly [Type in InputItem['type']]: ToPiece<Type> } = {
     if (summary === undefined) throw unreadableCompaction(`${path}.encrypted_content`);
     return { kind: 'user', content: toContext(summary) };
   },
-  // It asks for something, and says nothing.
-  compaction_trigger: () => undefined,
+  compaction_trigger: () => 'folded',
+  // It changes the request (configuration-update.ts).
+  configuration_update: () => 'folded',
   agent_message(item, { path, forms }) {
     // A server that runs such agents would have encrypted the payload. The model's words were left as they are here.
     const parts = item.content.map((part) =>
@@ -135,13 +147,22 @@ const ITEMS: { readonly [Type in InputItem['type']]: ToPiece<Type> } = {
   },
 };
 
-/** What an input item says; undefined when it is nothing for the messages. Throws ApiError for what no chat backend can be told. */
-export function toPiece(item: InputItem, place: ItemPlace): Piece | undefined {
-  return convert(item.type, item, place);
+/** What an input item says. Throws ApiError for what no chat backend can be told and must not be left out. */
+export function toPiece(item: InputItem, place: ItemPlace): Piece | Untold {
+  return isKnown(item) ? convert(item.type, item, place) : 'left out';
+}
+
+/** Whether there is anything for items of this type but to leave them out. */
+export function isKnownType(type: string): boolean {
+  return Object.hasOwn(ITEMS, type);
+}
+
+function isKnown(item: InputItem): item is KnownItem {
+  return isKnownType(item.type);
 }
 
 /** Generic, so that the compiler sees that the entry and the item are of one type. */
-function convert<Type extends InputItem['type']>(type: Type, item: ItemOf<Type>, place: ItemPlace): Piece | undefined {
+function convert<Type extends ItemType>(type: Type, item: ItemOf<Type>, place: ItemPlace): Piece | Untold {
   return ITEMS[type](item, place);
 }
 
@@ -150,11 +171,18 @@ function nameOf({ name, namespace }: { name: string; namespace?: string }): { na
 }
 
 function toOutput(
-  item: { readonly call_id: string; readonly output: string | InputPart[] },
+  callId: string,
+  { output }: { readonly output: string | InputPart[] },
   { path, forms }: ItemPlace,
 ): Extract<Piece, { kind: 'output' }> {
-  const media = mediaOf(item.output, `${path}.output`, forms);
-  return { kind: 'output', callId: item.call_id, text: textOf(item.output, '\n'), media };
+  return { kind: 'output', callId, text: textOf(output, '\n'), media: mediaOf(output, `${path}.output`, forms) };
+}
+
+/** Of a call that nobody names (Codex Desktop: openai/codex#43296). A tool message would have to name it. */
+function toUserOutput({ name, output }: ItemOf<'function_call_output'>, { path, forms }: ItemPlace): Piece {
+  const media = mediaOf(output, `${path}.output`, forms);
+  const text = `Output of ${name === undefined ? 'an earlier tool call' : `the tool ${name}`}:\n${textOf(output, '\n')}`;
+  return { kind: 'user', content: media.length === 0 ? text : [{ type: 'text', text }, ...media] };
 }
 
 function unreadableCompaction(param: string): ApiError {

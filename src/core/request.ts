@@ -1,7 +1,8 @@
 import type { CreateResponse, HostedToolsPolicy, ReasoningEffort, RequestedFormat } from '../types/contract.ts';
-import type { ChatRequest, ChatTool } from './chat.ts';
+import type { ChatMessage, ChatRequest, ChatTool } from './chat.ts';
 import type { PartForms, UrlFault } from './chat-parts.ts';
 import type { Dialect } from './dialects.ts';
+import { ApiError } from './errors.ts';
 import { toPiece, type OpenSeal, type Piece } from './items.ts';
 import { planTools, type ToolPlan } from './tools.ts';
 import { toMessages } from './turns.ts';
@@ -11,6 +12,8 @@ import { compactThresholdOf, inForceOf, keptLengthFor } from './window.ts';
 export interface Translation {
   readonly chat: ChatRequest;
   readonly tools: ToolPlan;
+  /** Types of items of the input that the model cannot be told of and which were therefore left out. */
+  readonly droppedItems: readonly string[];
   /** Call ids which the input uses; the reply's calls get others. */
   readonly usedCallIds: ReadonlySet<string>;
 }
@@ -25,6 +28,8 @@ export interface TranslationOptions {
   readonly openCompaction?: OpenSeal;
   /** Undefined when the backend may be told to fetch anything. */
   readonly urlFault?: UrlFault | undefined;
+  /** Whether the input may have nothing for the model, as where the backend is not asked. */
+  readonly mayBeEmpty?: boolean;
 }
 
 /**
@@ -34,14 +39,17 @@ export interface TranslationOptions {
 export function toChatRequest(request: CreateResponse, options: TranslationOptions): Translation {
   const { dialect } = options;
   const tools = planTools(request, options.hostedTools);
-  const pieces = toPieces(request, tools, options);
+  const { pieces, droppedItems } = toPieces(request, tools, options);
+  const messages = toMessages([...instructionsOf(request), ...pieces], dialect);
+  if (options.mayBeEmpty !== true && !saysAnything(pieces, messages)) throw emptyInput();
   const stream = request.stream === true;
   return {
     tools,
+    droppedItems,
     usedCallIds: new Set(pieces.flatMap((piece) => (piece.kind === 'call' ? [piece.callId] : []))),
     chat: {
       model: options.modelAliases.get(request.model) ?? request.model,
-      messages: toMessages(pieces, dialect),
+      messages,
       stream,
       // Usage is always asked for: clients count on it, and records need it.
       ...(stream && dialect.streamOptions && { stream_options: { include_usage: true } }),
@@ -65,25 +73,43 @@ export function wantsLogprobs(request: Pick<CreateResponse, 'include' | 'top_log
   return (request.top_logprobs ?? 0) > 0 || (request.include ?? []).includes('message.output_text.logprobs');
 }
 
+function instructionsOf({ instructions = '' }: CreateResponse): readonly Piece[] {
+  return instructions === '' ? [] : [{ kind: 'system', role: 'system', text: instructions }];
+}
+
 function toPieces(
   request: CreateResponse,
   { nameTowardsBackend }: ToolPlan,
   { dialect, urlFault, openSeal, openCompaction }: TranslationOptions,
-): Piece[] {
+): { readonly pieces: readonly Piece[]; readonly droppedItems: readonly string[] } {
+  if (typeof request.input === 'string')
+    return { pieces: [{ kind: 'user', content: request.input }], droppedItems: [] };
   const forms: PartForms = urlFault === undefined ? dialect : { ...dialect, urlFault };
-  const instructions: Piece[] =
-    request.instructions === undefined || request.instructions === ''
-      ? []
-      : [{ kind: 'system', role: 'system', text: request.instructions }];
-  if (typeof request.input === 'string') return [...instructions, { kind: 'user', content: request.input }];
   const isInForce = inForceOf(request.input, keptLengthFor(compactThresholdOf(request)));
-  const input = request.input
-    .map((item, index) => {
-      const place = { path: `input[${index}]`, nameTowardsBackend, forms, openSeal, openCompaction };
-      return isInForce(index) ? toPiece(item, place) : undefined;
-    })
-    .filter((piece) => piece !== undefined);
-  return [...instructions, ...input];
+  const pieces: Piece[] = [];
+  const dropped = new Set<string>();
+  for (const [index, item] of request.input.entries()) {
+    if (!isInForce(index)) continue;
+    const piece = toPiece(item, { path: `input[${index}]`, nameTowardsBackend, forms, openSeal, openCompaction });
+    if (piece === 'left out') dropped.add(item.type);
+    else if (piece !== 'folded') pieces.push(piece);
+  }
+  return { pieces, droppedItems: [...dropped] };
+}
+
+/** Whether anything of the input is among the messages: what is in `instructions` alone is nothing to answer. */
+function saysAnything(pieces: readonly Piece[], messages: readonly ChatMessage[]): boolean {
+  const isSystem = ({ role }: ChatMessage): boolean => role === 'system' || role === 'developer';
+  return !messages.every(isSystem) || pieces.some((piece) => piece.kind === 'system' && piece.text !== '');
+}
+
+function emptyInput(): ApiError {
+  return new ApiError('invalid_request', {
+    param: 'input',
+    message:
+      'Nothing of input can be told to the model: all its items are empty, or of types that are left out here. ' +
+      'Send at least one message.',
+  });
 }
 
 /** Backends refuse `tools: []`, and `tool_choice` or `parallel_tool_calls` without tools: all three go together. */

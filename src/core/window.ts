@@ -5,6 +5,7 @@
 
 import type { CreateResponse, InputItem, InputMessage, KeptMessage } from '../types/contract.ts';
 import { toItemId, type UniquePart } from './ids.ts';
+import { isKnownType } from './items.ts';
 
 /** What is kept of the user's messages, in UTF-16 code units: whole ones, the newest first. The summary speaks of the others. */
 const MAX_KEPT_LENGTH = 64 * 1024;
@@ -37,7 +38,7 @@ export function inForceOf(items: readonly InputItem[], maxKeptLength: number): (
 export function currentTurnOf(items: readonly InputItem[]): number {
   let start = items.length;
   while (is(items[start - 1], (item) => !isOfModel(item) && item.type !== 'compaction')) start -= 1;
-  while (is(items[start - 1], isOfModel)) start -= 1;
+  while (is(items[start - 1], (item) => isOfModel(item) || isSilent(item))) start -= 1;
   return start;
 }
 
@@ -98,9 +99,14 @@ function toText(text: string): KeptMessage['content'] {
 
 const LEFT_OUT = '[What was attached here is not shown any more. The summary says what mattered of it.]';
 
-/** A compaction is summed up by the next one, and tools are offered wherever they stand. */
-function saysSomething({ type }: InputItem): boolean {
-  return type !== 'compaction' && type !== 'additional_tools';
+/** A compaction is summed up by the next one. */
+function saysSomething(item: InputItem): boolean {
+  return item.type !== 'compaction' && !isSilent(item);
+}
+
+/** Tools are offered, and updates hold, wherever they stand. */
+function isSilent({ type }: InputItem): boolean {
+  return type === 'additional_tools' || type === 'configuration_update' || !isKnownType(type);
 }
 
 const OF_MODEL = new Set<InputItem['type']>([

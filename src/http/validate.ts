@@ -1,5 +1,6 @@
 import type { ValidateFunction } from 'ajv';
 import { windowOf } from '../core/compaction.ts';
+import { withUpdates } from '../core/configuration-update.ts';
 import { ApiError } from '../core/errors.ts';
 import type {
   CreateChatCompletion,
@@ -15,7 +16,7 @@ import { toShapeError } from '../shape-error.ts';
 
 /**
  * Takes the parsed body of a create request, which it changes in place: a null property goes, an input item without a type
- * gets one. Throws ApiError with the path of the field at fault; the message never quotes what the caller sent.
+ * gets one. Returns it as its `configuration_update` items change it. Throws ApiError with the path of the field at fault; the message never quotes what the caller sent.
  */
 export function validateCreateResponse(body: unknown): CreateResponse {
   checkObject(body);
@@ -25,7 +26,7 @@ export function validateCreateResponse(body: unknown): CreateResponse {
   checkShape(isCreateResponse, body);
   checkInput(body.input);
   checkNames(body.tools ?? [], 'tools');
-  return body;
+  return withUpdates(body);
 }
 
 /**
@@ -39,7 +40,7 @@ export function validateCompactResponse(body: unknown): CreateResponse {
   if (Array.isArray(body['input'])) body['input'].forEach(nameType);
   checkShape(isCompactResponse, body);
   checkInput(body.input);
-  const { model, input, instructions, reasoning, service_tier, prompt_cache_key } = body;
+  const { model, input, instructions, reasoning, service_tier, prompt_cache_key } = withUpdates(body);
   return {
     model,
     input: [...windowOf({ input }), { type: 'compaction_trigger' }],

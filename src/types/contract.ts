@@ -1,6 +1,6 @@
 // Made from schemas/*.json by `npm run types`. Not to be edited.
 
-import type {CallId, ItemId, KeyId, RequestId, ResponseId} from '../core/ids.ts';
+import type {CallId, ItemId, KeyId, RequestId, ResponseId, UnknownItemType} from '../core/ids.ts';
 
 /**
  * All that the schemas define.
@@ -68,7 +68,11 @@ export type UsageOfKey = UsageOfModel & {
  * @maxItems 10000
  */
 export type ResponseInput = string | InputItem[];
-export type InputItem =
+export type InputItem = KnownItem | UnknownItem;
+/**
+ * An item of a type that is understood here.
+ */
+export type KnownItem =
   | InputMessage
   | InputFunctionCall
   | InputFunctionCallOutput
@@ -87,15 +91,16 @@ export type InputItem =
   | AdditionalTools
   | InputCompaction
   | CompactionTrigger
-  | InputAgentMessage;
+  | InputAgentMessage
+  | ConfigurationUpdate;
 export type InputPart = InputText | InputRefusal | InputImage | InputFile | InputAudio;
 export type ToolParam =
   FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | HostedTool;
 export type AgentMessagePart = InputText | InputImage | AgentPayload;
 export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+export type RequestedFormat = PlainTextFormat | JsonObjectFormat | JsonSchemaFormat;
 export type WindowItem = KeptMessage | CompactionItem;
 export type ToolChoice = 'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool;
-export type RequestedFormat = PlainTextFormat | JsonObjectFormat | JsonSchemaFormat;
 /**
  * Every event of a stream.
  */
@@ -445,16 +450,23 @@ export interface InputFunctionCall {
   status?: string;
   namespace?: string;
 }
+/**
+ * Without a call_id it is told to the model as a text of the user.
+ */
 export interface InputFunctionCallOutput {
   type: 'function_call_output';
   /**
    * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
    */
-  call_id: string;
+  call_id?: string;
   /**
    * @maxItems 10000
    */
   output: string | InputPart[];
+  /**
+   * Of the tool, where no call is named.
+   */
+  name?: string;
   id?: string;
   status?: string;
 }
@@ -502,26 +514,29 @@ export interface InputCustomToolCallOutput {
   id?: string;
   status?: string;
 }
+/**
+ * Without a call_id the server has searched, and the item is left out.
+ */
 export interface InputToolSearchCall {
   type: 'tool_search_call';
   /**
    * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
    */
-  call_id: string;
+  call_id?: string;
   execution?: 'client' | 'server';
   arguments: unknown;
   id?: string;
   status?: string;
 }
 /**
- * The tools which a client-side search has brought; they are offered from here on.
+ * The tools which a search has brought; they are offered from here on. Without a call_id the rest of it is left out.
  */
 export interface InputToolSearchOutput {
   type: 'tool_search_output';
   /**
    * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
    */
-  call_id: string;
+  call_id?: string;
   execution?: 'client' | 'server';
   /**
    * @maxItems 512
@@ -661,6 +676,43 @@ export interface AgentPayload {
   type: 'encrypted_content';
   encrypted_content: string;
 }
+/**
+ * What holds in the place of the request's own reasoning effort and text. The last one wins.
+ */
+export interface ConfigurationUpdate {
+  type: 'configuration_update';
+  id?: string;
+  reasoning?: {
+    effort?: ReasoningEffort;
+  };
+  text?: TextParam;
+}
+export interface TextParam {
+  format?: RequestedFormat;
+  verbosity?: 'low' | 'medium' | 'high';
+}
+export interface PlainTextFormat {
+  type: 'text';
+}
+export interface JsonObjectFormat {
+  type: 'json_object';
+}
+export interface JsonSchemaFormat {
+  type: 'json_schema';
+  /**
+   * 1 to 64 letters, digits, underscores and hyphens.
+   */
+  name?: string;
+  description?: string;
+  schema: Readonly<Record<string, unknown>>;
+  strict?: boolean;
+}
+/**
+ * An item of another type, such as what a server's own tool has done (`web_search_call`). It is left out, and the x-dropped-items header names its type.
+ */
+export interface UnknownItem {
+  type: UnknownItemType;
+}
 export interface ReasoningParam {
   effort?: ReasoningEffort;
   summary?: 'auto' | 'concise' | 'detailed';
@@ -754,10 +806,7 @@ export interface CreateResponse {
   tool_choice?: ToolChoice;
   parallel_tool_calls?: boolean;
   max_tool_calls?: number;
-  text?: {
-    format?: RequestedFormat;
-    verbosity?: 'low' | 'medium' | 'high';
-  };
+  text?: TextParam;
   reasoning?: ReasoningParam;
   temperature?: number;
   top_p?: number;
@@ -807,22 +856,6 @@ export interface CreateResponse {
   prompt?: {
     [k: string]: unknown;
   };
-}
-export interface PlainTextFormat {
-  type: 'text';
-}
-export interface JsonObjectFormat {
-  type: 'json_object';
-}
-export interface JsonSchemaFormat {
-  type: 'json_schema';
-  /**
-   * 1 to 64 letters, digits, underscores and hyphens.
-   */
-  name?: string;
-  description?: string;
-  schema: Readonly<Record<string, unknown>>;
-  strict?: boolean;
 }
 /**
  * An entry of another type than `compaction`, or without a threshold, is ignored.

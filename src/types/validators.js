@@ -2,33 +2,34 @@
 import ucs2length from 'ajv/dist/runtime/ucs2length.js';
 "use strict";
 export const isCreateResponse = validate10;
-const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"create-response.json","title":"CreateResponse","description":"What POST /api/v1/responses takes. A null anywhere in it means absent; unknown fields are ignored.","type":"object","properties":{"model":{"$ref":"#/$defs/ModelName"},"input":{"$ref":"#/$defs/ResponseInput"},"instructions":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"tool_choice":{"$ref":"#/$defs/ToolChoice"},"parallel_tool_calls":{"type":"boolean"},"max_tool_calls":{"type":"integer","minimum":1},"text":{"type":"object","properties":{"format":{"$ref":"#/$defs/RequestedFormat"},"verbosity":{"$ref":"response.json#/$defs/Verbosity"}},"required":[]},"reasoning":{"$ref":"#/$defs/ReasoningParam"},"temperature":{"type":"number","minimum":0,"maximum":2},"top_p":{"type":"number","minimum":0,"maximum":1},"presence_penalty":{"type":"number","minimum":-2,"maximum":2},"frequency_penalty":{"type":"number","minimum":-2,"maximum":2},"top_logprobs":{"type":"integer","minimum":0,"maximum":20},"max_output_tokens":{"type":"integer","minimum":1},"include":{"type":"array","items":{"$ref":"#/$defs/Include"},"maxItems":16},"stream":{"type":"boolean"},"stream_options":{"type":"object","properties":{"include_obfuscation":{"type":"boolean"}},"required":[]},"store":{"type":"boolean"},"background":{"type":"boolean"},"truncation":{"enum":["auto","disabled"]},"service_tier":{"type":"string","maxLength":64},"metadata":{"type":"object","maxProperties":16,"propertyNames":{"maxLength":64},"additionalProperties":{"type":"string","maxLength":512},"tsType":"Readonly<Record<string, string>>"},"user":{"type":"string","maxLength":512},"safety_identifier":{"type":"string","maxLength":512},"prompt_cache_key":{"type":"string","maxLength":512},"context_management":{"type":"array","items":{"$ref":"#/$defs/ContextManagement"},"maxItems":16},"previous_response_id":{"type":"string"},"conversation":{"description":"Refused: nothing is stored."},"prompt":{"description":"Refused: nothing is stored."}},"required":["model","input"],"$defs":{"ModelName":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","description":"1 to 256 printable characters."},"ResponseInput":{"type":["string","array"],"items":{"$ref":"#/$defs/InputItem"},"minItems":1,"maxItems":10000},"InputText":{"type":"object","description":"Text in a message or a tool output. Clients replay assistant text as output_text.","properties":{"type":{"enum":["input_text","output_text","text"]},"text":{"type":"string"}},"required":["type","text"]},"InputRefusal":{"type":"object","properties":{"type":{"const":"refusal"},"refusal":{"type":"string"}},"required":["type","refusal"]},"InputImage":{"type":"object","properties":{"type":{"const":"input_image"},"image_url":{"type":"string","not":{"const":""}},"detail":{"enum":["low","high","auto","original"]},"file_id":{"type":"string"}},"required":["type"]},"InputFile":{"type":"object","properties":{"type":{"const":"input_file"},"filename":{"type":"string","maxLength":1024},"file_data":{"type":"string","not":{"const":""}},"file_url":{"type":"string"},"file_id":{"type":"string"}},"required":["type"]},"InputPart":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputRefusal"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/InputFile"},{"$ref":"#/$defs/InputAudio"}]},"InputMessage":{"type":"object","properties":{"type":{"const":"message"},"role":{"enum":["user","assistant","system","developer"]},"content":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"},"phase":{"type":"string","description":"Accepted and not passed on: the chat format has no place for it."}},"required":["type","role","content"]},"InputFunctionCall":{"type":"object","properties":{"type":{"const":"function_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"arguments":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","call_id","name","arguments"]},"InputFunctionCallOutput":{"type":"object","properties":{"type":{"const":"function_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]},"InputReasoningText":{"type":"object","properties":{"type":{"enum":["summary_text","reasoning_text","text"]},"text":{"type":"string"}},"required":["type","text"]},"InputReasoning":{"type":"object","properties":{"type":{"const":"reasoning"},"summary":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"content":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"encrypted_content":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"]},"ItemReference":{"type":"object","description":"A pointer to a stored item. Nothing is stored, so it is refused with a sentence that says what to send instead.","properties":{"type":{"const":"item_reference"},"id":{"type":"string"}},"required":["type","id"]},"InputItem":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputMessage"},{"$ref":"#/$defs/InputFunctionCall"},{"$ref":"#/$defs/InputFunctionCallOutput"},{"$ref":"#/$defs/InputReasoning"},{"$ref":"#/$defs/ItemReference"},{"$ref":"#/$defs/InputCustomToolCall"},{"$ref":"#/$defs/InputCustomToolCallOutput"},{"$ref":"#/$defs/InputToolSearchCall"},{"$ref":"#/$defs/InputToolSearchOutput"},{"$ref":"#/$defs/InputLocalShellCall"},{"$ref":"#/$defs/InputLocalShellCallOutput"},{"$ref":"#/$defs/InputShellCall"},{"$ref":"#/$defs/InputShellCallOutput"},{"$ref":"#/$defs/InputApplyPatchCall"},{"$ref":"#/$defs/InputApplyPatchCallOutput"},{"$ref":"#/$defs/AdditionalTools"},{"$ref":"#/$defs/InputCompaction"},{"$ref":"#/$defs/CompactionTrigger"},{"$ref":"#/$defs/InputAgentMessage"}]},"FunctionTool":{"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","name"]},"HostedTool":{"type":"object","description":"A tool that a server would execute, or of a type not known here.","properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"required":["type"]},"ToolParam":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"tsType":"FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | HostedTool","allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"namespace"}}},"then":{"$ref":"#/$defs/NamespaceTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"tool_search"}}},"then":{"$ref":"#/$defs/ToolSearchTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"local_shell"}}},"then":{"$ref":"#/$defs/LocalShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"shell"}}},"then":{"$ref":"#/$defs/ShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"apply_patch"}}},"then":{"$ref":"#/$defs/ApplyPatchTool"}}]},"NamedTool":{"type":"object","properties":{"type":{"type":"string","minLength":1},"name":{"type":"string","minLength":1},"namespace":{"type":"string","minLength":1}},"required":["type"]},"AllowedTools":{"type":"object","properties":{"type":{"const":"allowed_tools"},"mode":{"enum":["auto","required"]},"tools":{"type":"array","items":{"$ref":"#/$defs/NamedTool"},"minItems":1,"maxItems":512}},"required":["type","tools"]},"FunctionChoice":{"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]},"ToolChoice":{"type":["string","object"],"if":{"type":"string"},"then":{"enum":["none","auto","required"]},"else":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1}},"allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionChoice"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"allowed_tools"}}},"then":{"$ref":"#/$defs/AllowedTools"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomChoice"}}]},"tsType":"'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool"},"JsonSchemaFormat":{"type":"object","properties":{"type":{"const":"json_schema"},"name":{"type":"string","pattern":"^[a-zA-Z0-9_-]{1,64}$","description":"1 to 64 letters, digits, underscores and hyphens."},"description":{"type":"string"},"schema":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","schema"]},"RequestedFormat":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"response.json#/$defs/PlainTextFormat"},{"$ref":"response.json#/$defs/JsonObjectFormat"},{"$ref":"#/$defs/JsonSchemaFormat"}]},"ReasoningEffort":{"title":"ReasoningEffort","enum":["none","minimal","low","medium","high","xhigh","max"]},"ReasoningParam":{"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"},"summary":{"enum":["auto","concise","detailed"]},"generate_summary":{"enum":["auto","concise","detailed"]}},"required":[]},"Include":{"enum":["reasoning.encrypted_content","message.output_text.logprobs","file_search_call.results","web_search_call.results","web_search_call.action.sources","message.input_image.image_url","computer_call_output.output.image_url","code_interpreter_call.outputs"]},"InputAudio":{"type":"object","properties":{"type":{"const":"input_audio"},"input_audio":{"type":"object","properties":{"data":{"type":"string","not":{"const":""}},"format":{"type":"string","minLength":1,"maxLength":16}},"required":["data","format"]}},"required":["type","input_audio"]},"InputCustomToolCall":{"type":"object","properties":{"type":{"const":"custom_tool_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256},"input":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","name","input"]},"InputCustomToolCallOutput":{"type":"object","properties":{"type":{"const":"custom_tool_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]},"InputToolSearchCall":{"type":"object","properties":{"type":{"const":"tool_search_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"arguments":{"tsType":"unknown"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","arguments"]},"InputToolSearchOutput":{"type":"object","properties":{"type":{"const":"tool_search_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","tools"],"description":"The tools which a client-side search has brought; they are offered from here on."},"InputLocalShellCall":{"type":"object","properties":{"type":{"const":"local_shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputLocalShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]},"InputLocalShellAction":{"type":"object","properties":{"type":{"const":"exec"},"command":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string"},"tsType":"Readonly<Record<string, string>>"},"working_directory":{"type":"string"},"timeout_ms":{"type":"number"},"user":{"type":"string"}},"required":["command"]},"InputLocalShellCallOutput":{"type":"object","properties":{"type":{"const":"local_shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"The call is named by call_id, or by id as the older form has it."},"InputShellCall":{"type":"object","properties":{"type":{"const":"shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]},"InputShellAction":{"type":"object","properties":{"commands":{"type":"array","items":{"type":"string"}},"timeout_ms":{"type":"number"},"max_output_length":{"type":"number"}},"required":["commands"]},"InputShellCallOutput":{"type":"object","properties":{"type":{"const":"shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]},"InputApplyPatchCall":{"type":"object","properties":{"type":{"const":"apply_patch_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"operation":{"$ref":"response.json#/$defs/PatchOperation"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","operation"]},"InputApplyPatchCallOutput":{"type":"object","properties":{"type":{"const":"apply_patch_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id"]},"AdditionalTools":{"type":"object","properties":{"type":{"const":"additional_tools"},"role":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"Tools given as an item of the input."},"ContextManagement":{"type":"object","properties":{"type":{"type":"string","maxLength":64},"compact_threshold":{"type":"integer","minimum":1,"description":"With the type `compaction`: for how many tokens of input, as estimated, the history is compacted on the way."}},"required":["type"],"description":"An entry of another type than `compaction`, or without a threshold, is ignored."},"InputCompaction":{"type":"object","properties":{"type":{"const":"compaction"},"encrypted_content":{"type":"string","maxLength":10485760},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","encrypted_content"],"description":"What this gateway has made of a longer history, for this caller: it stands for all that is before it."},"CompactionTrigger":{"type":"object","properties":{"type":{"const":"compaction_trigger"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"],"description":"Asks for a compaction of all that is before it, in the place of an answer. It must be the last item."},"InputAgentMessage":{"type":"object","properties":{"type":{"const":"agent_message"},"id":{"type":"string"},"author":{"type":"string"},"recipient":{"type":"string"},"content":{"type":"array","items":{"$ref":"#/$defs/AgentMessagePart"}}},"required":["type","content"],"description":"What one agent of the client tells another, such as the task of a sub-agent in Codex."},"AgentMessagePart":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/AgentPayload"}]},"AgentPayload":{"type":"object","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type","encrypted_content"],"description":"What the model wrote as an argument for another agent. This gateway encrypts no arguments, so it comes back as plain text."},"CustomTool":{"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"format":{"$ref":"#/$defs/CustomToolFormat"}},"required":["type","name"]},"CustomToolFormat":{"type":"object","properties":{"type":{"enum":["text","grammar"]},"syntax":{"type":"string","maxLength":64},"definition":{"type":"string"}},"required":["type"]},"NamespaceTool":{"type":"object","properties":{"type":{"const":"namespace"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512}},"required":["type","name","tools"]},"ToolSearchTool":{"type":"object","properties":{"type":{"const":"tool_search"},"execution":{"enum":["client","server"]},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"}},"required":["type"]},"LocalShellTool":{"type":"object","properties":{"type":{"const":"local_shell"}},"required":["type"]},"ShellTool":{"type":"object","properties":{"type":{"const":"shell"},"environment":{"type":"object","properties":{"type":{"type":"string"}},"required":[]}},"required":["type"]},"ApplyPatchTool":{"type":"object","properties":{"type":{"const":"apply_patch"}},"required":["type"]},"CustomChoice":{"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]}}};
+const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"create-response.json","title":"CreateResponse","description":"What POST /api/v1/responses takes. A null anywhere in it means absent; unknown fields are ignored.","type":"object","properties":{"model":{"$ref":"#/$defs/ModelName"},"input":{"$ref":"#/$defs/ResponseInput"},"instructions":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"tool_choice":{"$ref":"#/$defs/ToolChoice"},"parallel_tool_calls":{"type":"boolean"},"max_tool_calls":{"type":"integer","minimum":1},"text":{"$ref":"#/$defs/TextParam"},"reasoning":{"$ref":"#/$defs/ReasoningParam"},"temperature":{"type":"number","minimum":0,"maximum":2},"top_p":{"type":"number","minimum":0,"maximum":1},"presence_penalty":{"type":"number","minimum":-2,"maximum":2},"frequency_penalty":{"type":"number","minimum":-2,"maximum":2},"top_logprobs":{"type":"integer","minimum":0,"maximum":20},"max_output_tokens":{"type":"integer","minimum":1},"include":{"type":"array","items":{"$ref":"#/$defs/Include"},"maxItems":16},"stream":{"type":"boolean"},"stream_options":{"type":"object","properties":{"include_obfuscation":{"type":"boolean"}},"required":[]},"store":{"type":"boolean"},"background":{"type":"boolean"},"truncation":{"enum":["auto","disabled"]},"service_tier":{"type":"string","maxLength":64},"metadata":{"type":"object","maxProperties":16,"propertyNames":{"maxLength":64},"additionalProperties":{"type":"string","maxLength":512},"tsType":"Readonly<Record<string, string>>"},"user":{"type":"string","maxLength":512},"safety_identifier":{"type":"string","maxLength":512},"prompt_cache_key":{"type":"string","maxLength":512},"context_management":{"type":"array","items":{"$ref":"#/$defs/ContextManagement"},"maxItems":16},"previous_response_id":{"type":"string"},"conversation":{"description":"Refused: nothing is stored."},"prompt":{"description":"Refused: nothing is stored."}},"required":["model","input"],"$defs":{"ModelName":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","description":"1 to 256 printable characters."},"ResponseInput":{"type":["string","array"],"items":{"$ref":"#/$defs/InputItem"},"minItems":1,"maxItems":10000},"InputText":{"type":"object","description":"Text in a message or a tool output. Clients replay assistant text as output_text.","properties":{"type":{"enum":["input_text","output_text","text"]},"text":{"type":"string"}},"required":["type","text"]},"InputRefusal":{"type":"object","properties":{"type":{"const":"refusal"},"refusal":{"type":"string"}},"required":["type","refusal"]},"InputImage":{"type":"object","properties":{"type":{"const":"input_image"},"image_url":{"type":"string","not":{"const":""}},"detail":{"enum":["low","high","auto","original"]},"file_id":{"type":"string"}},"required":["type"]},"InputFile":{"type":"object","properties":{"type":{"const":"input_file"},"filename":{"type":"string","maxLength":1024},"file_data":{"type":"string","not":{"const":""}},"file_url":{"type":"string"},"file_id":{"type":"string"}},"required":["type"]},"InputPart":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputRefusal"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/InputFile"},{"$ref":"#/$defs/InputAudio"}]},"InputMessage":{"type":"object","properties":{"type":{"const":"message"},"role":{"enum":["user","assistant","system","developer"]},"content":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"},"phase":{"type":"string","description":"Accepted and not passed on: the chat format has no place for it."}},"required":["type","role","content"]},"InputFunctionCall":{"type":"object","properties":{"type":{"const":"function_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"arguments":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","call_id","name","arguments"]},"InputFunctionCallOutput":{"type":"object","properties":{"type":{"const":"function_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"name":{"type":"string","minLength":1,"maxLength":256,"description":"Of the tool, where no call is named."},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"Without a call_id it is told to the model as a text of the user."},"InputReasoningText":{"type":"object","properties":{"type":{"enum":["summary_text","reasoning_text","text"]},"text":{"type":"string"}},"required":["type","text"]},"InputReasoning":{"type":"object","properties":{"type":{"const":"reasoning"},"summary":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"content":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"encrypted_content":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"]},"ItemReference":{"type":"object","description":"A pointer to a stored item. Nothing is stored, so it is refused with a sentence that says what to send instead.","properties":{"type":{"const":"item_reference"},"id":{"type":"string"}},"required":["type","id"]},"InputItem":{"title":"InputItem","anyOf":[{"$ref":"#/$defs/KnownItem"},{"$ref":"#/$defs/UnknownItem"}]},"KnownItem":{"type":"object","description":"An item of a type that is understood here.","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputMessage"},{"$ref":"#/$defs/InputFunctionCall"},{"$ref":"#/$defs/InputFunctionCallOutput"},{"$ref":"#/$defs/InputReasoning"},{"$ref":"#/$defs/ItemReference"},{"$ref":"#/$defs/InputCustomToolCall"},{"$ref":"#/$defs/InputCustomToolCallOutput"},{"$ref":"#/$defs/InputToolSearchCall"},{"$ref":"#/$defs/InputToolSearchOutput"},{"$ref":"#/$defs/InputLocalShellCall"},{"$ref":"#/$defs/InputLocalShellCallOutput"},{"$ref":"#/$defs/InputShellCall"},{"$ref":"#/$defs/InputShellCallOutput"},{"$ref":"#/$defs/InputApplyPatchCall"},{"$ref":"#/$defs/InputApplyPatchCallOutput"},{"$ref":"#/$defs/AdditionalTools"},{"$ref":"#/$defs/InputCompaction"},{"$ref":"#/$defs/CompactionTrigger"},{"$ref":"#/$defs/InputAgentMessage"},{"$ref":"#/$defs/ConfigurationUpdate"}]},"UnknownItem":{"type":"object","description":"An item of another type, such as what a server's own tool has done (`web_search_call`). It is left out, and the x-dropped-items header names its type.","properties":{"type":{"type":"string","minLength":1,"not":{"enum":["message","function_call","function_call_output","reasoning","item_reference","custom_tool_call","custom_tool_call_output","tool_search_call","tool_search_output","local_shell_call","local_shell_call_output","shell_call","shell_call_output","apply_patch_call","apply_patch_call_output","additional_tools","compaction","compaction_trigger","agent_message","configuration_update"]},"tsType":"UnknownItemType"}},"required":["type"]},"FunctionTool":{"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","name"]},"HostedTool":{"type":"object","description":"A tool that a server would execute, or of a type not known here.","properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"required":["type"]},"ToolParam":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"tsType":"FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | HostedTool","allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"namespace"}}},"then":{"$ref":"#/$defs/NamespaceTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"tool_search"}}},"then":{"$ref":"#/$defs/ToolSearchTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"local_shell"}}},"then":{"$ref":"#/$defs/LocalShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"shell"}}},"then":{"$ref":"#/$defs/ShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"apply_patch"}}},"then":{"$ref":"#/$defs/ApplyPatchTool"}}]},"NamedTool":{"type":"object","properties":{"type":{"type":"string","minLength":1},"name":{"type":"string","minLength":1},"namespace":{"type":"string","minLength":1}},"required":["type"]},"AllowedTools":{"type":"object","properties":{"type":{"const":"allowed_tools"},"mode":{"enum":["auto","required"]},"tools":{"type":"array","items":{"$ref":"#/$defs/NamedTool"},"minItems":1,"maxItems":512}},"required":["type","tools"]},"FunctionChoice":{"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]},"ToolChoice":{"type":["string","object"],"if":{"type":"string"},"then":{"enum":["none","auto","required"]},"else":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1}},"allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionChoice"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"allowed_tools"}}},"then":{"$ref":"#/$defs/AllowedTools"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomChoice"}}]},"tsType":"'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool"},"JsonSchemaFormat":{"type":"object","properties":{"type":{"const":"json_schema"},"name":{"type":"string","pattern":"^[a-zA-Z0-9_-]{1,64}$","description":"1 to 64 letters, digits, underscores and hyphens."},"description":{"type":"string"},"schema":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","schema"]},"RequestedFormat":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"response.json#/$defs/PlainTextFormat"},{"$ref":"response.json#/$defs/JsonObjectFormat"},{"$ref":"#/$defs/JsonSchemaFormat"}]},"TextParam":{"type":"object","properties":{"format":{"$ref":"#/$defs/RequestedFormat"},"verbosity":{"$ref":"response.json#/$defs/Verbosity"}},"required":[]},"ReasoningEffort":{"title":"ReasoningEffort","enum":["none","minimal","low","medium","high","xhigh","max"]},"ReasoningParam":{"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"},"summary":{"enum":["auto","concise","detailed"]},"generate_summary":{"enum":["auto","concise","detailed"]}},"required":[]},"Include":{"enum":["reasoning.encrypted_content","message.output_text.logprobs","file_search_call.results","web_search_call.results","web_search_call.action.sources","message.input_image.image_url","computer_call_output.output.image_url","code_interpreter_call.outputs"]},"InputAudio":{"type":"object","properties":{"type":{"const":"input_audio"},"input_audio":{"type":"object","properties":{"data":{"type":"string","not":{"const":""}},"format":{"type":"string","minLength":1,"maxLength":16}},"required":["data","format"]}},"required":["type","input_audio"]},"InputCustomToolCall":{"type":"object","properties":{"type":{"const":"custom_tool_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256},"input":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","name","input"]},"InputCustomToolCallOutput":{"type":"object","properties":{"type":{"const":"custom_tool_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]},"InputToolSearchCall":{"type":"object","properties":{"type":{"const":"tool_search_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"arguments":{"tsType":"unknown"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","arguments"],"description":"Without a call_id the server has searched, and the item is left out."},"InputToolSearchOutput":{"type":"object","properties":{"type":{"const":"tool_search_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"The tools which a search has brought; they are offered from here on. Without a call_id the rest of it is left out."},"InputLocalShellCall":{"type":"object","properties":{"type":{"const":"local_shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputLocalShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]},"InputLocalShellAction":{"type":"object","properties":{"type":{"const":"exec"},"command":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string"},"tsType":"Readonly<Record<string, string>>"},"working_directory":{"type":"string"},"timeout_ms":{"type":"number"},"user":{"type":"string"}},"required":["command"]},"InputLocalShellCallOutput":{"type":"object","properties":{"type":{"const":"local_shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"The call is named by call_id, or by id as the older form has it."},"InputShellCall":{"type":"object","properties":{"type":{"const":"shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]},"InputShellAction":{"type":"object","properties":{"commands":{"type":"array","items":{"type":"string"}},"timeout_ms":{"type":"number"},"max_output_length":{"type":"number"}},"required":["commands"]},"InputShellCallOutput":{"type":"object","properties":{"type":{"const":"shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]},"InputApplyPatchCall":{"type":"object","properties":{"type":{"const":"apply_patch_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"operation":{"$ref":"response.json#/$defs/PatchOperation"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","operation"]},"InputApplyPatchCallOutput":{"type":"object","properties":{"type":{"const":"apply_patch_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id"]},"AdditionalTools":{"type":"object","properties":{"type":{"const":"additional_tools"},"role":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"Tools given as an item of the input."},"ContextManagement":{"type":"object","properties":{"type":{"type":"string","maxLength":64},"compact_threshold":{"type":"integer","minimum":1,"description":"With the type `compaction`: for how many tokens of input, as estimated, the history is compacted on the way."}},"required":["type"],"description":"An entry of another type than `compaction`, or without a threshold, is ignored."},"InputCompaction":{"type":"object","properties":{"type":{"const":"compaction"},"encrypted_content":{"type":"string","maxLength":10485760},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","encrypted_content"],"description":"What this gateway has made of a longer history, for this caller: it stands for all that is before it."},"CompactionTrigger":{"type":"object","properties":{"type":{"const":"compaction_trigger"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"],"description":"Asks for a compaction of all that is before it, in the place of an answer. It must be the last item."},"InputAgentMessage":{"type":"object","properties":{"type":{"const":"agent_message"},"id":{"type":"string"},"author":{"type":"string"},"recipient":{"type":"string"},"content":{"type":"array","items":{"$ref":"#/$defs/AgentMessagePart"}}},"required":["type","content"],"description":"What one agent of the client tells another, such as the task of a sub-agent in Codex."},"AgentMessagePart":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/AgentPayload"}]},"AgentPayload":{"type":"object","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type","encrypted_content"],"description":"What the model wrote as an argument for another agent. This gateway encrypts no arguments, so it comes back as plain text."},"ConfigurationUpdate":{"type":"object","properties":{"type":{"const":"configuration_update"},"id":{"type":"string"},"reasoning":{"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"}},"required":[]},"text":{"$ref":"#/$defs/TextParam"}},"required":["type"],"description":"What holds in the place of the request's own reasoning effort and text. The last one wins."},"CustomTool":{"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"format":{"$ref":"#/$defs/CustomToolFormat"}},"required":["type","name"]},"CustomToolFormat":{"type":"object","properties":{"type":{"enum":["text","grammar"]},"syntax":{"type":"string","maxLength":64},"definition":{"type":"string"}},"required":["type"]},"NamespaceTool":{"type":"object","properties":{"type":{"const":"namespace"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512}},"required":["type","name","tools"]},"ToolSearchTool":{"type":"object","properties":{"type":{"const":"tool_search"},"execution":{"enum":["client","server"]},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"}},"required":["type"]},"LocalShellTool":{"type":"object","properties":{"type":{"const":"local_shell"}},"required":["type"]},"ShellTool":{"type":"object","properties":{"type":{"const":"shell"},"environment":{"type":"object","properties":{"type":{"type":"string"}},"required":[]}},"required":["type"]},"ApplyPatchTool":{"type":"object","properties":{"type":{"const":"apply_patch"}},"required":["type"]},"CustomChoice":{"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]}}};
 const schema12 = {"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","description":"1 to 256 printable characters."};
-const schema96 = {"enum":["low","medium","high"]};
-const schema128 = {"enum":["reasoning.encrypted_content","message.output_text.logprobs","file_search_call.results","web_search_call.results","web_search_call.action.sources","message.input_image.image_url","computer_call_output.output.image_url","code_interpreter_call.outputs"]};
-const schema129 = {"type":"object","properties":{"type":{"type":"string","maxLength":64},"compact_threshold":{"type":"integer","minimum":1,"description":"With the type `compaction`: for how many tokens of input, as estimated, the history is compacted on the way."}},"required":["type"],"description":"An entry of another type than `compaction`, or without a threshold, is ignored."};
+const schema133 = {"enum":["reasoning.encrypted_content","message.output_text.logprobs","file_search_call.results","web_search_call.results","web_search_call.action.sources","message.input_image.image_url","computer_call_output.output.image_url","code_interpreter_call.outputs"]};
+const schema134 = {"type":"object","properties":{"type":{"type":"string","maxLength":64},"compact_threshold":{"type":"integer","minimum":1,"description":"With the type `compaction`: for how many tokens of input, as estimated, the history is compacted on the way."}},"required":["type"],"description":"An entry of another type than `compaction`, or without a threshold, is ignored."};
 const func2 = ucs2length.default;
 const pattern0 = new RegExp("^\\P{Cc}+$", "u");
 const schema13 = {"type":["string","array"],"items":{"$ref":"#/$defs/InputItem"},"minItems":1,"maxItems":10000};
-const schema14 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputMessage"},{"$ref":"#/$defs/InputFunctionCall"},{"$ref":"#/$defs/InputFunctionCallOutput"},{"$ref":"#/$defs/InputReasoning"},{"$ref":"#/$defs/ItemReference"},{"$ref":"#/$defs/InputCustomToolCall"},{"$ref":"#/$defs/InputCustomToolCallOutput"},{"$ref":"#/$defs/InputToolSearchCall"},{"$ref":"#/$defs/InputToolSearchOutput"},{"$ref":"#/$defs/InputLocalShellCall"},{"$ref":"#/$defs/InputLocalShellCallOutput"},{"$ref":"#/$defs/InputShellCall"},{"$ref":"#/$defs/InputShellCallOutput"},{"$ref":"#/$defs/InputApplyPatchCall"},{"$ref":"#/$defs/InputApplyPatchCallOutput"},{"$ref":"#/$defs/AdditionalTools"},{"$ref":"#/$defs/InputCompaction"},{"$ref":"#/$defs/CompactionTrigger"},{"$ref":"#/$defs/InputAgentMessage"}]};
-const schema107 = {"type":"object","properties":{"type":{"const":"function_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"arguments":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","call_id","name","arguments"]};
-const schema108 = {"type":"object","description":"A pointer to a stored item. Nothing is stored, so it is refused with a sentence that says what to send instead.","properties":{"type":{"const":"item_reference"},"id":{"type":"string"}},"required":["type","id"]};
-const schema109 = {"type":"object","properties":{"type":{"const":"custom_tool_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256},"input":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","name","input"]};
-const schema110 = {"type":"object","properties":{"type":{"const":"tool_search_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"arguments":{"tsType":"unknown"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","arguments"]};
-const schema111 = {"type":"object","properties":{"type":{"const":"local_shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"The call is named by call_id, or by id as the older form has it."};
-const schema112 = {"type":"object","properties":{"type":{"const":"shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]};
-const schema113 = {"type":"object","properties":{"type":{"const":"apply_patch_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id"]};
-const schema114 = {"type":"object","properties":{"type":{"const":"compaction"},"encrypted_content":{"type":"string","maxLength":10485760},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","encrypted_content"],"description":"What this gateway has made of a longer history, for this caller: it stands for all that is before it."};
-const schema115 = {"type":"object","properties":{"type":{"const":"compaction_trigger"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"],"description":"Asks for a compaction of all that is before it, in the place of an answer. It must be the last item."};
-const schema15 = {"type":"object","properties":{"type":{"const":"message"},"role":{"enum":["user","assistant","system","developer"]},"content":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"},"phase":{"type":"string","description":"Accepted and not passed on: the chat format has no place for it."}},"required":["type","role","content"]};
-const schema16 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputRefusal"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/InputFile"},{"$ref":"#/$defs/InputAudio"}]};
-const schema17 = {"type":"object","description":"Text in a message or a tool output. Clients replay assistant text as output_text.","properties":{"type":{"enum":["input_text","output_text","text"]},"text":{"type":"string"}},"required":["type","text"]};
-const schema20 = {"type":"object","properties":{"type":{"const":"refusal"},"refusal":{"type":"string"}},"required":["type","refusal"]};
-const schema21 = {"type":"object","properties":{"type":{"const":"input_image"},"image_url":{"type":"string","not":{"const":""}},"detail":{"enum":["low","high","auto","original"]},"file_id":{"type":"string"}},"required":["type"]};
-const schema22 = {"type":"object","properties":{"type":{"const":"input_file"},"filename":{"type":"string","maxLength":1024},"file_data":{"type":"string","not":{"const":""}},"file_url":{"type":"string"},"file_id":{"type":"string"}},"required":["type"]};
-const schema23 = {"type":"object","properties":{"type":{"const":"input_audio"},"input_audio":{"type":"object","properties":{"data":{"type":"string","not":{"const":""}},"format":{"type":"string","minLength":1,"maxLength":16}},"required":["data","format"]}},"required":["type","input_audio"]};
+const schema14 = {"title":"InputItem","anyOf":[{"$ref":"#/$defs/KnownItem"},{"$ref":"#/$defs/UnknownItem"}]};
+const schema125 = {"type":"object","description":"An item of another type, such as what a server's own tool has done (`web_search_call`). It is left out, and the x-dropped-items header names its type.","properties":{"type":{"type":"string","minLength":1,"not":{"enum":["message","function_call","function_call_output","reasoning","item_reference","custom_tool_call","custom_tool_call_output","tool_search_call","tool_search_output","local_shell_call","local_shell_call_output","shell_call","shell_call_output","apply_patch_call","apply_patch_call_output","additional_tools","compaction","compaction_trigger","agent_message","configuration_update"]},"tsType":"UnknownItemType"}},"required":["type"]};
+const schema15 = {"type":"object","description":"An item of a type that is understood here.","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputMessage"},{"$ref":"#/$defs/InputFunctionCall"},{"$ref":"#/$defs/InputFunctionCallOutput"},{"$ref":"#/$defs/InputReasoning"},{"$ref":"#/$defs/ItemReference"},{"$ref":"#/$defs/InputCustomToolCall"},{"$ref":"#/$defs/InputCustomToolCallOutput"},{"$ref":"#/$defs/InputToolSearchCall"},{"$ref":"#/$defs/InputToolSearchOutput"},{"$ref":"#/$defs/InputLocalShellCall"},{"$ref":"#/$defs/InputLocalShellCallOutput"},{"$ref":"#/$defs/InputShellCall"},{"$ref":"#/$defs/InputShellCallOutput"},{"$ref":"#/$defs/InputApplyPatchCall"},{"$ref":"#/$defs/InputApplyPatchCallOutput"},{"$ref":"#/$defs/AdditionalTools"},{"$ref":"#/$defs/InputCompaction"},{"$ref":"#/$defs/CompactionTrigger"},{"$ref":"#/$defs/InputAgentMessage"},{"$ref":"#/$defs/ConfigurationUpdate"}]};
+const schema116 = {"type":"object","properties":{"type":{"const":"function_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"arguments":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","call_id","name","arguments"]};
+const schema117 = {"type":"object","description":"A pointer to a stored item. Nothing is stored, so it is refused with a sentence that says what to send instead.","properties":{"type":{"const":"item_reference"},"id":{"type":"string"}},"required":["type","id"]};
+const schema118 = {"type":"object","properties":{"type":{"const":"custom_tool_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256},"input":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","name","input"]};
+const schema119 = {"type":"object","properties":{"type":{"const":"tool_search_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"arguments":{"tsType":"unknown"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","arguments"],"description":"Without a call_id the server has searched, and the item is left out."};
+const schema120 = {"type":"object","properties":{"type":{"const":"local_shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"The call is named by call_id, or by id as the older form has it."};
+const schema121 = {"type":"object","properties":{"type":{"const":"shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]};
+const schema122 = {"type":"object","properties":{"type":{"const":"apply_patch_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id"]};
+const schema123 = {"type":"object","properties":{"type":{"const":"compaction"},"encrypted_content":{"type":"string","maxLength":10485760},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","encrypted_content"],"description":"What this gateway has made of a longer history, for this caller: it stands for all that is before it."};
+const schema124 = {"type":"object","properties":{"type":{"const":"compaction_trigger"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"],"description":"Asks for a compaction of all that is before it, in the place of an answer. It must be the last item."};
+const schema16 = {"type":"object","properties":{"type":{"const":"message"},"role":{"enum":["user","assistant","system","developer"]},"content":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"},"phase":{"type":"string","description":"Accepted and not passed on: the chat format has no place for it."}},"required":["type","role","content"]};
+const schema17 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputRefusal"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/InputFile"},{"$ref":"#/$defs/InputAudio"}]};
+const schema18 = {"type":"object","description":"Text in a message or a tool output. Clients replay assistant text as output_text.","properties":{"type":{"enum":["input_text","output_text","text"]},"text":{"type":"string"}},"required":["type","text"]};
+const schema21 = {"type":"object","properties":{"type":{"const":"refusal"},"refusal":{"type":"string"}},"required":["type","refusal"]};
+const schema22 = {"type":"object","properties":{"type":{"const":"input_image"},"image_url":{"type":"string","not":{"const":""}},"detail":{"enum":["low","high","auto","original"]},"file_id":{"type":"string"}},"required":["type"]};
+const schema23 = {"type":"object","properties":{"type":{"const":"input_file"},"filename":{"type":"string","maxLength":1024},"file_data":{"type":"string","not":{"const":""}},"file_url":{"type":"string"},"file_id":{"type":"string"}},"required":["type"]};
+const schema24 = {"type":"object","properties":{"type":{"const":"input_audio"},"input_audio":{"type":"object","properties":{"data":{"type":"string","not":{"const":""}},"format":{"type":"string","minLength":1,"maxLength":16}},"required":["data","format"]}},"required":["type","input_audio"]};
 
-function validate14(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate15(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs0 = errors;
@@ -48,16 +49,16 @@ if(errors === _errs3){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.type === undefined) && (missing0 = "type")) || ((data.text === undefined) && (missing0 = "text"))){
-validate14.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema17.required,parentSchema:schema17,data}];
+validate15.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema18.required,parentSchema:schema18,data}];
 return false;
 }
 else {
 if(data.type !== undefined){
 let data0 = data.type;
 const _errs5 = errors;
-const vSchema0 = schema17.properties.type.enum;
+const vSchema0 = schema18.properties.type.enum;
 if(!(((data0 === "input_text") || (data0 === "output_text")) || (data0 === "text"))){
-validate14.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema17.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema17.properties.type.enum,parentSchema:schema17.properties.type,data:data0}];
+validate15.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema18.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema18.properties.type.enum,parentSchema:schema18.properties.type,data:data0}];
 return false;
 }
 else {
@@ -74,7 +75,7 @@ if(data.text !== undefined){
 let data1 = data.text;
 const _errs6 = errors;
 if(typeof data1 !== "string"){
-validate14.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema17.properties.text.type,parentSchema:schema17.properties.text,data:data1}];
+validate15.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema18.properties.text.type,parentSchema:schema18.properties.text,data:data1}];
 return false;
 }
 const _errs7 = errors;
@@ -91,7 +92,7 @@ if(valid3){
 }
 }
 else {
-validate14.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema17.type,parentSchema:schema17,data}];
+validate15.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema18.type,parentSchema:schema18,data}];
 return false;
 }
 if(errors === _errs3){
@@ -111,16 +112,16 @@ if(errors === _errs9){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing1;
 if(((data.type === undefined) && (missing1 = "type")) || ((data.text === undefined) && (missing1 = "text"))){
-validate14.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema17.required,parentSchema:schema17,data}];
+validate15.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema18.required,parentSchema:schema18,data}];
 return false;
 }
 else {
 if(data.type !== undefined){
 let data2 = data.type;
 const _errs11 = errors;
-const vSchema1 = schema17.properties.type.enum;
+const vSchema1 = schema18.properties.type.enum;
 if(!(((data2 === "input_text") || (data2 === "output_text")) || (data2 === "text"))){
-validate14.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema17.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema17.properties.type.enum,parentSchema:schema17.properties.type,data:data2}];
+validate15.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema18.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema18.properties.type.enum,parentSchema:schema18.properties.type,data:data2}];
 return false;
 }
 else {
@@ -137,7 +138,7 @@ if(data.text !== undefined){
 let data3 = data.text;
 const _errs12 = errors;
 if(typeof data3 !== "string"){
-validate14.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema17.properties.text.type,parentSchema:schema17.properties.text,data:data3}];
+validate15.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema18.properties.text.type,parentSchema:schema18.properties.text,data:data3}];
 return false;
 }
 const _errs13 = errors;
@@ -154,7 +155,7 @@ if(valid6){
 }
 }
 else {
-validate14.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema17.type,parentSchema:schema17,data}];
+validate15.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema18.type,parentSchema:schema18,data}];
 return false;
 }
 if(errors === _errs9){
@@ -174,16 +175,16 @@ if(errors === _errs15){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing2;
 if(((data.type === undefined) && (missing2 = "type")) || ((data.text === undefined) && (missing2 = "text"))){
-validate14.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema17.required,parentSchema:schema17,data}];
+validate15.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema18.required,parentSchema:schema18,data}];
 return false;
 }
 else {
 if(data.type !== undefined){
 let data4 = data.type;
 const _errs17 = errors;
-const vSchema2 = schema17.properties.type.enum;
+const vSchema2 = schema18.properties.type.enum;
 if(!(((data4 === "input_text") || (data4 === "output_text")) || (data4 === "text"))){
-validate14.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema17.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema17.properties.type.enum,parentSchema:schema17.properties.type,data:data4}];
+validate15.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema18.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema18.properties.type.enum,parentSchema:schema18.properties.type,data:data4}];
 return false;
 }
 else {
@@ -200,7 +201,7 @@ if(data.text !== undefined){
 let data5 = data.text;
 const _errs18 = errors;
 if(typeof data5 !== "string"){
-validate14.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema17.properties.text.type,parentSchema:schema17.properties.text,data:data5}];
+validate15.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema18.properties.text.type,parentSchema:schema18.properties.text,data:data5}];
 return false;
 }
 const _errs19 = errors;
@@ -217,7 +218,7 @@ if(valid9){
 }
 }
 else {
-validate14.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema17.type,parentSchema:schema17,data}];
+validate15.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema18.type,parentSchema:schema18,data}];
 return false;
 }
 if(errors === _errs15){
@@ -237,7 +238,7 @@ if(errors === _errs21){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing3;
 if(((data.type === undefined) && (missing3 = "type")) || ((data.refusal === undefined) && (missing3 = "refusal"))){
-validate14.errors = [{instancePath,schemaPath:"#/$defs/InputRefusal/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'",schema:schema20.required,parentSchema:schema20,data}];
+validate15.errors = [{instancePath,schemaPath:"#/$defs/InputRefusal/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'",schema:schema21.required,parentSchema:schema21,data}];
 return false;
 }
 else {
@@ -245,7 +246,7 @@ if(data.type !== undefined){
 let data6 = data.type;
 const _errs23 = errors;
 if("refusal" !== data6){
-validate14.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputRefusal/properties/type/const",keyword:"const",params:{allowedValue: "refusal"},message:"must be equal to constant",schema:"refusal",parentSchema:schema20.properties.type,data:data6}];
+validate15.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputRefusal/properties/type/const",keyword:"const",params:{allowedValue: "refusal"},message:"must be equal to constant",schema:"refusal",parentSchema:schema21.properties.type,data:data6}];
 return false;
 }
 else {
@@ -262,7 +263,7 @@ if(data.refusal !== undefined){
 let data7 = data.refusal;
 const _errs24 = errors;
 if(typeof data7 !== "string"){
-validate14.errors = [{instancePath:instancePath+"/refusal",schemaPath:"#/$defs/InputRefusal/properties/refusal/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema20.properties.refusal.type,parentSchema:schema20.properties.refusal,data:data7}];
+validate15.errors = [{instancePath:instancePath+"/refusal",schemaPath:"#/$defs/InputRefusal/properties/refusal/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.properties.refusal.type,parentSchema:schema21.properties.refusal,data:data7}];
 return false;
 }
 const _errs25 = errors;
@@ -279,7 +280,7 @@ if(valid12){
 }
 }
 else {
-validate14.errors = [{instancePath,schemaPath:"#/$defs/InputRefusal/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema20.type,parentSchema:schema20,data}];
+validate15.errors = [{instancePath,schemaPath:"#/$defs/InputRefusal/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema21.type,parentSchema:schema21,data}];
 return false;
 }
 if(errors === _errs21){
@@ -299,7 +300,7 @@ if(errors === _errs27){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing4;
 if((data.type === undefined) && (missing4 = "type")){
-validate14.errors = [{instancePath,schemaPath:"#/$defs/InputImage/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema21.required,parentSchema:schema21,data}];
+validate15.errors = [{instancePath,schemaPath:"#/$defs/InputImage/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema22.required,parentSchema:schema22,data}];
 return false;
 }
 else {
@@ -307,7 +308,7 @@ if(data.type !== undefined){
 let data8 = data.type;
 const _errs29 = errors;
 if("input_image" !== data8){
-validate14.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputImage/properties/type/const",keyword:"const",params:{allowedValue: "input_image"},message:"must be equal to constant",schema:"input_image",parentSchema:schema21.properties.type,data:data8}];
+validate15.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputImage/properties/type/const",keyword:"const",params:{allowedValue: "input_image"},message:"must be equal to constant",schema:"input_image",parentSchema:schema22.properties.type,data:data8}];
 return false;
 }
 else {
@@ -324,7 +325,7 @@ if(data.image_url !== undefined){
 let data9 = data.image_url;
 const _errs30 = errors;
 if(typeof data9 !== "string"){
-validate14.errors = [{instancePath:instancePath+"/image_url",schemaPath:"#/$defs/InputImage/properties/image_url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.properties.image_url.type,parentSchema:schema21.properties.image_url,data:data9}];
+validate15.errors = [{instancePath:instancePath+"/image_url",schemaPath:"#/$defs/InputImage/properties/image_url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.image_url.type,parentSchema:schema22.properties.image_url,data:data9}];
 return false;
 }
 const _errs31 = errors;
@@ -346,7 +347,7 @@ if(errors === _errs33){
 }
 var valid16 = _errs33 === errors;
 if(valid16){
-validate14.errors = [{instancePath:instancePath+"/image_url",schemaPath:"#/$defs/InputImage/properties/image_url/not",keyword:"not",params:{},message:"must NOT be valid",schema:schema21.properties.image_url.not,parentSchema:schema21.properties.image_url,data:data9}];
+validate15.errors = [{instancePath:instancePath+"/image_url",schemaPath:"#/$defs/InputImage/properties/image_url/not",keyword:"not",params:{},message:"must NOT be valid",schema:schema22.properties.image_url.not,parentSchema:schema22.properties.image_url,data:data9}];
 return false;
 }
 else {
@@ -371,9 +372,9 @@ if(valid15){
 if(data.detail !== undefined){
 let data10 = data.detail;
 const _errs34 = errors;
-const vSchema3 = schema21.properties.detail.enum;
+const vSchema3 = schema22.properties.detail.enum;
 if(!((((data10 === "low") || (data10 === "high")) || (data10 === "auto")) || (data10 === "original"))){
-validate14.errors = [{instancePath:instancePath+"/detail",schemaPath:"#/$defs/InputImage/properties/detail/enum",keyword:"enum",params:{allowedValues: schema21.properties.detail.enum},message:"must be equal to one of the allowed values",schema:schema21.properties.detail.enum,parentSchema:schema21.properties.detail,data:data10}];
+validate15.errors = [{instancePath:instancePath+"/detail",schemaPath:"#/$defs/InputImage/properties/detail/enum",keyword:"enum",params:{allowedValues: schema22.properties.detail.enum},message:"must be equal to one of the allowed values",schema:schema22.properties.detail.enum,parentSchema:schema22.properties.detail,data:data10}];
 return false;
 }
 else {
@@ -390,7 +391,7 @@ if(data.file_id !== undefined){
 let data11 = data.file_id;
 const _errs35 = errors;
 if(typeof data11 !== "string"){
-validate14.errors = [{instancePath:instancePath+"/file_id",schemaPath:"#/$defs/InputImage/properties/file_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.properties.file_id.type,parentSchema:schema21.properties.file_id,data:data11}];
+validate15.errors = [{instancePath:instancePath+"/file_id",schemaPath:"#/$defs/InputImage/properties/file_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.file_id.type,parentSchema:schema22.properties.file_id,data:data11}];
 return false;
 }
 const _errs36 = errors;
@@ -409,7 +410,7 @@ if(valid15){
 }
 }
 else {
-validate14.errors = [{instancePath,schemaPath:"#/$defs/InputImage/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema21.type,parentSchema:schema21,data}];
+validate15.errors = [{instancePath,schemaPath:"#/$defs/InputImage/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema22.type,parentSchema:schema22,data}];
 return false;
 }
 if(errors === _errs27){
@@ -429,7 +430,7 @@ if(errors === _errs38){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing5;
 if((data.type === undefined) && (missing5 = "type")){
-validate14.errors = [{instancePath,schemaPath:"#/$defs/InputFile/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema22.required,parentSchema:schema22,data}];
+validate15.errors = [{instancePath,schemaPath:"#/$defs/InputFile/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema23.required,parentSchema:schema23,data}];
 return false;
 }
 else {
@@ -437,7 +438,7 @@ if(data.type !== undefined){
 let data12 = data.type;
 const _errs40 = errors;
 if("input_file" !== data12){
-validate14.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputFile/properties/type/const",keyword:"const",params:{allowedValue: "input_file"},message:"must be equal to constant",schema:"input_file",parentSchema:schema22.properties.type,data:data12}];
+validate15.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputFile/properties/type/const",keyword:"const",params:{allowedValue: "input_file"},message:"must be equal to constant",schema:"input_file",parentSchema:schema23.properties.type,data:data12}];
 return false;
 }
 else {
@@ -457,14 +458,14 @@ const _errs42 = errors;
 if(errors === _errs41){
 if(typeof data13 === "string"){
 if(func2(data13) > 1024){
-validate14.errors = [{instancePath:instancePath+"/filename",schemaPath:"#/$defs/InputFile/properties/filename/maxLength",keyword:"maxLength",params:{limit: 1024},message:"must NOT have more than 1024 characters",schema:1024,parentSchema:schema22.properties.filename,data:data13}];
+validate15.errors = [{instancePath:instancePath+"/filename",schemaPath:"#/$defs/InputFile/properties/filename/maxLength",keyword:"maxLength",params:{limit: 1024},message:"must NOT have more than 1024 characters",schema:1024,parentSchema:schema23.properties.filename,data:data13}];
 return false;
 }
 else {
 }
 }
 else {
-validate14.errors = [{instancePath:instancePath+"/filename",schemaPath:"#/$defs/InputFile/properties/filename/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.filename.type,parentSchema:schema22.properties.filename,data:data13}];
+validate15.errors = [{instancePath:instancePath+"/filename",schemaPath:"#/$defs/InputFile/properties/filename/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.filename.type,parentSchema:schema23.properties.filename,data:data13}];
 return false;
 }
 if(errors === _errs41){
@@ -480,7 +481,7 @@ if(data.file_data !== undefined){
 let data14 = data.file_data;
 const _errs43 = errors;
 if(typeof data14 !== "string"){
-validate14.errors = [{instancePath:instancePath+"/file_data",schemaPath:"#/$defs/InputFile/properties/file_data/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.file_data.type,parentSchema:schema22.properties.file_data,data:data14}];
+validate15.errors = [{instancePath:instancePath+"/file_data",schemaPath:"#/$defs/InputFile/properties/file_data/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.file_data.type,parentSchema:schema23.properties.file_data,data:data14}];
 return false;
 }
 const _errs44 = errors;
@@ -502,7 +503,7 @@ if(errors === _errs46){
 }
 var valid20 = _errs46 === errors;
 if(valid20){
-validate14.errors = [{instancePath:instancePath+"/file_data",schemaPath:"#/$defs/InputFile/properties/file_data/not",keyword:"not",params:{},message:"must NOT be valid",schema:schema22.properties.file_data.not,parentSchema:schema22.properties.file_data,data:data14}];
+validate15.errors = [{instancePath:instancePath+"/file_data",schemaPath:"#/$defs/InputFile/properties/file_data/not",keyword:"not",params:{},message:"must NOT be valid",schema:schema23.properties.file_data.not,parentSchema:schema23.properties.file_data,data:data14}];
 return false;
 }
 else {
@@ -528,7 +529,7 @@ if(data.file_url !== undefined){
 let data15 = data.file_url;
 const _errs47 = errors;
 if(typeof data15 !== "string"){
-validate14.errors = [{instancePath:instancePath+"/file_url",schemaPath:"#/$defs/InputFile/properties/file_url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.file_url.type,parentSchema:schema22.properties.file_url,data:data15}];
+validate15.errors = [{instancePath:instancePath+"/file_url",schemaPath:"#/$defs/InputFile/properties/file_url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.file_url.type,parentSchema:schema23.properties.file_url,data:data15}];
 return false;
 }
 const _errs48 = errors;
@@ -544,7 +545,7 @@ if(data.file_id !== undefined){
 let data16 = data.file_id;
 const _errs49 = errors;
 if(typeof data16 !== "string"){
-validate14.errors = [{instancePath:instancePath+"/file_id",schemaPath:"#/$defs/InputFile/properties/file_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.file_id.type,parentSchema:schema22.properties.file_id,data:data16}];
+validate15.errors = [{instancePath:instancePath+"/file_id",schemaPath:"#/$defs/InputFile/properties/file_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.file_id.type,parentSchema:schema23.properties.file_id,data:data16}];
 return false;
 }
 const _errs50 = errors;
@@ -564,7 +565,7 @@ if(valid19){
 }
 }
 else {
-validate14.errors = [{instancePath,schemaPath:"#/$defs/InputFile/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema22.type,parentSchema:schema22,data}];
+validate15.errors = [{instancePath,schemaPath:"#/$defs/InputFile/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema23.type,parentSchema:schema23,data}];
 return false;
 }
 if(errors === _errs38){
@@ -584,7 +585,7 @@ if(errors === _errs52){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing6;
 if(((data.type === undefined) && (missing6 = "type")) || ((data.input_audio === undefined) && (missing6 = "input_audio"))){
-validate14.errors = [{instancePath,schemaPath:"#/$defs/InputAudio/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'",schema:schema23.required,parentSchema:schema23,data}];
+validate15.errors = [{instancePath,schemaPath:"#/$defs/InputAudio/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'",schema:schema24.required,parentSchema:schema24,data}];
 return false;
 }
 else {
@@ -592,7 +593,7 @@ if(data.type !== undefined){
 let data17 = data.type;
 const _errs54 = errors;
 if("input_audio" !== data17){
-validate14.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputAudio/properties/type/const",keyword:"const",params:{allowedValue: "input_audio"},message:"must be equal to constant",schema:"input_audio",parentSchema:schema23.properties.type,data:data17}];
+validate15.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputAudio/properties/type/const",keyword:"const",params:{allowedValue: "input_audio"},message:"must be equal to constant",schema:"input_audio",parentSchema:schema24.properties.type,data:data17}];
 return false;
 }
 else {
@@ -613,7 +614,7 @@ if(errors === _errs55){
 if(data18 && typeof data18 == "object" && !Array.isArray(data18)){
 let missing7;
 if(((data18.data === undefined) && (missing7 = "data")) || ((data18.format === undefined) && (missing7 = "format"))){
-validate14.errors = [{instancePath:instancePath+"/input_audio",schemaPath:"#/$defs/InputAudio/properties/input_audio/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'",schema:schema23.properties.input_audio.required,parentSchema:schema23.properties.input_audio,data:data18}];
+validate15.errors = [{instancePath:instancePath+"/input_audio",schemaPath:"#/$defs/InputAudio/properties/input_audio/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'",schema:schema24.properties.input_audio.required,parentSchema:schema24.properties.input_audio,data:data18}];
 return false;
 }
 else {
@@ -621,7 +622,7 @@ if(data18.data !== undefined){
 let data19 = data18.data;
 const _errs57 = errors;
 if(typeof data19 !== "string"){
-validate14.errors = [{instancePath:instancePath+"/input_audio/data",schemaPath:"#/$defs/InputAudio/properties/input_audio/properties/data/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.input_audio.properties.data.type,parentSchema:schema23.properties.input_audio.properties.data,data:data19}];
+validate15.errors = [{instancePath:instancePath+"/input_audio/data",schemaPath:"#/$defs/InputAudio/properties/input_audio/properties/data/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.input_audio.properties.data.type,parentSchema:schema24.properties.input_audio.properties.data,data:data19}];
 return false;
 }
 const _errs58 = errors;
@@ -643,7 +644,7 @@ if(errors === _errs60){
 }
 var valid25 = _errs60 === errors;
 if(valid25){
-validate14.errors = [{instancePath:instancePath+"/input_audio/data",schemaPath:"#/$defs/InputAudio/properties/input_audio/properties/data/not",keyword:"not",params:{},message:"must NOT be valid",schema:schema23.properties.input_audio.properties.data.not,parentSchema:schema23.properties.input_audio.properties.data,data:data19}];
+validate15.errors = [{instancePath:instancePath+"/input_audio/data",schemaPath:"#/$defs/InputAudio/properties/input_audio/properties/data/not",keyword:"not",params:{},message:"must NOT be valid",schema:schema24.properties.input_audio.properties.data.not,parentSchema:schema24.properties.input_audio.properties.data,data:data19}];
 return false;
 }
 else {
@@ -672,12 +673,12 @@ const _errs62 = errors;
 if(errors === _errs61){
 if(typeof data20 === "string"){
 if(func2(data20) > 16){
-validate14.errors = [{instancePath:instancePath+"/input_audio/format",schemaPath:"#/$defs/InputAudio/properties/input_audio/properties/format/maxLength",keyword:"maxLength",params:{limit: 16},message:"must NOT have more than 16 characters",schema:16,parentSchema:schema23.properties.input_audio.properties.format,data:data20}];
+validate15.errors = [{instancePath:instancePath+"/input_audio/format",schemaPath:"#/$defs/InputAudio/properties/input_audio/properties/format/maxLength",keyword:"maxLength",params:{limit: 16},message:"must NOT have more than 16 characters",schema:16,parentSchema:schema24.properties.input_audio.properties.format,data:data20}];
 return false;
 }
 else {
 if(func2(data20) < 1){
-validate14.errors = [{instancePath:instancePath+"/input_audio/format",schemaPath:"#/$defs/InputAudio/properties/input_audio/properties/format/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema23.properties.input_audio.properties.format,data:data20}];
+validate15.errors = [{instancePath:instancePath+"/input_audio/format",schemaPath:"#/$defs/InputAudio/properties/input_audio/properties/format/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema24.properties.input_audio.properties.format,data:data20}];
 return false;
 }
 else {
@@ -685,7 +686,7 @@ else {
 }
 }
 else {
-validate14.errors = [{instancePath:instancePath+"/input_audio/format",schemaPath:"#/$defs/InputAudio/properties/input_audio/properties/format/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.input_audio.properties.format.type,parentSchema:schema23.properties.input_audio.properties.format,data:data20}];
+validate15.errors = [{instancePath:instancePath+"/input_audio/format",schemaPath:"#/$defs/InputAudio/properties/input_audio/properties/format/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.input_audio.properties.format.type,parentSchema:schema24.properties.input_audio.properties.format,data:data20}];
 return false;
 }
 if(errors === _errs61){
@@ -702,7 +703,7 @@ if(valid24){
 }
 }
 else {
-validate14.errors = [{instancePath:instancePath+"/input_audio",schemaPath:"#/$defs/InputAudio/properties/input_audio/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema23.properties.input_audio.type,parentSchema:schema23.properties.input_audio,data:data18}];
+validate15.errors = [{instancePath:instancePath+"/input_audio",schemaPath:"#/$defs/InputAudio/properties/input_audio/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema24.properties.input_audio.type,parentSchema:schema24.properties.input_audio,data:data18}];
 return false;
 }
 if(errors === _errs55){
@@ -719,7 +720,7 @@ if(valid23){
 }
 }
 else {
-validate14.errors = [{instancePath,schemaPath:"#/$defs/InputAudio/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema23.type,parentSchema:schema23,data}];
+validate15.errors = [{instancePath,schemaPath:"#/$defs/InputAudio/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema24.type,parentSchema:schema24,data}];
 return false;
 }
 if(errors === _errs52){
@@ -732,30 +733,30 @@ var valid21 = _errs51 === errors;
 valid0 = valid21;
 }
 else {
-validate14.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema16.discriminator,parentSchema:schema16,data}];
+validate15.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema17.discriminator,parentSchema:schema17,data}];
 return false;
 }
 }
 else {
-validate14.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema16.discriminator,parentSchema:schema16,data}];
+validate15.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema17.discriminator,parentSchema:schema17,data}];
 return false;
 }
 if(valid0){
 }
 }
 else {
-validate14.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema16.type,parentSchema:schema16,data}];
+validate15.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema17.type,parentSchema:schema17,data}];
 return false;
 }
 if(errors === 0){
 }
 }
-validate14.errors = vErrors;
+validate15.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate13(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate14(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs0 = errors;
@@ -763,7 +764,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((((data.type === undefined) && (missing0 = "type")) || ((data.role === undefined) && (missing0 = "role"))) || ((data.content === undefined) && (missing0 = "content"))){
-validate13.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema15.required,parentSchema:schema15,data}];
+validate14.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema16.required,parentSchema:schema16,data}];
 return false;
 }
 else {
@@ -771,7 +772,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("message" !== data0){
-validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "message"},message:"must be equal to constant",schema:"message",parentSchema:schema15.properties.type,data:data0}];
+validate14.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "message"},message:"must be equal to constant",schema:"message",parentSchema:schema16.properties.type,data:data0}];
 return false;
 }
 else {
@@ -787,9 +788,9 @@ if(valid0){
 if(data.role !== undefined){
 let data1 = data.role;
 const _errs2 = errors;
-const vSchema0 = schema15.properties.role.enum;
+const vSchema0 = schema16.properties.role.enum;
 if(!((((data1 === "user") || (data1 === "assistant")) || (data1 === "system")) || (data1 === "developer"))){
-validate13.errors = [{instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema15.properties.role.enum},message:"must be equal to one of the allowed values",schema:schema15.properties.role.enum,parentSchema:schema15.properties.role,data:data1}];
+validate14.errors = [{instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema16.properties.role.enum},message:"must be equal to one of the allowed values",schema:schema16.properties.role.enum,parentSchema:schema16.properties.role,data:data1}];
 return false;
 }
 else {
@@ -806,14 +807,14 @@ if(data.content !== undefined){
 let data2 = data.content;
 const _errs3 = errors;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-validate13.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: schema15.properties.content.type},message:"must be string,array",schema:schema15.properties.content.type,parentSchema:schema15.properties.content,data:data2}];
+validate14.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: schema16.properties.content.type},message:"must be string,array",schema:schema16.properties.content.type,parentSchema:schema16.properties.content,data:data2}];
 return false;
 }
 const _errs4 = errors;
 if(errors === _errs3){
 if(Array.isArray(data2)){
 if(data2.length > 10000){
-validate13.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema15.properties.content,data:data2}];
+validate14.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema16.properties.content,data:data2}];
 return false;
 }
 else {
@@ -822,8 +823,8 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 const _errs5 = errors;
-if(!(validate14(data3, {instancePath:instancePath+"/content/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
-vErrors = vErrors === null ? validate14.errors : vErrors.concat(validate14.errors);
+if(!(validate15(data3, {instancePath:instancePath+"/content/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate15.errors : vErrors.concat(validate15.errors);
 errors = vErrors.length;
 }
 else {
@@ -850,7 +851,7 @@ if(data.id !== undefined){
 let data4 = data.id;
 const _errs6 = errors;
 if(typeof data4 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema15.properties.id.type,parentSchema:schema15.properties.id,data:data4}];
+validate14.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema16.properties.id.type,parentSchema:schema16.properties.id,data:data4}];
 return false;
 }
 const _errs7 = errors;
@@ -866,7 +867,7 @@ if(data.status !== undefined){
 let data5 = data.status;
 const _errs8 = errors;
 if(typeof data5 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema15.properties.status.type,parentSchema:schema15.properties.status,data:data5}];
+validate14.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema16.properties.status.type,parentSchema:schema16.properties.status,data:data5}];
 return false;
 }
 const _errs9 = errors;
@@ -882,7 +883,7 @@ if(data.phase !== undefined){
 let data6 = data.phase;
 const _errs10 = errors;
 if(typeof data6 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/phase",schemaPath:"#/properties/phase/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema15.properties.phase.type,parentSchema:schema15.properties.phase,data:data6}];
+validate14.errors = [{instancePath:instancePath+"/phase",schemaPath:"#/properties/phase/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema16.properties.phase.type,parentSchema:schema16.properties.phase,data:data6}];
 return false;
 }
 const _errs11 = errors;
@@ -903,27 +904,27 @@ if(valid0){
 }
 }
 else {
-validate13.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema15.type,parentSchema:schema15,data}];
+validate14.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema16.type,parentSchema:schema16,data}];
 return false;
 }
 if(errors === 0){
 }
 }
-validate13.errors = vErrors;
+validate14.errors = vErrors;
 return errors === 0;
 }
 
-const schema24 = {"type":"object","properties":{"type":{"const":"function_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]};
+const schema25 = {"type":"object","properties":{"type":{"const":"function_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"name":{"type":"string","minLength":1,"maxLength":256,"description":"Of the tool, where no call is named."},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"Without a call_id it is told to the model as a text of the user."};
 
-function validate16(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate17(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
-if((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.output === undefined) && (missing0 = "output"))){
-validate16.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema24.required,parentSchema:schema24,data}];
+if(((data.type === undefined) && (missing0 = "type")) || ((data.output === undefined) && (missing0 = "output"))){
+validate17.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema25.required,parentSchema:schema25,data}];
 return false;
 }
 else {
@@ -931,7 +932,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("function_call_output" !== data0){
-validate16.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "function_call_output"},message:"must be equal to constant",schema:"function_call_output",parentSchema:schema24.properties.type,data:data0}];
+validate17.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "function_call_output"},message:"must be equal to constant",schema:"function_call_output",parentSchema:schema25.properties.type,data:data0}];
 return false;
 }
 else {
@@ -951,12 +952,12 @@ const _errs3 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
-validate16.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema24.properties.call_id,data:data1}];
+validate17.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema25.properties.call_id,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate16.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema24.properties.call_id,data:data1}];
+validate17.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema25.properties.call_id,data:data1}];
 return false;
 }
 else {
@@ -964,7 +965,7 @@ else {
 }
 }
 else {
-validate16.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.call_id.type,parentSchema:schema24.properties.call_id,data:data1}];
+validate17.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.call_id.type,parentSchema:schema25.properties.call_id,data:data1}];
 return false;
 }
 if(errors === _errs2){
@@ -980,14 +981,14 @@ if(data.output !== undefined){
 let data2 = data.output;
 const _errs4 = errors;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-validate16.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/type",keyword:"type",params:{type: schema24.properties.output.type},message:"must be string,array",schema:schema24.properties.output.type,parentSchema:schema24.properties.output,data:data2}];
+validate17.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/type",keyword:"type",params:{type: schema25.properties.output.type},message:"must be string,array",schema:schema25.properties.output.type,parentSchema:schema25.properties.output,data:data2}];
 return false;
 }
 const _errs5 = errors;
 if(errors === _errs4){
 if(Array.isArray(data2)){
 if(data2.length > 10000){
-validate16.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema24.properties.output,data:data2}];
+validate17.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema25.properties.output,data:data2}];
 return false;
 }
 else {
@@ -996,8 +997,8 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 const _errs6 = errors;
-if(!(validate14(data3, {instancePath:instancePath+"/output/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
-vErrors = vErrors === null ? validate14.errors : vErrors.concat(validate14.errors);
+if(!(validate15(data3, {instancePath:instancePath+"/output/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate15.errors : vErrors.concat(validate15.errors);
 errors = vErrors.length;
 }
 else {
@@ -1020,15 +1021,31 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.id !== undefined){
-let data4 = data.id;
+if(data.name !== undefined){
+let data4 = data.name;
 const _errs7 = errors;
-if(typeof data4 !== "string"){
-validate16.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.id.type,parentSchema:schema24.properties.id,data:data4}];
-return false;
-}
 const _errs8 = errors;
 if(errors === _errs7){
+if(typeof data4 === "string"){
+if(func2(data4) > 256){
+validate17.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema25.properties.name,data:data4}];
+return false;
+}
+else {
+if(func2(data4) < 1){
+validate17.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema25.properties.name,data:data4}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate17.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.name.type,parentSchema:schema25.properties.name,data:data4}];
+return false;
+}
+if(errors === _errs7){
+}
 }
 var valid0 = _errs7 === errors;
 }
@@ -1036,11 +1053,11 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.status !== undefined){
-let data5 = data.status;
+if(data.id !== undefined){
+let data5 = data.id;
 const _errs9 = errors;
 if(typeof data5 !== "string"){
-validate16.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.status.type,parentSchema:schema24.properties.status,data:data5}];
+validate17.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.id.type,parentSchema:schema25.properties.id,data:data5}];
 return false;
 }
 const _errs10 = errors;
@@ -1052,6 +1069,23 @@ else {
 var valid0 = true;
 }
 if(valid0){
+if(data.status !== undefined){
+let data6 = data.status;
+const _errs11 = errors;
+if(typeof data6 !== "string"){
+validate17.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.status.type,parentSchema:schema25.properties.status,data:data6}];
+return false;
+}
+const _errs12 = errors;
+if(errors === _errs11){
+}
+var valid0 = _errs11 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
 }
 }
 }
@@ -1060,20 +1094,20 @@ if(valid0){
 }
 }
 else {
-validate16.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema24.type,parentSchema:schema24,data}];
+validate17.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema25.type,parentSchema:schema25,data}];
 return false;
 }
 if(errors === 0){
 }
 }
-validate16.errors = vErrors;
+validate17.errors = vErrors;
 return errors === 0;
 }
 
-const schema25 = {"type":"object","properties":{"type":{"const":"reasoning"},"summary":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"content":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"encrypted_content":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"]};
-const schema26 = {"type":"object","properties":{"type":{"enum":["summary_text","reasoning_text","text"]},"text":{"type":"string"}},"required":["type","text"]};
+const schema26 = {"type":"object","properties":{"type":{"const":"reasoning"},"summary":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"content":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"encrypted_content":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"]};
+const schema27 = {"type":"object","properties":{"type":{"enum":["summary_text","reasoning_text","text"]},"text":{"type":"string"}},"required":["type","text"]};
 
-function validate18(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs0 = errors;
@@ -1081,7 +1115,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.type === undefined) && (missing0 = "type")){
-validate18.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema25.required,parentSchema:schema25,data}];
+validate19.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema26.required,parentSchema:schema26,data}];
 return false;
 }
 else {
@@ -1089,7 +1123,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("reasoning" !== data0){
-validate18.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "reasoning"},message:"must be equal to constant",schema:"reasoning",parentSchema:schema25.properties.type,data:data0}];
+validate19.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "reasoning"},message:"must be equal to constant",schema:"reasoning",parentSchema:schema26.properties.type,data:data0}];
 return false;
 }
 else {
@@ -1119,16 +1153,16 @@ if(errors === _errs5){
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 let missing1;
 if(((data2.type === undefined) && (missing1 = "type")) || ((data2.text === undefined) && (missing1 = "text"))){
-validate18.errors = [{instancePath:instancePath+"/summary/" + i0,schemaPath:"#/$defs/InputReasoningText/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema26.required,parentSchema:schema26,data:data2}];
+validate19.errors = [{instancePath:instancePath+"/summary/" + i0,schemaPath:"#/$defs/InputReasoningText/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema27.required,parentSchema:schema27,data:data2}];
 return false;
 }
 else {
 if(data2.type !== undefined){
 let data3 = data2.type;
 const _errs7 = errors;
-const vSchema0 = schema26.properties.type.enum;
+const vSchema0 = schema27.properties.type.enum;
 if(!(((data3 === "summary_text") || (data3 === "reasoning_text")) || (data3 === "text"))){
-validate18.errors = [{instancePath:instancePath+"/summary/" + i0+"/type",schemaPath:"#/$defs/InputReasoningText/properties/type/enum",keyword:"enum",params:{allowedValues: schema26.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema26.properties.type.enum,parentSchema:schema26.properties.type,data:data3}];
+validate19.errors = [{instancePath:instancePath+"/summary/" + i0+"/type",schemaPath:"#/$defs/InputReasoningText/properties/type/enum",keyword:"enum",params:{allowedValues: schema27.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema27.properties.type.enum,parentSchema:schema27.properties.type,data:data3}];
 return false;
 }
 else {
@@ -1145,7 +1179,7 @@ if(data2.text !== undefined){
 let data4 = data2.text;
 const _errs8 = errors;
 if(typeof data4 !== "string"){
-validate18.errors = [{instancePath:instancePath+"/summary/" + i0+"/text",schemaPath:"#/$defs/InputReasoningText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.properties.text.type,parentSchema:schema26.properties.text,data:data4}];
+validate19.errors = [{instancePath:instancePath+"/summary/" + i0+"/text",schemaPath:"#/$defs/InputReasoningText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema27.properties.text.type,parentSchema:schema27.properties.text,data:data4}];
 return false;
 }
 const _errs9 = errors;
@@ -1162,7 +1196,7 @@ if(valid3){
 }
 }
 else {
-validate18.errors = [{instancePath:instancePath+"/summary/" + i0,schemaPath:"#/$defs/InputReasoningText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema26.type,parentSchema:schema26,data:data2}];
+validate19.errors = [{instancePath:instancePath+"/summary/" + i0,schemaPath:"#/$defs/InputReasoningText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema27.type,parentSchema:schema27,data:data2}];
 return false;
 }
 if(errors === _errs5){
@@ -1180,7 +1214,7 @@ if(valid1){
 }
 }
 else {
-validate18.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema25.properties.summary.type,parentSchema:schema25.properties.summary,data:data1}];
+validate19.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema26.properties.summary.type,parentSchema:schema26.properties.summary,data:data1}];
 return false;
 }
 if(errors === _errs2){
@@ -1209,16 +1243,16 @@ if(errors === _errs13){
 if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 let missing2;
 if(((data6.type === undefined) && (missing2 = "type")) || ((data6.text === undefined) && (missing2 = "text"))){
-validate18.errors = [{instancePath:instancePath+"/content/" + i1,schemaPath:"#/$defs/InputReasoningText/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema26.required,parentSchema:schema26,data:data6}];
+validate19.errors = [{instancePath:instancePath+"/content/" + i1,schemaPath:"#/$defs/InputReasoningText/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema27.required,parentSchema:schema27,data:data6}];
 return false;
 }
 else {
 if(data6.type !== undefined){
 let data7 = data6.type;
 const _errs15 = errors;
-const vSchema1 = schema26.properties.type.enum;
+const vSchema1 = schema27.properties.type.enum;
 if(!(((data7 === "summary_text") || (data7 === "reasoning_text")) || (data7 === "text"))){
-validate18.errors = [{instancePath:instancePath+"/content/" + i1+"/type",schemaPath:"#/$defs/InputReasoningText/properties/type/enum",keyword:"enum",params:{allowedValues: schema26.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema26.properties.type.enum,parentSchema:schema26.properties.type,data:data7}];
+validate19.errors = [{instancePath:instancePath+"/content/" + i1+"/type",schemaPath:"#/$defs/InputReasoningText/properties/type/enum",keyword:"enum",params:{allowedValues: schema27.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema27.properties.type.enum,parentSchema:schema27.properties.type,data:data7}];
 return false;
 }
 else {
@@ -1235,7 +1269,7 @@ if(data6.text !== undefined){
 let data8 = data6.text;
 const _errs16 = errors;
 if(typeof data8 !== "string"){
-validate18.errors = [{instancePath:instancePath+"/content/" + i1+"/text",schemaPath:"#/$defs/InputReasoningText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.properties.text.type,parentSchema:schema26.properties.text,data:data8}];
+validate19.errors = [{instancePath:instancePath+"/content/" + i1+"/text",schemaPath:"#/$defs/InputReasoningText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema27.properties.text.type,parentSchema:schema27.properties.text,data:data8}];
 return false;
 }
 const _errs17 = errors;
@@ -1252,7 +1286,7 @@ if(valid6){
 }
 }
 else {
-validate18.errors = [{instancePath:instancePath+"/content/" + i1,schemaPath:"#/$defs/InputReasoningText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema26.type,parentSchema:schema26,data:data6}];
+validate19.errors = [{instancePath:instancePath+"/content/" + i1,schemaPath:"#/$defs/InputReasoningText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema27.type,parentSchema:schema27,data:data6}];
 return false;
 }
 if(errors === _errs13){
@@ -1270,7 +1304,7 @@ if(valid4){
 }
 }
 else {
-validate18.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema25.properties.content.type,parentSchema:schema25.properties.content,data:data5}];
+validate19.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema26.properties.content.type,parentSchema:schema26.properties.content,data:data5}];
 return false;
 }
 if(errors === _errs10){
@@ -1286,7 +1320,7 @@ if(data.encrypted_content !== undefined){
 let data9 = data.encrypted_content;
 const _errs18 = errors;
 if(typeof data9 !== "string"){
-validate18.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.encrypted_content.type,parentSchema:schema25.properties.encrypted_content,data:data9}];
+validate19.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.properties.encrypted_content.type,parentSchema:schema26.properties.encrypted_content,data:data9}];
 return false;
 }
 const _errs19 = errors;
@@ -1302,7 +1336,7 @@ if(data.id !== undefined){
 let data10 = data.id;
 const _errs20 = errors;
 if(typeof data10 !== "string"){
-validate18.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.id.type,parentSchema:schema25.properties.id,data:data10}];
+validate19.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.properties.id.type,parentSchema:schema26.properties.id,data:data10}];
 return false;
 }
 const _errs21 = errors;
@@ -1318,7 +1352,7 @@ if(data.status !== undefined){
 let data11 = data.status;
 const _errs22 = errors;
 if(typeof data11 !== "string"){
-validate18.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.status.type,parentSchema:schema25.properties.status,data:data11}];
+validate19.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.properties.status.type,parentSchema:schema26.properties.status,data:data11}];
 return false;
 }
 const _errs23 = errors;
@@ -1339,19 +1373,19 @@ if(valid0){
 }
 }
 else {
-validate18.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema25.type,parentSchema:schema25,data}];
+validate19.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema26.type,parentSchema:schema26,data}];
 return false;
 }
 if(errors === 0){
 }
 }
-validate18.errors = vErrors;
+validate19.errors = vErrors;
 return errors === 0;
 }
 
-const schema28 = {"type":"object","properties":{"type":{"const":"custom_tool_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]};
+const schema29 = {"type":"object","properties":{"type":{"const":"custom_tool_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]};
 
-function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate20(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs0 = errors;
@@ -1359,7 +1393,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.output === undefined) && (missing0 = "output"))){
-validate19.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema28.required,parentSchema:schema28,data}];
+validate20.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema29.required,parentSchema:schema29,data}];
 return false;
 }
 else {
@@ -1367,7 +1401,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("custom_tool_call_output" !== data0){
-validate19.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "custom_tool_call_output"},message:"must be equal to constant",schema:"custom_tool_call_output",parentSchema:schema28.properties.type,data:data0}];
+validate20.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "custom_tool_call_output"},message:"must be equal to constant",schema:"custom_tool_call_output",parentSchema:schema29.properties.type,data:data0}];
 return false;
 }
 else {
@@ -1387,12 +1421,12 @@ const _errs3 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
-validate19.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema28.properties.call_id,data:data1}];
+validate20.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema29.properties.call_id,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate19.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema28.properties.call_id,data:data1}];
+validate20.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema29.properties.call_id,data:data1}];
 return false;
 }
 else {
@@ -1400,7 +1434,7 @@ else {
 }
 }
 else {
-validate19.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema28.properties.call_id.type,parentSchema:schema28.properties.call_id,data:data1}];
+validate20.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.call_id.type,parentSchema:schema29.properties.call_id,data:data1}];
 return false;
 }
 if(errors === _errs2){
@@ -1416,14 +1450,14 @@ if(data.output !== undefined){
 let data2 = data.output;
 const _errs4 = errors;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-validate19.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/type",keyword:"type",params:{type: schema28.properties.output.type},message:"must be string,array",schema:schema28.properties.output.type,parentSchema:schema28.properties.output,data:data2}];
+validate20.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/type",keyword:"type",params:{type: schema29.properties.output.type},message:"must be string,array",schema:schema29.properties.output.type,parentSchema:schema29.properties.output,data:data2}];
 return false;
 }
 const _errs5 = errors;
 if(errors === _errs4){
 if(Array.isArray(data2)){
 if(data2.length > 10000){
-validate19.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema28.properties.output,data:data2}];
+validate20.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema29.properties.output,data:data2}];
 return false;
 }
 else {
@@ -1432,8 +1466,8 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 const _errs6 = errors;
-if(!(validate14(data3, {instancePath:instancePath+"/output/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
-vErrors = vErrors === null ? validate14.errors : vErrors.concat(validate14.errors);
+if(!(validate15(data3, {instancePath:instancePath+"/output/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate15.errors : vErrors.concat(validate15.errors);
 errors = vErrors.length;
 }
 else {
@@ -1460,7 +1494,7 @@ if(data.id !== undefined){
 let data4 = data.id;
 const _errs7 = errors;
 if(typeof data4 !== "string"){
-validate19.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema28.properties.id.type,parentSchema:schema28.properties.id,data:data4}];
+validate20.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.id.type,parentSchema:schema29.properties.id,data:data4}];
 return false;
 }
 const _errs8 = errors;
@@ -1476,7 +1510,7 @@ if(data.status !== undefined){
 let data5 = data.status;
 const _errs9 = errors;
 if(typeof data5 !== "string"){
-validate19.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema28.properties.status.type,parentSchema:schema28.properties.status,data:data5}];
+validate20.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.status.type,parentSchema:schema29.properties.status,data:data5}];
 return false;
 }
 const _errs10 = errors;
@@ -1496,27 +1530,27 @@ if(valid0){
 }
 }
 else {
-validate19.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema28.type,parentSchema:schema28,data}];
+validate20.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema29.type,parentSchema:schema29,data}];
 return false;
 }
 if(errors === 0){
 }
 }
-validate19.errors = vErrors;
+validate20.errors = vErrors;
 return errors === 0;
 }
 
-const schema29 = {"type":"object","properties":{"type":{"const":"tool_search_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","tools"],"description":"The tools which a client-side search has brought; they are offered from here on."};
-const schema30 = {"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"tsType":"FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | HostedTool","allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"namespace"}}},"then":{"$ref":"#/$defs/NamespaceTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"tool_search"}}},"then":{"$ref":"#/$defs/ToolSearchTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"local_shell"}}},"then":{"$ref":"#/$defs/LocalShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"shell"}}},"then":{"$ref":"#/$defs/ShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"apply_patch"}}},"then":{"$ref":"#/$defs/ApplyPatchTool"}}]};
-const schema31 = {"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","name"]};
-const schema35 = {"type":"object","properties":{"type":{"const":"tool_search"},"execution":{"enum":["client","server"]},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"}},"required":["type"]};
-const schema36 = {"type":"object","properties":{"type":{"const":"local_shell"}},"required":["type"]};
-const schema37 = {"type":"object","properties":{"type":{"const":"shell"},"environment":{"type":"object","properties":{"type":{"type":"string"}},"required":[]}},"required":["type"]};
-const schema38 = {"type":"object","properties":{"type":{"const":"apply_patch"}},"required":["type"]};
-const schema32 = {"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"format":{"$ref":"#/$defs/CustomToolFormat"}},"required":["type","name"]};
-const schema33 = {"type":"object","properties":{"type":{"enum":["text","grammar"]},"syntax":{"type":"string","maxLength":64},"definition":{"type":"string"}},"required":["type"]};
+const schema30 = {"type":"object","properties":{"type":{"const":"tool_search_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"The tools which a search has brought; they are offered from here on. Without a call_id the rest of it is left out."};
+const schema31 = {"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"tsType":"FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | HostedTool","allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"namespace"}}},"then":{"$ref":"#/$defs/NamespaceTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"tool_search"}}},"then":{"$ref":"#/$defs/ToolSearchTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"local_shell"}}},"then":{"$ref":"#/$defs/LocalShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"shell"}}},"then":{"$ref":"#/$defs/ShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"apply_patch"}}},"then":{"$ref":"#/$defs/ApplyPatchTool"}}]};
+const schema32 = {"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","name"]};
+const schema36 = {"type":"object","properties":{"type":{"const":"tool_search"},"execution":{"enum":["client","server"]},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"}},"required":["type"]};
+const schema37 = {"type":"object","properties":{"type":{"const":"local_shell"}},"required":["type"]};
+const schema38 = {"type":"object","properties":{"type":{"const":"shell"},"environment":{"type":"object","properties":{"type":{"type":"string"}},"required":[]}},"required":["type"]};
+const schema39 = {"type":"object","properties":{"type":{"const":"apply_patch"}},"required":["type"]};
+const schema33 = {"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"format":{"$ref":"#/$defs/CustomToolFormat"}},"required":["type","name"]};
+const schema34 = {"type":"object","properties":{"type":{"enum":["text","grammar"]},"syntax":{"type":"string","maxLength":64},"definition":{"type":"string"}},"required":["type"]};
 
-function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs0 = errors;
@@ -1524,7 +1558,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.type === undefined) && (missing0 = "type")) || ((data.name === undefined) && (missing0 = "name"))){
-validate23.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema32.required,parentSchema:schema32,data}];
+validate24.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema33.required,parentSchema:schema33,data}];
 return false;
 }
 else {
@@ -1532,7 +1566,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("custom" !== data0){
-validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "custom"},message:"must be equal to constant",schema:"custom",parentSchema:schema32.properties.type,data:data0}];
+validate24.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "custom"},message:"must be equal to constant",schema:"custom",parentSchema:schema33.properties.type,data:data0}];
 return false;
 }
 else {
@@ -1552,12 +1586,12 @@ const _errs3 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 256){
-validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema32.properties.name,data:data1}];
+validate24.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema33.properties.name,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema32.properties.name,data:data1}];
+validate24.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema33.properties.name,data:data1}];
 return false;
 }
 else {
@@ -1565,7 +1599,7 @@ else {
 }
 }
 else {
-validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.name.type,parentSchema:schema32.properties.name,data:data1}];
+validate24.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.name.type,parentSchema:schema33.properties.name,data:data1}];
 return false;
 }
 if(errors === _errs2){
@@ -1581,7 +1615,7 @@ if(data.description !== undefined){
 let data2 = data.description;
 const _errs4 = errors;
 if(typeof data2 !== "string"){
-validate23.errors = [{instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.description.type,parentSchema:schema32.properties.description,data:data2}];
+validate24.errors = [{instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.description.type,parentSchema:schema33.properties.description,data:data2}];
 return false;
 }
 const _errs5 = errors;
@@ -1602,16 +1636,16 @@ if(errors === _errs7){
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 let missing1;
 if((data3.type === undefined) && (missing1 = "type")){
-validate23.errors = [{instancePath:instancePath+"/format",schemaPath:"#/$defs/CustomToolFormat/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema33.required,parentSchema:schema33,data:data3}];
+validate24.errors = [{instancePath:instancePath+"/format",schemaPath:"#/$defs/CustomToolFormat/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema34.required,parentSchema:schema34,data:data3}];
 return false;
 }
 else {
 if(data3.type !== undefined){
 let data4 = data3.type;
 const _errs9 = errors;
-const vSchema0 = schema33.properties.type.enum;
+const vSchema0 = schema34.properties.type.enum;
 if(!((data4 === "text") || (data4 === "grammar"))){
-validate23.errors = [{instancePath:instancePath+"/format/type",schemaPath:"#/$defs/CustomToolFormat/properties/type/enum",keyword:"enum",params:{allowedValues: schema33.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema33.properties.type.enum,parentSchema:schema33.properties.type,data:data4}];
+validate24.errors = [{instancePath:instancePath+"/format/type",schemaPath:"#/$defs/CustomToolFormat/properties/type/enum",keyword:"enum",params:{allowedValues: schema34.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema34.properties.type.enum,parentSchema:schema34.properties.type,data:data4}];
 return false;
 }
 else {
@@ -1631,14 +1665,14 @@ const _errs11 = errors;
 if(errors === _errs10){
 if(typeof data5 === "string"){
 if(func2(data5) > 64){
-validate23.errors = [{instancePath:instancePath+"/format/syntax",schemaPath:"#/$defs/CustomToolFormat/properties/syntax/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema33.properties.syntax,data:data5}];
+validate24.errors = [{instancePath:instancePath+"/format/syntax",schemaPath:"#/$defs/CustomToolFormat/properties/syntax/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema34.properties.syntax,data:data5}];
 return false;
 }
 else {
 }
 }
 else {
-validate23.errors = [{instancePath:instancePath+"/format/syntax",schemaPath:"#/$defs/CustomToolFormat/properties/syntax/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.syntax.type,parentSchema:schema33.properties.syntax,data:data5}];
+validate24.errors = [{instancePath:instancePath+"/format/syntax",schemaPath:"#/$defs/CustomToolFormat/properties/syntax/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.properties.syntax.type,parentSchema:schema34.properties.syntax,data:data5}];
 return false;
 }
 if(errors === _errs10){
@@ -1654,7 +1688,7 @@ if(data3.definition !== undefined){
 let data6 = data3.definition;
 const _errs12 = errors;
 if(typeof data6 !== "string"){
-validate23.errors = [{instancePath:instancePath+"/format/definition",schemaPath:"#/$defs/CustomToolFormat/properties/definition/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.definition.type,parentSchema:schema33.properties.definition,data:data6}];
+validate24.errors = [{instancePath:instancePath+"/format/definition",schemaPath:"#/$defs/CustomToolFormat/properties/definition/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.properties.definition.type,parentSchema:schema34.properties.definition,data:data6}];
 return false;
 }
 const _errs13 = errors;
@@ -1672,7 +1706,7 @@ if(valid2){
 }
 }
 else {
-validate23.errors = [{instancePath:instancePath+"/format",schemaPath:"#/$defs/CustomToolFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema33.type,parentSchema:schema33,data:data3}];
+validate24.errors = [{instancePath:instancePath+"/format",schemaPath:"#/$defs/CustomToolFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema34.type,parentSchema:schema34,data:data3}];
 return false;
 }
 if(errors === _errs7){
@@ -1694,20 +1728,20 @@ if(valid0){
 }
 }
 else {
-validate23.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema32.type,parentSchema:schema32,data}];
+validate24.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema33.type,parentSchema:schema33,data}];
 return false;
 }
 if(errors === 0){
 }
 }
-validate23.errors = vErrors;
+validate24.errors = vErrors;
 return errors === 0;
 }
 
-const schema34 = {"type":"object","properties":{"type":{"const":"namespace"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512}},"required":["type","name","tools"]};
-const wrapper0 = {validate: validate22};
+const schema35 = {"type":"object","properties":{"type":{"const":"namespace"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512}},"required":["type","name","tools"]};
+const wrapper0 = {validate: validate23};
 
-function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs0 = errors;
@@ -1715,7 +1749,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((((data.type === undefined) && (missing0 = "type")) || ((data.name === undefined) && (missing0 = "name"))) || ((data.tools === undefined) && (missing0 = "tools"))){
-validate25.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema34.required,parentSchema:schema34,data}];
+validate26.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema35.required,parentSchema:schema35,data}];
 return false;
 }
 else {
@@ -1723,7 +1757,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("namespace" !== data0){
-validate25.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "namespace"},message:"must be equal to constant",schema:"namespace",parentSchema:schema34.properties.type,data:data0}];
+validate26.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "namespace"},message:"must be equal to constant",schema:"namespace",parentSchema:schema35.properties.type,data:data0}];
 return false;
 }
 else {
@@ -1743,12 +1777,12 @@ const _errs3 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 256){
-validate25.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema34.properties.name,data:data1}];
+validate26.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema35.properties.name,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate25.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34.properties.name,data:data1}];
+validate26.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema35.properties.name,data:data1}];
 return false;
 }
 else {
@@ -1756,7 +1790,7 @@ else {
 }
 }
 else {
-validate25.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.properties.name.type,parentSchema:schema34.properties.name,data:data1}];
+validate26.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema35.properties.name.type,parentSchema:schema35.properties.name,data:data1}];
 return false;
 }
 if(errors === _errs2){
@@ -1772,7 +1806,7 @@ if(data.description !== undefined){
 let data2 = data.description;
 const _errs4 = errors;
 if(typeof data2 !== "string"){
-validate25.errors = [{instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.properties.description.type,parentSchema:schema34.properties.description,data:data2}];
+validate26.errors = [{instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema35.properties.description.type,parentSchema:schema35.properties.description,data:data2}];
 return false;
 }
 const _errs5 = errors;
@@ -1791,7 +1825,7 @@ const _errs7 = errors;
 if(errors === _errs6){
 if(Array.isArray(data3)){
 if(data3.length > 512){
-validate25.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema34.properties.tools,data:data3}];
+validate26.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema35.properties.tools,data:data3}];
 return false;
 }
 else {
@@ -1816,7 +1850,7 @@ if(valid1){
 }
 }
 else {
-validate25.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema34.properties.tools.type,parentSchema:schema34.properties.tools,data:data3}];
+validate26.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema35.properties.tools.type,parentSchema:schema35.properties.tools,data:data3}];
 return false;
 }
 if(errors === _errs6){
@@ -1835,18 +1869,18 @@ if(valid0){
 }
 }
 else {
-validate25.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema34.type,parentSchema:schema34,data}];
+validate26.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema35.type,parentSchema:schema35,data}];
 return false;
 }
 if(errors === 0){
 }
 }
-validate25.errors = vErrors;
+validate26.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs0 = errors;
@@ -1926,7 +1960,7 @@ if(errors === _errs7){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing1;
 if(((data.type === undefined) && (missing1 = "type")) || ((data.name === undefined) && (missing1 = "name"))){
-validate22.errors = [{instancePath,schemaPath:"#/$defs/FunctionTool/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema31.required,parentSchema:schema31,data}];
+validate23.errors = [{instancePath,schemaPath:"#/$defs/FunctionTool/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema32.required,parentSchema:schema32,data}];
 return false;
 }
 else {
@@ -1934,7 +1968,7 @@ if(data.type !== undefined){
 let data1 = data.type;
 const _errs9 = errors;
 if("function" !== data1){
-validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/FunctionTool/properties/type/const",keyword:"const",params:{allowedValue: "function"},message:"must be equal to constant",schema:"function",parentSchema:schema31.properties.type,data:data1}];
+validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/FunctionTool/properties/type/const",keyword:"const",params:{allowedValue: "function"},message:"must be equal to constant",schema:"function",parentSchema:schema32.properties.type,data:data1}];
 return false;
 }
 else {
@@ -1954,12 +1988,12 @@ const _errs11 = errors;
 if(errors === _errs10){
 if(typeof data2 === "string"){
 if(func2(data2) > 256){
-validate22.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema31.properties.name,data:data2}];
+validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema32.properties.name,data:data2}];
 return false;
 }
 else {
 if(func2(data2) < 1){
-validate22.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema31.properties.name,data:data2}];
+validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema32.properties.name,data:data2}];
 return false;
 }
 else {
@@ -1967,7 +2001,7 @@ else {
 }
 }
 else {
-validate22.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.name.type,parentSchema:schema31.properties.name,data:data2}];
+validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.name.type,parentSchema:schema32.properties.name,data:data2}];
 return false;
 }
 if(errors === _errs10){
@@ -1983,7 +2017,7 @@ if(data.description !== undefined){
 let data3 = data.description;
 const _errs12 = errors;
 if(typeof data3 !== "string"){
-validate22.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/FunctionTool/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.description.type,parentSchema:schema31.properties.description,data:data3}];
+validate23.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/FunctionTool/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.description.type,parentSchema:schema32.properties.description,data:data3}];
 return false;
 }
 const _errs13 = errors;
@@ -1999,7 +2033,7 @@ if(data.parameters !== undefined){
 let data4 = data.parameters;
 const _errs14 = errors;
 if(!(data4 && typeof data4 == "object" && !Array.isArray(data4))){
-validate22.errors = [{instancePath:instancePath+"/parameters",schemaPath:"#/$defs/FunctionTool/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.parameters.type,parentSchema:schema31.properties.parameters,data:data4}];
+validate23.errors = [{instancePath:instancePath+"/parameters",schemaPath:"#/$defs/FunctionTool/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema32.properties.parameters.type,parentSchema:schema32.properties.parameters,data:data4}];
 return false;
 }
 const _errs15 = errors;
@@ -2015,7 +2049,7 @@ if(data.strict !== undefined){
 let data5 = data.strict;
 const _errs16 = errors;
 if(typeof data5 !== "boolean"){
-validate22.errors = [{instancePath:instancePath+"/strict",schemaPath:"#/$defs/FunctionTool/properties/strict/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema31.properties.strict.type,parentSchema:schema31.properties.strict,data:data5}];
+validate23.errors = [{instancePath:instancePath+"/strict",schemaPath:"#/$defs/FunctionTool/properties/strict/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema32.properties.strict.type,parentSchema:schema32.properties.strict,data:data5}];
 return false;
 }
 const _errs17 = errors;
@@ -2035,7 +2069,7 @@ if(valid4){
 }
 }
 else {
-validate22.errors = [{instancePath,schemaPath:"#/$defs/FunctionTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.type,parentSchema:schema31,data}];
+validate23.errors = [{instancePath,schemaPath:"#/$defs/FunctionTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema32.type,parentSchema:schema32,data}];
 return false;
 }
 if(errors === _errs7){
@@ -2048,7 +2082,7 @@ var _valid0 = _errs6 === errors;
 valid1 = _valid0;
 }
 if(!valid1){
-const err3 = {instancePath,schemaPath:"#/allOf/0/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema30.allOf[0].if,parentSchema:schema30.allOf[0],data};
+const err3 = {instancePath,schemaPath:"#/allOf/0/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema31.allOf[0].if,parentSchema:schema31.allOf[0],data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2056,7 +2090,7 @@ else {
 vErrors.push(err3);
 }
 errors++;
-validate22.errors = vErrors;
+validate23.errors = vErrors;
 return false;
 }
 else {
@@ -2135,8 +2169,8 @@ vErrors = null;
 }
 if(_valid1){
 const _errs23 = errors;
-if(!(validate23(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+if(!(validate24(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate24.errors : vErrors.concat(validate24.errors);
 errors = vErrors.length;
 }
 else {
@@ -2145,7 +2179,7 @@ var _valid1 = _errs23 === errors;
 valid5 = _valid1;
 }
 if(!valid5){
-const err7 = {instancePath,schemaPath:"#/allOf/1/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema30.allOf[1].if,parentSchema:schema30.allOf[1],data};
+const err7 = {instancePath,schemaPath:"#/allOf/1/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema31.allOf[1].if,parentSchema:schema31.allOf[1],data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2153,7 +2187,7 @@ else {
 vErrors.push(err7);
 }
 errors++;
-validate22.errors = vErrors;
+validate23.errors = vErrors;
 return false;
 }
 else {
@@ -2232,8 +2266,8 @@ vErrors = null;
 }
 if(_valid2){
 const _errs29 = errors;
-if(!(validate25(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+if(!(validate26(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate26.errors : vErrors.concat(validate26.errors);
 errors = vErrors.length;
 }
 else {
@@ -2242,7 +2276,7 @@ var _valid2 = _errs29 === errors;
 valid7 = _valid2;
 }
 if(!valid7){
-const err11 = {instancePath,schemaPath:"#/allOf/2/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema30.allOf[2].if,parentSchema:schema30.allOf[2],data};
+const err11 = {instancePath,schemaPath:"#/allOf/2/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema31.allOf[2].if,parentSchema:schema31.allOf[2],data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2250,7 +2284,7 @@ else {
 vErrors.push(err11);
 }
 errors++;
-validate22.errors = vErrors;
+validate23.errors = vErrors;
 return false;
 }
 else {
@@ -2335,7 +2369,7 @@ if(errors === _errs36){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing5;
 if((data.type === undefined) && (missing5 = "type")){
-validate22.errors = [{instancePath,schemaPath:"#/$defs/ToolSearchTool/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema35.required,parentSchema:schema35,data}];
+validate23.errors = [{instancePath,schemaPath:"#/$defs/ToolSearchTool/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema36.required,parentSchema:schema36,data}];
 return false;
 }
 else {
@@ -2343,7 +2377,7 @@ if(data.type !== undefined){
 let data9 = data.type;
 const _errs38 = errors;
 if("tool_search" !== data9){
-validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ToolSearchTool/properties/type/const",keyword:"const",params:{allowedValue: "tool_search"},message:"must be equal to constant",schema:"tool_search",parentSchema:schema35.properties.type,data:data9}];
+validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ToolSearchTool/properties/type/const",keyword:"const",params:{allowedValue: "tool_search"},message:"must be equal to constant",schema:"tool_search",parentSchema:schema36.properties.type,data:data9}];
 return false;
 }
 else {
@@ -2359,9 +2393,9 @@ if(valid12){
 if(data.execution !== undefined){
 let data10 = data.execution;
 const _errs39 = errors;
-const vSchema0 = schema35.properties.execution.enum;
+const vSchema0 = schema36.properties.execution.enum;
 if(!((data10 === "client") || (data10 === "server"))){
-validate22.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/$defs/ToolSearchTool/properties/execution/enum",keyword:"enum",params:{allowedValues: schema35.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema35.properties.execution.enum,parentSchema:schema35.properties.execution,data:data10}];
+validate23.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/$defs/ToolSearchTool/properties/execution/enum",keyword:"enum",params:{allowedValues: schema36.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema36.properties.execution.enum,parentSchema:schema36.properties.execution,data:data10}];
 return false;
 }
 else {
@@ -2378,7 +2412,7 @@ if(data.description !== undefined){
 let data11 = data.description;
 const _errs40 = errors;
 if(typeof data11 !== "string"){
-validate22.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/ToolSearchTool/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema35.properties.description.type,parentSchema:schema35.properties.description,data:data11}];
+validate23.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/ToolSearchTool/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.description.type,parentSchema:schema36.properties.description,data:data11}];
 return false;
 }
 const _errs41 = errors;
@@ -2394,7 +2428,7 @@ if(data.parameters !== undefined){
 let data12 = data.parameters;
 const _errs42 = errors;
 if(!(data12 && typeof data12 == "object" && !Array.isArray(data12))){
-validate22.errors = [{instancePath:instancePath+"/parameters",schemaPath:"#/$defs/ToolSearchTool/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema35.properties.parameters.type,parentSchema:schema35.properties.parameters,data:data12}];
+validate23.errors = [{instancePath:instancePath+"/parameters",schemaPath:"#/$defs/ToolSearchTool/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema36.properties.parameters.type,parentSchema:schema36.properties.parameters,data:data12}];
 return false;
 }
 const _errs43 = errors;
@@ -2413,7 +2447,7 @@ if(valid12){
 }
 }
 else {
-validate22.errors = [{instancePath,schemaPath:"#/$defs/ToolSearchTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema35.type,parentSchema:schema35,data}];
+validate23.errors = [{instancePath,schemaPath:"#/$defs/ToolSearchTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema36.type,parentSchema:schema36,data}];
 return false;
 }
 if(errors === _errs36){
@@ -2426,7 +2460,7 @@ var _valid3 = _errs35 === errors;
 valid9 = _valid3;
 }
 if(!valid9){
-const err15 = {instancePath,schemaPath:"#/allOf/3/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema30.allOf[3].if,parentSchema:schema30.allOf[3],data};
+const err15 = {instancePath,schemaPath:"#/allOf/3/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema31.allOf[3].if,parentSchema:schema31.allOf[3],data};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2434,7 +2468,7 @@ else {
 vErrors.push(err15);
 }
 errors++;
-validate22.errors = vErrors;
+validate23.errors = vErrors;
 return false;
 }
 else {
@@ -2519,7 +2553,7 @@ if(errors === _errs50){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing7;
 if((data.type === undefined) && (missing7 = "type")){
-validate22.errors = [{instancePath,schemaPath:"#/$defs/LocalShellTool/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'",schema:schema36.required,parentSchema:schema36,data}];
+validate23.errors = [{instancePath,schemaPath:"#/$defs/LocalShellTool/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'",schema:schema37.required,parentSchema:schema37,data}];
 return false;
 }
 else {
@@ -2527,7 +2561,7 @@ if(data.type !== undefined){
 let data14 = data.type;
 const _errs52 = errors;
 if("local_shell" !== data14){
-validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/LocalShellTool/properties/type/const",keyword:"const",params:{allowedValue: "local_shell"},message:"must be equal to constant",schema:"local_shell",parentSchema:schema36.properties.type,data:data14}];
+validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/LocalShellTool/properties/type/const",keyword:"const",params:{allowedValue: "local_shell"},message:"must be equal to constant",schema:"local_shell",parentSchema:schema37.properties.type,data:data14}];
 return false;
 }
 else {
@@ -2544,7 +2578,7 @@ if(valid16){
 }
 }
 else {
-validate22.errors = [{instancePath,schemaPath:"#/$defs/LocalShellTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema36.type,parentSchema:schema36,data}];
+validate23.errors = [{instancePath,schemaPath:"#/$defs/LocalShellTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema37.type,parentSchema:schema37,data}];
 return false;
 }
 if(errors === _errs50){
@@ -2557,7 +2591,7 @@ var _valid4 = _errs49 === errors;
 valid13 = _valid4;
 }
 if(!valid13){
-const err19 = {instancePath,schemaPath:"#/allOf/4/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema30.allOf[4].if,parentSchema:schema30.allOf[4],data};
+const err19 = {instancePath,schemaPath:"#/allOf/4/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema31.allOf[4].if,parentSchema:schema31.allOf[4],data};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2565,7 +2599,7 @@ else {
 vErrors.push(err19);
 }
 errors++;
-validate22.errors = vErrors;
+validate23.errors = vErrors;
 return false;
 }
 else {
@@ -2650,7 +2684,7 @@ if(errors === _errs59){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing9;
 if((data.type === undefined) && (missing9 = "type")){
-validate22.errors = [{instancePath,schemaPath:"#/$defs/ShellTool/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'",schema:schema37.required,parentSchema:schema37,data}];
+validate23.errors = [{instancePath,schemaPath:"#/$defs/ShellTool/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'",schema:schema38.required,parentSchema:schema38,data}];
 return false;
 }
 else {
@@ -2658,7 +2692,7 @@ if(data.type !== undefined){
 let data16 = data.type;
 const _errs61 = errors;
 if("shell" !== data16){
-validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ShellTool/properties/type/const",keyword:"const",params:{allowedValue: "shell"},message:"must be equal to constant",schema:"shell",parentSchema:schema37.properties.type,data:data16}];
+validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ShellTool/properties/type/const",keyword:"const",params:{allowedValue: "shell"},message:"must be equal to constant",schema:"shell",parentSchema:schema38.properties.type,data:data16}];
 return false;
 }
 else {
@@ -2681,7 +2715,7 @@ if(data17.type !== undefined){
 let data18 = data17.type;
 const _errs64 = errors;
 if(typeof data18 !== "string"){
-validate22.errors = [{instancePath:instancePath+"/environment/type",schemaPath:"#/$defs/ShellTool/properties/environment/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema37.properties.environment.properties.type.type,parentSchema:schema37.properties.environment.properties.type,data:data18}];
+validate23.errors = [{instancePath:instancePath+"/environment/type",schemaPath:"#/$defs/ShellTool/properties/environment/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema38.properties.environment.properties.type.type,parentSchema:schema38.properties.environment.properties.type,data:data18}];
 return false;
 }
 const _errs65 = errors;
@@ -2696,7 +2730,7 @@ if(valid21){
 }
 }
 else {
-validate22.errors = [{instancePath:instancePath+"/environment",schemaPath:"#/$defs/ShellTool/properties/environment/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema37.properties.environment.type,parentSchema:schema37.properties.environment,data:data17}];
+validate23.errors = [{instancePath:instancePath+"/environment",schemaPath:"#/$defs/ShellTool/properties/environment/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.properties.environment.type,parentSchema:schema38.properties.environment,data:data17}];
 return false;
 }
 if(errors === _errs62){
@@ -2713,7 +2747,7 @@ if(valid20){
 }
 }
 else {
-validate22.errors = [{instancePath,schemaPath:"#/$defs/ShellTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema37.type,parentSchema:schema37,data}];
+validate23.errors = [{instancePath,schemaPath:"#/$defs/ShellTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.type,parentSchema:schema38,data}];
 return false;
 }
 if(errors === _errs59){
@@ -2726,7 +2760,7 @@ var _valid5 = _errs58 === errors;
 valid17 = _valid5;
 }
 if(!valid17){
-const err23 = {instancePath,schemaPath:"#/allOf/5/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema30.allOf[5].if,parentSchema:schema30.allOf[5],data};
+const err23 = {instancePath,schemaPath:"#/allOf/5/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema31.allOf[5].if,parentSchema:schema31.allOf[5],data};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -2734,7 +2768,7 @@ else {
 vErrors.push(err23);
 }
 errors++;
-validate22.errors = vErrors;
+validate23.errors = vErrors;
 return false;
 }
 else {
@@ -2819,7 +2853,7 @@ if(errors === _errs72){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing11;
 if((data.type === undefined) && (missing11 = "type")){
-validate22.errors = [{instancePath,schemaPath:"#/$defs/ApplyPatchTool/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'",schema:schema38.required,parentSchema:schema38,data}];
+validate23.errors = [{instancePath,schemaPath:"#/$defs/ApplyPatchTool/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'",schema:schema39.required,parentSchema:schema39,data}];
 return false;
 }
 else {
@@ -2827,7 +2861,7 @@ if(data.type !== undefined){
 let data20 = data.type;
 const _errs74 = errors;
 if("apply_patch" !== data20){
-validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ApplyPatchTool/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch"},message:"must be equal to constant",schema:"apply_patch",parentSchema:schema38.properties.type,data:data20}];
+validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ApplyPatchTool/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch"},message:"must be equal to constant",schema:"apply_patch",parentSchema:schema39.properties.type,data:data20}];
 return false;
 }
 else {
@@ -2844,7 +2878,7 @@ if(valid25){
 }
 }
 else {
-validate22.errors = [{instancePath,schemaPath:"#/$defs/ApplyPatchTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.type,parentSchema:schema38,data}];
+validate23.errors = [{instancePath,schemaPath:"#/$defs/ApplyPatchTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema39.type,parentSchema:schema39,data}];
 return false;
 }
 if(errors === _errs72){
@@ -2857,7 +2891,7 @@ var _valid6 = _errs71 === errors;
 valid22 = _valid6;
 }
 if(!valid22){
-const err27 = {instancePath,schemaPath:"#/allOf/6/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema30.allOf[6].if,parentSchema:schema30.allOf[6],data};
+const err27 = {instancePath,schemaPath:"#/allOf/6/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema31.allOf[6].if,parentSchema:schema31.allOf[6],data};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -2865,7 +2899,7 @@ else {
 vErrors.push(err27);
 }
 errors++;
-validate22.errors = vErrors;
+validate23.errors = vErrors;
 return false;
 }
 else {
@@ -2885,7 +2919,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing12;
 if((data.type === undefined) && (missing12 = "type")){
-validate22.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'",schema:schema30.required,parentSchema:schema30,data}];
+validate23.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'",schema:schema31.required,parentSchema:schema31,data}];
 return false;
 }
 else {
@@ -2896,12 +2930,12 @@ const _errs76 = errors;
 if(errors === _errs75){
 if(typeof data21 === "string"){
 if(func2(data21) > 64){
-validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema30.properties.type,data:data21}];
+validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema31.properties.type,data:data21}];
 return false;
 }
 else {
 if(func2(data21) < 1){
-validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema30.properties.type,data:data21}];
+validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema31.properties.type,data:data21}];
 return false;
 }
 else {
@@ -2909,7 +2943,7 @@ else {
 }
 }
 else {
-validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.type.type,parentSchema:schema30.properties.type,data:data21}];
+validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.type.type,parentSchema:schema31.properties.type,data:data21}];
 return false;
 }
 if(errors === _errs75){
@@ -2925,26 +2959,26 @@ if(valid26){
 }
 }
 else {
-validate22.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema30.type,parentSchema:schema30,data}];
+validate23.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.type,parentSchema:schema31,data}];
 return false;
 }
 if(errors === 0){
 }
 }
-validate22.errors = vErrors;
+validate23.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate21(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
-if((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.tools === undefined) && (missing0 = "tools"))){
-validate21.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema29.required,parentSchema:schema29,data}];
+if(((data.type === undefined) && (missing0 = "type")) || ((data.tools === undefined) && (missing0 = "tools"))){
+validate22.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema30.required,parentSchema:schema30,data}];
 return false;
 }
 else {
@@ -2952,7 +2986,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("tool_search_output" !== data0){
-validate21.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "tool_search_output"},message:"must be equal to constant",schema:"tool_search_output",parentSchema:schema29.properties.type,data:data0}];
+validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "tool_search_output"},message:"must be equal to constant",schema:"tool_search_output",parentSchema:schema30.properties.type,data:data0}];
 return false;
 }
 else {
@@ -2972,12 +3006,12 @@ const _errs3 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
-validate21.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema29.properties.call_id,data:data1}];
+validate22.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema30.properties.call_id,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate21.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema29.properties.call_id,data:data1}];
+validate22.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema30.properties.call_id,data:data1}];
 return false;
 }
 else {
@@ -2985,7 +3019,7 @@ else {
 }
 }
 else {
-validate21.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.call_id.type,parentSchema:schema29.properties.call_id,data:data1}];
+validate22.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.call_id.type,parentSchema:schema30.properties.call_id,data:data1}];
 return false;
 }
 if(errors === _errs2){
@@ -3000,9 +3034,9 @@ if(valid0){
 if(data.execution !== undefined){
 let data2 = data.execution;
 const _errs4 = errors;
-const vSchema0 = schema29.properties.execution.enum;
+const vSchema0 = schema30.properties.execution.enum;
 if(!((data2 === "client") || (data2 === "server"))){
-validate21.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/properties/execution/enum",keyword:"enum",params:{allowedValues: schema29.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema29.properties.execution.enum,parentSchema:schema29.properties.execution,data:data2}];
+validate22.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/properties/execution/enum",keyword:"enum",params:{allowedValues: schema30.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema30.properties.execution.enum,parentSchema:schema30.properties.execution,data:data2}];
 return false;
 }
 else {
@@ -3022,7 +3056,7 @@ const _errs6 = errors;
 if(errors === _errs5){
 if(Array.isArray(data3)){
 if(data3.length > 512){
-validate21.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema29.properties.tools,data:data3}];
+validate22.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema30.properties.tools,data:data3}];
 return false;
 }
 else {
@@ -3031,8 +3065,8 @@ const len0 = data3.length;
 for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 const _errs7 = errors;
-if(!(validate22(data4, {instancePath:instancePath+"/tools/" + i0,parentData:data3,parentDataProperty:i0,rootData}))){
-vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.errors);
+if(!(validate23(data4, {instancePath:instancePath+"/tools/" + i0,parentData:data3,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
 errors = vErrors.length;
 }
 else {
@@ -3047,7 +3081,7 @@ if(valid1){
 }
 }
 else {
-validate21.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema29.properties.tools.type,parentSchema:schema29.properties.tools,data:data3}];
+validate22.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema30.properties.tools.type,parentSchema:schema30.properties.tools,data:data3}];
 return false;
 }
 if(errors === _errs5){
@@ -3063,7 +3097,7 @@ if(data.id !== undefined){
 let data5 = data.id;
 const _errs8 = errors;
 if(typeof data5 !== "string"){
-validate21.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.id.type,parentSchema:schema29.properties.id,data:data5}];
+validate22.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.id.type,parentSchema:schema30.properties.id,data:data5}];
 return false;
 }
 const _errs9 = errors;
@@ -3079,7 +3113,7 @@ if(data.status !== undefined){
 let data6 = data.status;
 const _errs10 = errors;
 if(typeof data6 !== "string"){
-validate21.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.status.type,parentSchema:schema29.properties.status,data:data6}];
+validate22.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.status.type,parentSchema:schema30.properties.status,data:data6}];
 return false;
 }
 const _errs11 = errors;
@@ -3100,20 +3134,20 @@ if(valid0){
 }
 }
 else {
-validate21.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema29.type,parentSchema:schema29,data}];
+validate22.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema30.type,parentSchema:schema30,data}];
 return false;
 }
 if(errors === 0){
 }
 }
-validate21.errors = vErrors;
+validate22.errors = vErrors;
 return errors === 0;
 }
 
-const schema39 = {"type":"object","properties":{"type":{"const":"local_shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputLocalShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]};
-const schema40 = {"type":"object","properties":{"type":{"const":"exec"},"command":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string"},"tsType":"Readonly<Record<string, string>>"},"working_directory":{"type":"string"},"timeout_ms":{"type":"number"},"user":{"type":"string"}},"required":["command"]};
+const schema40 = {"type":"object","properties":{"type":{"const":"local_shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputLocalShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]};
+const schema41 = {"type":"object","properties":{"type":{"const":"exec"},"command":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string"},"tsType":"Readonly<Record<string, string>>"},"working_directory":{"type":"string"},"timeout_ms":{"type":"number"},"user":{"type":"string"}},"required":["command"]};
 
-function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs0 = errors;
@@ -3121,7 +3155,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.action === undefined) && (missing0 = "action"))){
-validate28.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema39.required,parentSchema:schema39,data}];
+validate29.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema40.required,parentSchema:schema40,data}];
 return false;
 }
 else {
@@ -3129,7 +3163,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("local_shell_call" !== data0){
-validate28.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "local_shell_call"},message:"must be equal to constant",schema:"local_shell_call",parentSchema:schema39.properties.type,data:data0}];
+validate29.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "local_shell_call"},message:"must be equal to constant",schema:"local_shell_call",parentSchema:schema40.properties.type,data:data0}];
 return false;
 }
 else {
@@ -3149,12 +3183,12 @@ const _errs3 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
-validate28.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema39.properties.call_id,data:data1}];
+validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema40.properties.call_id,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate28.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema39.properties.call_id,data:data1}];
+validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema40.properties.call_id,data:data1}];
 return false;
 }
 else {
@@ -3162,7 +3196,7 @@ else {
 }
 }
 else {
-validate28.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.properties.call_id.type,parentSchema:schema39.properties.call_id,data:data1}];
+validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.properties.call_id.type,parentSchema:schema40.properties.call_id,data:data1}];
 return false;
 }
 if(errors === _errs2){
@@ -3183,7 +3217,7 @@ if(errors === _errs5){
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 let missing1;
 if((data2.command === undefined) && (missing1 = "command")){
-validate28.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputLocalShellAction/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema40.required,parentSchema:schema40,data:data2}];
+validate29.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputLocalShellAction/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema41.required,parentSchema:schema41,data:data2}];
 return false;
 }
 else {
@@ -3191,7 +3225,7 @@ if(data2.type !== undefined){
 let data3 = data2.type;
 const _errs7 = errors;
 if("exec" !== data3){
-validate28.errors = [{instancePath:instancePath+"/action/type",schemaPath:"#/$defs/InputLocalShellAction/properties/type/const",keyword:"const",params:{allowedValue: "exec"},message:"must be equal to constant",schema:"exec",parentSchema:schema40.properties.type,data:data3}];
+validate29.errors = [{instancePath:instancePath+"/action/type",schemaPath:"#/$defs/InputLocalShellAction/properties/type/const",keyword:"const",params:{allowedValue: "exec"},message:"must be equal to constant",schema:"exec",parentSchema:schema41.properties.type,data:data3}];
 return false;
 }
 else {
@@ -3216,7 +3250,7 @@ for(let i0=0; i0<len0; i0++){
 let data5 = data4[i0];
 const _errs10 = errors;
 if(typeof data5 !== "string"){
-validate28.errors = [{instancePath:instancePath+"/action/command/" + i0,schemaPath:"#/$defs/InputLocalShellAction/properties/command/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.properties.command.items.type,parentSchema:schema40.properties.command.items,data:data5}];
+validate29.errors = [{instancePath:instancePath+"/action/command/" + i0,schemaPath:"#/$defs/InputLocalShellAction/properties/command/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.command.items.type,parentSchema:schema41.properties.command.items,data:data5}];
 return false;
 }
 const _errs11 = errors;
@@ -3231,7 +3265,7 @@ if(valid3){
 }
 }
 else {
-validate28.errors = [{instancePath:instancePath+"/action/command",schemaPath:"#/$defs/InputLocalShellAction/properties/command/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema40.properties.command.type,parentSchema:schema40.properties.command,data:data4}];
+validate29.errors = [{instancePath:instancePath+"/action/command",schemaPath:"#/$defs/InputLocalShellAction/properties/command/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema41.properties.command.type,parentSchema:schema41.properties.command,data:data4}];
 return false;
 }
 if(errors === _errs8){
@@ -3254,7 +3288,7 @@ for(const key0 in data6){
 let data7 = data6[key0];
 const _errs15 = errors;
 if(typeof data7 !== "string"){
-validate28.errors = [{instancePath:instancePath+"/action/env/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/InputLocalShellAction/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.properties.env.additionalProperties.type,parentSchema:schema40.properties.env.additionalProperties,data:data7}];
+validate29.errors = [{instancePath:instancePath+"/action/env/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/InputLocalShellAction/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.env.additionalProperties.type,parentSchema:schema41.properties.env.additionalProperties,data:data7}];
 return false;
 }
 const _errs16 = errors;
@@ -3269,7 +3303,7 @@ if(_errs14 === errors){
 }
 }
 else {
-validate28.errors = [{instancePath:instancePath+"/action/env",schemaPath:"#/$defs/InputLocalShellAction/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema40.properties.env.type,parentSchema:schema40.properties.env,data:data6}];
+validate29.errors = [{instancePath:instancePath+"/action/env",schemaPath:"#/$defs/InputLocalShellAction/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema41.properties.env.type,parentSchema:schema41.properties.env,data:data6}];
 return false;
 }
 if(errors === _errs12){
@@ -3285,7 +3319,7 @@ if(data2.working_directory !== undefined){
 let data8 = data2.working_directory;
 const _errs17 = errors;
 if(typeof data8 !== "string"){
-validate28.errors = [{instancePath:instancePath+"/action/working_directory",schemaPath:"#/$defs/InputLocalShellAction/properties/working_directory/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.properties.working_directory.type,parentSchema:schema40.properties.working_directory,data:data8}];
+validate29.errors = [{instancePath:instancePath+"/action/working_directory",schemaPath:"#/$defs/InputLocalShellAction/properties/working_directory/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.working_directory.type,parentSchema:schema41.properties.working_directory,data:data8}];
 return false;
 }
 const _errs18 = errors;
@@ -3301,7 +3335,7 @@ if(data2.timeout_ms !== undefined){
 let data9 = data2.timeout_ms;
 const _errs19 = errors;
 if(!((typeof data9 == "number") && (isFinite(data9)))){
-validate28.errors = [{instancePath:instancePath+"/action/timeout_ms",schemaPath:"#/$defs/InputLocalShellAction/properties/timeout_ms/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema40.properties.timeout_ms.type,parentSchema:schema40.properties.timeout_ms,data:data9}];
+validate29.errors = [{instancePath:instancePath+"/action/timeout_ms",schemaPath:"#/$defs/InputLocalShellAction/properties/timeout_ms/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema41.properties.timeout_ms.type,parentSchema:schema41.properties.timeout_ms,data:data9}];
 return false;
 }
 const _errs20 = errors;
@@ -3317,7 +3351,7 @@ if(data2.user !== undefined){
 let data10 = data2.user;
 const _errs21 = errors;
 if(typeof data10 !== "string"){
-validate28.errors = [{instancePath:instancePath+"/action/user",schemaPath:"#/$defs/InputLocalShellAction/properties/user/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.properties.user.type,parentSchema:schema40.properties.user,data:data10}];
+validate29.errors = [{instancePath:instancePath+"/action/user",schemaPath:"#/$defs/InputLocalShellAction/properties/user/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.user.type,parentSchema:schema41.properties.user,data:data10}];
 return false;
 }
 const _errs22 = errors;
@@ -3338,7 +3372,7 @@ if(valid2){
 }
 }
 else {
-validate28.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputLocalShellAction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema40.type,parentSchema:schema40,data:data2}];
+validate29.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputLocalShellAction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema41.type,parentSchema:schema41,data:data2}];
 return false;
 }
 if(errors === _errs5){
@@ -3357,7 +3391,7 @@ if(data.id !== undefined){
 let data11 = data.id;
 const _errs23 = errors;
 if(typeof data11 !== "string"){
-validate28.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.properties.id.type,parentSchema:schema39.properties.id,data:data11}];
+validate29.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.properties.id.type,parentSchema:schema40.properties.id,data:data11}];
 return false;
 }
 const _errs24 = errors;
@@ -3373,7 +3407,7 @@ if(data.status !== undefined){
 let data12 = data.status;
 const _errs25 = errors;
 if(typeof data12 !== "string"){
-validate28.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.properties.status.type,parentSchema:schema39.properties.status,data:data12}];
+validate29.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.properties.status.type,parentSchema:schema40.properties.status,data:data12}];
 return false;
 }
 const _errs26 = errors;
@@ -3393,20 +3427,20 @@ if(valid0){
 }
 }
 else {
-validate28.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema39.type,parentSchema:schema39,data}];
+validate29.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema40.type,parentSchema:schema40,data}];
 return false;
 }
 if(errors === 0){
 }
 }
-validate28.errors = vErrors;
+validate29.errors = vErrors;
 return errors === 0;
 }
 
-const schema41 = {"type":"object","properties":{"type":{"const":"shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]};
-const schema42 = {"type":"object","properties":{"commands":{"type":"array","items":{"type":"string"}},"timeout_ms":{"type":"number"},"max_output_length":{"type":"number"}},"required":["commands"]};
+const schema42 = {"type":"object","properties":{"type":{"const":"shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]};
+const schema43 = {"type":"object","properties":{"commands":{"type":"array","items":{"type":"string"}},"timeout_ms":{"type":"number"},"max_output_length":{"type":"number"}},"required":["commands"]};
 
-function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs0 = errors;
@@ -3414,7 +3448,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.action === undefined) && (missing0 = "action"))){
-validate29.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema41.required,parentSchema:schema41,data}];
+validate30.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema42.required,parentSchema:schema42,data}];
 return false;
 }
 else {
@@ -3422,7 +3456,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("shell_call" !== data0){
-validate29.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "shell_call"},message:"must be equal to constant",schema:"shell_call",parentSchema:schema41.properties.type,data:data0}];
+validate30.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "shell_call"},message:"must be equal to constant",schema:"shell_call",parentSchema:schema42.properties.type,data:data0}];
 return false;
 }
 else {
@@ -3442,12 +3476,12 @@ const _errs3 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
-validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema41.properties.call_id,data:data1}];
+validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema42.properties.call_id,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema41.properties.call_id,data:data1}];
+validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema42.properties.call_id,data:data1}];
 return false;
 }
 else {
@@ -3455,7 +3489,7 @@ else {
 }
 }
 else {
-validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.call_id.type,parentSchema:schema41.properties.call_id,data:data1}];
+validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.call_id.type,parentSchema:schema42.properties.call_id,data:data1}];
 return false;
 }
 if(errors === _errs2){
@@ -3476,7 +3510,7 @@ if(errors === _errs5){
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 let missing1;
 if((data2.commands === undefined) && (missing1 = "commands")){
-validate29.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputShellAction/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema42.required,parentSchema:schema42,data:data2}];
+validate30.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputShellAction/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema43.required,parentSchema:schema43,data:data2}];
 return false;
 }
 else {
@@ -3492,7 +3526,7 @@ for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 const _errs9 = errors;
 if(typeof data4 !== "string"){
-validate29.errors = [{instancePath:instancePath+"/action/commands/" + i0,schemaPath:"#/$defs/InputShellAction/properties/commands/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.commands.items.type,parentSchema:schema42.properties.commands.items,data:data4}];
+validate30.errors = [{instancePath:instancePath+"/action/commands/" + i0,schemaPath:"#/$defs/InputShellAction/properties/commands/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.properties.commands.items.type,parentSchema:schema43.properties.commands.items,data:data4}];
 return false;
 }
 const _errs10 = errors;
@@ -3507,7 +3541,7 @@ if(valid3){
 }
 }
 else {
-validate29.errors = [{instancePath:instancePath+"/action/commands",schemaPath:"#/$defs/InputShellAction/properties/commands/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema42.properties.commands.type,parentSchema:schema42.properties.commands,data:data3}];
+validate30.errors = [{instancePath:instancePath+"/action/commands",schemaPath:"#/$defs/InputShellAction/properties/commands/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema43.properties.commands.type,parentSchema:schema43.properties.commands,data:data3}];
 return false;
 }
 if(errors === _errs7){
@@ -3523,7 +3557,7 @@ if(data2.timeout_ms !== undefined){
 let data5 = data2.timeout_ms;
 const _errs11 = errors;
 if(!((typeof data5 == "number") && (isFinite(data5)))){
-validate29.errors = [{instancePath:instancePath+"/action/timeout_ms",schemaPath:"#/$defs/InputShellAction/properties/timeout_ms/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema42.properties.timeout_ms.type,parentSchema:schema42.properties.timeout_ms,data:data5}];
+validate30.errors = [{instancePath:instancePath+"/action/timeout_ms",schemaPath:"#/$defs/InputShellAction/properties/timeout_ms/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema43.properties.timeout_ms.type,parentSchema:schema43.properties.timeout_ms,data:data5}];
 return false;
 }
 const _errs12 = errors;
@@ -3539,7 +3573,7 @@ if(data2.max_output_length !== undefined){
 let data6 = data2.max_output_length;
 const _errs13 = errors;
 if(!((typeof data6 == "number") && (isFinite(data6)))){
-validate29.errors = [{instancePath:instancePath+"/action/max_output_length",schemaPath:"#/$defs/InputShellAction/properties/max_output_length/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema42.properties.max_output_length.type,parentSchema:schema42.properties.max_output_length,data:data6}];
+validate30.errors = [{instancePath:instancePath+"/action/max_output_length",schemaPath:"#/$defs/InputShellAction/properties/max_output_length/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema43.properties.max_output_length.type,parentSchema:schema43.properties.max_output_length,data:data6}];
 return false;
 }
 const _errs14 = errors;
@@ -3557,7 +3591,7 @@ if(valid2){
 }
 }
 else {
-validate29.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputShellAction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema42.type,parentSchema:schema42,data:data2}];
+validate30.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputShellAction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema43.type,parentSchema:schema43,data:data2}];
 return false;
 }
 if(errors === _errs5){
@@ -3576,7 +3610,7 @@ if(data.id !== undefined){
 let data7 = data.id;
 const _errs15 = errors;
 if(typeof data7 !== "string"){
-validate29.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.id.type,parentSchema:schema41.properties.id,data:data7}];
+validate30.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.id.type,parentSchema:schema42.properties.id,data:data7}];
 return false;
 }
 const _errs16 = errors;
@@ -3592,7 +3626,7 @@ if(data.status !== undefined){
 let data8 = data.status;
 const _errs17 = errors;
 if(typeof data8 !== "string"){
-validate29.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.status.type,parentSchema:schema41.properties.status,data:data8}];
+validate30.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.status.type,parentSchema:schema42.properties.status,data:data8}];
 return false;
 }
 const _errs18 = errors;
@@ -3612,20 +3646,20 @@ if(valid0){
 }
 }
 else {
-validate29.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema41.type,parentSchema:schema41,data}];
+validate30.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema42.type,parentSchema:schema42,data}];
 return false;
 }
 if(errors === 0){
 }
 }
-validate29.errors = vErrors;
+validate30.errors = vErrors;
 return errors === 0;
 }
 
-const schema43 = {"type":"object","properties":{"type":{"const":"apply_patch_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"operation":{"$ref":"response.json#/$defs/PatchOperation"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","operation"]};
-const schema72 = {"type":"object","properties":{"type":{"enum":["create_file","update_file","delete_file"]},"path":{"type":"string","minLength":1},"diff":{"type":"string"}},"required":["type","path"]};
+const schema44 = {"type":"object","properties":{"type":{"const":"apply_patch_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long."},"operation":{"$ref":"response.json#/$defs/PatchOperation"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","operation"]};
+const schema73 = {"type":"object","properties":{"type":{"enum":["create_file","update_file","delete_file"]},"path":{"type":"string","minLength":1},"diff":{"type":"string"}},"required":["type","path"]};
 
-function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs0 = errors;
@@ -3633,7 +3667,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.operation === undefined) && (missing0 = "operation"))){
-validate30.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema43.required,parentSchema:schema43,data}];
+validate31.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema44.required,parentSchema:schema44,data}];
 return false;
 }
 else {
@@ -3641,7 +3675,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("apply_patch_call" !== data0){
-validate30.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch_call"},message:"must be equal to constant",schema:"apply_patch_call",parentSchema:schema43.properties.type,data:data0}];
+validate31.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch_call"},message:"must be equal to constant",schema:"apply_patch_call",parentSchema:schema44.properties.type,data:data0}];
 return false;
 }
 else {
@@ -3661,12 +3695,12 @@ const _errs3 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
-validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema43.properties.call_id,data:data1}];
+validate31.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema44.properties.call_id,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema43.properties.call_id,data:data1}];
+validate31.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema44.properties.call_id,data:data1}];
 return false;
 }
 else {
@@ -3674,7 +3708,7 @@ else {
 }
 }
 else {
-validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.properties.call_id.type,parentSchema:schema43.properties.call_id,data:data1}];
+validate31.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.properties.call_id.type,parentSchema:schema44.properties.call_id,data:data1}];
 return false;
 }
 if(errors === _errs2){
@@ -3695,16 +3729,16 @@ if(errors === _errs5){
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 let missing1;
 if(((data2.type === undefined) && (missing1 = "type")) || ((data2.path === undefined) && (missing1 = "path"))){
-validate30.errors = [{instancePath:instancePath+"/operation",schemaPath:"response.json#/$defs/PatchOperation/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema72.required,parentSchema:schema72,data:data2}];
+validate31.errors = [{instancePath:instancePath+"/operation",schemaPath:"response.json#/$defs/PatchOperation/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema73.required,parentSchema:schema73,data:data2}];
 return false;
 }
 else {
 if(data2.type !== undefined){
 let data3 = data2.type;
 const _errs7 = errors;
-const vSchema0 = schema72.properties.type.enum;
+const vSchema0 = schema73.properties.type.enum;
 if(!(((data3 === "create_file") || (data3 === "update_file")) || (data3 === "delete_file"))){
-validate30.errors = [{instancePath:instancePath+"/operation/type",schemaPath:"response.json#/$defs/PatchOperation/properties/type/enum",keyword:"enum",params:{allowedValues: schema72.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema72.properties.type.enum,parentSchema:schema72.properties.type,data:data3}];
+validate31.errors = [{instancePath:instancePath+"/operation/type",schemaPath:"response.json#/$defs/PatchOperation/properties/type/enum",keyword:"enum",params:{allowedValues: schema73.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema73.properties.type.enum,parentSchema:schema73.properties.type,data:data3}];
 return false;
 }
 else {
@@ -3724,14 +3758,14 @@ const _errs9 = errors;
 if(errors === _errs8){
 if(typeof data4 === "string"){
 if(func2(data4) < 1){
-validate30.errors = [{instancePath:instancePath+"/operation/path",schemaPath:"response.json#/$defs/PatchOperation/properties/path/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema72.properties.path,data:data4}];
+validate31.errors = [{instancePath:instancePath+"/operation/path",schemaPath:"response.json#/$defs/PatchOperation/properties/path/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema73.properties.path,data:data4}];
 return false;
 }
 else {
 }
 }
 else {
-validate30.errors = [{instancePath:instancePath+"/operation/path",schemaPath:"response.json#/$defs/PatchOperation/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema72.properties.path.type,parentSchema:schema72.properties.path,data:data4}];
+validate31.errors = [{instancePath:instancePath+"/operation/path",schemaPath:"response.json#/$defs/PatchOperation/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema73.properties.path.type,parentSchema:schema73.properties.path,data:data4}];
 return false;
 }
 if(errors === _errs8){
@@ -3747,7 +3781,7 @@ if(data2.diff !== undefined){
 let data5 = data2.diff;
 const _errs10 = errors;
 if(typeof data5 !== "string"){
-validate30.errors = [{instancePath:instancePath+"/operation/diff",schemaPath:"response.json#/$defs/PatchOperation/properties/diff/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema72.properties.diff.type,parentSchema:schema72.properties.diff,data:data5}];
+validate31.errors = [{instancePath:instancePath+"/operation/diff",schemaPath:"response.json#/$defs/PatchOperation/properties/diff/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema73.properties.diff.type,parentSchema:schema73.properties.diff,data:data5}];
 return false;
 }
 const _errs11 = errors;
@@ -3765,7 +3799,7 @@ if(valid2){
 }
 }
 else {
-validate30.errors = [{instancePath:instancePath+"/operation",schemaPath:"response.json#/$defs/PatchOperation/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema72.type,parentSchema:schema72,data:data2}];
+validate31.errors = [{instancePath:instancePath+"/operation",schemaPath:"response.json#/$defs/PatchOperation/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema73.type,parentSchema:schema73,data:data2}];
 return false;
 }
 if(errors === _errs5){
@@ -3784,7 +3818,7 @@ if(data.id !== undefined){
 let data6 = data.id;
 const _errs12 = errors;
 if(typeof data6 !== "string"){
-validate30.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.properties.id.type,parentSchema:schema43.properties.id,data:data6}];
+validate31.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.properties.id.type,parentSchema:schema44.properties.id,data:data6}];
 return false;
 }
 const _errs13 = errors;
@@ -3800,7 +3834,7 @@ if(data.status !== undefined){
 let data7 = data.status;
 const _errs14 = errors;
 if(typeof data7 !== "string"){
-validate30.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.properties.status.type,parentSchema:schema43.properties.status,data:data7}];
+validate31.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.properties.status.type,parentSchema:schema44.properties.status,data:data7}];
 return false;
 }
 const _errs15 = errors;
@@ -3820,19 +3854,19 @@ if(valid0){
 }
 }
 else {
-validate30.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema43.type,parentSchema:schema43,data}];
+validate31.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema44.type,parentSchema:schema44,data}];
 return false;
 }
 if(errors === 0){
 }
 }
-validate30.errors = vErrors;
+validate31.errors = vErrors;
 return errors === 0;
 }
 
-const schema99 = {"type":"object","properties":{"type":{"const":"additional_tools"},"role":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"Tools given as an item of the input."};
+const schema100 = {"type":"object","properties":{"type":{"const":"additional_tools"},"role":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"Tools given as an item of the input."};
 
-function validate66(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate67(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs0 = errors;
@@ -3840,7 +3874,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.type === undefined) && (missing0 = "type")) || ((data.tools === undefined) && (missing0 = "tools"))){
-validate66.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema99.required,parentSchema:schema99,data}];
+validate67.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema100.required,parentSchema:schema100,data}];
 return false;
 }
 else {
@@ -3848,7 +3882,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("additional_tools" !== data0){
-validate66.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "additional_tools"},message:"must be equal to constant",schema:"additional_tools",parentSchema:schema99.properties.type,data:data0}];
+validate67.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "additional_tools"},message:"must be equal to constant",schema:"additional_tools",parentSchema:schema100.properties.type,data:data0}];
 return false;
 }
 else {
@@ -3865,7 +3899,7 @@ if(data.role !== undefined){
 let data1 = data.role;
 const _errs2 = errors;
 if(typeof data1 !== "string"){
-validate66.errors = [{instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema99.properties.role.type,parentSchema:schema99.properties.role,data:data1}];
+validate67.errors = [{instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema100.properties.role.type,parentSchema:schema100.properties.role,data:data1}];
 return false;
 }
 const _errs3 = errors;
@@ -3884,7 +3918,7 @@ const _errs5 = errors;
 if(errors === _errs4){
 if(Array.isArray(data2)){
 if(data2.length > 512){
-validate66.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema99.properties.tools,data:data2}];
+validate67.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema100.properties.tools,data:data2}];
 return false;
 }
 else {
@@ -3893,8 +3927,8 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 const _errs6 = errors;
-if(!(validate22(data3, {instancePath:instancePath+"/tools/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
-vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.errors);
+if(!(validate23(data3, {instancePath:instancePath+"/tools/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
 errors = vErrors.length;
 }
 else {
@@ -3909,7 +3943,7 @@ if(valid1){
 }
 }
 else {
-validate66.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema99.properties.tools.type,parentSchema:schema99.properties.tools,data:data2}];
+validate67.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema100.properties.tools.type,parentSchema:schema100.properties.tools,data:data2}];
 return false;
 }
 if(errors === _errs4){
@@ -3925,7 +3959,7 @@ if(data.id !== undefined){
 let data4 = data.id;
 const _errs7 = errors;
 if(typeof data4 !== "string"){
-validate66.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema99.properties.id.type,parentSchema:schema99.properties.id,data:data4}];
+validate67.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema100.properties.id.type,parentSchema:schema100.properties.id,data:data4}];
 return false;
 }
 const _errs8 = errors;
@@ -3941,7 +3975,7 @@ if(data.status !== undefined){
 let data5 = data.status;
 const _errs9 = errors;
 if(typeof data5 !== "string"){
-validate66.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema99.properties.status.type,parentSchema:schema99.properties.status,data:data5}];
+validate67.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema100.properties.status.type,parentSchema:schema100.properties.status,data:data5}];
 return false;
 }
 const _errs10 = errors;
@@ -3961,21 +3995,21 @@ if(valid0){
 }
 }
 else {
-validate66.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema99.type,parentSchema:schema99,data}];
+validate67.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema100.type,parentSchema:schema100,data}];
 return false;
 }
 if(errors === 0){
 }
 }
-validate66.errors = vErrors;
+validate67.errors = vErrors;
 return errors === 0;
 }
 
-const schema100 = {"type":"object","properties":{"type":{"const":"agent_message"},"id":{"type":"string"},"author":{"type":"string"},"recipient":{"type":"string"},"content":{"type":"array","items":{"$ref":"#/$defs/AgentMessagePart"}}},"required":["type","content"],"description":"What one agent of the client tells another, such as the task of a sub-agent in Codex."};
-const schema101 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/AgentPayload"}]};
-const schema106 = {"type":"object","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type","encrypted_content"],"description":"What the model wrote as an argument for another agent. This gateway encrypts no arguments, so it comes back as plain text."};
+const schema101 = {"type":"object","properties":{"type":{"const":"agent_message"},"id":{"type":"string"},"author":{"type":"string"},"recipient":{"type":"string"},"content":{"type":"array","items":{"$ref":"#/$defs/AgentMessagePart"}}},"required":["type","content"],"description":"What one agent of the client tells another, such as the task of a sub-agent in Codex."};
+const schema102 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/AgentPayload"}]};
+const schema107 = {"type":"object","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type","encrypted_content"],"description":"What the model wrote as an argument for another agent. This gateway encrypts no arguments, so it comes back as plain text."};
 
-function validate69(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate70(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs0 = errors;
@@ -3995,16 +4029,16 @@ if(errors === _errs3){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.type === undefined) && (missing0 = "type")) || ((data.text === undefined) && (missing0 = "text"))){
-validate69.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema17.required,parentSchema:schema17,data}];
+validate70.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema18.required,parentSchema:schema18,data}];
 return false;
 }
 else {
 if(data.type !== undefined){
 let data0 = data.type;
 const _errs5 = errors;
-const vSchema0 = schema17.properties.type.enum;
+const vSchema0 = schema18.properties.type.enum;
 if(!(((data0 === "input_text") || (data0 === "output_text")) || (data0 === "text"))){
-validate69.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema17.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema17.properties.type.enum,parentSchema:schema17.properties.type,data:data0}];
+validate70.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema18.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema18.properties.type.enum,parentSchema:schema18.properties.type,data:data0}];
 return false;
 }
 else {
@@ -4021,7 +4055,7 @@ if(data.text !== undefined){
 let data1 = data.text;
 const _errs6 = errors;
 if(typeof data1 !== "string"){
-validate69.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema17.properties.text.type,parentSchema:schema17.properties.text,data:data1}];
+validate70.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema18.properties.text.type,parentSchema:schema18.properties.text,data:data1}];
 return false;
 }
 const _errs7 = errors;
@@ -4038,7 +4072,7 @@ if(valid3){
 }
 }
 else {
-validate69.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema17.type,parentSchema:schema17,data}];
+validate70.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema18.type,parentSchema:schema18,data}];
 return false;
 }
 if(errors === _errs3){
@@ -4058,16 +4092,16 @@ if(errors === _errs9){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing1;
 if(((data.type === undefined) && (missing1 = "type")) || ((data.text === undefined) && (missing1 = "text"))){
-validate69.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema17.required,parentSchema:schema17,data}];
+validate70.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema18.required,parentSchema:schema18,data}];
 return false;
 }
 else {
 if(data.type !== undefined){
 let data2 = data.type;
 const _errs11 = errors;
-const vSchema1 = schema17.properties.type.enum;
+const vSchema1 = schema18.properties.type.enum;
 if(!(((data2 === "input_text") || (data2 === "output_text")) || (data2 === "text"))){
-validate69.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema17.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema17.properties.type.enum,parentSchema:schema17.properties.type,data:data2}];
+validate70.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema18.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema18.properties.type.enum,parentSchema:schema18.properties.type,data:data2}];
 return false;
 }
 else {
@@ -4084,7 +4118,7 @@ if(data.text !== undefined){
 let data3 = data.text;
 const _errs12 = errors;
 if(typeof data3 !== "string"){
-validate69.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema17.properties.text.type,parentSchema:schema17.properties.text,data:data3}];
+validate70.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema18.properties.text.type,parentSchema:schema18.properties.text,data:data3}];
 return false;
 }
 const _errs13 = errors;
@@ -4101,7 +4135,7 @@ if(valid6){
 }
 }
 else {
-validate69.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema17.type,parentSchema:schema17,data}];
+validate70.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema18.type,parentSchema:schema18,data}];
 return false;
 }
 if(errors === _errs9){
@@ -4121,16 +4155,16 @@ if(errors === _errs15){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing2;
 if(((data.type === undefined) && (missing2 = "type")) || ((data.text === undefined) && (missing2 = "text"))){
-validate69.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema17.required,parentSchema:schema17,data}];
+validate70.errors = [{instancePath,schemaPath:"#/$defs/InputText/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema18.required,parentSchema:schema18,data}];
 return false;
 }
 else {
 if(data.type !== undefined){
 let data4 = data.type;
 const _errs17 = errors;
-const vSchema2 = schema17.properties.type.enum;
+const vSchema2 = schema18.properties.type.enum;
 if(!(((data4 === "input_text") || (data4 === "output_text")) || (data4 === "text"))){
-validate69.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema17.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema17.properties.type.enum,parentSchema:schema17.properties.type,data:data4}];
+validate70.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema18.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema18.properties.type.enum,parentSchema:schema18.properties.type,data:data4}];
 return false;
 }
 else {
@@ -4147,7 +4181,7 @@ if(data.text !== undefined){
 let data5 = data.text;
 const _errs18 = errors;
 if(typeof data5 !== "string"){
-validate69.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema17.properties.text.type,parentSchema:schema17.properties.text,data:data5}];
+validate70.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema18.properties.text.type,parentSchema:schema18.properties.text,data:data5}];
 return false;
 }
 const _errs19 = errors;
@@ -4164,7 +4198,7 @@ if(valid9){
 }
 }
 else {
-validate69.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema17.type,parentSchema:schema17,data}];
+validate70.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema18.type,parentSchema:schema18,data}];
 return false;
 }
 if(errors === _errs15){
@@ -4184,7 +4218,7 @@ if(errors === _errs21){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing3;
 if((data.type === undefined) && (missing3 = "type")){
-validate69.errors = [{instancePath,schemaPath:"#/$defs/InputImage/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'",schema:schema21.required,parentSchema:schema21,data}];
+validate70.errors = [{instancePath,schemaPath:"#/$defs/InputImage/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'",schema:schema22.required,parentSchema:schema22,data}];
 return false;
 }
 else {
@@ -4192,7 +4226,7 @@ if(data.type !== undefined){
 let data6 = data.type;
 const _errs23 = errors;
 if("input_image" !== data6){
-validate69.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputImage/properties/type/const",keyword:"const",params:{allowedValue: "input_image"},message:"must be equal to constant",schema:"input_image",parentSchema:schema21.properties.type,data:data6}];
+validate70.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputImage/properties/type/const",keyword:"const",params:{allowedValue: "input_image"},message:"must be equal to constant",schema:"input_image",parentSchema:schema22.properties.type,data:data6}];
 return false;
 }
 else {
@@ -4209,7 +4243,7 @@ if(data.image_url !== undefined){
 let data7 = data.image_url;
 const _errs24 = errors;
 if(typeof data7 !== "string"){
-validate69.errors = [{instancePath:instancePath+"/image_url",schemaPath:"#/$defs/InputImage/properties/image_url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.properties.image_url.type,parentSchema:schema21.properties.image_url,data:data7}];
+validate70.errors = [{instancePath:instancePath+"/image_url",schemaPath:"#/$defs/InputImage/properties/image_url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.image_url.type,parentSchema:schema22.properties.image_url,data:data7}];
 return false;
 }
 const _errs25 = errors;
@@ -4231,7 +4265,7 @@ if(errors === _errs27){
 }
 var valid13 = _errs27 === errors;
 if(valid13){
-validate69.errors = [{instancePath:instancePath+"/image_url",schemaPath:"#/$defs/InputImage/properties/image_url/not",keyword:"not",params:{},message:"must NOT be valid",schema:schema21.properties.image_url.not,parentSchema:schema21.properties.image_url,data:data7}];
+validate70.errors = [{instancePath:instancePath+"/image_url",schemaPath:"#/$defs/InputImage/properties/image_url/not",keyword:"not",params:{},message:"must NOT be valid",schema:schema22.properties.image_url.not,parentSchema:schema22.properties.image_url,data:data7}];
 return false;
 }
 else {
@@ -4256,9 +4290,9 @@ if(valid12){
 if(data.detail !== undefined){
 let data8 = data.detail;
 const _errs28 = errors;
-const vSchema3 = schema21.properties.detail.enum;
+const vSchema3 = schema22.properties.detail.enum;
 if(!((((data8 === "low") || (data8 === "high")) || (data8 === "auto")) || (data8 === "original"))){
-validate69.errors = [{instancePath:instancePath+"/detail",schemaPath:"#/$defs/InputImage/properties/detail/enum",keyword:"enum",params:{allowedValues: schema21.properties.detail.enum},message:"must be equal to one of the allowed values",schema:schema21.properties.detail.enum,parentSchema:schema21.properties.detail,data:data8}];
+validate70.errors = [{instancePath:instancePath+"/detail",schemaPath:"#/$defs/InputImage/properties/detail/enum",keyword:"enum",params:{allowedValues: schema22.properties.detail.enum},message:"must be equal to one of the allowed values",schema:schema22.properties.detail.enum,parentSchema:schema22.properties.detail,data:data8}];
 return false;
 }
 else {
@@ -4275,7 +4309,7 @@ if(data.file_id !== undefined){
 let data9 = data.file_id;
 const _errs29 = errors;
 if(typeof data9 !== "string"){
-validate69.errors = [{instancePath:instancePath+"/file_id",schemaPath:"#/$defs/InputImage/properties/file_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.properties.file_id.type,parentSchema:schema21.properties.file_id,data:data9}];
+validate70.errors = [{instancePath:instancePath+"/file_id",schemaPath:"#/$defs/InputImage/properties/file_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.file_id.type,parentSchema:schema22.properties.file_id,data:data9}];
 return false;
 }
 const _errs30 = errors;
@@ -4294,7 +4328,7 @@ if(valid12){
 }
 }
 else {
-validate69.errors = [{instancePath,schemaPath:"#/$defs/InputImage/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema21.type,parentSchema:schema21,data}];
+validate70.errors = [{instancePath,schemaPath:"#/$defs/InputImage/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema22.type,parentSchema:schema22,data}];
 return false;
 }
 if(errors === _errs21){
@@ -4314,7 +4348,7 @@ if(errors === _errs32){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing4;
 if(((data.type === undefined) && (missing4 = "type")) || ((data.encrypted_content === undefined) && (missing4 = "encrypted_content"))){
-validate69.errors = [{instancePath,schemaPath:"#/$defs/AgentPayload/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema106.required,parentSchema:schema106,data}];
+validate70.errors = [{instancePath,schemaPath:"#/$defs/AgentPayload/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema107.required,parentSchema:schema107,data}];
 return false;
 }
 else {
@@ -4322,7 +4356,7 @@ if(data.type !== undefined){
 let data10 = data.type;
 const _errs34 = errors;
 if("encrypted_content" !== data10){
-validate69.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/AgentPayload/properties/type/const",keyword:"const",params:{allowedValue: "encrypted_content"},message:"must be equal to constant",schema:"encrypted_content",parentSchema:schema106.properties.type,data:data10}];
+validate70.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/AgentPayload/properties/type/const",keyword:"const",params:{allowedValue: "encrypted_content"},message:"must be equal to constant",schema:"encrypted_content",parentSchema:schema107.properties.type,data:data10}];
 return false;
 }
 else {
@@ -4339,7 +4373,7 @@ if(data.encrypted_content !== undefined){
 let data11 = data.encrypted_content;
 const _errs35 = errors;
 if(typeof data11 !== "string"){
-validate69.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/AgentPayload/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema106.properties.encrypted_content.type,parentSchema:schema106.properties.encrypted_content,data:data11}];
+validate70.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/AgentPayload/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.encrypted_content.type,parentSchema:schema107.properties.encrypted_content,data:data11}];
 return false;
 }
 const _errs36 = errors;
@@ -4356,7 +4390,7 @@ if(valid16){
 }
 }
 else {
-validate69.errors = [{instancePath,schemaPath:"#/$defs/AgentPayload/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema106.type,parentSchema:schema106,data}];
+validate70.errors = [{instancePath,schemaPath:"#/$defs/AgentPayload/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema107.type,parentSchema:schema107,data}];
 return false;
 }
 if(errors === _errs32){
@@ -4369,30 +4403,30 @@ var valid14 = _errs31 === errors;
 valid0 = valid14;
 }
 else {
-validate69.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema101.discriminator,parentSchema:schema101,data}];
+validate70.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema102.discriminator,parentSchema:schema102,data}];
 return false;
 }
 }
 else {
-validate69.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema101.discriminator,parentSchema:schema101,data}];
+validate70.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema102.discriminator,parentSchema:schema102,data}];
 return false;
 }
 if(valid0){
 }
 }
 else {
-validate69.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema101.type,parentSchema:schema101,data}];
+validate70.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema102.type,parentSchema:schema102,data}];
 return false;
 }
 if(errors === 0){
 }
 }
-validate69.errors = vErrors;
+validate70.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate68(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate69(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs0 = errors;
@@ -4400,7 +4434,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.type === undefined) && (missing0 = "type")) || ((data.content === undefined) && (missing0 = "content"))){
-validate68.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema100.required,parentSchema:schema100,data}];
+validate69.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema101.required,parentSchema:schema101,data}];
 return false;
 }
 else {
@@ -4408,7 +4442,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("agent_message" !== data0){
-validate68.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "agent_message"},message:"must be equal to constant",schema:"agent_message",parentSchema:schema100.properties.type,data:data0}];
+validate69.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "agent_message"},message:"must be equal to constant",schema:"agent_message",parentSchema:schema101.properties.type,data:data0}];
 return false;
 }
 else {
@@ -4425,7 +4459,7 @@ if(data.id !== undefined){
 let data1 = data.id;
 const _errs2 = errors;
 if(typeof data1 !== "string"){
-validate68.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema100.properties.id.type,parentSchema:schema100.properties.id,data:data1}];
+validate69.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.id.type,parentSchema:schema101.properties.id,data:data1}];
 return false;
 }
 const _errs3 = errors;
@@ -4441,7 +4475,7 @@ if(data.author !== undefined){
 let data2 = data.author;
 const _errs4 = errors;
 if(typeof data2 !== "string"){
-validate68.errors = [{instancePath:instancePath+"/author",schemaPath:"#/properties/author/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema100.properties.author.type,parentSchema:schema100.properties.author,data:data2}];
+validate69.errors = [{instancePath:instancePath+"/author",schemaPath:"#/properties/author/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.author.type,parentSchema:schema101.properties.author,data:data2}];
 return false;
 }
 const _errs5 = errors;
@@ -4457,7 +4491,7 @@ if(data.recipient !== undefined){
 let data3 = data.recipient;
 const _errs6 = errors;
 if(typeof data3 !== "string"){
-validate68.errors = [{instancePath:instancePath+"/recipient",schemaPath:"#/properties/recipient/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema100.properties.recipient.type,parentSchema:schema100.properties.recipient,data:data3}];
+validate69.errors = [{instancePath:instancePath+"/recipient",schemaPath:"#/properties/recipient/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.recipient.type,parentSchema:schema101.properties.recipient,data:data3}];
 return false;
 }
 const _errs7 = errors;
@@ -4480,8 +4514,8 @@ const len0 = data4.length;
 for(let i0=0; i0<len0; i0++){
 let data5 = data4[i0];
 const _errs10 = errors;
-if(!(validate69(data5, {instancePath:instancePath+"/content/" + i0,parentData:data4,parentDataProperty:i0,rootData}))){
-vErrors = vErrors === null ? validate69.errors : vErrors.concat(validate69.errors);
+if(!(validate70(data5, {instancePath:instancePath+"/content/" + i0,parentData:data4,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate70.errors : vErrors.concat(validate70.errors);
 errors = vErrors.length;
 }
 else {
@@ -4495,7 +4529,7 @@ if(valid1){
 }
 }
 else {
-validate68.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema100.properties.content.type,parentSchema:schema100.properties.content,data:data4}];
+validate69.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema101.properties.content.type,parentSchema:schema101.properties.content,data:data4}];
 return false;
 }
 if(errors === _errs8){
@@ -4515,18 +4549,455 @@ if(valid0){
 }
 }
 else {
-validate68.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema100.type,parentSchema:schema100,data}];
+validate69.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema101.type,parentSchema:schema101,data}];
 return false;
 }
 if(errors === 0){
 }
 }
-validate68.errors = vErrors;
+validate69.errors = vErrors;
+return errors === 0;
+}
+
+const schema108 = {"type":"object","properties":{"type":{"const":"configuration_update"},"id":{"type":"string"},"reasoning":{"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"}},"required":[]},"text":{"$ref":"#/$defs/TextParam"}},"required":["type"],"description":"What holds in the place of the request's own reasoning effort and text. The last one wins."};
+const schema109 = {"title":"ReasoningEffort","enum":["none","minimal","low","medium","high","xhigh","max"]};
+const schema110 = {"type":"object","properties":{"format":{"$ref":"#/$defs/RequestedFormat"},"verbosity":{"$ref":"response.json#/$defs/Verbosity"}},"required":[]};
+const schema97 = {"enum":["low","medium","high"]};
+const schema111 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"response.json#/$defs/PlainTextFormat"},{"$ref":"response.json#/$defs/JsonObjectFormat"},{"$ref":"#/$defs/JsonSchemaFormat"}]};
+const schema94 = {"type":"object","properties":{"type":{"const":"text"}},"required":["type"]};
+const schema95 = {"type":"object","properties":{"type":{"const":"json_object"}},"required":["type"]};
+const schema114 = {"type":"object","properties":{"type":{"const":"json_schema"},"name":{"type":"string","pattern":"^[a-zA-Z0-9_-]{1,64}$","description":"1 to 64 letters, digits, underscores and hyphens."},"description":{"type":"string"},"schema":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","schema"]};
+const pattern1 = new RegExp("^[a-zA-Z0-9_-]{1,64}$", "u");
+
+function validate74(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+const _errs1 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let valid0 = false;
+const tag0 = data.type;
+if(typeof tag0 == "string"){
+if(false){
+}
+else if(tag0 === "text"){
+const _errs2 = errors;
+const _errs3 = errors;
+const _errs4 = errors;
+if(errors === _errs3){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if((data.type === undefined) && (missing0 = "type")){
+validate74.errors = [{instancePath,schemaPath:"response.json#/$defs/PlainTextFormat/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema94.required,parentSchema:schema94,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs5 = errors;
+if("text" !== data0){
+validate74.errors = [{instancePath:instancePath+"/type",schemaPath:"response.json#/$defs/PlainTextFormat/properties/type/const",keyword:"const",params:{allowedValue: "text"},message:"must be equal to constant",schema:"text",parentSchema:schema94.properties.type,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs5){
+}
+var valid3 = _errs5 === errors;
+}
+else {
+var valid3 = true;
+}
+if(valid3){
+}
+}
+}
+else {
+validate74.errors = [{instancePath,schemaPath:"response.json#/$defs/PlainTextFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema94.type,parentSchema:schema94,data}];
+return false;
+}
+if(errors === _errs3){
+}
+}
+var valid2 = _errs3 === errors;
+if(valid2){
+}
+var valid1 = _errs2 === errors;
+valid0 = valid1;
+}
+else if(tag0 === "json_object"){
+const _errs6 = errors;
+const _errs7 = errors;
+const _errs8 = errors;
+if(errors === _errs7){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing1;
+if((data.type === undefined) && (missing1 = "type")){
+validate74.errors = [{instancePath,schemaPath:"response.json#/$defs/JsonObjectFormat/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema95.required,parentSchema:schema95,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data1 = data.type;
+const _errs9 = errors;
+if("json_object" !== data1){
+validate74.errors = [{instancePath:instancePath+"/type",schemaPath:"response.json#/$defs/JsonObjectFormat/properties/type/const",keyword:"const",params:{allowedValue: "json_object"},message:"must be equal to constant",schema:"json_object",parentSchema:schema95.properties.type,data:data1}];
+return false;
+}
+else {
+}
+if(errors === _errs9){
+}
+var valid6 = _errs9 === errors;
+}
+else {
+var valid6 = true;
+}
+if(valid6){
+}
+}
+}
+else {
+validate74.errors = [{instancePath,schemaPath:"response.json#/$defs/JsonObjectFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema95.type,parentSchema:schema95,data}];
+return false;
+}
+if(errors === _errs7){
+}
+}
+var valid5 = _errs7 === errors;
+if(valid5){
+}
+var valid4 = _errs6 === errors;
+valid0 = valid4;
+}
+else if(tag0 === "json_schema"){
+const _errs10 = errors;
+const _errs11 = errors;
+const _errs12 = errors;
+if(errors === _errs11){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing2;
+if(((data.type === undefined) && (missing2 = "type")) || ((data.schema === undefined) && (missing2 = "schema"))){
+validate74.errors = [{instancePath,schemaPath:"#/$defs/JsonSchemaFormat/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema114.required,parentSchema:schema114,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data2 = data.type;
+const _errs13 = errors;
+if("json_schema" !== data2){
+validate74.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/JsonSchemaFormat/properties/type/const",keyword:"const",params:{allowedValue: "json_schema"},message:"must be equal to constant",schema:"json_schema",parentSchema:schema114.properties.type,data:data2}];
+return false;
+}
+else {
+}
+if(errors === _errs13){
+}
+var valid9 = _errs13 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+if(data.name !== undefined){
+let data3 = data.name;
+const _errs14 = errors;
+const _errs15 = errors;
+if(errors === _errs14){
+if(typeof data3 === "string"){
+if(!pattern1.test(data3)){
+validate74.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/JsonSchemaFormat/properties/name/pattern",keyword:"pattern",params:{pattern: "^[a-zA-Z0-9_-]{1,64}$"},message:"must match pattern \""+"^[a-zA-Z0-9_-]{1,64}$"+"\"",schema:"^[a-zA-Z0-9_-]{1,64}$",parentSchema:schema114.properties.name,data:data3}];
+return false;
+}
+else {
+}
+}
+else {
+validate74.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/JsonSchemaFormat/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema114.properties.name.type,parentSchema:schema114.properties.name,data:data3}];
+return false;
+}
+if(errors === _errs14){
+}
+}
+var valid9 = _errs14 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+if(data.description !== undefined){
+let data4 = data.description;
+const _errs16 = errors;
+if(typeof data4 !== "string"){
+validate74.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/JsonSchemaFormat/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema114.properties.description.type,parentSchema:schema114.properties.description,data:data4}];
+return false;
+}
+const _errs17 = errors;
+if(errors === _errs16){
+}
+var valid9 = _errs16 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+if(data.schema !== undefined){
+let data5 = data.schema;
+const _errs18 = errors;
+if(!(data5 && typeof data5 == "object" && !Array.isArray(data5))){
+validate74.errors = [{instancePath:instancePath+"/schema",schemaPath:"#/$defs/JsonSchemaFormat/properties/schema/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema114.properties.schema.type,parentSchema:schema114.properties.schema,data:data5}];
+return false;
+}
+const _errs19 = errors;
+if(errors === _errs18){
+}
+var valid9 = _errs18 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+if(data.strict !== undefined){
+let data6 = data.strict;
+const _errs20 = errors;
+if(typeof data6 !== "boolean"){
+validate74.errors = [{instancePath:instancePath+"/strict",schemaPath:"#/$defs/JsonSchemaFormat/properties/strict/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema114.properties.strict.type,parentSchema:schema114.properties.strict,data:data6}];
+return false;
+}
+const _errs21 = errors;
+if(errors === _errs20){
+}
+var valid9 = _errs20 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+}
+}
+}
+}
+}
+}
+}
+else {
+validate74.errors = [{instancePath,schemaPath:"#/$defs/JsonSchemaFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema114.type,parentSchema:schema114,data}];
+return false;
+}
+if(errors === _errs11){
+}
+}
+var valid8 = _errs11 === errors;
+if(valid8){
+}
+var valid7 = _errs10 === errors;
+valid0 = valid7;
+}
+else {
+validate74.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema111.discriminator,parentSchema:schema111,data}];
+return false;
+}
+}
+else {
+validate74.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema111.discriminator,parentSchema:schema111,data}];
+return false;
+}
+if(valid0){
+}
+}
+else {
+validate74.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema111.type,parentSchema:schema111,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate74.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate12(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate73(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.format !== undefined){
+let data0 = data.format;
+const _errs1 = errors;
+if(!(validate74(data0, {instancePath:instancePath+"/format",parentData:data,parentDataProperty:"format",rootData}))){
+vErrors = vErrors === null ? validate74.errors : vErrors.concat(validate74.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.verbosity !== undefined){
+let data1 = data.verbosity;
+const _errs2 = errors;
+const _errs3 = errors;
+const vSchema0 = schema97.enum;
+if(!(((data1 === "low") || (data1 === "medium")) || (data1 === "high"))){
+validate73.errors = [{instancePath:instancePath+"/verbosity",schemaPath:"response.json#/$defs/Verbosity/enum",keyword:"enum",params:{allowedValues: schema97.enum},message:"must be equal to one of the allowed values",schema:schema97.enum,parentSchema:schema97,data:data1}];
+return false;
+}
+else {
+}
+if(errors === _errs3){
+}
+var valid1 = _errs3 === errors;
+if(valid1){
+}
+var valid0 = _errs2 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
+}
+}
+else {
+validate73.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema110.type,parentSchema:schema110,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate73.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate72(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if((data.type === undefined) && (missing0 = "type")){
+validate72.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema108.required,parentSchema:schema108,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs1 = errors;
+if("configuration_update" !== data0){
+validate72.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "configuration_update"},message:"must be equal to constant",schema:"configuration_update",parentSchema:schema108.properties.type,data:data0}];
+return false;
+}
+else {
+}
+if(errors === _errs1){
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.id !== undefined){
+let data1 = data.id;
+const _errs2 = errors;
+if(typeof data1 !== "string"){
+validate72.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema108.properties.id.type,parentSchema:schema108.properties.id,data:data1}];
+return false;
+}
+const _errs3 = errors;
+if(errors === _errs2){
+}
+var valid0 = _errs2 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.reasoning !== undefined){
+let data2 = data.reasoning;
+const _errs4 = errors;
+const _errs5 = errors;
+if(errors === _errs4){
+if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
+if(data2.effort !== undefined){
+let data3 = data2.effort;
+const _errs6 = errors;
+const _errs7 = errors;
+const vSchema0 = schema109.enum;
+if(!(((((((data3 === "none") || (data3 === "minimal")) || (data3 === "low")) || (data3 === "medium")) || (data3 === "high")) || (data3 === "xhigh")) || (data3 === "max"))){
+validate72.errors = [{instancePath:instancePath+"/reasoning/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema109.enum},message:"must be equal to one of the allowed values",schema:schema109.enum,parentSchema:schema109,data:data3}];
+return false;
+}
+else {
+}
+if(errors === _errs7){
+}
+var valid2 = _errs7 === errors;
+if(valid2){
+}
+var valid1 = _errs6 === errors;
+}
+else {
+var valid1 = true;
+}
+if(valid1){
+}
+}
+else {
+validate72.errors = [{instancePath:instancePath+"/reasoning",schemaPath:"#/properties/reasoning/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema108.properties.reasoning.type,parentSchema:schema108.properties.reasoning,data:data2}];
+return false;
+}
+if(errors === _errs4){
+}
+}
+var valid0 = _errs4 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.text !== undefined){
+let data4 = data.text;
+const _errs8 = errors;
+if(!(validate73(data4, {instancePath:instancePath+"/text",parentData:data,parentDataProperty:"text",rootData}))){
+vErrors = vErrors === null ? validate73.errors : vErrors.concat(validate73.errors);
+errors = vErrors.length;
+}
+else {
+}
+var valid0 = _errs8 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+}
+}
+}
+}
+}
+}
+else {
+validate72.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema108.type,parentSchema:schema108,data}];
+return false;
+}
+if(errors === 0){
+}
+}
+validate72.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate13(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs0 = errors;
@@ -4540,8 +5011,8 @@ if(false){
 }
 else if(tag0 === "message"){
 const _errs2 = errors;
-if(!(validate13(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
+if(!(validate14(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate14.errors : vErrors.concat(validate14.errors);
 errors = vErrors.length;
 }
 else {
@@ -4557,7 +5028,7 @@ if(errors === _errs4){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.name === undefined) && (missing0 = "name"))) || ((data.arguments === undefined) && (missing0 = "arguments"))){
-validate12.errors = [{instancePath,schemaPath:"#/$defs/InputFunctionCall/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema107.required,parentSchema:schema107,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputFunctionCall/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema116.required,parentSchema:schema116,data}];
 return false;
 }
 else {
@@ -4565,7 +5036,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs6 = errors;
 if("function_call" !== data0){
-validate12.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputFunctionCall/properties/type/const",keyword:"const",params:{allowedValue: "function_call"},message:"must be equal to constant",schema:"function_call",parentSchema:schema107.properties.type,data:data0}];
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputFunctionCall/properties/type/const",keyword:"const",params:{allowedValue: "function_call"},message:"must be equal to constant",schema:"function_call",parentSchema:schema116.properties.type,data:data0}];
 return false;
 }
 else {
@@ -4585,12 +5056,12 @@ const _errs8 = errors;
 if(errors === _errs7){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
-validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema107.properties.call_id,data:data1}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema116.properties.call_id,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema107.properties.call_id,data:data1}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema116.properties.call_id,data:data1}];
 return false;
 }
 else {
@@ -4598,7 +5069,7 @@ else {
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.call_id.type,parentSchema:schema107.properties.call_id,data:data1}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.call_id.type,parentSchema:schema116.properties.call_id,data:data1}];
 return false;
 }
 if(errors === _errs7){
@@ -4617,12 +5088,12 @@ const _errs10 = errors;
 if(errors === _errs9){
 if(typeof data2 === "string"){
 if(func2(data2) > 256){
-validate12.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema107.properties.name,data:data2}];
+validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema116.properties.name,data:data2}];
 return false;
 }
 else {
 if(func2(data2) < 1){
-validate12.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema107.properties.name,data:data2}];
+validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema116.properties.name,data:data2}];
 return false;
 }
 else {
@@ -4630,7 +5101,7 @@ else {
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.name.type,parentSchema:schema107.properties.name,data:data2}];
+validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.name.type,parentSchema:schema116.properties.name,data:data2}];
 return false;
 }
 if(errors === _errs9){
@@ -4646,7 +5117,7 @@ if(data.arguments !== undefined){
 let data3 = data.arguments;
 const _errs11 = errors;
 if(typeof data3 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/arguments",schemaPath:"#/$defs/InputFunctionCall/properties/arguments/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.arguments.type,parentSchema:schema107.properties.arguments,data:data3}];
+validate13.errors = [{instancePath:instancePath+"/arguments",schemaPath:"#/$defs/InputFunctionCall/properties/arguments/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.arguments.type,parentSchema:schema116.properties.arguments,data:data3}];
 return false;
 }
 const _errs12 = errors;
@@ -4662,7 +5133,7 @@ if(data.id !== undefined){
 let data4 = data.id;
 const _errs13 = errors;
 if(typeof data4 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputFunctionCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.id.type,parentSchema:schema107.properties.id,data:data4}];
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputFunctionCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.id.type,parentSchema:schema116.properties.id,data:data4}];
 return false;
 }
 const _errs14 = errors;
@@ -4678,7 +5149,7 @@ if(data.status !== undefined){
 let data5 = data.status;
 const _errs15 = errors;
 if(typeof data5 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputFunctionCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.status.type,parentSchema:schema107.properties.status,data:data5}];
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputFunctionCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.status.type,parentSchema:schema116.properties.status,data:data5}];
 return false;
 }
 const _errs16 = errors;
@@ -4697,12 +5168,12 @@ const _errs18 = errors;
 if(errors === _errs17){
 if(typeof data6 === "string"){
 if(func2(data6) > 256){
-validate12.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema107.properties.namespace,data:data6}];
+validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema116.properties.namespace,data:data6}];
 return false;
 }
 else {
 if(func2(data6) < 1){
-validate12.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema107.properties.namespace,data:data6}];
+validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema116.properties.namespace,data:data6}];
 return false;
 }
 else {
@@ -4710,7 +5181,7 @@ else {
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.namespace.type,parentSchema:schema107.properties.namespace,data:data6}];
+validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.namespace.type,parentSchema:schema116.properties.namespace,data:data6}];
 return false;
 }
 if(errors === _errs17){
@@ -4732,7 +5203,7 @@ if(valid4){
 }
 }
 else {
-validate12.errors = [{instancePath,schemaPath:"#/$defs/InputFunctionCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema107.type,parentSchema:schema107,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputFunctionCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema116.type,parentSchema:schema116,data}];
 return false;
 }
 if(errors === _errs4){
@@ -4746,8 +5217,8 @@ valid0 = valid2;
 }
 else if(tag0 === "function_call_output"){
 const _errs19 = errors;
-if(!(validate16(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate16.errors : vErrors.concat(validate16.errors);
+if(!(validate17(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate17.errors : vErrors.concat(validate17.errors);
 errors = vErrors.length;
 }
 else {
@@ -4757,8 +5228,8 @@ valid0 = valid5;
 }
 else if(tag0 === "reasoning"){
 const _errs20 = errors;
-if(!(validate18(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate18.errors : vErrors.concat(validate18.errors);
+if(!(validate19(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate19.errors : vErrors.concat(validate19.errors);
 errors = vErrors.length;
 }
 else {
@@ -4774,7 +5245,7 @@ if(errors === _errs22){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing1;
 if(((data.type === undefined) && (missing1 = "type")) || ((data.id === undefined) && (missing1 = "id"))){
-validate12.errors = [{instancePath,schemaPath:"#/$defs/ItemReference/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema108.required,parentSchema:schema108,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/ItemReference/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema117.required,parentSchema:schema117,data}];
 return false;
 }
 else {
@@ -4782,7 +5253,7 @@ if(data.type !== undefined){
 let data7 = data.type;
 const _errs24 = errors;
 if("item_reference" !== data7){
-validate12.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ItemReference/properties/type/const",keyword:"const",params:{allowedValue: "item_reference"},message:"must be equal to constant",schema:"item_reference",parentSchema:schema108.properties.type,data:data7}];
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ItemReference/properties/type/const",keyword:"const",params:{allowedValue: "item_reference"},message:"must be equal to constant",schema:"item_reference",parentSchema:schema117.properties.type,data:data7}];
 return false;
 }
 else {
@@ -4799,7 +5270,7 @@ if(data.id !== undefined){
 let data8 = data.id;
 const _errs25 = errors;
 if(typeof data8 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/ItemReference/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema108.properties.id.type,parentSchema:schema108.properties.id,data:data8}];
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/ItemReference/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema117.properties.id.type,parentSchema:schema117.properties.id,data:data8}];
 return false;
 }
 const _errs26 = errors;
@@ -4816,7 +5287,7 @@ if(valid9){
 }
 }
 else {
-validate12.errors = [{instancePath,schemaPath:"#/$defs/ItemReference/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema108.type,parentSchema:schema108,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/ItemReference/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema117.type,parentSchema:schema117,data}];
 return false;
 }
 if(errors === _errs22){
@@ -4836,7 +5307,7 @@ if(errors === _errs28){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing2;
 if(((((data.type === undefined) && (missing2 = "type")) || ((data.call_id === undefined) && (missing2 = "call_id"))) || ((data.name === undefined) && (missing2 = "name"))) || ((data.input === undefined) && (missing2 = "input"))){
-validate12.errors = [{instancePath,schemaPath:"#/$defs/InputCustomToolCall/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema109.required,parentSchema:schema109,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCustomToolCall/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema118.required,parentSchema:schema118,data}];
 return false;
 }
 else {
@@ -4844,7 +5315,7 @@ if(data.type !== undefined){
 let data9 = data.type;
 const _errs30 = errors;
 if("custom_tool_call" !== data9){
-validate12.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputCustomToolCall/properties/type/const",keyword:"const",params:{allowedValue: "custom_tool_call"},message:"must be equal to constant",schema:"custom_tool_call",parentSchema:schema109.properties.type,data:data9}];
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputCustomToolCall/properties/type/const",keyword:"const",params:{allowedValue: "custom_tool_call"},message:"must be equal to constant",schema:"custom_tool_call",parentSchema:schema118.properties.type,data:data9}];
 return false;
 }
 else {
@@ -4864,12 +5335,12 @@ const _errs32 = errors;
 if(errors === _errs31){
 if(typeof data10 === "string"){
 if(func2(data10) > 65536){
-validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema109.properties.call_id,data:data10}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema118.properties.call_id,data:data10}];
 return false;
 }
 else {
 if(func2(data10) < 1){
-validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema109.properties.call_id,data:data10}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema118.properties.call_id,data:data10}];
 return false;
 }
 else {
@@ -4877,7 +5348,7 @@ else {
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema109.properties.call_id.type,parentSchema:schema109.properties.call_id,data:data10}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.properties.call_id.type,parentSchema:schema118.properties.call_id,data:data10}];
 return false;
 }
 if(errors === _errs31){
@@ -4896,12 +5367,12 @@ const _errs34 = errors;
 if(errors === _errs33){
 if(typeof data11 === "string"){
 if(func2(data11) > 256){
-validate12.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema109.properties.name,data:data11}];
+validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema118.properties.name,data:data11}];
 return false;
 }
 else {
 if(func2(data11) < 1){
-validate12.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema109.properties.name,data:data11}];
+validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema118.properties.name,data:data11}];
 return false;
 }
 else {
@@ -4909,7 +5380,7 @@ else {
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema109.properties.name.type,parentSchema:schema109.properties.name,data:data11}];
+validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.properties.name.type,parentSchema:schema118.properties.name,data:data11}];
 return false;
 }
 if(errors === _errs33){
@@ -4928,12 +5399,12 @@ const _errs36 = errors;
 if(errors === _errs35){
 if(typeof data12 === "string"){
 if(func2(data12) > 256){
-validate12.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema109.properties.namespace,data:data12}];
+validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema118.properties.namespace,data:data12}];
 return false;
 }
 else {
 if(func2(data12) < 1){
-validate12.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema109.properties.namespace,data:data12}];
+validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema118.properties.namespace,data:data12}];
 return false;
 }
 else {
@@ -4941,7 +5412,7 @@ else {
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema109.properties.namespace.type,parentSchema:schema109.properties.namespace,data:data12}];
+validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.properties.namespace.type,parentSchema:schema118.properties.namespace,data:data12}];
 return false;
 }
 if(errors === _errs35){
@@ -4957,7 +5428,7 @@ if(data.input !== undefined){
 let data13 = data.input;
 const _errs37 = errors;
 if(typeof data13 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/input",schemaPath:"#/$defs/InputCustomToolCall/properties/input/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema109.properties.input.type,parentSchema:schema109.properties.input,data:data13}];
+validate13.errors = [{instancePath:instancePath+"/input",schemaPath:"#/$defs/InputCustomToolCall/properties/input/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.properties.input.type,parentSchema:schema118.properties.input,data:data13}];
 return false;
 }
 const _errs38 = errors;
@@ -4973,7 +5444,7 @@ if(data.id !== undefined){
 let data14 = data.id;
 const _errs39 = errors;
 if(typeof data14 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputCustomToolCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema109.properties.id.type,parentSchema:schema109.properties.id,data:data14}];
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputCustomToolCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.properties.id.type,parentSchema:schema118.properties.id,data:data14}];
 return false;
 }
 const _errs40 = errors;
@@ -4989,7 +5460,7 @@ if(data.status !== undefined){
 let data15 = data.status;
 const _errs41 = errors;
 if(typeof data15 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputCustomToolCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema109.properties.status.type,parentSchema:schema109.properties.status,data:data15}];
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputCustomToolCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.properties.status.type,parentSchema:schema118.properties.status,data:data15}];
 return false;
 }
 const _errs42 = errors;
@@ -5011,7 +5482,7 @@ if(valid12){
 }
 }
 else {
-validate12.errors = [{instancePath,schemaPath:"#/$defs/InputCustomToolCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema109.type,parentSchema:schema109,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCustomToolCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema118.type,parentSchema:schema118,data}];
 return false;
 }
 if(errors === _errs28){
@@ -5025,8 +5496,8 @@ valid0 = valid10;
 }
 else if(tag0 === "custom_tool_call_output"){
 const _errs43 = errors;
-if(!(validate19(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate19.errors : vErrors.concat(validate19.errors);
+if(!(validate20(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate20.errors : vErrors.concat(validate20.errors);
 errors = vErrors.length;
 }
 else {
@@ -5041,8 +5512,8 @@ const _errs46 = errors;
 if(errors === _errs45){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing3;
-if((((data.type === undefined) && (missing3 = "type")) || ((data.call_id === undefined) && (missing3 = "call_id"))) || ((data.arguments === undefined) && (missing3 = "arguments"))){
-validate12.errors = [{instancePath,schemaPath:"#/$defs/InputToolSearchCall/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'",schema:schema110.required,parentSchema:schema110,data}];
+if(((data.type === undefined) && (missing3 = "type")) || ((data.arguments === undefined) && (missing3 = "arguments"))){
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputToolSearchCall/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'",schema:schema119.required,parentSchema:schema119,data}];
 return false;
 }
 else {
@@ -5050,7 +5521,7 @@ if(data.type !== undefined){
 let data16 = data.type;
 const _errs47 = errors;
 if("tool_search_call" !== data16){
-validate12.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputToolSearchCall/properties/type/const",keyword:"const",params:{allowedValue: "tool_search_call"},message:"must be equal to constant",schema:"tool_search_call",parentSchema:schema110.properties.type,data:data16}];
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputToolSearchCall/properties/type/const",keyword:"const",params:{allowedValue: "tool_search_call"},message:"must be equal to constant",schema:"tool_search_call",parentSchema:schema119.properties.type,data:data16}];
 return false;
 }
 else {
@@ -5070,12 +5541,12 @@ const _errs49 = errors;
 if(errors === _errs48){
 if(typeof data17 === "string"){
 if(func2(data17) > 65536){
-validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema110.properties.call_id,data:data17}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema119.properties.call_id,data:data17}];
 return false;
 }
 else {
 if(func2(data17) < 1){
-validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema110.properties.call_id,data:data17}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.properties.call_id,data:data17}];
 return false;
 }
 else {
@@ -5083,7 +5554,7 @@ else {
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema110.properties.call_id.type,parentSchema:schema110.properties.call_id,data:data17}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.call_id.type,parentSchema:schema119.properties.call_id,data:data17}];
 return false;
 }
 if(errors === _errs48){
@@ -5098,9 +5569,9 @@ if(valid16){
 if(data.execution !== undefined){
 let data18 = data.execution;
 const _errs50 = errors;
-const vSchema0 = schema110.properties.execution.enum;
+const vSchema0 = schema119.properties.execution.enum;
 if(!((data18 === "client") || (data18 === "server"))){
-validate12.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/$defs/InputToolSearchCall/properties/execution/enum",keyword:"enum",params:{allowedValues: schema110.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema110.properties.execution.enum,parentSchema:schema110.properties.execution,data:data18}];
+validate13.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/$defs/InputToolSearchCall/properties/execution/enum",keyword:"enum",params:{allowedValues: schema119.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema119.properties.execution.enum,parentSchema:schema119.properties.execution,data:data18}];
 return false;
 }
 else {
@@ -5117,7 +5588,7 @@ if(data.id !== undefined){
 let data19 = data.id;
 const _errs51 = errors;
 if(typeof data19 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputToolSearchCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema110.properties.id.type,parentSchema:schema110.properties.id,data:data19}];
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputToolSearchCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.id.type,parentSchema:schema119.properties.id,data:data19}];
 return false;
 }
 const _errs52 = errors;
@@ -5133,7 +5604,7 @@ if(data.status !== undefined){
 let data20 = data.status;
 const _errs53 = errors;
 if(typeof data20 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputToolSearchCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema110.properties.status.type,parentSchema:schema110.properties.status,data:data20}];
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputToolSearchCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.status.type,parentSchema:schema119.properties.status,data:data20}];
 return false;
 }
 const _errs54 = errors;
@@ -5153,7 +5624,7 @@ if(valid16){
 }
 }
 else {
-validate12.errors = [{instancePath,schemaPath:"#/$defs/InputToolSearchCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema110.type,parentSchema:schema110,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputToolSearchCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema119.type,parentSchema:schema119,data}];
 return false;
 }
 if(errors === _errs45){
@@ -5167,8 +5638,8 @@ valid0 = valid14;
 }
 else if(tag0 === "tool_search_output"){
 const _errs55 = errors;
-if(!(validate21(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
+if(!(validate22(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.errors);
 errors = vErrors.length;
 }
 else {
@@ -5178,8 +5649,8 @@ valid0 = valid17;
 }
 else if(tag0 === "local_shell_call"){
 const _errs56 = errors;
-if(!(validate28(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate28.errors : vErrors.concat(validate28.errors);
+if(!(validate29(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
 errors = vErrors.length;
 }
 else {
@@ -5195,7 +5666,7 @@ if(errors === _errs58){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing4;
 if(((data.type === undefined) && (missing4 = "type")) || ((data.output === undefined) && (missing4 = "output"))){
-validate12.errors = [{instancePath,schemaPath:"#/$defs/InputLocalShellCallOutput/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema111.required,parentSchema:schema111,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputLocalShellCallOutput/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema120.required,parentSchema:schema120,data}];
 return false;
 }
 else {
@@ -5203,7 +5674,7 @@ if(data.type !== undefined){
 let data21 = data.type;
 const _errs60 = errors;
 if("local_shell_call_output" !== data21){
-validate12.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "local_shell_call_output"},message:"must be equal to constant",schema:"local_shell_call_output",parentSchema:schema111.properties.type,data:data21}];
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "local_shell_call_output"},message:"must be equal to constant",schema:"local_shell_call_output",parentSchema:schema120.properties.type,data:data21}];
 return false;
 }
 else {
@@ -5223,12 +5694,12 @@ const _errs62 = errors;
 if(errors === _errs61){
 if(typeof data22 === "string"){
 if(func2(data22) > 65536){
-validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema111.properties.call_id,data:data22}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema120.properties.call_id,data:data22}];
 return false;
 }
 else {
 if(func2(data22) < 1){
-validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema111.properties.call_id,data:data22}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema120.properties.call_id,data:data22}];
 return false;
 }
 else {
@@ -5236,7 +5707,7 @@ else {
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema111.properties.call_id.type,parentSchema:schema111.properties.call_id,data:data22}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.call_id.type,parentSchema:schema120.properties.call_id,data:data22}];
 return false;
 }
 if(errors === _errs61){
@@ -5252,7 +5723,7 @@ if(data.output !== undefined){
 let data23 = data.output;
 const _errs63 = errors;
 if(typeof data23 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/output/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema111.properties.output.type,parentSchema:schema111.properties.output,data:data23}];
+validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/output/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.output.type,parentSchema:schema120.properties.output,data:data23}];
 return false;
 }
 const _errs64 = errors;
@@ -5268,7 +5739,7 @@ if(data.id !== undefined){
 let data24 = data.id;
 const _errs65 = errors;
 if(typeof data24 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema111.properties.id.type,parentSchema:schema111.properties.id,data:data24}];
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.id.type,parentSchema:schema120.properties.id,data:data24}];
 return false;
 }
 const _errs66 = errors;
@@ -5284,7 +5755,7 @@ if(data.status !== undefined){
 let data25 = data.status;
 const _errs67 = errors;
 if(typeof data25 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema111.properties.status.type,parentSchema:schema111.properties.status,data:data25}];
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.status.type,parentSchema:schema120.properties.status,data:data25}];
 return false;
 }
 const _errs68 = errors;
@@ -5304,7 +5775,7 @@ if(valid21){
 }
 }
 else {
-validate12.errors = [{instancePath,schemaPath:"#/$defs/InputLocalShellCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema111.type,parentSchema:schema111,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputLocalShellCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema120.type,parentSchema:schema120,data}];
 return false;
 }
 if(errors === _errs58){
@@ -5318,8 +5789,8 @@ valid0 = valid19;
 }
 else if(tag0 === "shell_call"){
 const _errs69 = errors;
-if(!(validate29(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
+if(!(validate30(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
 errors = vErrors.length;
 }
 else {
@@ -5335,7 +5806,7 @@ if(errors === _errs71){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing5;
 if((((data.type === undefined) && (missing5 = "type")) || ((data.call_id === undefined) && (missing5 = "call_id"))) || ((data.output === undefined) && (missing5 = "output"))){
-validate12.errors = [{instancePath,schemaPath:"#/$defs/InputShellCallOutput/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema112.required,parentSchema:schema112,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputShellCallOutput/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema121.required,parentSchema:schema121,data}];
 return false;
 }
 else {
@@ -5343,7 +5814,7 @@ if(data.type !== undefined){
 let data26 = data.type;
 const _errs73 = errors;
 if("shell_call_output" !== data26){
-validate12.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputShellCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "shell_call_output"},message:"must be equal to constant",schema:"shell_call_output",parentSchema:schema112.properties.type,data:data26}];
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputShellCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "shell_call_output"},message:"must be equal to constant",schema:"shell_call_output",parentSchema:schema121.properties.type,data:data26}];
 return false;
 }
 else {
@@ -5363,12 +5834,12 @@ const _errs75 = errors;
 if(errors === _errs74){
 if(typeof data27 === "string"){
 if(func2(data27) > 65536){
-validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema112.properties.call_id,data:data27}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema121.properties.call_id,data:data27}];
 return false;
 }
 else {
 if(func2(data27) < 1){
-validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema112.properties.call_id,data:data27}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema121.properties.call_id,data:data27}];
 return false;
 }
 else {
@@ -5376,7 +5847,7 @@ else {
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema112.properties.call_id.type,parentSchema:schema112.properties.call_id,data:data27}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.call_id.type,parentSchema:schema121.properties.call_id,data:data27}];
 return false;
 }
 if(errors === _errs74){
@@ -5392,14 +5863,14 @@ if(data.output !== undefined){
 let data28 = data.output;
 const _errs76 = errors;
 if((typeof data28 !== "string") && (!(Array.isArray(data28)))){
-validate12.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputShellCallOutput/properties/output/type",keyword:"type",params:{type: schema112.properties.output.type},message:"must be string,array",schema:schema112.properties.output.type,parentSchema:schema112.properties.output,data:data28}];
+validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputShellCallOutput/properties/output/type",keyword:"type",params:{type: schema121.properties.output.type},message:"must be string,array",schema:schema121.properties.output.type,parentSchema:schema121.properties.output,data:data28}];
 return false;
 }
 const _errs77 = errors;
 if(errors === _errs76){
 if(Array.isArray(data28)){
 if(data28.length > 10000){
-validate12.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputShellCallOutput/properties/output/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema112.properties.output,data:data28}];
+validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputShellCallOutput/properties/output/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema121.properties.output,data:data28}];
 return false;
 }
 else {
@@ -5409,7 +5880,7 @@ for(let i0=0; i0<len0; i0++){
 let data29 = data28[i0];
 const _errs78 = errors;
 if(!(data29 && typeof data29 == "object" && !Array.isArray(data29))){
-validate12.errors = [{instancePath:instancePath+"/output/" + i0,schemaPath:"#/$defs/InputShellCallOutput/properties/output/items/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema112.properties.output.items.type,parentSchema:schema112.properties.output.items,data:data29}];
+validate13.errors = [{instancePath:instancePath+"/output/" + i0,schemaPath:"#/$defs/InputShellCallOutput/properties/output/items/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema121.properties.output.items.type,parentSchema:schema121.properties.output.items,data:data29}];
 return false;
 }
 const _errs79 = errors;
@@ -5437,7 +5908,7 @@ if(data.id !== undefined){
 let data30 = data.id;
 const _errs80 = errors;
 if(typeof data30 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputShellCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema112.properties.id.type,parentSchema:schema112.properties.id,data:data30}];
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputShellCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.id.type,parentSchema:schema121.properties.id,data:data30}];
 return false;
 }
 const _errs81 = errors;
@@ -5453,7 +5924,7 @@ if(data.status !== undefined){
 let data31 = data.status;
 const _errs82 = errors;
 if(typeof data31 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputShellCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema112.properties.status.type,parentSchema:schema112.properties.status,data:data31}];
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputShellCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.status.type,parentSchema:schema121.properties.status,data:data31}];
 return false;
 }
 const _errs83 = errors;
@@ -5473,7 +5944,7 @@ if(valid25){
 }
 }
 else {
-validate12.errors = [{instancePath,schemaPath:"#/$defs/InputShellCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema112.type,parentSchema:schema112,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputShellCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema121.type,parentSchema:schema121,data}];
 return false;
 }
 if(errors === _errs71){
@@ -5487,8 +5958,8 @@ valid0 = valid23;
 }
 else if(tag0 === "apply_patch_call"){
 const _errs84 = errors;
-if(!(validate30(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
+if(!(validate31(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate31.errors : vErrors.concat(validate31.errors);
 errors = vErrors.length;
 }
 else {
@@ -5504,7 +5975,7 @@ if(errors === _errs86){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing6;
 if(((data.type === undefined) && (missing6 = "type")) || ((data.call_id === undefined) && (missing6 = "call_id"))){
-validate12.errors = [{instancePath,schemaPath:"#/$defs/InputApplyPatchCallOutput/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'",schema:schema113.required,parentSchema:schema113,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputApplyPatchCallOutput/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'",schema:schema122.required,parentSchema:schema122,data}];
 return false;
 }
 else {
@@ -5512,7 +5983,7 @@ if(data.type !== undefined){
 let data32 = data.type;
 const _errs88 = errors;
 if("apply_patch_call_output" !== data32){
-validate12.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch_call_output"},message:"must be equal to constant",schema:"apply_patch_call_output",parentSchema:schema113.properties.type,data:data32}];
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch_call_output"},message:"must be equal to constant",schema:"apply_patch_call_output",parentSchema:schema122.properties.type,data:data32}];
 return false;
 }
 else {
@@ -5532,12 +6003,12 @@ const _errs90 = errors;
 if(errors === _errs89){
 if(typeof data33 === "string"){
 if(func2(data33) > 65536){
-validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema113.properties.call_id,data:data33}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema122.properties.call_id,data:data33}];
 return false;
 }
 else {
 if(func2(data33) < 1){
-validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema113.properties.call_id,data:data33}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema122.properties.call_id,data:data33}];
 return false;
 }
 else {
@@ -5545,7 +6016,7 @@ else {
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema113.properties.call_id.type,parentSchema:schema113.properties.call_id,data:data33}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema122.properties.call_id.type,parentSchema:schema122.properties.call_id,data:data33}];
 return false;
 }
 if(errors === _errs89){
@@ -5561,7 +6032,7 @@ if(data.output !== undefined){
 let data34 = data.output;
 const _errs91 = errors;
 if(typeof data34 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/output/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema113.properties.output.type,parentSchema:schema113.properties.output,data:data34}];
+validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/output/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema122.properties.output.type,parentSchema:schema122.properties.output,data:data34}];
 return false;
 }
 const _errs92 = errors;
@@ -5577,7 +6048,7 @@ if(data.id !== undefined){
 let data35 = data.id;
 const _errs93 = errors;
 if(typeof data35 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema113.properties.id.type,parentSchema:schema113.properties.id,data:data35}];
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema122.properties.id.type,parentSchema:schema122.properties.id,data:data35}];
 return false;
 }
 const _errs94 = errors;
@@ -5593,7 +6064,7 @@ if(data.status !== undefined){
 let data36 = data.status;
 const _errs95 = errors;
 if(typeof data36 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema113.properties.status.type,parentSchema:schema113.properties.status,data:data36}];
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema122.properties.status.type,parentSchema:schema122.properties.status,data:data36}];
 return false;
 }
 const _errs96 = errors;
@@ -5613,7 +6084,7 @@ if(valid30){
 }
 }
 else {
-validate12.errors = [{instancePath,schemaPath:"#/$defs/InputApplyPatchCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema113.type,parentSchema:schema113,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputApplyPatchCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema122.type,parentSchema:schema122,data}];
 return false;
 }
 if(errors === _errs86){
@@ -5627,8 +6098,8 @@ valid0 = valid28;
 }
 else if(tag0 === "additional_tools"){
 const _errs97 = errors;
-if(!(validate66(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate66.errors : vErrors.concat(validate66.errors);
+if(!(validate67(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate67.errors : vErrors.concat(validate67.errors);
 errors = vErrors.length;
 }
 else {
@@ -5644,7 +6115,7 @@ if(errors === _errs99){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing7;
 if(((data.type === undefined) && (missing7 = "type")) || ((data.encrypted_content === undefined) && (missing7 = "encrypted_content"))){
-validate12.errors = [{instancePath,schemaPath:"#/$defs/InputCompaction/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'",schema:schema114.required,parentSchema:schema114,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCompaction/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'",schema:schema123.required,parentSchema:schema123,data}];
 return false;
 }
 else {
@@ -5652,7 +6123,7 @@ if(data.type !== undefined){
 let data37 = data.type;
 const _errs101 = errors;
 if("compaction" !== data37){
-validate12.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputCompaction/properties/type/const",keyword:"const",params:{allowedValue: "compaction"},message:"must be equal to constant",schema:"compaction",parentSchema:schema114.properties.type,data:data37}];
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputCompaction/properties/type/const",keyword:"const",params:{allowedValue: "compaction"},message:"must be equal to constant",schema:"compaction",parentSchema:schema123.properties.type,data:data37}];
 return false;
 }
 else {
@@ -5672,14 +6143,14 @@ const _errs103 = errors;
 if(errors === _errs102){
 if(typeof data38 === "string"){
 if(func2(data38) > 10485760){
-validate12.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/InputCompaction/properties/encrypted_content/maxLength",keyword:"maxLength",params:{limit: 10485760},message:"must NOT have more than 10485760 characters",schema:10485760,parentSchema:schema114.properties.encrypted_content,data:data38}];
+validate13.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/InputCompaction/properties/encrypted_content/maxLength",keyword:"maxLength",params:{limit: 10485760},message:"must NOT have more than 10485760 characters",schema:10485760,parentSchema:schema123.properties.encrypted_content,data:data38}];
 return false;
 }
 else {
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/InputCompaction/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema114.properties.encrypted_content.type,parentSchema:schema114.properties.encrypted_content,data:data38}];
+validate13.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/InputCompaction/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.properties.encrypted_content.type,parentSchema:schema123.properties.encrypted_content,data:data38}];
 return false;
 }
 if(errors === _errs102){
@@ -5695,7 +6166,7 @@ if(data.id !== undefined){
 let data39 = data.id;
 const _errs104 = errors;
 if(typeof data39 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputCompaction/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema114.properties.id.type,parentSchema:schema114.properties.id,data:data39}];
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputCompaction/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.properties.id.type,parentSchema:schema123.properties.id,data:data39}];
 return false;
 }
 const _errs105 = errors;
@@ -5711,7 +6182,7 @@ if(data.status !== undefined){
 let data40 = data.status;
 const _errs106 = errors;
 if(typeof data40 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputCompaction/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema114.properties.status.type,parentSchema:schema114.properties.status,data:data40}];
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputCompaction/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.properties.status.type,parentSchema:schema123.properties.status,data:data40}];
 return false;
 }
 const _errs107 = errors;
@@ -5730,7 +6201,7 @@ if(valid34){
 }
 }
 else {
-validate12.errors = [{instancePath,schemaPath:"#/$defs/InputCompaction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema114.type,parentSchema:schema114,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCompaction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema123.type,parentSchema:schema123,data}];
 return false;
 }
 if(errors === _errs99){
@@ -5750,7 +6221,7 @@ if(errors === _errs109){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing8;
 if((data.type === undefined) && (missing8 = "type")){
-validate12.errors = [{instancePath,schemaPath:"#/$defs/CompactionTrigger/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'",schema:schema115.required,parentSchema:schema115,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/CompactionTrigger/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'",schema:schema124.required,parentSchema:schema124,data}];
 return false;
 }
 else {
@@ -5758,7 +6229,7 @@ if(data.type !== undefined){
 let data41 = data.type;
 const _errs111 = errors;
 if("compaction_trigger" !== data41){
-validate12.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/CompactionTrigger/properties/type/const",keyword:"const",params:{allowedValue: "compaction_trigger"},message:"must be equal to constant",schema:"compaction_trigger",parentSchema:schema115.properties.type,data:data41}];
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/CompactionTrigger/properties/type/const",keyword:"const",params:{allowedValue: "compaction_trigger"},message:"must be equal to constant",schema:"compaction_trigger",parentSchema:schema124.properties.type,data:data41}];
 return false;
 }
 else {
@@ -5775,7 +6246,7 @@ if(data.id !== undefined){
 let data42 = data.id;
 const _errs112 = errors;
 if(typeof data42 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/CompactionTrigger/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema115.properties.id.type,parentSchema:schema115.properties.id,data:data42}];
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/CompactionTrigger/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.properties.id.type,parentSchema:schema124.properties.id,data:data42}];
 return false;
 }
 const _errs113 = errors;
@@ -5791,7 +6262,7 @@ if(data.status !== undefined){
 let data43 = data.status;
 const _errs114 = errors;
 if(typeof data43 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/CompactionTrigger/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema115.properties.status.type,parentSchema:schema115.properties.status,data:data43}];
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/CompactionTrigger/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.properties.status.type,parentSchema:schema124.properties.status,data:data43}];
 return false;
 }
 const _errs115 = errors;
@@ -5809,7 +6280,7 @@ if(valid37){
 }
 }
 else {
-validate12.errors = [{instancePath,schemaPath:"#/$defs/CompactionTrigger/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema115.type,parentSchema:schema115,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/CompactionTrigger/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema124.type,parentSchema:schema124,data}];
 return false;
 }
 if(errors === _errs109){
@@ -5823,8 +6294,8 @@ valid0 = valid35;
 }
 else if(tag0 === "agent_message"){
 const _errs116 = errors;
-if(!(validate68(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate68.errors : vErrors.concat(validate68.errors);
+if(!(validate69(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate69.errors : vErrors.concat(validate69.errors);
 errors = vErrors.length;
 }
 else {
@@ -5832,24 +6303,198 @@ else {
 var valid38 = _errs116 === errors;
 valid0 = valid38;
 }
+else if(tag0 === "configuration_update"){
+const _errs117 = errors;
+if(!(validate72(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate72.errors : vErrors.concat(validate72.errors);
+errors = vErrors.length;
+}
 else {
-validate12.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema14.discriminator,parentSchema:schema14,data}];
+}
+var valid39 = _errs117 === errors;
+valid0 = valid39;
+}
+else {
+validate13.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema15.discriminator,parentSchema:schema15,data}];
 return false;
 }
 }
 else {
-validate12.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema14.discriminator,parentSchema:schema14,data}];
+validate13.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema15.discriminator,parentSchema:schema15,data}];
 return false;
 }
 if(valid0){
 }
 }
 else {
-validate12.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema14.type,parentSchema:schema14,data}];
+validate13.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema15.type,parentSchema:schema15,data}];
 return false;
 }
 if(errors === 0){
 }
+}
+validate13.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate12(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+const _errs0 = errors;
+let valid0 = false;
+const _errs1 = errors;
+if(!(validate13(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
+errors = vErrors.length;
+}
+else {
+}
+var _valid0 = _errs1 === errors;
+valid0 = valid0 || _valid0;
+if(!valid0){
+const _errs2 = errors;
+const _errs3 = errors;
+const _errs4 = errors;
+if(errors === _errs3){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if((data.type === undefined) && (missing0 = "type")){
+const err0 = {instancePath,schemaPath:"#/$defs/UnknownItem/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema125.required,parentSchema:schema125,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+else {
+if(data.type !== undefined){
+let data0 = data.type;
+const _errs5 = errors;
+const _errs6 = errors;
+const _errs7 = errors;
+const _errs8 = errors;
+const vSchema0 = schema125.properties.type.not.enum;
+if(!((((((((((((((((((((data0 === "message") || (data0 === "function_call")) || (data0 === "function_call_output")) || (data0 === "reasoning")) || (data0 === "item_reference")) || (data0 === "custom_tool_call")) || (data0 === "custom_tool_call_output")) || (data0 === "tool_search_call")) || (data0 === "tool_search_output")) || (data0 === "local_shell_call")) || (data0 === "local_shell_call_output")) || (data0 === "shell_call")) || (data0 === "shell_call_output")) || (data0 === "apply_patch_call")) || (data0 === "apply_patch_call_output")) || (data0 === "additional_tools")) || (data0 === "compaction")) || (data0 === "compaction_trigger")) || (data0 === "agent_message")) || (data0 === "configuration_update"))){
+const err1 = {};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+else {
+}
+if(errors === _errs8){
+}
+var valid3 = _errs8 === errors;
+if(valid3){
+const err2 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/UnknownItem/properties/type/not",keyword:"not",params:{},message:"must NOT be valid",schema:schema125.properties.type.not,parentSchema:schema125.properties.type,data:data0};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+else {
+errors = _errs7;
+if(vErrors !== null){
+if(_errs7){
+vErrors.length = _errs7;
+}
+else {
+vErrors = null;
+}
+}
+}
+if(errors === _errs5){
+if(typeof data0 === "string"){
+if(func2(data0) < 1){
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/UnknownItem/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema125.properties.type,data:data0};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+else {
+}
+}
+else {
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/UnknownItem/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema125.properties.type.type,parentSchema:schema125.properties.type,data:data0};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(errors === _errs5){
+}
+}
+var valid2 = _errs5 === errors;
+}
+else {
+var valid2 = true;
+}
+if(valid2){
+}
+}
+}
+else {
+const err5 = {instancePath,schemaPath:"#/$defs/UnknownItem/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema125.type,parentSchema:schema125,data};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(errors === _errs3){
+}
+}
+var valid1 = _errs3 === errors;
+if(valid1){
+}
+var _valid0 = _errs2 === errors;
+valid0 = valid0 || _valid0;
+if(!valid0){
+}
+}
+if(!valid0){
+const err6 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema14.anyOf,parentSchema:schema14,data};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+validate12.errors = vErrors;
+return false;
+}
+else {
+errors = _errs0;
+if(vErrors !== null){
+if(_errs0){
+vErrors.length = _errs0;
+}
+else {
+vErrors = null;
+}
+}
+}
+if(errors === 0){
 }
 validate12.errors = vErrors;
 return errors === 0;
@@ -5904,13 +6549,13 @@ validate11.errors = vErrors;
 return errors === 0;
 }
 
-const schema116 = {"type":["string","object"],"if":{"type":"string"},"then":{"enum":["none","auto","required"]},"else":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1}},"allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionChoice"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"allowed_tools"}}},"then":{"$ref":"#/$defs/AllowedTools"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomChoice"}}]},"tsType":"'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool"};
-const schema117 = {"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]};
-const schema120 = {"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]};
-const schema118 = {"type":"object","properties":{"type":{"const":"allowed_tools"},"mode":{"enum":["auto","required"]},"tools":{"type":"array","items":{"$ref":"#/$defs/NamedTool"},"minItems":1,"maxItems":512}},"required":["type","tools"]};
-const schema119 = {"type":"object","properties":{"type":{"type":"string","minLength":1},"name":{"type":"string","minLength":1},"namespace":{"type":"string","minLength":1}},"required":["type"]};
+const schema126 = {"type":["string","object"],"if":{"type":"string"},"then":{"enum":["none","auto","required"]},"else":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1}},"allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionChoice"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"allowed_tools"}}},"then":{"$ref":"#/$defs/AllowedTools"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomChoice"}}]},"tsType":"'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool"};
+const schema127 = {"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]};
+const schema130 = {"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]};
+const schema128 = {"type":"object","properties":{"type":{"const":"allowed_tools"},"mode":{"enum":["auto","required"]},"tools":{"type":"array","items":{"$ref":"#/$defs/NamedTool"},"minItems":1,"maxItems":512}},"required":["type","tools"]};
+const schema129 = {"type":"object","properties":{"type":{"type":"string","minLength":1},"name":{"type":"string","minLength":1},"namespace":{"type":"string","minLength":1}},"required":["type"]};
 
-function validate85(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate93(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs0 = errors;
@@ -5918,7 +6563,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.type === undefined) && (missing0 = "type")) || ((data.tools === undefined) && (missing0 = "tools"))){
-validate85.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema118.required,parentSchema:schema118,data}];
+validate93.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema128.required,parentSchema:schema128,data}];
 return false;
 }
 else {
@@ -5926,7 +6571,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("allowed_tools" !== data0){
-validate85.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "allowed_tools"},message:"must be equal to constant",schema:"allowed_tools",parentSchema:schema118.properties.type,data:data0}];
+validate93.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "allowed_tools"},message:"must be equal to constant",schema:"allowed_tools",parentSchema:schema128.properties.type,data:data0}];
 return false;
 }
 else {
@@ -5942,9 +6587,9 @@ if(valid0){
 if(data.mode !== undefined){
 let data1 = data.mode;
 const _errs2 = errors;
-const vSchema0 = schema118.properties.mode.enum;
+const vSchema0 = schema128.properties.mode.enum;
 if(!((data1 === "auto") || (data1 === "required"))){
-validate85.errors = [{instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/enum",keyword:"enum",params:{allowedValues: schema118.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema118.properties.mode.enum,parentSchema:schema118.properties.mode,data:data1}];
+validate93.errors = [{instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/enum",keyword:"enum",params:{allowedValues: schema128.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema128.properties.mode.enum,parentSchema:schema128.properties.mode,data:data1}];
 return false;
 }
 else {
@@ -5964,12 +6609,12 @@ const _errs4 = errors;
 if(errors === _errs3){
 if(Array.isArray(data2)){
 if(data2.length > 512){
-validate85.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema118.properties.tools,data:data2}];
+validate93.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema128.properties.tools,data:data2}];
 return false;
 }
 else {
 if(data2.length < 1){
-validate85.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema118.properties.tools,data:data2}];
+validate93.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema128.properties.tools,data:data2}];
 return false;
 }
 else {
@@ -5984,7 +6629,7 @@ if(errors === _errs6){
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 let missing1;
 if((data3.type === undefined) && (missing1 = "type")){
-validate85.errors = [{instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/NamedTool/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema119.required,parentSchema:schema119,data:data3}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/NamedTool/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema129.required,parentSchema:schema129,data:data3}];
 return false;
 }
 else {
@@ -5995,14 +6640,14 @@ const _errs9 = errors;
 if(errors === _errs8){
 if(typeof data4 === "string"){
 if(func2(data4) < 1){
-validate85.errors = [{instancePath:instancePath+"/tools/" + i0+"/type",schemaPath:"#/$defs/NamedTool/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.properties.type,data:data4}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/type",schemaPath:"#/$defs/NamedTool/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema129.properties.type,data:data4}];
 return false;
 }
 else {
 }
 }
 else {
-validate85.errors = [{instancePath:instancePath+"/tools/" + i0+"/type",schemaPath:"#/$defs/NamedTool/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.type.type,parentSchema:schema119.properties.type,data:data4}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/type",schemaPath:"#/$defs/NamedTool/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema129.properties.type.type,parentSchema:schema129.properties.type,data:data4}];
 return false;
 }
 if(errors === _errs8){
@@ -6021,14 +6666,14 @@ const _errs11 = errors;
 if(errors === _errs10){
 if(typeof data5 === "string"){
 if(func2(data5) < 1){
-validate85.errors = [{instancePath:instancePath+"/tools/" + i0+"/name",schemaPath:"#/$defs/NamedTool/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.properties.name,data:data5}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/name",schemaPath:"#/$defs/NamedTool/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema129.properties.name,data:data5}];
 return false;
 }
 else {
 }
 }
 else {
-validate85.errors = [{instancePath:instancePath+"/tools/" + i0+"/name",schemaPath:"#/$defs/NamedTool/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.name.type,parentSchema:schema119.properties.name,data:data5}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/name",schemaPath:"#/$defs/NamedTool/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema129.properties.name.type,parentSchema:schema129.properties.name,data:data5}];
 return false;
 }
 if(errors === _errs10){
@@ -6047,14 +6692,14 @@ const _errs13 = errors;
 if(errors === _errs12){
 if(typeof data6 === "string"){
 if(func2(data6) < 1){
-validate85.errors = [{instancePath:instancePath+"/tools/" + i0+"/namespace",schemaPath:"#/$defs/NamedTool/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.properties.namespace,data:data6}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/namespace",schemaPath:"#/$defs/NamedTool/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema129.properties.namespace,data:data6}];
 return false;
 }
 else {
 }
 }
 else {
-validate85.errors = [{instancePath:instancePath+"/tools/" + i0+"/namespace",schemaPath:"#/$defs/NamedTool/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.namespace.type,parentSchema:schema119.properties.namespace,data:data6}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/namespace",schemaPath:"#/$defs/NamedTool/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema129.properties.namespace.type,parentSchema:schema129.properties.namespace,data:data6}];
 return false;
 }
 if(errors === _errs12){
@@ -6072,7 +6717,7 @@ if(valid3){
 }
 }
 else {
-validate85.errors = [{instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/NamedTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema119.type,parentSchema:schema119,data:data3}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/NamedTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema129.type,parentSchema:schema129,data:data3}];
 return false;
 }
 if(errors === _errs6){
@@ -6092,7 +6737,7 @@ if(valid1){
 }
 }
 else {
-validate85.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema118.properties.tools.type,parentSchema:schema118.properties.tools,data:data2}];
+validate93.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema128.properties.tools.type,parentSchema:schema128.properties.tools,data:data2}];
 return false;
 }
 if(errors === _errs3){
@@ -6110,22 +6755,22 @@ if(valid0){
 }
 }
 else {
-validate85.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema118.type,parentSchema:schema118,data}];
+validate93.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema128.type,parentSchema:schema128,data}];
 return false;
 }
 if(errors === 0){
 }
 }
-validate85.errors = vErrors;
+validate93.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate84(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate92(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if((typeof data !== "string") && (!(data && typeof data == "object" && !Array.isArray(data)))){
-validate84.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema116.type},message:"must be string,object",schema:schema116.type,parentSchema:schema116,data}];
+validate92.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema126.type},message:"must be string,object",schema:schema126.type,parentSchema:schema126,data}];
 return false;
 }
 const _errs0 = errors;
@@ -6158,9 +6803,9 @@ vErrors = null;
 let ifClause0;
 if(_valid0){
 const _errs4 = errors;
-const vSchema0 = schema116.then.enum;
+const vSchema0 = schema126.then.enum;
 if(!(((data === "none") || (data === "auto")) || (data === "required"))){
-validate84.errors = [{instancePath,schemaPath:"#/then/enum",keyword:"enum",params:{allowedValues: schema116.then.enum},message:"must be equal to one of the allowed values",schema:schema116.then.enum,parentSchema:schema116.then,data}];
+validate92.errors = [{instancePath,schemaPath:"#/then/enum",keyword:"enum",params:{allowedValues: schema126.then.enum},message:"must be equal to one of the allowed values",schema:schema126.then.enum,parentSchema:schema126.then,data}];
 return false;
 }
 else {
@@ -6250,7 +6895,7 @@ if(errors === _errs13){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing1;
 if(((data.type === undefined) && (missing1 = "type")) || ((data.name === undefined) && (missing1 = "name"))){
-validate84.errors = [{instancePath,schemaPath:"#/$defs/FunctionChoice/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema117.required,parentSchema:schema117,data}];
+validate92.errors = [{instancePath,schemaPath:"#/$defs/FunctionChoice/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema127.required,parentSchema:schema127,data}];
 return false;
 }
 else {
@@ -6258,7 +6903,7 @@ if(data.type !== undefined){
 let data1 = data.type;
 const _errs15 = errors;
 if("function" !== data1){
-validate84.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/FunctionChoice/properties/type/const",keyword:"const",params:{allowedValue: "function"},message:"must be equal to constant",schema:"function",parentSchema:schema117.properties.type,data:data1}];
+validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/FunctionChoice/properties/type/const",keyword:"const",params:{allowedValue: "function"},message:"must be equal to constant",schema:"function",parentSchema:schema127.properties.type,data:data1}];
 return false;
 }
 else {
@@ -6278,12 +6923,12 @@ const _errs17 = errors;
 if(errors === _errs16){
 if(typeof data2 === "string"){
 if(func2(data2) > 256){
-validate84.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema117.properties.name,data:data2}];
+validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema127.properties.name,data:data2}];
 return false;
 }
 else {
 if(func2(data2) < 1){
-validate84.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema117.properties.name,data:data2}];
+validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema127.properties.name,data:data2}];
 return false;
 }
 else {
@@ -6291,7 +6936,7 @@ else {
 }
 }
 else {
-validate84.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema117.properties.name.type,parentSchema:schema117.properties.name,data:data2}];
+validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema127.properties.name.type,parentSchema:schema127.properties.name,data:data2}];
 return false;
 }
 if(errors === _errs16){
@@ -6310,12 +6955,12 @@ const _errs19 = errors;
 if(errors === _errs18){
 if(typeof data3 === "string"){
 if(func2(data3) > 256){
-validate84.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema117.properties.namespace,data:data3}];
+validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema127.properties.namespace,data:data3}];
 return false;
 }
 else {
 if(func2(data3) < 1){
-validate84.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema117.properties.namespace,data:data3}];
+validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema127.properties.namespace,data:data3}];
 return false;
 }
 else {
@@ -6323,7 +6968,7 @@ else {
 }
 }
 else {
-validate84.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema117.properties.namespace.type,parentSchema:schema117.properties.namespace,data:data3}];
+validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema127.properties.namespace.type,parentSchema:schema127.properties.namespace,data:data3}];
 return false;
 }
 if(errors === _errs18){
@@ -6341,7 +6986,7 @@ if(valid5){
 }
 }
 else {
-validate84.errors = [{instancePath,schemaPath:"#/$defs/FunctionChoice/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema117.type,parentSchema:schema117,data}];
+validate92.errors = [{instancePath,schemaPath:"#/$defs/FunctionChoice/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema127.type,parentSchema:schema127,data}];
 return false;
 }
 if(errors === _errs13){
@@ -6354,7 +6999,7 @@ var _valid1 = _errs12 === errors;
 valid2 = _valid1;
 }
 if(!valid2){
-const err4 = {instancePath,schemaPath:"#/else/allOf/0/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema116.else.allOf[0].if,parentSchema:schema116.else.allOf[0],data};
+const err4 = {instancePath,schemaPath:"#/else/allOf/0/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema126.else.allOf[0].if,parentSchema:schema126.else.allOf[0],data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6362,7 +7007,7 @@ else {
 vErrors.push(err4);
 }
 errors++;
-validate84.errors = vErrors;
+validate92.errors = vErrors;
 return false;
 }
 else {
@@ -6441,8 +7086,8 @@ vErrors = null;
 }
 if(_valid2){
 const _errs25 = errors;
-if(!(validate85(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate85.errors : vErrors.concat(validate85.errors);
+if(!(validate93(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate93.errors : vErrors.concat(validate93.errors);
 errors = vErrors.length;
 }
 else {
@@ -6451,7 +7096,7 @@ var _valid2 = _errs25 === errors;
 valid6 = _valid2;
 }
 if(!valid6){
-const err8 = {instancePath,schemaPath:"#/else/allOf/1/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema116.else.allOf[1].if,parentSchema:schema116.else.allOf[1],data};
+const err8 = {instancePath,schemaPath:"#/else/allOf/1/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema126.else.allOf[1].if,parentSchema:schema126.else.allOf[1],data};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -6459,7 +7104,7 @@ else {
 vErrors.push(err8);
 }
 errors++;
-validate84.errors = vErrors;
+validate92.errors = vErrors;
 return false;
 }
 else {
@@ -6544,7 +7189,7 @@ if(errors === _errs32){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing4;
 if(((data.type === undefined) && (missing4 = "type")) || ((data.name === undefined) && (missing4 = "name"))){
-validate84.errors = [{instancePath,schemaPath:"#/$defs/CustomChoice/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema120.required,parentSchema:schema120,data}];
+validate92.errors = [{instancePath,schemaPath:"#/$defs/CustomChoice/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema130.required,parentSchema:schema130,data}];
 return false;
 }
 else {
@@ -6552,7 +7197,7 @@ if(data.type !== undefined){
 let data6 = data.type;
 const _errs34 = errors;
 if("custom" !== data6){
-validate84.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/CustomChoice/properties/type/const",keyword:"const",params:{allowedValue: "custom"},message:"must be equal to constant",schema:"custom",parentSchema:schema120.properties.type,data:data6}];
+validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/CustomChoice/properties/type/const",keyword:"const",params:{allowedValue: "custom"},message:"must be equal to constant",schema:"custom",parentSchema:schema130.properties.type,data:data6}];
 return false;
 }
 else {
@@ -6572,12 +7217,12 @@ const _errs36 = errors;
 if(errors === _errs35){
 if(typeof data7 === "string"){
 if(func2(data7) > 256){
-validate84.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema120.properties.name,data:data7}];
+validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema130.properties.name,data:data7}];
 return false;
 }
 else {
 if(func2(data7) < 1){
-validate84.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema120.properties.name,data:data7}];
+validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema130.properties.name,data:data7}];
 return false;
 }
 else {
@@ -6585,7 +7230,7 @@ else {
 }
 }
 else {
-validate84.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.name.type,parentSchema:schema120.properties.name,data:data7}];
+validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.properties.name.type,parentSchema:schema130.properties.name,data:data7}];
 return false;
 }
 if(errors === _errs35){
@@ -6604,12 +7249,12 @@ const _errs38 = errors;
 if(errors === _errs37){
 if(typeof data8 === "string"){
 if(func2(data8) > 256){
-validate84.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema120.properties.namespace,data:data8}];
+validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema130.properties.namespace,data:data8}];
 return false;
 }
 else {
 if(func2(data8) < 1){
-validate84.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema120.properties.namespace,data:data8}];
+validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema130.properties.namespace,data:data8}];
 return false;
 }
 else {
@@ -6617,7 +7262,7 @@ else {
 }
 }
 else {
-validate84.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.namespace.type,parentSchema:schema120.properties.namespace,data:data8}];
+validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.properties.namespace.type,parentSchema:schema130.properties.namespace,data:data8}];
 return false;
 }
 if(errors === _errs37){
@@ -6635,7 +7280,7 @@ if(valid11){
 }
 }
 else {
-validate84.errors = [{instancePath,schemaPath:"#/$defs/CustomChoice/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema120.type,parentSchema:schema120,data}];
+validate92.errors = [{instancePath,schemaPath:"#/$defs/CustomChoice/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema130.type,parentSchema:schema130,data}];
 return false;
 }
 if(errors === _errs32){
@@ -6648,7 +7293,7 @@ var _valid3 = _errs31 === errors;
 valid8 = _valid3;
 }
 if(!valid8){
-const err12 = {instancePath,schemaPath:"#/else/allOf/2/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema116.else.allOf[2].if,parentSchema:schema116.else.allOf[2],data};
+const err12 = {instancePath,schemaPath:"#/else/allOf/2/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema126.else.allOf[2].if,parentSchema:schema126.else.allOf[2],data};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -6656,7 +7301,7 @@ else {
 vErrors.push(err12);
 }
 errors++;
-validate84.errors = vErrors;
+validate92.errors = vErrors;
 return false;
 }
 else {
@@ -6672,7 +7317,7 @@ if(errors === _errs5){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing5;
 if((data.type === undefined) && (missing5 = "type")){
-validate84.errors = [{instancePath,schemaPath:"#/else/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema116.else.required,parentSchema:schema116.else,data}];
+validate92.errors = [{instancePath,schemaPath:"#/else/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema126.else.required,parentSchema:schema126.else,data}];
 return false;
 }
 else {
@@ -6683,14 +7328,14 @@ const _errs40 = errors;
 if(errors === _errs39){
 if(typeof data9 === "string"){
 if(func2(data9) < 1){
-validate84.errors = [{instancePath:instancePath+"/type",schemaPath:"#/else/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema116.else.properties.type,data:data9}];
+validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/else/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema126.else.properties.type,data:data9}];
 return false;
 }
 else {
 }
 }
 else {
-validate84.errors = [{instancePath:instancePath+"/type",schemaPath:"#/else/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.else.properties.type.type,parentSchema:schema116.else.properties.type,data:data9}];
+validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/else/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema126.else.properties.type.type,parentSchema:schema126.else.properties.type,data:data9}];
 return false;
 }
 if(errors === _errs39){
@@ -6706,7 +7351,7 @@ if(valid12){
 }
 }
 else {
-validate84.errors = [{instancePath,schemaPath:"#/else/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema116.else.type,parentSchema:schema116.else,data}];
+validate92.errors = [{instancePath,schemaPath:"#/else/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.else.type,parentSchema:schema126.else,data}];
 return false;
 }
 if(errors === _errs5){
@@ -6717,7 +7362,7 @@ valid0 = _valid0;
 ifClause0 = "else";
 }
 if(!valid0){
-const err13 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema116.if,parentSchema:schema116,data};
+const err13 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema126.if,parentSchema:schema126,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -6725,275 +7370,20 @@ else {
 vErrors.push(err13);
 }
 errors++;
-validate84.errors = vErrors;
+validate92.errors = vErrors;
 return false;
 }
 else {
 }
 if(errors === 0){
 }
-validate84.errors = vErrors;
+validate92.errors = vErrors;
 return errors === 0;
 }
 
-const schema121 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"response.json#/$defs/PlainTextFormat"},{"$ref":"response.json#/$defs/JsonObjectFormat"},{"$ref":"#/$defs/JsonSchemaFormat"}]};
-const schema93 = {"type":"object","properties":{"type":{"const":"text"}},"required":["type"]};
-const schema94 = {"type":"object","properties":{"type":{"const":"json_object"}},"required":["type"]};
-const schema124 = {"type":"object","properties":{"type":{"const":"json_schema"},"name":{"type":"string","pattern":"^[a-zA-Z0-9_-]{1,64}$","description":"1 to 64 letters, digits, underscores and hyphens."},"description":{"type":"string"},"schema":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","schema"]};
-const pattern1 = new RegExp("^[a-zA-Z0-9_-]{1,64}$", "u");
+const schema131 = {"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"},"summary":{"enum":["auto","concise","detailed"]},"generate_summary":{"enum":["auto","concise","detailed"]}},"required":[]};
 
-function validate88(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-let vErrors = null;
-let errors = 0;
-const _errs0 = errors;
-const _errs1 = errors;
-if(errors === 0){
-if(data && typeof data == "object" && !Array.isArray(data)){
-let valid0 = false;
-const tag0 = data.type;
-if(typeof tag0 == "string"){
-if(false){
-}
-else if(tag0 === "text"){
-const _errs2 = errors;
-const _errs3 = errors;
-const _errs4 = errors;
-if(errors === _errs3){
-if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((data.type === undefined) && (missing0 = "type")){
-validate88.errors = [{instancePath,schemaPath:"response.json#/$defs/PlainTextFormat/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema93.required,parentSchema:schema93,data}];
-return false;
-}
-else {
-if(data.type !== undefined){
-let data0 = data.type;
-const _errs5 = errors;
-if("text" !== data0){
-validate88.errors = [{instancePath:instancePath+"/type",schemaPath:"response.json#/$defs/PlainTextFormat/properties/type/const",keyword:"const",params:{allowedValue: "text"},message:"must be equal to constant",schema:"text",parentSchema:schema93.properties.type,data:data0}];
-return false;
-}
-else {
-}
-if(errors === _errs5){
-}
-var valid3 = _errs5 === errors;
-}
-else {
-var valid3 = true;
-}
-if(valid3){
-}
-}
-}
-else {
-validate88.errors = [{instancePath,schemaPath:"response.json#/$defs/PlainTextFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema93.type,parentSchema:schema93,data}];
-return false;
-}
-if(errors === _errs3){
-}
-}
-var valid2 = _errs3 === errors;
-if(valid2){
-}
-var valid1 = _errs2 === errors;
-valid0 = valid1;
-}
-else if(tag0 === "json_object"){
-const _errs6 = errors;
-const _errs7 = errors;
-const _errs8 = errors;
-if(errors === _errs7){
-if(data && typeof data == "object" && !Array.isArray(data)){
-let missing1;
-if((data.type === undefined) && (missing1 = "type")){
-validate88.errors = [{instancePath,schemaPath:"response.json#/$defs/JsonObjectFormat/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema94.required,parentSchema:schema94,data}];
-return false;
-}
-else {
-if(data.type !== undefined){
-let data1 = data.type;
-const _errs9 = errors;
-if("json_object" !== data1){
-validate88.errors = [{instancePath:instancePath+"/type",schemaPath:"response.json#/$defs/JsonObjectFormat/properties/type/const",keyword:"const",params:{allowedValue: "json_object"},message:"must be equal to constant",schema:"json_object",parentSchema:schema94.properties.type,data:data1}];
-return false;
-}
-else {
-}
-if(errors === _errs9){
-}
-var valid6 = _errs9 === errors;
-}
-else {
-var valid6 = true;
-}
-if(valid6){
-}
-}
-}
-else {
-validate88.errors = [{instancePath,schemaPath:"response.json#/$defs/JsonObjectFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema94.type,parentSchema:schema94,data}];
-return false;
-}
-if(errors === _errs7){
-}
-}
-var valid5 = _errs7 === errors;
-if(valid5){
-}
-var valid4 = _errs6 === errors;
-valid0 = valid4;
-}
-else if(tag0 === "json_schema"){
-const _errs10 = errors;
-const _errs11 = errors;
-const _errs12 = errors;
-if(errors === _errs11){
-if(data && typeof data == "object" && !Array.isArray(data)){
-let missing2;
-if(((data.type === undefined) && (missing2 = "type")) || ((data.schema === undefined) && (missing2 = "schema"))){
-validate88.errors = [{instancePath,schemaPath:"#/$defs/JsonSchemaFormat/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema124.required,parentSchema:schema124,data}];
-return false;
-}
-else {
-if(data.type !== undefined){
-let data2 = data.type;
-const _errs13 = errors;
-if("json_schema" !== data2){
-validate88.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/JsonSchemaFormat/properties/type/const",keyword:"const",params:{allowedValue: "json_schema"},message:"must be equal to constant",schema:"json_schema",parentSchema:schema124.properties.type,data:data2}];
-return false;
-}
-else {
-}
-if(errors === _errs13){
-}
-var valid9 = _errs13 === errors;
-}
-else {
-var valid9 = true;
-}
-if(valid9){
-if(data.name !== undefined){
-let data3 = data.name;
-const _errs14 = errors;
-const _errs15 = errors;
-if(errors === _errs14){
-if(typeof data3 === "string"){
-if(!pattern1.test(data3)){
-validate88.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/JsonSchemaFormat/properties/name/pattern",keyword:"pattern",params:{pattern: "^[a-zA-Z0-9_-]{1,64}$"},message:"must match pattern \""+"^[a-zA-Z0-9_-]{1,64}$"+"\"",schema:"^[a-zA-Z0-9_-]{1,64}$",parentSchema:schema124.properties.name,data:data3}];
-return false;
-}
-else {
-}
-}
-else {
-validate88.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/JsonSchemaFormat/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.properties.name.type,parentSchema:schema124.properties.name,data:data3}];
-return false;
-}
-if(errors === _errs14){
-}
-}
-var valid9 = _errs14 === errors;
-}
-else {
-var valid9 = true;
-}
-if(valid9){
-if(data.description !== undefined){
-let data4 = data.description;
-const _errs16 = errors;
-if(typeof data4 !== "string"){
-validate88.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/JsonSchemaFormat/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.properties.description.type,parentSchema:schema124.properties.description,data:data4}];
-return false;
-}
-const _errs17 = errors;
-if(errors === _errs16){
-}
-var valid9 = _errs16 === errors;
-}
-else {
-var valid9 = true;
-}
-if(valid9){
-if(data.schema !== undefined){
-let data5 = data.schema;
-const _errs18 = errors;
-if(!(data5 && typeof data5 == "object" && !Array.isArray(data5))){
-validate88.errors = [{instancePath:instancePath+"/schema",schemaPath:"#/$defs/JsonSchemaFormat/properties/schema/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema124.properties.schema.type,parentSchema:schema124.properties.schema,data:data5}];
-return false;
-}
-const _errs19 = errors;
-if(errors === _errs18){
-}
-var valid9 = _errs18 === errors;
-}
-else {
-var valid9 = true;
-}
-if(valid9){
-if(data.strict !== undefined){
-let data6 = data.strict;
-const _errs20 = errors;
-if(typeof data6 !== "boolean"){
-validate88.errors = [{instancePath:instancePath+"/strict",schemaPath:"#/$defs/JsonSchemaFormat/properties/strict/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema124.properties.strict.type,parentSchema:schema124.properties.strict,data:data6}];
-return false;
-}
-const _errs21 = errors;
-if(errors === _errs20){
-}
-var valid9 = _errs20 === errors;
-}
-else {
-var valid9 = true;
-}
-if(valid9){
-}
-}
-}
-}
-}
-}
-}
-else {
-validate88.errors = [{instancePath,schemaPath:"#/$defs/JsonSchemaFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema124.type,parentSchema:schema124,data}];
-return false;
-}
-if(errors === _errs11){
-}
-}
-var valid8 = _errs11 === errors;
-if(valid8){
-}
-var valid7 = _errs10 === errors;
-valid0 = valid7;
-}
-else {
-validate88.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema121.discriminator,parentSchema:schema121,data}];
-return false;
-}
-}
-else {
-validate88.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema121.discriminator,parentSchema:schema121,data}];
-return false;
-}
-if(valid0){
-}
-}
-else {
-validate88.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema121.type,parentSchema:schema121,data}];
-return false;
-}
-if(errors === 0){
-}
-}
-validate88.errors = vErrors;
-return errors === 0;
-}
-
-const schema126 = {"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"},"summary":{"enum":["auto","concise","detailed"]},"generate_summary":{"enum":["auto","concise","detailed"]}},"required":[]};
-const schema127 = {"title":"ReasoningEffort","enum":["none","minimal","low","medium","high","xhigh","max"]};
-
-function validate90(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate97(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs0 = errors;
@@ -7003,9 +7393,9 @@ if(data.effort !== undefined){
 let data0 = data.effort;
 const _errs1 = errors;
 const _errs2 = errors;
-const vSchema0 = schema127.enum;
+const vSchema0 = schema109.enum;
 if(!(((((((data0 === "none") || (data0 === "minimal")) || (data0 === "low")) || (data0 === "medium")) || (data0 === "high")) || (data0 === "xhigh")) || (data0 === "max"))){
-validate90.errors = [{instancePath:instancePath+"/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema127.enum},message:"must be equal to one of the allowed values",schema:schema127.enum,parentSchema:schema127,data:data0}];
+validate97.errors = [{instancePath:instancePath+"/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema109.enum},message:"must be equal to one of the allowed values",schema:schema109.enum,parentSchema:schema109,data:data0}];
 return false;
 }
 else {
@@ -7024,9 +7414,9 @@ if(valid0){
 if(data.summary !== undefined){
 let data1 = data.summary;
 const _errs3 = errors;
-const vSchema1 = schema126.properties.summary.enum;
+const vSchema1 = schema131.properties.summary.enum;
 if(!(((data1 === "auto") || (data1 === "concise")) || (data1 === "detailed"))){
-validate90.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/enum",keyword:"enum",params:{allowedValues: schema126.properties.summary.enum},message:"must be equal to one of the allowed values",schema:schema126.properties.summary.enum,parentSchema:schema126.properties.summary,data:data1}];
+validate97.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/enum",keyword:"enum",params:{allowedValues: schema131.properties.summary.enum},message:"must be equal to one of the allowed values",schema:schema131.properties.summary.enum,parentSchema:schema131.properties.summary,data:data1}];
 return false;
 }
 else {
@@ -7042,9 +7432,9 @@ if(valid0){
 if(data.generate_summary !== undefined){
 let data2 = data.generate_summary;
 const _errs4 = errors;
-const vSchema2 = schema126.properties.generate_summary.enum;
+const vSchema2 = schema131.properties.generate_summary.enum;
 if(!(((data2 === "auto") || (data2 === "concise")) || (data2 === "detailed"))){
-validate90.errors = [{instancePath:instancePath+"/generate_summary",schemaPath:"#/properties/generate_summary/enum",keyword:"enum",params:{allowedValues: schema126.properties.generate_summary.enum},message:"must be equal to one of the allowed values",schema:schema126.properties.generate_summary.enum,parentSchema:schema126.properties.generate_summary,data:data2}];
+validate97.errors = [{instancePath:instancePath+"/generate_summary",schemaPath:"#/properties/generate_summary/enum",keyword:"enum",params:{allowedValues: schema131.properties.generate_summary.enum},message:"must be equal to one of the allowed values",schema:schema131.properties.generate_summary.enum,parentSchema:schema131.properties.generate_summary,data:data2}];
 return false;
 }
 else {
@@ -7062,13 +7452,13 @@ if(valid0){
 }
 }
 else {
-validate90.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.type,parentSchema:schema126,data}];
+validate97.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema131.type,parentSchema:schema131,data}];
 return false;
 }
 if(errors === 0){
 }
 }
-validate90.errors = vErrors;
+validate97.errors = vErrors;
 return errors === 0;
 }
 
@@ -7175,8 +7565,8 @@ const len0 = data3.length;
 for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 const _errs9 = errors;
-if(!(validate22(data4, {instancePath:instancePath+"/tools/" + i0,parentData:data3,parentDataProperty:i0,rootData}))){
-vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.errors);
+if(!(validate23(data4, {instancePath:instancePath+"/tools/" + i0,parentData:data3,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
 errors = vErrors.length;
 }
 else {
@@ -7206,8 +7596,8 @@ if(valid0){
 if(data.tool_choice !== undefined){
 let data5 = data.tool_choice;
 const _errs10 = errors;
-if(!(validate84(data5, {instancePath:instancePath+"/tool_choice",parentData:data,parentDataProperty:"tool_choice",rootData}))){
-vErrors = vErrors === null ? validate84.errors : vErrors.concat(validate84.errors);
+if(!(validate92(data5, {instancePath:instancePath+"/tool_choice",parentData:data,parentDataProperty:"tool_choice",rootData}))){
+vErrors = vErrors === null ? validate92.errors : vErrors.concat(validate92.errors);
 errors = vErrors.length;
 }
 else {
@@ -7263,55 +7653,11 @@ if(valid0){
 if(data.text !== undefined){
 let data8 = data.text;
 const _errs15 = errors;
-const _errs16 = errors;
-if(errors === _errs15){
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.format !== undefined){
-let data9 = data8.format;
-const _errs17 = errors;
-if(!(validate88(data9, {instancePath:instancePath+"/text/format",parentData:data8,parentDataProperty:"format",rootData}))){
-vErrors = vErrors === null ? validate88.errors : vErrors.concat(validate88.errors);
+if(!(validate73(data8, {instancePath:instancePath+"/text",parentData:data,parentDataProperty:"text",rootData}))){
+vErrors = vErrors === null ? validate73.errors : vErrors.concat(validate73.errors);
 errors = vErrors.length;
 }
 else {
-}
-var valid3 = _errs17 === errors;
-}
-else {
-var valid3 = true;
-}
-if(valid3){
-if(data8.verbosity !== undefined){
-let data10 = data8.verbosity;
-const _errs18 = errors;
-const _errs19 = errors;
-const vSchema0 = schema96.enum;
-if(!(((data10 === "low") || (data10 === "medium")) || (data10 === "high"))){
-validate10.errors = [{instancePath:instancePath+"/text/verbosity",schemaPath:"response.json#/$defs/Verbosity/enum",keyword:"enum",params:{allowedValues: schema96.enum},message:"must be equal to one of the allowed values",schema:schema96.enum,parentSchema:schema96,data:data10}];
-return false;
-}
-else {
-}
-if(errors === _errs19){
-}
-var valid4 = _errs19 === errors;
-if(valid4){
-}
-var valid3 = _errs18 === errors;
-}
-else {
-var valid3 = true;
-}
-if(valid3){
-}
-}
-}
-else {
-validate10.errors = [{instancePath:instancePath+"/text",schemaPath:"#/properties/text/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.text.type,parentSchema:schema11.properties.text,data:data8}];
-return false;
-}
-if(errors === _errs15){
-}
 }
 var valid0 = _errs15 === errors;
 }
@@ -7320,33 +7666,97 @@ var valid0 = true;
 }
 if(valid0){
 if(data.reasoning !== undefined){
-let data11 = data.reasoning;
-const _errs20 = errors;
-if(!(validate90(data11, {instancePath:instancePath+"/reasoning",parentData:data,parentDataProperty:"reasoning",rootData}))){
-vErrors = vErrors === null ? validate90.errors : vErrors.concat(validate90.errors);
+let data9 = data.reasoning;
+const _errs16 = errors;
+if(!(validate97(data9, {instancePath:instancePath+"/reasoning",parentData:data,parentDataProperty:"reasoning",rootData}))){
+vErrors = vErrors === null ? validate97.errors : vErrors.concat(validate97.errors);
 errors = vErrors.length;
 }
 else {
 }
-var valid0 = _errs20 === errors;
+var valid0 = _errs16 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.temperature !== undefined){
-let data12 = data.temperature;
+let data10 = data.temperature;
+const _errs17 = errors;
+const _errs18 = errors;
+if(errors === _errs17){
+if((typeof data10 == "number") && (isFinite(data10))){
+if(data10 > 2 || isNaN(data10)){
+validate10.errors = [{instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/maximum",keyword:"maximum",params:{comparison: "<=", limit: 2},message:"must be <= 2",schema:2,parentSchema:schema11.properties.temperature,data:data10}];
+return false;
+}
+else {
+if(data10 < 0 || isNaN(data10)){
+validate10.errors = [{instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema11.properties.temperature,data:data10}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema11.properties.temperature.type,parentSchema:schema11.properties.temperature,data:data10}];
+return false;
+}
+if(errors === _errs17){
+}
+}
+var valid0 = _errs17 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.top_p !== undefined){
+let data11 = data.top_p;
+const _errs19 = errors;
+const _errs20 = errors;
+if(errors === _errs19){
+if((typeof data11 == "number") && (isFinite(data11))){
+if(data11 > 1 || isNaN(data11)){
+validate10.errors = [{instancePath:instancePath+"/top_p",schemaPath:"#/properties/top_p/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1",schema:1,parentSchema:schema11.properties.top_p,data:data11}];
+return false;
+}
+else {
+if(data11 < 0 || isNaN(data11)){
+validate10.errors = [{instancePath:instancePath+"/top_p",schemaPath:"#/properties/top_p/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema11.properties.top_p,data:data11}];
+return false;
+}
+else {
+}
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/top_p",schemaPath:"#/properties/top_p/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema11.properties.top_p.type,parentSchema:schema11.properties.top_p,data:data11}];
+return false;
+}
+if(errors === _errs19){
+}
+}
+var valid0 = _errs19 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.presence_penalty !== undefined){
+let data12 = data.presence_penalty;
 const _errs21 = errors;
 const _errs22 = errors;
 if(errors === _errs21){
 if((typeof data12 == "number") && (isFinite(data12))){
 if(data12 > 2 || isNaN(data12)){
-validate10.errors = [{instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/maximum",keyword:"maximum",params:{comparison: "<=", limit: 2},message:"must be <= 2",schema:2,parentSchema:schema11.properties.temperature,data:data12}];
+validate10.errors = [{instancePath:instancePath+"/presence_penalty",schemaPath:"#/properties/presence_penalty/maximum",keyword:"maximum",params:{comparison: "<=", limit: 2},message:"must be <= 2",schema:2,parentSchema:schema11.properties.presence_penalty,data:data12}];
 return false;
 }
 else {
-if(data12 < 0 || isNaN(data12)){
-validate10.errors = [{instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema11.properties.temperature,data:data12}];
+if(data12 < -2 || isNaN(data12)){
+validate10.errors = [{instancePath:instancePath+"/presence_penalty",schemaPath:"#/properties/presence_penalty/minimum",keyword:"minimum",params:{comparison: ">=", limit: -2},message:"must be >= -2",schema:-2,parentSchema:schema11.properties.presence_penalty,data:data12}];
 return false;
 }
 else {
@@ -7354,7 +7764,7 @@ else {
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema11.properties.temperature.type,parentSchema:schema11.properties.temperature,data:data12}];
+validate10.errors = [{instancePath:instancePath+"/presence_penalty",schemaPath:"#/properties/presence_penalty/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema11.properties.presence_penalty.type,parentSchema:schema11.properties.presence_penalty,data:data12}];
 return false;
 }
 if(errors === _errs21){
@@ -7366,19 +7776,19 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.top_p !== undefined){
-let data13 = data.top_p;
+if(data.frequency_penalty !== undefined){
+let data13 = data.frequency_penalty;
 const _errs23 = errors;
 const _errs24 = errors;
 if(errors === _errs23){
 if((typeof data13 == "number") && (isFinite(data13))){
-if(data13 > 1 || isNaN(data13)){
-validate10.errors = [{instancePath:instancePath+"/top_p",schemaPath:"#/properties/top_p/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1",schema:1,parentSchema:schema11.properties.top_p,data:data13}];
+if(data13 > 2 || isNaN(data13)){
+validate10.errors = [{instancePath:instancePath+"/frequency_penalty",schemaPath:"#/properties/frequency_penalty/maximum",keyword:"maximum",params:{comparison: "<=", limit: 2},message:"must be <= 2",schema:2,parentSchema:schema11.properties.frequency_penalty,data:data13}];
 return false;
 }
 else {
-if(data13 < 0 || isNaN(data13)){
-validate10.errors = [{instancePath:instancePath+"/top_p",schemaPath:"#/properties/top_p/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema11.properties.top_p,data:data13}];
+if(data13 < -2 || isNaN(data13)){
+validate10.errors = [{instancePath:instancePath+"/frequency_penalty",schemaPath:"#/properties/frequency_penalty/minimum",keyword:"minimum",params:{comparison: ">=", limit: -2},message:"must be >= -2",schema:-2,parentSchema:schema11.properties.frequency_penalty,data:data13}];
 return false;
 }
 else {
@@ -7386,7 +7796,7 @@ else {
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/top_p",schemaPath:"#/properties/top_p/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema11.properties.top_p.type,parentSchema:schema11.properties.top_p,data:data13}];
+validate10.errors = [{instancePath:instancePath+"/frequency_penalty",schemaPath:"#/properties/frequency_penalty/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema11.properties.frequency_penalty.type,parentSchema:schema11.properties.frequency_penalty,data:data13}];
 return false;
 }
 if(errors === _errs23){
@@ -7398,28 +7808,28 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.presence_penalty !== undefined){
-let data14 = data.presence_penalty;
+if(data.top_logprobs !== undefined){
+let data14 = data.top_logprobs;
 const _errs25 = errors;
+if(!(((typeof data14 == "number") && (!(data14 % 1) && !isNaN(data14))) && (isFinite(data14)))){
+validate10.errors = [{instancePath:instancePath+"/top_logprobs",schemaPath:"#/properties/top_logprobs/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema11.properties.top_logprobs.type,parentSchema:schema11.properties.top_logprobs,data:data14}];
+return false;
+}
 const _errs26 = errors;
 if(errors === _errs25){
 if((typeof data14 == "number") && (isFinite(data14))){
-if(data14 > 2 || isNaN(data14)){
-validate10.errors = [{instancePath:instancePath+"/presence_penalty",schemaPath:"#/properties/presence_penalty/maximum",keyword:"maximum",params:{comparison: "<=", limit: 2},message:"must be <= 2",schema:2,parentSchema:schema11.properties.presence_penalty,data:data14}];
+if(data14 > 20 || isNaN(data14)){
+validate10.errors = [{instancePath:instancePath+"/top_logprobs",schemaPath:"#/properties/top_logprobs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 20},message:"must be <= 20",schema:20,parentSchema:schema11.properties.top_logprobs,data:data14}];
 return false;
 }
 else {
-if(data14 < -2 || isNaN(data14)){
-validate10.errors = [{instancePath:instancePath+"/presence_penalty",schemaPath:"#/properties/presence_penalty/minimum",keyword:"minimum",params:{comparison: ">=", limit: -2},message:"must be >= -2",schema:-2,parentSchema:schema11.properties.presence_penalty,data:data14}];
+if(data14 < 0 || isNaN(data14)){
+validate10.errors = [{instancePath:instancePath+"/top_logprobs",schemaPath:"#/properties/top_logprobs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema11.properties.top_logprobs,data:data14}];
 return false;
 }
 else {
 }
 }
-}
-else {
-validate10.errors = [{instancePath:instancePath+"/presence_penalty",schemaPath:"#/properties/presence_penalty/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema11.properties.presence_penalty.type,parentSchema:schema11.properties.presence_penalty,data:data14}];
-return false;
 }
 if(errors === _errs25){
 }
@@ -7430,28 +7840,22 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.frequency_penalty !== undefined){
-let data15 = data.frequency_penalty;
+if(data.max_output_tokens !== undefined){
+let data15 = data.max_output_tokens;
 const _errs27 = errors;
+if(!(((typeof data15 == "number") && (!(data15 % 1) && !isNaN(data15))) && (isFinite(data15)))){
+validate10.errors = [{instancePath:instancePath+"/max_output_tokens",schemaPath:"#/properties/max_output_tokens/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema11.properties.max_output_tokens.type,parentSchema:schema11.properties.max_output_tokens,data:data15}];
+return false;
+}
 const _errs28 = errors;
 if(errors === _errs27){
 if((typeof data15 == "number") && (isFinite(data15))){
-if(data15 > 2 || isNaN(data15)){
-validate10.errors = [{instancePath:instancePath+"/frequency_penalty",schemaPath:"#/properties/frequency_penalty/maximum",keyword:"maximum",params:{comparison: "<=", limit: 2},message:"must be <= 2",schema:2,parentSchema:schema11.properties.frequency_penalty,data:data15}];
-return false;
-}
-else {
-if(data15 < -2 || isNaN(data15)){
-validate10.errors = [{instancePath:instancePath+"/frequency_penalty",schemaPath:"#/properties/frequency_penalty/minimum",keyword:"minimum",params:{comparison: ">=", limit: -2},message:"must be >= -2",schema:-2,parentSchema:schema11.properties.frequency_penalty,data:data15}];
+if(data15 < 1 || isNaN(data15)){
+validate10.errors = [{instancePath:instancePath+"/max_output_tokens",schemaPath:"#/properties/max_output_tokens/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema11.properties.max_output_tokens,data:data15}];
 return false;
 }
 else {
 }
-}
-}
-else {
-validate10.errors = [{instancePath:instancePath+"/frequency_penalty",schemaPath:"#/properties/frequency_penalty/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema11.properties.frequency_penalty.type,parentSchema:schema11.properties.frequency_penalty,data:data15}];
-return false;
 }
 if(errors === _errs27){
 }
@@ -7462,28 +7866,47 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.top_logprobs !== undefined){
-let data16 = data.top_logprobs;
+if(data.include !== undefined){
+let data16 = data.include;
 const _errs29 = errors;
-if(!(((typeof data16 == "number") && (!(data16 % 1) && !isNaN(data16))) && (isFinite(data16)))){
-validate10.errors = [{instancePath:instancePath+"/top_logprobs",schemaPath:"#/properties/top_logprobs/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema11.properties.top_logprobs.type,parentSchema:schema11.properties.top_logprobs,data:data16}];
-return false;
-}
 const _errs30 = errors;
 if(errors === _errs29){
-if((typeof data16 == "number") && (isFinite(data16))){
-if(data16 > 20 || isNaN(data16)){
-validate10.errors = [{instancePath:instancePath+"/top_logprobs",schemaPath:"#/properties/top_logprobs/maximum",keyword:"maximum",params:{comparison: "<=", limit: 20},message:"must be <= 20",schema:20,parentSchema:schema11.properties.top_logprobs,data:data16}];
+if(Array.isArray(data16)){
+if(data16.length > 16){
+validate10.errors = [{instancePath:instancePath+"/include",schemaPath:"#/properties/include/maxItems",keyword:"maxItems",params:{limit: 16},message:"must NOT have more than 16 items",schema:16,parentSchema:schema11.properties.include,data:data16}];
 return false;
 }
 else {
-if(data16 < 0 || isNaN(data16)){
-validate10.errors = [{instancePath:instancePath+"/top_logprobs",schemaPath:"#/properties/top_logprobs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema11.properties.top_logprobs,data:data16}];
+var valid3 = true;
+const len1 = data16.length;
+for(let i1=0; i1<len1; i1++){
+let data17 = data16[i1];
+const _errs31 = errors;
+const _errs32 = errors;
+const vSchema0 = schema133.enum;
+if(!((((((((data17 === "reasoning.encrypted_content") || (data17 === "message.output_text.logprobs")) || (data17 === "file_search_call.results")) || (data17 === "web_search_call.results")) || (data17 === "web_search_call.action.sources")) || (data17 === "message.input_image.image_url")) || (data17 === "computer_call_output.output.image_url")) || (data17 === "code_interpreter_call.outputs"))){
+validate10.errors = [{instancePath:instancePath+"/include/" + i1,schemaPath:"#/$defs/Include/enum",keyword:"enum",params:{allowedValues: schema133.enum},message:"must be equal to one of the allowed values",schema:schema133.enum,parentSchema:schema133,data:data17}];
 return false;
 }
 else {
 }
+if(errors === _errs32){
 }
+var valid4 = _errs32 === errors;
+if(valid4){
+}
+var valid3 = _errs31 === errors;
+if(!valid3){
+break;
+}
+}
+if(valid3){
+}
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/include",schemaPath:"#/properties/include/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema11.properties.include.type,parentSchema:schema11.properties.include,data:data16}];
+return false;
 }
 if(errors === _errs29){
 }
@@ -7494,76 +7917,15 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.max_output_tokens !== undefined){
-let data17 = data.max_output_tokens;
-const _errs31 = errors;
-if(!(((typeof data17 == "number") && (!(data17 % 1) && !isNaN(data17))) && (isFinite(data17)))){
-validate10.errors = [{instancePath:instancePath+"/max_output_tokens",schemaPath:"#/properties/max_output_tokens/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema11.properties.max_output_tokens.type,parentSchema:schema11.properties.max_output_tokens,data:data17}];
-return false;
-}
-const _errs32 = errors;
-if(errors === _errs31){
-if((typeof data17 == "number") && (isFinite(data17))){
-if(data17 < 1 || isNaN(data17)){
-validate10.errors = [{instancePath:instancePath+"/max_output_tokens",schemaPath:"#/properties/max_output_tokens/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema11.properties.max_output_tokens,data:data17}];
-return false;
-}
-else {
-}
-}
-if(errors === _errs31){
-}
-}
-var valid0 = _errs31 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.include !== undefined){
-let data18 = data.include;
+if(data.stream !== undefined){
+let data18 = data.stream;
 const _errs33 = errors;
+if(typeof data18 !== "boolean"){
+validate10.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema11.properties.stream.type,parentSchema:schema11.properties.stream,data:data18}];
+return false;
+}
 const _errs34 = errors;
 if(errors === _errs33){
-if(Array.isArray(data18)){
-if(data18.length > 16){
-validate10.errors = [{instancePath:instancePath+"/include",schemaPath:"#/properties/include/maxItems",keyword:"maxItems",params:{limit: 16},message:"must NOT have more than 16 items",schema:16,parentSchema:schema11.properties.include,data:data18}];
-return false;
-}
-else {
-var valid5 = true;
-const len1 = data18.length;
-for(let i1=0; i1<len1; i1++){
-let data19 = data18[i1];
-const _errs35 = errors;
-const _errs36 = errors;
-const vSchema1 = schema128.enum;
-if(!((((((((data19 === "reasoning.encrypted_content") || (data19 === "message.output_text.logprobs")) || (data19 === "file_search_call.results")) || (data19 === "web_search_call.results")) || (data19 === "web_search_call.action.sources")) || (data19 === "message.input_image.image_url")) || (data19 === "computer_call_output.output.image_url")) || (data19 === "code_interpreter_call.outputs"))){
-validate10.errors = [{instancePath:instancePath+"/include/" + i1,schemaPath:"#/$defs/Include/enum",keyword:"enum",params:{allowedValues: schema128.enum},message:"must be equal to one of the allowed values",schema:schema128.enum,parentSchema:schema128,data:data19}];
-return false;
-}
-else {
-}
-if(errors === _errs36){
-}
-var valid6 = _errs36 === errors;
-if(valid6){
-}
-var valid5 = _errs35 === errors;
-if(!valid5){
-break;
-}
-}
-if(valid5){
-}
-}
-}
-else {
-validate10.errors = [{instancePath:instancePath+"/include",schemaPath:"#/properties/include/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema11.properties.include.type,parentSchema:schema11.properties.include,data:data18}];
-return false;
-}
-if(errors === _errs33){
-}
 }
 var valid0 = _errs33 === errors;
 }
@@ -7571,52 +7933,52 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.stream !== undefined){
-let data20 = data.stream;
+if(data.stream_options !== undefined){
+let data19 = data.stream_options;
+const _errs35 = errors;
+const _errs36 = errors;
+if(errors === _errs35){
+if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
+if(data19.include_obfuscation !== undefined){
+let data20 = data19.include_obfuscation;
 const _errs37 = errors;
 if(typeof data20 !== "boolean"){
-validate10.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema11.properties.stream.type,parentSchema:schema11.properties.stream,data:data20}];
+validate10.errors = [{instancePath:instancePath+"/stream_options/include_obfuscation",schemaPath:"#/properties/stream_options/properties/include_obfuscation/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema11.properties.stream_options.properties.include_obfuscation.type,parentSchema:schema11.properties.stream_options.properties.include_obfuscation,data:data20}];
 return false;
 }
 const _errs38 = errors;
 if(errors === _errs37){
 }
-var valid0 = _errs37 === errors;
+var valid5 = _errs37 === errors;
+}
+else {
+var valid5 = true;
+}
+if(valid5){
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/stream_options",schemaPath:"#/properties/stream_options/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.stream_options.type,parentSchema:schema11.properties.stream_options,data:data19}];
+return false;
+}
+if(errors === _errs35){
+}
+}
+var valid0 = _errs35 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
-if(data.stream_options !== undefined){
-let data21 = data.stream_options;
+if(data.store !== undefined){
+let data21 = data.store;
 const _errs39 = errors;
+if(typeof data21 !== "boolean"){
+validate10.errors = [{instancePath:instancePath+"/store",schemaPath:"#/properties/store/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema11.properties.store.type,parentSchema:schema11.properties.store,data:data21}];
+return false;
+}
 const _errs40 = errors;
 if(errors === _errs39){
-if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
-if(data21.include_obfuscation !== undefined){
-let data22 = data21.include_obfuscation;
-const _errs41 = errors;
-if(typeof data22 !== "boolean"){
-validate10.errors = [{instancePath:instancePath+"/stream_options/include_obfuscation",schemaPath:"#/properties/stream_options/properties/include_obfuscation/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema11.properties.stream_options.properties.include_obfuscation.type,parentSchema:schema11.properties.stream_options.properties.include_obfuscation,data:data22}];
-return false;
-}
-const _errs42 = errors;
-if(errors === _errs41){
-}
-var valid7 = _errs41 === errors;
-}
-else {
-var valid7 = true;
-}
-if(valid7){
-}
-}
-else {
-validate10.errors = [{instancePath:instancePath+"/stream_options",schemaPath:"#/properties/stream_options/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.stream_options.type,parentSchema:schema11.properties.stream_options,data:data21}];
-return false;
-}
-if(errors === _errs39){
-}
 }
 var valid0 = _errs39 === errors;
 }
@@ -7624,14 +7986,32 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.store !== undefined){
-let data23 = data.store;
-const _errs43 = errors;
-if(typeof data23 !== "boolean"){
-validate10.errors = [{instancePath:instancePath+"/store",schemaPath:"#/properties/store/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema11.properties.store.type,parentSchema:schema11.properties.store,data:data23}];
+if(data.background !== undefined){
+let data22 = data.background;
+const _errs41 = errors;
+if(typeof data22 !== "boolean"){
+validate10.errors = [{instancePath:instancePath+"/background",schemaPath:"#/properties/background/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema11.properties.background.type,parentSchema:schema11.properties.background,data:data22}];
 return false;
 }
-const _errs44 = errors;
+const _errs42 = errors;
+if(errors === _errs41){
+}
+var valid0 = _errs41 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.truncation !== undefined){
+let data23 = data.truncation;
+const _errs43 = errors;
+const vSchema1 = schema11.properties.truncation.enum;
+if(!((data23 === "auto") || (data23 === "disabled"))){
+validate10.errors = [{instancePath:instancePath+"/truncation",schemaPath:"#/properties/truncation/enum",keyword:"enum",params:{allowedValues: schema11.properties.truncation.enum},message:"must be equal to one of the allowed values",schema:schema11.properties.truncation.enum,parentSchema:schema11.properties.truncation,data:data23}];
+return false;
+}
+else {
+}
 if(errors === _errs43){
 }
 var valid0 = _errs43 === errors;
@@ -7640,79 +8020,45 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.background !== undefined){
-let data24 = data.background;
-const _errs45 = errors;
-if(typeof data24 !== "boolean"){
-validate10.errors = [{instancePath:instancePath+"/background",schemaPath:"#/properties/background/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema11.properties.background.type,parentSchema:schema11.properties.background,data:data24}];
-return false;
-}
-const _errs46 = errors;
-if(errors === _errs45){
-}
-var valid0 = _errs45 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.truncation !== undefined){
-let data25 = data.truncation;
-const _errs47 = errors;
-const vSchema2 = schema11.properties.truncation.enum;
-if(!((data25 === "auto") || (data25 === "disabled"))){
-validate10.errors = [{instancePath:instancePath+"/truncation",schemaPath:"#/properties/truncation/enum",keyword:"enum",params:{allowedValues: schema11.properties.truncation.enum},message:"must be equal to one of the allowed values",schema:schema11.properties.truncation.enum,parentSchema:schema11.properties.truncation,data:data25}];
-return false;
-}
-else {
-}
-if(errors === _errs47){
-}
-var valid0 = _errs47 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.service_tier !== undefined){
-let data26 = data.service_tier;
-const _errs48 = errors;
-const _errs49 = errors;
-if(errors === _errs48){
-if(typeof data26 === "string"){
-if(func2(data26) > 64){
-validate10.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema11.properties.service_tier,data:data26}];
+let data24 = data.service_tier;
+const _errs44 = errors;
+const _errs45 = errors;
+if(errors === _errs44){
+if(typeof data24 === "string"){
+if(func2(data24) > 64){
+validate10.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema11.properties.service_tier,data:data24}];
 return false;
 }
 else {
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.service_tier.type,parentSchema:schema11.properties.service_tier,data:data26}];
+validate10.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.service_tier.type,parentSchema:schema11.properties.service_tier,data:data24}];
 return false;
 }
-if(errors === _errs48){
+if(errors === _errs44){
 }
 }
-var valid0 = _errs48 === errors;
+var valid0 = _errs44 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.metadata !== undefined){
-let data27 = data.metadata;
-const _errs50 = errors;
-const _errs51 = errors;
-if(errors === _errs50){
-if(data27 && typeof data27 == "object" && !Array.isArray(data27)){
-if(Object.keys(data27).length > 16){
-validate10.errors = [{instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 16},message:"must NOT have more than 16 properties",schema:16,parentSchema:schema11.properties.metadata,data:data27}];
+let data25 = data.metadata;
+const _errs46 = errors;
+const _errs47 = errors;
+if(errors === _errs46){
+if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
+if(Object.keys(data25).length > 16){
+validate10.errors = [{instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 16},message:"must NOT have more than 16 properties",schema:16,parentSchema:schema11.properties.metadata,data:data25}];
 return false;
 }
 else {
-for(const key0 in data27){
-const _errs52 = errors;
+for(const key0 in data25){
+const _errs48 = errors;
 if(typeof key0 === "string"){
 if(func2(key0) > 64){
 const err0 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema11.properties.metadata.propertyNames,data:key0,propertyName:key0};
@@ -7727,11 +8073,11 @@ errors++;
 else {
 }
 }
-if(errors === _errs52){
+if(errors === _errs48){
 }
-var valid8 = _errs52 === errors;
-if(!valid8){
-const err1 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema11.properties.metadata.propertyNames,parentSchema:schema11.properties.metadata,data:data27};
+var valid6 = _errs48 === errors;
+if(!valid6){
+const err1 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema11.properties.metadata.propertyNames,parentSchema:schema11.properties.metadata,data:data25};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7744,66 +8090,118 @@ return false;
 break;
 }
 }
-if(valid8){
-const _errs53 = errors;
-for(const key1 in data27){
-let data28 = data27[key1];
-const _errs54 = errors;
-const _errs55 = errors;
-if(errors === _errs54){
-if(typeof data28 === "string"){
-if(func2(data28) > 512){
-validate10.errors = [{instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema11.properties.metadata.additionalProperties,data:data28}];
+if(valid6){
+const _errs49 = errors;
+for(const key1 in data25){
+let data26 = data25[key1];
+const _errs50 = errors;
+const _errs51 = errors;
+if(errors === _errs50){
+if(typeof data26 === "string"){
+if(func2(data26) > 512){
+validate10.errors = [{instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema11.properties.metadata.additionalProperties,data:data26}];
 return false;
 }
 else {
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.metadata.additionalProperties.type,parentSchema:schema11.properties.metadata.additionalProperties,data:data28}];
-return false;
-}
-if(errors === _errs54){
-}
-}
-var valid9 = _errs54 === errors;
-if(!valid9){
-break;
-}
-}
-if(_errs53 === errors){
-}
-}
-}
-}
-else {
-validate10.errors = [{instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.metadata.type,parentSchema:schema11.properties.metadata,data:data27}];
+validate10.errors = [{instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.metadata.additionalProperties.type,parentSchema:schema11.properties.metadata.additionalProperties,data:data26}];
 return false;
 }
 if(errors === _errs50){
 }
 }
-var valid0 = _errs50 === errors;
+var valid7 = _errs50 === errors;
+if(!valid7){
+break;
+}
+}
+if(_errs49 === errors){
+}
+}
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.metadata.type,parentSchema:schema11.properties.metadata,data:data25}];
+return false;
+}
+if(errors === _errs46){
+}
+}
+var valid0 = _errs46 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.user !== undefined){
-let data29 = data.user;
-const _errs56 = errors;
-const _errs57 = errors;
-if(errors === _errs56){
-if(typeof data29 === "string"){
-if(func2(data29) > 512){
-validate10.errors = [{instancePath:instancePath+"/user",schemaPath:"#/properties/user/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema11.properties.user,data:data29}];
+let data27 = data.user;
+const _errs52 = errors;
+const _errs53 = errors;
+if(errors === _errs52){
+if(typeof data27 === "string"){
+if(func2(data27) > 512){
+validate10.errors = [{instancePath:instancePath+"/user",schemaPath:"#/properties/user/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema11.properties.user,data:data27}];
 return false;
 }
 else {
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/user",schemaPath:"#/properties/user/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.user.type,parentSchema:schema11.properties.user,data:data29}];
+validate10.errors = [{instancePath:instancePath+"/user",schemaPath:"#/properties/user/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.user.type,parentSchema:schema11.properties.user,data:data27}];
+return false;
+}
+if(errors === _errs52){
+}
+}
+var valid0 = _errs52 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.safety_identifier !== undefined){
+let data28 = data.safety_identifier;
+const _errs54 = errors;
+const _errs55 = errors;
+if(errors === _errs54){
+if(typeof data28 === "string"){
+if(func2(data28) > 512){
+validate10.errors = [{instancePath:instancePath+"/safety_identifier",schemaPath:"#/properties/safety_identifier/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema11.properties.safety_identifier,data:data28}];
+return false;
+}
+else {
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/safety_identifier",schemaPath:"#/properties/safety_identifier/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.safety_identifier.type,parentSchema:schema11.properties.safety_identifier,data:data28}];
+return false;
+}
+if(errors === _errs54){
+}
+}
+var valid0 = _errs54 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.prompt_cache_key !== undefined){
+let data29 = data.prompt_cache_key;
+const _errs56 = errors;
+const _errs57 = errors;
+if(errors === _errs56){
+if(typeof data29 === "string"){
+if(func2(data29) > 512){
+validate10.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema11.properties.prompt_cache_key,data:data29}];
+return false;
+}
+else {
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.prompt_cache_key.type,parentSchema:schema11.properties.prompt_cache_key,data:data29}];
 return false;
 }
 if(errors === _errs56){
@@ -7815,21 +8213,109 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.safety_identifier !== undefined){
-let data30 = data.safety_identifier;
+if(data.context_management !== undefined){
+let data30 = data.context_management;
 const _errs58 = errors;
 const _errs59 = errors;
 if(errors === _errs58){
-if(typeof data30 === "string"){
-if(func2(data30) > 512){
-validate10.errors = [{instancePath:instancePath+"/safety_identifier",schemaPath:"#/properties/safety_identifier/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema11.properties.safety_identifier,data:data30}];
+if(Array.isArray(data30)){
+if(data30.length > 16){
+validate10.errors = [{instancePath:instancePath+"/context_management",schemaPath:"#/properties/context_management/maxItems",keyword:"maxItems",params:{limit: 16},message:"must NOT have more than 16 items",schema:16,parentSchema:schema11.properties.context_management,data:data30}];
+return false;
+}
+else {
+var valid8 = true;
+const len2 = data30.length;
+for(let i2=0; i2<len2; i2++){
+let data31 = data30[i2];
+const _errs60 = errors;
+const _errs61 = errors;
+const _errs62 = errors;
+if(errors === _errs61){
+if(data31 && typeof data31 == "object" && !Array.isArray(data31)){
+let missing1;
+if((data31.type === undefined) && (missing1 = "type")){
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2,schemaPath:"#/$defs/ContextManagement/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema134.required,parentSchema:schema134,data:data31}];
+return false;
+}
+else {
+if(data31.type !== undefined){
+let data32 = data31.type;
+const _errs63 = errors;
+const _errs64 = errors;
+if(errors === _errs63){
+if(typeof data32 === "string"){
+if(func2(data32) > 64){
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/type",schemaPath:"#/$defs/ContextManagement/properties/type/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema134.properties.type,data:data32}];
 return false;
 }
 else {
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/safety_identifier",schemaPath:"#/properties/safety_identifier/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.safety_identifier.type,parentSchema:schema11.properties.safety_identifier,data:data30}];
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/type",schemaPath:"#/$defs/ContextManagement/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema134.properties.type.type,parentSchema:schema134.properties.type,data:data32}];
+return false;
+}
+if(errors === _errs63){
+}
+}
+var valid10 = _errs63 === errors;
+}
+else {
+var valid10 = true;
+}
+if(valid10){
+if(data31.compact_threshold !== undefined){
+let data33 = data31.compact_threshold;
+const _errs65 = errors;
+if(!(((typeof data33 == "number") && (!(data33 % 1) && !isNaN(data33))) && (isFinite(data33)))){
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/compact_threshold",schemaPath:"#/$defs/ContextManagement/properties/compact_threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema134.properties.compact_threshold.type,parentSchema:schema134.properties.compact_threshold,data:data33}];
+return false;
+}
+const _errs66 = errors;
+if(errors === _errs65){
+if((typeof data33 == "number") && (isFinite(data33))){
+if(data33 < 1 || isNaN(data33)){
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/compact_threshold",schemaPath:"#/$defs/ContextManagement/properties/compact_threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema134.properties.compact_threshold,data:data33}];
+return false;
+}
+else {
+}
+}
+if(errors === _errs65){
+}
+}
+var valid10 = _errs65 === errors;
+}
+else {
+var valid10 = true;
+}
+if(valid10){
+}
+}
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2,schemaPath:"#/$defs/ContextManagement/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema134.type,parentSchema:schema134,data:data31}];
+return false;
+}
+if(errors === _errs61){
+}
+}
+var valid9 = _errs61 === errors;
+if(valid9){
+}
+var valid8 = _errs60 === errors;
+if(!valid8){
+break;
+}
+}
+if(valid8){
+}
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/context_management",schemaPath:"#/properties/context_management/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema11.properties.context_management.type,parentSchema:schema11.properties.context_management,data:data30}];
 return false;
 }
 if(errors === _errs58){
@@ -7841,157 +8327,17 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.prompt_cache_key !== undefined){
-let data31 = data.prompt_cache_key;
-const _errs60 = errors;
-const _errs61 = errors;
-if(errors === _errs60){
-if(typeof data31 === "string"){
-if(func2(data31) > 512){
-validate10.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema11.properties.prompt_cache_key,data:data31}];
-return false;
-}
-else {
-}
-}
-else {
-validate10.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.prompt_cache_key.type,parentSchema:schema11.properties.prompt_cache_key,data:data31}];
-return false;
-}
-if(errors === _errs60){
-}
-}
-var valid0 = _errs60 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.context_management !== undefined){
-let data32 = data.context_management;
-const _errs62 = errors;
-const _errs63 = errors;
-if(errors === _errs62){
-if(Array.isArray(data32)){
-if(data32.length > 16){
-validate10.errors = [{instancePath:instancePath+"/context_management",schemaPath:"#/properties/context_management/maxItems",keyword:"maxItems",params:{limit: 16},message:"must NOT have more than 16 items",schema:16,parentSchema:schema11.properties.context_management,data:data32}];
-return false;
-}
-else {
-var valid10 = true;
-const len2 = data32.length;
-for(let i2=0; i2<len2; i2++){
-let data33 = data32[i2];
-const _errs64 = errors;
-const _errs65 = errors;
-const _errs66 = errors;
-if(errors === _errs65){
-if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
-let missing1;
-if((data33.type === undefined) && (missing1 = "type")){
-validate10.errors = [{instancePath:instancePath+"/context_management/" + i2,schemaPath:"#/$defs/ContextManagement/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema129.required,parentSchema:schema129,data:data33}];
-return false;
-}
-else {
-if(data33.type !== undefined){
-let data34 = data33.type;
+if(data.previous_response_id !== undefined){
+let data34 = data.previous_response_id;
 const _errs67 = errors;
+if(typeof data34 !== "string"){
+validate10.errors = [{instancePath:instancePath+"/previous_response_id",schemaPath:"#/properties/previous_response_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.previous_response_id.type,parentSchema:schema11.properties.previous_response_id,data:data34}];
+return false;
+}
 const _errs68 = errors;
 if(errors === _errs67){
-if(typeof data34 === "string"){
-if(func2(data34) > 64){
-validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/type",schemaPath:"#/$defs/ContextManagement/properties/type/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema129.properties.type,data:data34}];
-return false;
 }
-else {
-}
-}
-else {
-validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/type",schemaPath:"#/$defs/ContextManagement/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema129.properties.type.type,parentSchema:schema129.properties.type,data:data34}];
-return false;
-}
-if(errors === _errs67){
-}
-}
-var valid12 = _errs67 === errors;
-}
-else {
-var valid12 = true;
-}
-if(valid12){
-if(data33.compact_threshold !== undefined){
-let data35 = data33.compact_threshold;
-const _errs69 = errors;
-if(!(((typeof data35 == "number") && (!(data35 % 1) && !isNaN(data35))) && (isFinite(data35)))){
-validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/compact_threshold",schemaPath:"#/$defs/ContextManagement/properties/compact_threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema129.properties.compact_threshold.type,parentSchema:schema129.properties.compact_threshold,data:data35}];
-return false;
-}
-const _errs70 = errors;
-if(errors === _errs69){
-if((typeof data35 == "number") && (isFinite(data35))){
-if(data35 < 1 || isNaN(data35)){
-validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/compact_threshold",schemaPath:"#/$defs/ContextManagement/properties/compact_threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema129.properties.compact_threshold,data:data35}];
-return false;
-}
-else {
-}
-}
-if(errors === _errs69){
-}
-}
-var valid12 = _errs69 === errors;
-}
-else {
-var valid12 = true;
-}
-if(valid12){
-}
-}
-}
-}
-else {
-validate10.errors = [{instancePath:instancePath+"/context_management/" + i2,schemaPath:"#/$defs/ContextManagement/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema129.type,parentSchema:schema129,data:data33}];
-return false;
-}
-if(errors === _errs65){
-}
-}
-var valid11 = _errs65 === errors;
-if(valid11){
-}
-var valid10 = _errs64 === errors;
-if(!valid10){
-break;
-}
-}
-if(valid10){
-}
-}
-}
-else {
-validate10.errors = [{instancePath:instancePath+"/context_management",schemaPath:"#/properties/context_management/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema11.properties.context_management.type,parentSchema:schema11.properties.context_management,data:data32}];
-return false;
-}
-if(errors === _errs62){
-}
-}
-var valid0 = _errs62 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.previous_response_id !== undefined){
-let data36 = data.previous_response_id;
-const _errs71 = errors;
-if(typeof data36 !== "string"){
-validate10.errors = [{instancePath:instancePath+"/previous_response_id",schemaPath:"#/properties/previous_response_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.previous_response_id.type,parentSchema:schema11.properties.previous_response_id,data:data36}];
-return false;
-}
-const _errs72 = errors;
-if(errors === _errs71){
-}
-var valid0 = _errs71 === errors;
+var valid0 = _errs67 === errors;
 }
 else {
 var valid0 = true;
@@ -8038,10 +8384,10 @@ validate10.errors = vErrors;
 return errors === 0;
 }
 
-export const isWebSocketCreate = validate92;
-const schema130 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"web-socket-create.json","title":"WebSocketCreate","description":"A frame that asks for a response over a WebSocket: all fields of CreateResponse, and these. A null means absent.","type":"object","properties":{"type":{"const":"response.create"},"generate":{"type":"boolean","description":"false warms up: nothing is asked of the model, and the next frame can continue from here."},"previous_response_id":{"type":"string","description":"The latest response of this connection; input then holds only what is new."},"idempotency_key":{"type":"string","description":"What the Idempotency-Key header is over HTTP: 1 to 255 printable ASCII characters."},"stream":{"const":true,"description":"Not needed: every response comes as events."}},"required":["type"]};
+export const isWebSocketCreate = validate99;
+const schema135 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"web-socket-create.json","title":"WebSocketCreate","description":"A frame that asks for a response over a WebSocket: all fields of CreateResponse, and these. A null means absent.","type":"object","properties":{"type":{"const":"response.create"},"generate":{"type":"boolean","description":"false warms up: nothing is asked of the model, and the next frame can continue from here."},"previous_response_id":{"type":"string","description":"The latest response of this connection; input then holds only what is new."},"idempotency_key":{"type":"string","description":"What the Idempotency-Key header is over HTTP: 1 to 255 printable ASCII characters."},"stream":{"const":true,"description":"Not needed: every response comes as events."}},"required":["type"]};
 
-function validate92(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate99(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="web-socket-create.json" */;
 let vErrors = null;
 let errors = 0;
@@ -8050,7 +8396,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.type === undefined) && (missing0 = "type")){
-validate92.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema130.required,parentSchema:schema130,data}];
+validate99.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema135.required,parentSchema:schema135,data}];
 return false;
 }
 else {
@@ -8058,7 +8404,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("response.create" !== data0){
-validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "response.create"},message:"must be equal to constant",schema:"response.create",parentSchema:schema130.properties.type,data:data0}];
+validate99.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "response.create"},message:"must be equal to constant",schema:"response.create",parentSchema:schema135.properties.type,data:data0}];
 return false;
 }
 else {
@@ -8075,7 +8421,7 @@ if(data.generate !== undefined){
 let data1 = data.generate;
 const _errs2 = errors;
 if(typeof data1 !== "boolean"){
-validate92.errors = [{instancePath:instancePath+"/generate",schemaPath:"#/properties/generate/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema130.properties.generate.type,parentSchema:schema130.properties.generate,data:data1}];
+validate99.errors = [{instancePath:instancePath+"/generate",schemaPath:"#/properties/generate/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema135.properties.generate.type,parentSchema:schema135.properties.generate,data:data1}];
 return false;
 }
 const _errs3 = errors;
@@ -8091,7 +8437,7 @@ if(data.previous_response_id !== undefined){
 let data2 = data.previous_response_id;
 const _errs4 = errors;
 if(typeof data2 !== "string"){
-validate92.errors = [{instancePath:instancePath+"/previous_response_id",schemaPath:"#/properties/previous_response_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.properties.previous_response_id.type,parentSchema:schema130.properties.previous_response_id,data:data2}];
+validate99.errors = [{instancePath:instancePath+"/previous_response_id",schemaPath:"#/properties/previous_response_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema135.properties.previous_response_id.type,parentSchema:schema135.properties.previous_response_id,data:data2}];
 return false;
 }
 const _errs5 = errors;
@@ -8107,7 +8453,7 @@ if(data.idempotency_key !== undefined){
 let data3 = data.idempotency_key;
 const _errs6 = errors;
 if(typeof data3 !== "string"){
-validate92.errors = [{instancePath:instancePath+"/idempotency_key",schemaPath:"#/properties/idempotency_key/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.properties.idempotency_key.type,parentSchema:schema130.properties.idempotency_key,data:data3}];
+validate99.errors = [{instancePath:instancePath+"/idempotency_key",schemaPath:"#/properties/idempotency_key/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema135.properties.idempotency_key.type,parentSchema:schema135.properties.idempotency_key,data:data3}];
 return false;
 }
 const _errs7 = errors;
@@ -8123,7 +8469,7 @@ if(data.stream !== undefined){
 let data4 = data.stream;
 const _errs8 = errors;
 if(true !== data4){
-validate92.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant",schema:true,parentSchema:schema130.properties.stream,data:data4}];
+validate99.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant",schema:true,parentSchema:schema135.properties.stream,data:data4}];
 return false;
 }
 else {
@@ -8144,36 +8490,36 @@ if(valid0){
 }
 }
 else {
-validate92.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema130.type,parentSchema:schema130,data}];
+validate99.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema135.type,parentSchema:schema135,data}];
 return false;
 }
 if(errors === 0){
 }
 }
-validate92.errors = vErrors;
+validate99.errors = vErrors;
 return errors === 0;
 }
 
-export const isCompactResponse = validate93;
-const schema131 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"compact-response.json","title":"CompactResponse","description":"What POST /api/v1/responses/compact takes. A null anywhere in it means absent; unknown fields are ignored.","type":"object","properties":{"model":{"$ref":"create-response.json#/$defs/ModelName"},"input":{"$ref":"create-response.json#/$defs/ResponseInput"},"instructions":{"type":"string"},"reasoning":{"$ref":"create-response.json#/$defs/ReasoningParam"},"service_tier":{"type":"string","maxLength":64},"prompt_cache_key":{"type":"string","maxLength":512},"previous_response_id":{"type":"string"}},"required":["model","input"]};
+export const isCompactResponse = validate100;
+const schema136 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"compact-response.json","title":"CompactResponse","description":"What POST /api/v1/responses/compact takes. A null anywhere in it means absent; unknown fields are ignored.","type":"object","properties":{"model":{"$ref":"create-response.json#/$defs/ModelName"},"input":{"$ref":"create-response.json#/$defs/ResponseInput"},"instructions":{"type":"string"},"reasoning":{"$ref":"create-response.json#/$defs/ReasoningParam"},"service_tier":{"type":"string","maxLength":64},"prompt_cache_key":{"type":"string","maxLength":512},"previous_response_id":{"type":"string"}},"required":["model","input"]};
 
-function validate94(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate101(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if((typeof data !== "string") && (!(Array.isArray(data)))){
-validate94.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema13.type},message:"must be string,array",schema:schema13.type,parentSchema:schema13,data}];
+validate101.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema13.type},message:"must be string,array",schema:schema13.type,parentSchema:schema13,data}];
 return false;
 }
 const _errs0 = errors;
 if(errors === 0){
 if(Array.isArray(data)){
 if(data.length > 10000){
-validate94.errors = [{instancePath,schemaPath:"#/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema13,data}];
+validate101.errors = [{instancePath,schemaPath:"#/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema13,data}];
 return false;
 }
 else {
 if(data.length < 1){
-validate94.errors = [{instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema13,data}];
+validate101.errors = [{instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema13,data}];
 return false;
 }
 else {
@@ -8201,12 +8547,12 @@ if(valid0){
 if(errors === 0){
 }
 }
-validate94.errors = vErrors;
+validate101.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate97(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate104(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs0 = errors;
@@ -8216,9 +8562,9 @@ if(data.effort !== undefined){
 let data0 = data.effort;
 const _errs1 = errors;
 const _errs2 = errors;
-const vSchema0 = schema127.enum;
+const vSchema0 = schema109.enum;
 if(!(((((((data0 === "none") || (data0 === "minimal")) || (data0 === "low")) || (data0 === "medium")) || (data0 === "high")) || (data0 === "xhigh")) || (data0 === "max"))){
-validate97.errors = [{instancePath:instancePath+"/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema127.enum},message:"must be equal to one of the allowed values",schema:schema127.enum,parentSchema:schema127,data:data0}];
+validate104.errors = [{instancePath:instancePath+"/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema109.enum},message:"must be equal to one of the allowed values",schema:schema109.enum,parentSchema:schema109,data:data0}];
 return false;
 }
 else {
@@ -8237,9 +8583,9 @@ if(valid0){
 if(data.summary !== undefined){
 let data1 = data.summary;
 const _errs3 = errors;
-const vSchema1 = schema126.properties.summary.enum;
+const vSchema1 = schema131.properties.summary.enum;
 if(!(((data1 === "auto") || (data1 === "concise")) || (data1 === "detailed"))){
-validate97.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/enum",keyword:"enum",params:{allowedValues: schema126.properties.summary.enum},message:"must be equal to one of the allowed values",schema:schema126.properties.summary.enum,parentSchema:schema126.properties.summary,data:data1}];
+validate104.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/enum",keyword:"enum",params:{allowedValues: schema131.properties.summary.enum},message:"must be equal to one of the allowed values",schema:schema131.properties.summary.enum,parentSchema:schema131.properties.summary,data:data1}];
 return false;
 }
 else {
@@ -8255,9 +8601,9 @@ if(valid0){
 if(data.generate_summary !== undefined){
 let data2 = data.generate_summary;
 const _errs4 = errors;
-const vSchema2 = schema126.properties.generate_summary.enum;
+const vSchema2 = schema131.properties.generate_summary.enum;
 if(!(((data2 === "auto") || (data2 === "concise")) || (data2 === "detailed"))){
-validate97.errors = [{instancePath:instancePath+"/generate_summary",schemaPath:"#/properties/generate_summary/enum",keyword:"enum",params:{allowedValues: schema126.properties.generate_summary.enum},message:"must be equal to one of the allowed values",schema:schema126.properties.generate_summary.enum,parentSchema:schema126.properties.generate_summary,data:data2}];
+validate104.errors = [{instancePath:instancePath+"/generate_summary",schemaPath:"#/properties/generate_summary/enum",keyword:"enum",params:{allowedValues: schema131.properties.generate_summary.enum},message:"must be equal to one of the allowed values",schema:schema131.properties.generate_summary.enum,parentSchema:schema131.properties.generate_summary,data:data2}];
 return false;
 }
 else {
@@ -8275,18 +8621,18 @@ if(valid0){
 }
 }
 else {
-validate97.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.type,parentSchema:schema126,data}];
+validate104.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema131.type,parentSchema:schema131,data}];
 return false;
 }
 if(errors === 0){
 }
 }
-validate97.errors = vErrors;
+validate104.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate93(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate100(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="compact-response.json" */;
 let vErrors = null;
 let errors = 0;
@@ -8295,7 +8641,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.model === undefined) && (missing0 = "model")) || ((data.input === undefined) && (missing0 = "input"))){
-validate93.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema131.required,parentSchema:schema131,data}];
+validate100.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema136.required,parentSchema:schema136,data}];
 return false;
 }
 else {
@@ -8307,17 +8653,17 @@ const _errs3 = errors;
 if(errors === _errs2){
 if(typeof data0 === "string"){
 if(func2(data0) > 256){
-validate93.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema12,data:data0}];
+validate100.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema12,data:data0}];
 return false;
 }
 else {
 if(func2(data0) < 1){
-validate93.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema12,data:data0}];
+validate100.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema12,data:data0}];
 return false;
 }
 else {
 if(!pattern0.test(data0)){
-validate93.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",schema:"^\\P{Cc}+$",parentSchema:schema12,data:data0}];
+validate100.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",schema:"^\\P{Cc}+$",parentSchema:schema12,data:data0}];
 return false;
 }
 else {
@@ -8326,7 +8672,7 @@ else {
 }
 }
 else {
-validate93.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema12.type,parentSchema:schema12,data:data0}];
+validate100.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema12.type,parentSchema:schema12,data:data0}];
 return false;
 }
 if(errors === _errs2){
@@ -8344,8 +8690,8 @@ if(valid0){
 if(data.input !== undefined){
 let data1 = data.input;
 const _errs4 = errors;
-if(!(validate94(data1, {instancePath:instancePath+"/input",parentData:data,parentDataProperty:"input",rootData}))){
-vErrors = vErrors === null ? validate94.errors : vErrors.concat(validate94.errors);
+if(!(validate101(data1, {instancePath:instancePath+"/input",parentData:data,parentDataProperty:"input",rootData}))){
+vErrors = vErrors === null ? validate101.errors : vErrors.concat(validate101.errors);
 errors = vErrors.length;
 }
 else {
@@ -8360,7 +8706,7 @@ if(data.instructions !== undefined){
 let data2 = data.instructions;
 const _errs5 = errors;
 if(typeof data2 !== "string"){
-validate93.errors = [{instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema131.properties.instructions.type,parentSchema:schema131.properties.instructions,data:data2}];
+validate100.errors = [{instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.instructions.type,parentSchema:schema136.properties.instructions,data:data2}];
 return false;
 }
 const _errs6 = errors;
@@ -8375,8 +8721,8 @@ if(valid0){
 if(data.reasoning !== undefined){
 let data3 = data.reasoning;
 const _errs7 = errors;
-if(!(validate97(data3, {instancePath:instancePath+"/reasoning",parentData:data,parentDataProperty:"reasoning",rootData}))){
-vErrors = vErrors === null ? validate97.errors : vErrors.concat(validate97.errors);
+if(!(validate104(data3, {instancePath:instancePath+"/reasoning",parentData:data,parentDataProperty:"reasoning",rootData}))){
+vErrors = vErrors === null ? validate104.errors : vErrors.concat(validate104.errors);
 errors = vErrors.length;
 }
 else {
@@ -8394,14 +8740,14 @@ const _errs9 = errors;
 if(errors === _errs8){
 if(typeof data4 === "string"){
 if(func2(data4) > 64){
-validate93.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema131.properties.service_tier,data:data4}];
+validate100.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema136.properties.service_tier,data:data4}];
 return false;
 }
 else {
 }
 }
 else {
-validate93.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema131.properties.service_tier.type,parentSchema:schema131.properties.service_tier,data:data4}];
+validate100.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.service_tier.type,parentSchema:schema136.properties.service_tier,data:data4}];
 return false;
 }
 if(errors === _errs8){
@@ -8420,14 +8766,14 @@ const _errs11 = errors;
 if(errors === _errs10){
 if(typeof data5 === "string"){
 if(func2(data5) > 512){
-validate93.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema131.properties.prompt_cache_key,data:data5}];
+validate100.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema136.properties.prompt_cache_key,data:data5}];
 return false;
 }
 else {
 }
 }
 else {
-validate93.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema131.properties.prompt_cache_key.type,parentSchema:schema131.properties.prompt_cache_key,data:data5}];
+validate100.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.prompt_cache_key.type,parentSchema:schema136.properties.prompt_cache_key,data:data5}];
 return false;
 }
 if(errors === _errs10){
@@ -8443,7 +8789,7 @@ if(data.previous_response_id !== undefined){
 let data6 = data.previous_response_id;
 const _errs12 = errors;
 if(typeof data6 !== "string"){
-validate93.errors = [{instancePath:instancePath+"/previous_response_id",schemaPath:"#/properties/previous_response_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema131.properties.previous_response_id.type,parentSchema:schema131.properties.previous_response_id,data:data6}];
+validate100.errors = [{instancePath:instancePath+"/previous_response_id",schemaPath:"#/properties/previous_response_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.previous_response_id.type,parentSchema:schema136.properties.previous_response_id,data:data6}];
 return false;
 }
 const _errs13 = errors;
@@ -8465,20 +8811,20 @@ if(valid0){
 }
 }
 else {
-validate93.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema131.type,parentSchema:schema131,data}];
+validate100.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema136.type,parentSchema:schema136,data}];
 return false;
 }
 if(errors === 0){
 }
 }
-validate93.errors = vErrors;
+validate100.errors = vErrors;
 return errors === 0;
 }
 
-export const isCreateChatCompletion = validate99;
-const schema136 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"create-chat-completion.json","title":"CreateChatCompletion","description":"What the gateway looks at in POST /v1/chat/completions where it counts what is used. All else is for the backend to judge.","type":"object","properties":{"model":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","description":"1 to 256 printable characters."},"messages":{"tsType":"unknown"},"stream":{"type":["boolean","null"]},"stream_options":{"type":["object","null"],"properties":{"include_usage":{"type":["boolean","null"]}}},"n":{"type":["integer","null"],"minimum":1,"maximum":128},"max_tokens":{"type":["integer","null"],"description":"Some clients write -1 for no limit."},"max_completion_tokens":{"type":["integer","null"],"description":"Of two limits the larger one counts."},"service_tier":{"tsType":"unknown"}},"required":["model"]};
+export const isCreateChatCompletion = validate106;
+const schema141 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"create-chat-completion.json","title":"CreateChatCompletion","description":"What the gateway looks at in POST /v1/chat/completions where it counts what is used. All else is for the backend to judge.","type":"object","properties":{"model":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","description":"1 to 256 printable characters."},"messages":{"tsType":"unknown"},"stream":{"type":["boolean","null"]},"stream_options":{"type":["object","null"],"properties":{"include_usage":{"type":["boolean","null"]}}},"n":{"type":["integer","null"],"minimum":1,"maximum":128},"max_tokens":{"type":["integer","null"],"description":"Some clients write -1 for no limit."},"max_completion_tokens":{"type":["integer","null"],"description":"Of two limits the larger one counts."},"service_tier":{"tsType":"unknown"}},"required":["model"]};
 
-function validate99(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate106(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="create-chat-completion.json" */;
 let vErrors = null;
 let errors = 0;
@@ -8487,7 +8833,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.model === undefined) && (missing0 = "model")){
-validate99.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema136.required,parentSchema:schema136,data}];
+validate106.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema141.required,parentSchema:schema141,data}];
 return false;
 }
 else {
@@ -8498,17 +8844,17 @@ const _errs2 = errors;
 if(errors === _errs1){
 if(typeof data0 === "string"){
 if(func2(data0) > 256){
-validate99.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema136.properties.model,data:data0}];
+validate106.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema141.properties.model,data:data0}];
 return false;
 }
 else {
 if(func2(data0) < 1){
-validate99.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema136.properties.model,data:data0}];
+validate106.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema141.properties.model,data:data0}];
 return false;
 }
 else {
 if(!pattern0.test(data0)){
-validate99.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",schema:"^\\P{Cc}+$",parentSchema:schema136.properties.model,data:data0}];
+validate106.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",schema:"^\\P{Cc}+$",parentSchema:schema141.properties.model,data:data0}];
 return false;
 }
 else {
@@ -8517,7 +8863,7 @@ else {
 }
 }
 else {
-validate99.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.model.type,parentSchema:schema136.properties.model,data:data0}];
+validate106.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema141.properties.model.type,parentSchema:schema141.properties.model,data:data0}];
 return false;
 }
 if(errors === _errs1){
@@ -8533,7 +8879,7 @@ if(data.stream !== undefined){
 let data1 = data.stream;
 const _errs3 = errors;
 if((typeof data1 !== "boolean") && (data1 !== null)){
-validate99.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/type",keyword:"type",params:{type: schema136.properties.stream.type},message:"must be boolean,null",schema:schema136.properties.stream.type,parentSchema:schema136.properties.stream,data:data1}];
+validate106.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/type",keyword:"type",params:{type: schema141.properties.stream.type},message:"must be boolean,null",schema:schema141.properties.stream.type,parentSchema:schema141.properties.stream,data:data1}];
 return false;
 }
 const _errs4 = errors;
@@ -8549,7 +8895,7 @@ if(data.stream_options !== undefined){
 let data2 = data.stream_options;
 const _errs5 = errors;
 if((!(data2 && typeof data2 == "object" && !Array.isArray(data2))) && (data2 !== null)){
-validate99.errors = [{instancePath:instancePath+"/stream_options",schemaPath:"#/properties/stream_options/type",keyword:"type",params:{type: schema136.properties.stream_options.type},message:"must be object,null",schema:schema136.properties.stream_options.type,parentSchema:schema136.properties.stream_options,data:data2}];
+validate106.errors = [{instancePath:instancePath+"/stream_options",schemaPath:"#/properties/stream_options/type",keyword:"type",params:{type: schema141.properties.stream_options.type},message:"must be object,null",schema:schema141.properties.stream_options.type,parentSchema:schema141.properties.stream_options,data:data2}];
 return false;
 }
 const _errs6 = errors;
@@ -8559,7 +8905,7 @@ if(data2.include_usage !== undefined){
 let data3 = data2.include_usage;
 const _errs7 = errors;
 if((typeof data3 !== "boolean") && (data3 !== null)){
-validate99.errors = [{instancePath:instancePath+"/stream_options/include_usage",schemaPath:"#/properties/stream_options/properties/include_usage/type",keyword:"type",params:{type: schema136.properties.stream_options.properties.include_usage.type},message:"must be boolean,null",schema:schema136.properties.stream_options.properties.include_usage.type,parentSchema:schema136.properties.stream_options.properties.include_usage,data:data3}];
+validate106.errors = [{instancePath:instancePath+"/stream_options/include_usage",schemaPath:"#/properties/stream_options/properties/include_usage/type",keyword:"type",params:{type: schema141.properties.stream_options.properties.include_usage.type},message:"must be boolean,null",schema:schema141.properties.stream_options.properties.include_usage.type,parentSchema:schema141.properties.stream_options.properties.include_usage,data:data3}];
 return false;
 }
 const _errs8 = errors;
@@ -8586,19 +8932,19 @@ if(data.n !== undefined){
 let data4 = data.n;
 const _errs9 = errors;
 if((!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))) && (data4 !== null)){
-validate99.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/type",keyword:"type",params:{type: schema136.properties.n.type},message:"must be integer,null",schema:schema136.properties.n.type,parentSchema:schema136.properties.n,data:data4}];
+validate106.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/type",keyword:"type",params:{type: schema141.properties.n.type},message:"must be integer,null",schema:schema141.properties.n.type,parentSchema:schema141.properties.n,data:data4}];
 return false;
 }
 const _errs10 = errors;
 if(errors === _errs9){
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 > 128 || isNaN(data4)){
-validate99.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/maximum",keyword:"maximum",params:{comparison: "<=", limit: 128},message:"must be <= 128",schema:128,parentSchema:schema136.properties.n,data:data4}];
+validate106.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/maximum",keyword:"maximum",params:{comparison: "<=", limit: 128},message:"must be <= 128",schema:128,parentSchema:schema141.properties.n,data:data4}];
 return false;
 }
 else {
 if(data4 < 1 || isNaN(data4)){
-validate99.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema136.properties.n,data:data4}];
+validate106.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema141.properties.n,data:data4}];
 return false;
 }
 else {
@@ -8618,7 +8964,7 @@ if(data.max_tokens !== undefined){
 let data5 = data.max_tokens;
 const _errs11 = errors;
 if((!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))) && (data5 !== null)){
-validate99.errors = [{instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/type",keyword:"type",params:{type: schema136.properties.max_tokens.type},message:"must be integer,null",schema:schema136.properties.max_tokens.type,parentSchema:schema136.properties.max_tokens,data:data5}];
+validate106.errors = [{instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/type",keyword:"type",params:{type: schema141.properties.max_tokens.type},message:"must be integer,null",schema:schema141.properties.max_tokens.type,parentSchema:schema141.properties.max_tokens,data:data5}];
 return false;
 }
 const _errs12 = errors;
@@ -8634,7 +8980,7 @@ if(data.max_completion_tokens !== undefined){
 let data6 = data.max_completion_tokens;
 const _errs13 = errors;
 if((!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))) && (data6 !== null)){
-validate99.errors = [{instancePath:instancePath+"/max_completion_tokens",schemaPath:"#/properties/max_completion_tokens/type",keyword:"type",params:{type: schema136.properties.max_completion_tokens.type},message:"must be integer,null",schema:schema136.properties.max_completion_tokens.type,parentSchema:schema136.properties.max_completion_tokens,data:data6}];
+validate106.errors = [{instancePath:instancePath+"/max_completion_tokens",schemaPath:"#/properties/max_completion_tokens/type",keyword:"type",params:{type: schema141.properties.max_completion_tokens.type},message:"must be integer,null",schema:schema141.properties.max_completion_tokens.type,parentSchema:schema141.properties.max_completion_tokens,data:data6}];
 return false;
 }
 const _errs14 = errors;
@@ -8655,13 +9001,13 @@ if(valid0){
 }
 }
 else {
-validate99.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema136.type,parentSchema:schema136,data}];
+validate106.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema141.type,parentSchema:schema141,data}];
 return false;
 }
 if(errors === 0){
 }
 }
-validate99.errors = vErrors;
+validate106.errors = vErrors;
 return errors === 0;
 }
 

@@ -13,6 +13,10 @@ const CUSTOM = 'gpt-5.5';
 /** `additional_tools` and code mode: there is one `custom` tool, `exec`, which takes JavaScript that calls the others. */
 const CODE_MODE = ['gpt-5.6-sol', 'gpt-6-sol'];
 
+/** Code mode too; OpenAI is told of their effort by `configuration_update` items, one at least in every request. */
+const WITH_EFFORT_UPDATES = ['gpt-6-astra', 'gpt-6.1-sol', 'gpt-6.1-terra'];
+const AS_OPENAI = 'model_providers.gateway.name="OpenAI"';
+
 const PATCH = `*** Begin Patch\n*** Add File: patched.txt\n+${SPECIAL}\n+second line\n*** End Patch`;
 const MCP_SERVER = [
   `mcp_servers.probe.command=${JSON.stringify(process.execPath)}`,
@@ -195,17 +199,28 @@ describe('Codex CLI', () => {
     });
   }
 
-  for (const model of [UNKNOWN, CUSTOM, ...CODE_MODE]) {
+  for (const model of WITH_EFFORT_UPDATES) {
+    it(`has another effort in each turn, where it takes the gateway for OpenAI, as ${model}`, async () => {
+      const config = (effort: string) => [AS_OPENAI, `model_reasoning_effort="${effort}"`];
+      scene.backend.plays(script('text("looked");'), after('looked', { text: 'One.' }), { text: 'Two.' });
+      expectAnswer(await scene.codex.exec('First', { model, config: config('low') }), 'One.');
+      const args = ['resume', '--last'];
+      expectAnswer(await scene.codex.exec('Second', { model, config: config('high'), args }), 'Two.');
+      expect(scene.backend.bodies.map((body) => body.reasoning_effort)).to.deep.equal(['low', 'low', 'high']);
+    });
+  }
+
+  for (const model of [UNKNOWN, CUSTOM, ...CODE_MODE, ...WITH_EFFORT_UPDATES]) {
     it(`lets the gateway compact, where it takes that for OpenAI, as ${model}`, async () => {
       const look = 'echo looked';
       scene.backend.plays(
-        CODE_MODE.includes(model)
-          ? script(`await tools.exec_command({ cmd: "${look}" });`)
-          : calling('exec_command', { cmd: look }),
+        model === UNKNOWN || model === CUSTOM
+          ? calling('exec_command', { cmd: look })
+          : script(`await tools.exec_command({ cmd: "${look}" });`),
         after('[The conversation ends here.', { text: 'SUMMARY: it looked.' }),
         after('SUMMARY: it looked.', { text: 'Done.' }),
       );
-      const config = ['model_providers.gateway.name="OpenAI"', 'model_auto_compact_token_limit=15'];
+      const config = [AS_OPENAI, 'model_auto_compact_token_limit=15'];
       expectAnswer(await scene.codex.exec('Work.', { model, config }), 'Done.');
       expect(scene.backend.bodies[1]).not.to.have.property('tools');
       expect(scene.backend.bodies[2]).to.have.property('tools');

@@ -21,6 +21,7 @@ export interface ChatBody {
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly { readonly function: { readonly name: string; readonly description?: string } }[];
   readonly response_format?: Fields;
+  readonly reasoning_effort?: string;
 }
 
 export interface Rules {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { DIALECTS } from '../../src/core/dialects.ts';
 import { ApiError } from '../../src/core/errors.ts';
-import { toPiece, type Piece } from '../../src/core/items.ts';
+import { toPiece, type Piece, type Untold } from '../../src/core/items.ts';
 import type { ToolRef } from '../../src/core/tool-names.ts';
 import type { InputItem, InputPart } from '../../src/types/contract.ts';
 
@@ -124,6 +124,16 @@ describe('toPiece', () => {
       expected: { kind: 'output', callId: 'call_a', text: 'rain\nsnow', media: [chatImage, chatFile] },
     },
     {
+      name: 'an output of a call that nobody names, as a text of the user',
+      item: { type: 'function_call_output', output: 'rain' },
+      expected: { kind: 'user', content: 'Output of an earlier tool call:\nrain' },
+    },
+    {
+      name: 'an output of a tool, with an image, as a text of the user',
+      item: { type: 'function_call_output', name: 'look', output: [{ type: 'input_text', text: 'rain' }, image] },
+      expected: { kind: 'user', content: [{ type: 'text', text: 'Output of the tool look:\nrain' }, chatImage] },
+    },
+    {
       name: 'a message of another agent',
       item: {
         type: 'agent_message',
@@ -180,6 +190,24 @@ describe('toPiece', () => {
   for (const { name, item, expected } of cases) {
     it(`reads ${name}`, () => {
       expect(toPiece(item, place)).to.deep.equal(expected);
+    });
+  }
+
+  const untold: { name: string; item: InputItem; becomes: Untold }[] = [
+    { name: 'a search by the server', item: { type: 'tool_search_call', arguments: {} }, becomes: 'left out' },
+    { name: 'what the server found', item: { type: 'tool_search_output', tools: [] }, becomes: 'left out' },
+    { name: 'an update', item: { type: 'configuration_update', reasoning: { effort: 'low' } }, becomes: 'folded' },
+    { name: 'tools', item: { type: 'additional_tools', tools: [] }, becomes: 'folded' },
+    { name: 'a trigger', item: { type: 'compaction_trigger' }, becomes: 'folded' },
+    ...['web_search_call', 'constructor', '__proto__', 'MESSAGE', 'message '].map((type) => ({
+      name: `the type "${type}"`,
+      item: { type, role: 'user', content: 'Hi' } as unknown as InputItem,
+      becomes: 'left out' as const,
+    })),
+  ];
+  for (const { name, item, becomes } of untold) {
+    it(`tells the model nothing of ${name}, which is ${becomes}`, () => {
+      expect(toPiece(item, place)).to.equal(becomes);
     });
   }
 

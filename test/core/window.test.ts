@@ -26,6 +26,8 @@ const call: InputItem = { type: 'function_call', call_id: 'c', name: 'f', argume
 const output: InputItem = { type: 'function_call_output', call_id: 'c', output: 'o' };
 const tools: InputItem = { type: 'additional_tools', tools: [] };
 const compaction: InputItem = { type: 'compaction', encrypted_content: 's' };
+const update: InputItem = { type: 'configuration_update', reasoning: { effort: 'low' } };
+const foreign = { type: 'web_search_call' } as unknown as InputItem;
 const image: InputPart = { type: 'input_image', image_url: 'https://example.com/a.png' };
 
 const indexesOf = (items: readonly InputItem[], isIn: (index: number) => boolean) =>
@@ -87,6 +89,11 @@ describe('the current turn', () => {
     { name: 'is what the model was saying', items: [user(), call, output, model], start: 3 },
     { name: 'is all there is of a first question', items: [developer, user()], start: 0 },
     { name: 'does not reach over a compaction', items: [user(), model, compaction, user()], start: 3 },
+    {
+      name: 'reaches over what says nothing',
+      items: [user(), thought, foreign, call, update, tools, foreign, output, foreign],
+      start: 1,
+    },
     { name: 'is nothing right behind a compaction', items: [user(), compaction], start: 2 },
     { name: 'is nothing of nothing', items: [], start: 0 },
   ];
@@ -127,6 +134,7 @@ describe('a compaction', () => {
       leaves: true,
     },
     { name: 'leaves nothing out of the first turn', items: [user()], leaves: false },
+    { name: 'leaves nothing out of what says nothing', items: [user(), foreign, update, tools, user()], leaves: false },
     {
       name: 'leaves nothing out of what another has left',
       items: [user(), model, call, output, compaction, model, user()],

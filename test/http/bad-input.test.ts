@@ -135,9 +135,13 @@ const shapes: Case[] = [
   { name: 'an item that is a string', body: { input: ['canary'] }, ...invalid('input[0]') },
   { name: 'an item that is null', body: { input: [null] }, ...invalid('input[0]') },
   { name: 'an item that is a list', body: { input: [[]] }, ...invalid('input[0]') },
-  { name: 'an item of an unknown type', body: { input: [{ type: 'canary' }] }, ...invalid('input[0].type') },
+  { name: 'nothing but an item of an unknown type', body: { input: [{ type: 'canary' }] }, ...invalid('input') },
   { name: 'an item whose type is a number', body: { input: [{ type: 7 }] }, ...invalid('input[0].type') },
-  { name: 'an item whose type is __proto__', body: { input: [{ type: '__proto__' }] }, ...invalid('input[0].type') },
+  {
+    name: 'nothing but an item whose type is __proto__',
+    body: { input: [{ type: '__proto__' }] },
+    ...invalid('input'),
+  },
   { name: 'an item without anything', body: { input: [{}] }, ...missing('input[0].role') },
   { name: 'a message without content', body: { input: [{ role: 'user' }] }, ...missing('input[0].content') },
   { name: 'a message of an unknown role', body: message('x', 'canary'), ...invalid('input[0].role') },
@@ -216,8 +220,8 @@ const shapes: Case[] = [
     ...invalid('input[0].arguments'),
   },
   {
-    name: 'an output without a call',
-    body: item({ type: 'function_call_output', output: 'x' }),
+    name: 'an output of a custom tool without a call',
+    body: item({ type: 'custom_tool_call_output', output: 'x' }),
     ...missing('input[0].call_id'),
   },
   {

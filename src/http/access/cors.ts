@@ -38,6 +38,7 @@ const EXPOSED = [
   'retry-after-ms',
   'x-should-retry',
   'x-dropped-tools',
+  'x-dropped-items',
   'x-demo-backend',
   'idempotency-replayed',
   'location',

@@ -77,6 +77,7 @@ export const HEADERS = {
   'x-request-id': 'The `request_id` of the record, where there is one; else a fresh id.',
   'x-upstream-request-id': "The backend's own id of the request.",
   'x-dropped-tools': 'The types of the tools that were left out, since only a server could execute them.',
+  'x-dropped-items': 'The types of the input items that were left out, since the model cannot be told of them here.',
   'x-should-retry': '`false` where the same request would fail again.',
   'retry-after': 'After how many seconds the request may be sent again.',
   location: 'Where the record is.',

@@ -99,7 +99,7 @@ function responseOperations(model: string): readonly Operation[] {
         200: {
           description: 'The response, or the events that make it.',
           content: { 'application/json': 'response.json', 'text/event-stream': 'event.json' },
-          headers: ['x-upstream-request-id', 'x-dropped-tools'],
+          headers: ['x-upstream-request-id', 'x-dropped-tools', 'x-dropped-items'],
         },
         409: DUPLICATE,
       },
@@ -125,7 +125,7 @@ function responseOperations(model: string): readonly Operation[] {
         200: {
           description: 'What takes the place of the conversation.',
           content: { 'application/json': 'compaction.json' },
-          headers: ['x-upstream-request-id'],
+          headers: ['x-upstream-request-id', 'x-dropped-items'],
         },
         409: DUPLICATE,
       },
@@ -144,7 +144,13 @@ function responseOperations(model: string): readonly Operation[] {
         'them. The backend is not asked: there is no record and no cost. What takes too long to count is estimated by arithmetic.',
       auth: 'apiKey',
       body: { schema: 'create-response.json', example: { model, input: 'Say hello in one word.' } },
-      replies: { 200: { description: 'The count.', content: { 'application/json': 'input-tokens.json' } } },
+      replies: {
+        200: {
+          description: 'The count.',
+          content: { 'application/json': 'input-tokens.json' },
+          headers: ['x-dropped-tools', 'x-dropped-items'],
+        },
+      },
       errors: [
         ...LIMITED,
         ...WITH_BODY,

@@ -2,7 +2,7 @@ import type { RequestHandler, Response } from 'express';
 import type { Admission } from '../../accounts/admission.ts';
 import type { ChatRequest } from '../../core/chat.ts';
 import { countedInputOf } from '../../core/counted-input.ts';
-import { inputSizeOf, type InputSize, type TokenEstimator } from '../../core/estimate.ts';
+import type { InputSize, TokenEstimator } from '../../core/estimate.ts';
 import { toChatRequest } from '../../core/request.ts';
 import type { Tokenizer } from '../../tokenizer/tokenizer.ts';
 import { vocabularyOf } from '../../tokenizer/vocabulary.ts';
@@ -11,8 +11,9 @@ import { callerOf } from '../access/authenticate.ts';
 import { readJsonBody } from '../body/body.ts';
 import { factsOf } from '../telemetry/request-facts.ts';
 import { validateCreateResponse } from '../validate.ts';
-import { holdsCompaction, sizeOfChat } from './compaction.ts';
 import type { ItemMemory } from './item-memory.ts';
+import { sizeOfInput } from './job.ts';
+import { tellLeftOut } from './left-out.ts';
 import { translationOptionsFor, type TranslationSettings } from './translation-options.ts';
 
 export interface CountInputTokensOptions extends TranslationSettings {
@@ -33,12 +34,14 @@ export function countInputTokens(options: CountInputTokensOptions): RequestHandl
     const { bytes, value } = await readJsonBody(req, { maxBytes: options.maxBodyBytes });
     const bytesRemembered = options.itemMemory.resolve(identity, value);
     const request = validateCreateResponse(value);
-    factsOf(res).model = request.model;
-    const { chat } = toChatRequest(request, translationOptionsFor(identity, options));
+    const facts = factsOf(res);
+    facts.model = request.model;
+    const translation = toChatRequest(request, translationOptionsFor(identity, options));
+    const { chat } = translation;
     const headers = await options.admission.admitFree(key, { model: request.model, backendModel: chat.model });
-    const size = (): InputSize =>
-      holdsCompaction(request) ? sizeOfChat(chat) : inputSizeOf(chat, bytes.length + bytesRemembered);
+    const size = (): InputSize => sizeOfInput(request, translation, bytes.length + bytesRemembered);
     const counted = await count(chat, { size, signal: whenGone(res) }, options);
+    tellLeftOut({ facts, setHeader: (name, value) => res.setHeader(name, value) }, translation);
     res.set(headers).json({ object: 'response.input_tokens', estimated: true, ...counted } satisfies InputTokens);
   };
 }

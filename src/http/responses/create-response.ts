@@ -13,6 +13,7 @@ import { noteBackendCall } from '../telemetry/request-facts.ts';
 import { beginCompaction, type Compaction } from './compaction.ts';
 import { runExchange } from './exchange.ts';
 import { toJob, type CreateRequest, type Job, type JobOptions } from './job.ts';
+import { tellLeftOut } from './left-out.ts';
 
 export interface CreateResponseOptions extends JobOptions {
   readonly backend: ChatBackend;
@@ -42,8 +43,7 @@ async function perform(
   const { facts } = client;
   const translator = openTranslator(job, { unique, createdAtMs }, options);
   const compaction = openCompaction(job, unique, options);
-  if (translation.tools.dropped.length > 0)
-    client.setHeader('x-dropped-tools', toHeaderList(translation.tools.dropped));
+  tellLeftOut(client, translation);
   await runExchange({
     backend: options.backend,
     chat: translation.chat,
@@ -70,6 +70,7 @@ const NO_OUTPUT: ChatChunk = {
 /** A client that warms up learns whether its request is right, and gets an id that can be continued. */
 async function warmUp(job: Job, options: CreateResponseOptions): Promise<void> {
   const { facts } = job.client;
+  tellLeftOut(job.client, job.translation);
   facts.model = job.request.model;
   facts.stream = job.submission.stream;
   const translator = openTranslator(job, { unique: facts.unique, createdAtMs: options.nowMs() }, options);
@@ -134,15 +135,4 @@ function endingOf({ failure, response, usage, outputLength }: Translator, compac
     outputLength,
     hasOutput: outputLength > 0 || response.output.length > 0,
   };
-}
-
-/** Clients take 16 KiB of headers, or less, and lose the reply with any more. */
-const MAX_LISTED = 50;
-
-/** The types come from the request, and a header takes less than a JSON string does. */
-function toHeaderList(types: readonly string[]): string {
-  return types
-    .slice(0, MAX_LISTED)
-    .map((type) => type.replaceAll(/[^\w.:-]/g, '_'))
-    .join(', ');
 }

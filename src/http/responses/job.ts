@@ -2,7 +2,7 @@
 
 import { isLimited } from '../../accounts/admission.ts';
 import type { CompactionOptions, CompactionPlan } from '../../core/compaction.ts';
-import { inputSizeOf, type TokenEstimator } from '../../core/estimate.ts';
+import { inputSizeOf, type InputSize, type TokenEstimator } from '../../core/estimate.ts';
 import { checkServiceTier } from '../../core/refused-fields.ts';
 import { toChatRequest, type Translation } from '../../core/request.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
@@ -67,7 +67,7 @@ export function toJob(client: Client, create: CreateRequest, options: JobOptions
   const bytesRemembered = options.itemMemory.resolve(caller.identity, value) + (create.continues?.bytes ?? 0);
   const request = create.validate(value);
   const planOptions = { ...options, ...translationOptionsFor(caller.identity, options) };
-  const translation = toChatRequest(request, planOptions);
+  const translation = toChatRequest(request, { ...planOptions, mayBeEmpty: create.isWarmUp === true });
   if (isLimited(caller.key)) checkServiceTier(translation.chat.service_tier);
   const plan = compactionFor(request, translation, planOptions);
   return {
@@ -87,13 +87,20 @@ export function toJob(client: Client, create: CreateRequest, options: JobOptions
       idempotencyKey,
       ...(plan === undefined
         ? {
-            inputSize: holdsCompaction(request)
-              ? sizeOfChat(translation.chat)
-              : inputSizeOf(translation.chat, bytes.length + bytesRemembered),
+            inputSize: sizeOfInput(request, translation, bytes.length + bytesRemembered),
             maxOutputTokens: request.max_output_tokens ?? null,
             choices: 1,
           }
         : loadOf(plan, request, planOptions)),
     },
   };
+}
+
+/** What the input of a request whose body had so many bytes weighs: only what the backend is told counts. */
+export function sizeOfInput(
+  request: CreateResponse,
+  { chat, droppedItems }: Pick<Translation, 'chat' | 'droppedItems'>,
+  bodyBytes: number,
+): InputSize {
+  return holdsCompaction(request) || droppedItems.length > 0 ? sizeOfChat(chat) : inputSizeOf(chat, bodyBytes);
 }

@@ -73,6 +73,7 @@ function describeEnd(facts: RequestFacts, end: RequestEnd): object {
     stream: facts.stream,
     status: end.status,
     errorCode: facts.errorCode,
+    leftOut: facts.leftOut,
     inputTokens: usage?.input_tokens,
     outputTokens: usage?.output_tokens,
     ms: Math.round(end.durationMs),

@@ -58,6 +58,7 @@ export function createObserve({ observers, startTrace }: ObserveOptions): Observ
       firstOutputAtMs: undefined,
       chunks: 0,
       usage: null,
+      leftOut: undefined,
       errorCode: undefined,
     };
     for (const observer of observers) observer.begin(facts);

@@ -32,6 +32,8 @@ export interface RequestFacts {
   /** How many chunks the backend has sent. */
   chunks: number;
   usage: Usage | null;
+  /** What was left out of the request, by the header that names it in the reply. */
+  leftOut: Readonly<Record<string, string>> | undefined;
   /** Why the request failed, whoever is told of it and in whatever form. */
   errorCode: ErrorCode | undefined;
 }

@@ -1,6 +1,7 @@
 /** The frames of a WebSocket: what a client may send, and how an error is told. */
 
 import { ApiError } from '../../core/errors.ts';
+import { isKnownType } from '../../core/items.ts';
 import { isList, isObject } from '../../core/json.ts';
 import { parseJson, type JsonBody } from '../body/body.ts';
 import { parseIdempotencyKey } from '../records/idempotency-key.ts';
@@ -44,12 +45,13 @@ export function inputItemsOf(input: unknown): readonly unknown[] {
 
 /**
  * Throws ApiError for an output among these items whose call is neither in the history nor among them: over HTTP a client
- * may have lost the call, but what a connection remembers is whole (contract, section 2).
+ * may have lost the call, but what a connection remembers is whole. Outputs that are left out need none.
  */
 export function checkOutputs(items: readonly unknown[], history: readonly unknown[]): void {
   const calls = new Set([...history, ...items].filter((item) => typeOf(item).endsWith('_call')).map(callIdOf));
   items.forEach((item, index) => {
-    if (!typeOf(item).endsWith('_output')) return;
+    const type = typeOf(item);
+    if (!type.endsWith('_output') || !isKnownType(type)) return;
     const callId = callIdOf(item);
     if (typeof callId !== 'string' || calls.has(callId)) return;
     const param = `input[${index}].call_id`;

@@ -5,7 +5,15 @@ import { openGateway, TEST_KEY, type TestGateway } from '../../support/gateway.t
 
 const PAGE = 'https://app.example.com';
 const OTHER = 'https://evil.example.com';
-const EXPOSED = ['x-request-id', 'x-upstream-request-id', 'retry-after', 'x-dropped-tools', 'location', '*'];
+const EXPOSED = [
+  'x-request-id',
+  'x-upstream-request-id',
+  'retry-after',
+  'x-dropped-tools',
+  'x-dropped-items',
+  'location',
+  '*',
+];
 
 describe('CORS_ORIGINS', () => {
   let backend: ScriptedBackend;

@@ -33,6 +33,7 @@ function factsWith(facts: Partial<RequestFacts> = {}): RequestFacts {
     firstOutputAtMs: 6000,
     chunks: 21,
     usage: USAGE,
+    leftOut: undefined,
     errorCode: undefined,
     ...facts,
   };

@@ -1,0 +1,182 @@
+/** Items of the input that the model cannot be told of: a history that another server began goes on here. */
+
+import { expect } from 'chai';
+import { createLogger } from '../../src/http/telemetry/logging.ts';
+import type { CompactionResource, InputTokens } from '../../src/types/contract.ts';
+import { callerOf, readError } from '../records/caller.ts';
+import { answer } from '../records/chunks.ts';
+import { FOREIGN_ITEMS } from '../support/foreign-items.ts';
+import { openManagedGateway } from '../support/managed.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+import { responseOf, useScene } from '../support/web-socket-scene.ts';
+import { parseEvents } from '../support/well-formed.ts';
+
+const HEADER = 'x-dropped-items';
+const user = (content: string) => ({ type: 'message', role: 'user', content });
+const call = (id: string) => ({ type: 'function_call', call_id: id, name: 'look', arguments: '{}' });
+const output = (id: string, text: string) => ({ type: 'function_call_output', call_id: id, output: text });
+const [webSearch] = FOREIGN_ITEMS;
+
+/** A tool loop with two calls at once. What is given stands everywhere in it. */
+const loopWith = (...items: readonly unknown[]) => [
+  ...items,
+  user('Look twice.'),
+  ...items,
+  { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Twice, then.' }] },
+  ...items,
+  call('call_1'),
+  ...items,
+  call('call_2'),
+  ...items,
+  output('call_2', 'sun'),
+  ...items,
+  output('call_1', 'rain'),
+  ...items,
+];
+
+describe('items that cannot be told to the model', () => {
+  useRealSockets();
+
+  const scene = useScene();
+  let lines: Readonly<Record<string, unknown>>[];
+
+  beforeEach(() => {
+    lines = [];
+  });
+
+  async function open(settings: Readonly<Record<string, string>> = {}) {
+    const log = createLogger('info', { write: (line) => void lines.push(JSON.parse(line)) });
+    const speaker = await scene.open({ UPSTREAM_DIALECT: 'vllm', ...settings }, { log });
+    return { speaker, caller: callerOf(scene.gateway.url) };
+  }
+
+  const messagesOf = (index: number) => (scene.backend.requests[index]?.body as { messages: unknown }).messages;
+
+  for (const item of FOREIGN_ITEMS) {
+    it(`are left out and named, and the calls around them stay whole: ${item.type}`, async () => {
+      const { caller } = await open();
+      const reply = await caller.create({ model: 'm', input: loopWith(item) });
+      expect(reply.status, await reply.text()).to.equal(200);
+      expect(reply.headers.get(HEADER)).to.equal(item.type);
+      expect((await caller.create({ model: 'm', input: loopWith() })).headers.get(HEADER)).to.equal(null);
+      expect(messagesOf(0)).to.deep.equal(messagesOf(1));
+      expect(JSON.stringify(messagesOf(0))).to.match(/"Look twice\.".*call_1.*call_2.*"rain".*"sun"/);
+    });
+  }
+
+  it('are all named in the header of a stream, in the order of the input and each once', async () => {
+    const { caller } = await open();
+    const reply = await caller.create({ model: 'm', input: loopWith(...FOREIGN_ITEMS), stream: true });
+    expect(reply.headers.get(HEADER)).to.equal(FOREIGN_ITEMS.map(({ type }) => type).join(', '));
+    expect(parseEvents(await reply.text()).at(-1)?.type).to.equal('response.completed');
+  });
+
+  it('are named beside tools that are left out', async () => {
+    const { caller } = await open();
+    const input = [user('Hi'), webSearch];
+    const { headers } = await caller.create({ model: 'm', input, tools: [{ type: 'mcp', server_label: 'cats' }] });
+    expect([headers.get('x-dropped-tools'), headers.get(HEADER)]).to.deep.equal(['mcp', 'web_search_call']);
+  });
+
+  it('bring nothing into the header but the first 64 characters of a name', async () => {
+    const { caller } = await open();
+    const types = [`x\r\nset-cookie: ü=1${'_'.repeat(100)}`, 'x'.repeat(65), 'x'.repeat(64)];
+    const reply = await caller.create({ model: 'm', input: [user('Hi'), ...types.map((type) => ({ type }))] });
+    expect(reply.headers.get(HEADER)).to.equal(`x__set-cookie:___1${'_'.repeat(46)}, ${'x'.repeat(64)}`);
+  });
+
+  it('are named in the log line, which a WebSocket has nothing else for', async () => {
+    const { speaker } = await open();
+    responseOf(await speaker.ask({ model: 'first', input: [user('Hi'), webSearch] }));
+    // The next answer on the connection comes when all is over with this one.
+    responseOf(await speaker.ask({ model: 'second', input: 'Hi' }));
+    expect(lines.find(({ model }) => model === 'first')?.['leftOut']).to.deep.equal({ [HEADER]: 'web_search_call' });
+    expect(lines.find(({ model }) => model === 'second') ?? {}).to.not.have.property('leftOut');
+  });
+
+  it('need no call in the conversation of a WebSocket', async () => {
+    const { speaker } = await open();
+    const { id } = responseOf(await speaker.ask({ model: 'm', input: [user('Hi'), webSearch] }));
+    const outputs = FOREIGN_ITEMS.filter(({ type }) => type.endsWith('_output'));
+    responseOf(await speaker.ask({ model: 'm', input: [...outputs, user('And?')], previous_response_id: id }));
+    expect(messagesOf(1)).to.deep.equal([
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: 'Hello' },
+      { role: 'user', content: 'And?' },
+    ]);
+  });
+
+  it('are named by the count of input tokens, and not estimated', async () => {
+    await open({ TOKEN_COUNT_TIMEOUT_MS: '0' });
+    const large = { type: 'image_generation_call', result: 'A'.repeat(100_000) };
+    const reply = await fetch(`${scene.gateway.url}/api/v1/responses/input_tokens`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer k', 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'm', input: [user('Hi'), large] }),
+    });
+    expect(reply.headers.get(HEADER)).to.equal('image_generation_call');
+    expect(((await reply.json()) as InputTokens).input_tokens).to.be.below(50);
+  });
+
+  it('are named by a compaction, and are nothing to begin one for', async () => {
+    const { caller } = await open();
+    scene.backend.reply(answer('They greeted.'));
+    const reply = await caller.compact({ model: 'm', input: [user('Hi'), webSearch] });
+    expect(reply.headers.get(HEADER)).to.equal('web_search_call');
+    const { output: kept } = (await reply.json()) as CompactionResource;
+    expect(kept.map(({ type }) => type)).to.deep.equal(['message', 'compaction']);
+    const alone = await caller.compact({ model: 'm', input: [webSearch] });
+    expect(await readError(alone)).to.include({ code: 'invalid_request', param: 'input' });
+  });
+
+  it('may be all of the input of a warm-up', async () => {
+    const { speaker } = await open();
+    const input = [{ type: 'additional_tools', tools: [{ type: 'function', name: 'look' }] }];
+    const { id } = responseOf(await speaker.ask({ model: 'm', input, generate: false }));
+    responseOf(await speaker.ask({ model: 'm', input: [user('Hi')], previous_response_id: id }));
+    expect(messagesOf(0)).to.deep.equal([{ role: 'user', content: 'Hi' }]);
+  });
+
+  it('cost a key with credits nothing', async () => {
+    const managed = await openManagedGateway({ UPSTREAM_BASE_URL: scene.backend.baseUrl });
+    try {
+      const { secret } = await managed.issue({ creditsMicro: 10_000 });
+      const large = { type: 'image_generation_call', result: 'A'.repeat(10_000_000) };
+      const request = { model: 'm', input: [user('Hi'), large], max_output_tokens: 10 };
+      const reply = await callerOf(managed.url, secret).create(request);
+      expect(reply.status, await reply.text()).to.equal(200);
+    } finally {
+      await managed.close();
+    }
+  });
+
+  const tools = { type: 'additional_tools', tools: [{ type: 'function', name: 'look' }] };
+  const update = { type: 'configuration_update', reasoning: { effort: 'low' } };
+  const foreignCompaction = { type: 'compaction', encrypted_content: 'gAAAAABo' };
+  const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]);
+  const refused: readonly { name: string; input: readonly unknown[]; param: string; instructions?: string }[] = [
+    { name: 'nothing but them', input: FOREIGN_ITEMS, param: 'input' },
+    { name: 'nothing but them and instructions', input: FOREIGN_ITEMS, instructions: 'Be brief.', param: 'input' },
+    { name: 'nothing but reasoning without a word', input: [{ type: 'reasoning' }], param: 'input' },
+    { name: 'nothing but tools', input: [tools], param: 'input' },
+    { name: 'nothing but an update', input: [update], param: 'input' },
+    { name: 'nothing but an empty word of the model', input: [{ role: 'assistant', content: '' }], param: 'input' },
+    { name: 'nothing but an empty word of the system', input: [{ role: 'system', content: '' }], param: 'input' },
+    { name: 'a known type in another shape', input: [{ type: 'function_call' }], param: 'input[0].call_id' },
+    { name: 'an update of another shape', input: [{ ...update, reasoning: 'low' }], param: 'input[0].reasoning' },
+    { name: 'a type that is a number', input: [user('Hi'), { type: 7 }], param: 'input[1].type' },
+    { name: 'an empty type', input: [user('Hi'), { type: '' }], param: 'input[1].type' },
+    { name: 'one that is nested too deep', input: [user('Hi'), { type: 'of_tomorrow', of: deep(130) }], param: '' },
+    { name: 'too many of them', input: [user('Hi'), ...Array<unknown>(10_000).fill(webSearch)], param: 'input' },
+    { name: 'a foreign compaction', input: [user('Hi'), foreignCompaction], param: 'input[1].encrypted_content' },
+  ];
+  for (const { name, param, ...request } of refused) {
+    it(`do not make good what is a 400: ${name}`, async () => {
+      const { caller } = await open();
+      const reply = await caller.create({ model: 'm', ...request });
+      expect(reply.status).to.equal(400);
+      expect((await readError(reply)).param).to.equal(param);
+      expect(scene.backend.requests).to.have.length(0);
+    });
+  }
+});
