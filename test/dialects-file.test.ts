@@ -87,6 +87,16 @@ describe('DIALECTS_FILE', () => {
       line: /^DIALECTS_FILE: mine\.efforts\.1 must be one of none, minimal, /,
     },
     {
+      name: 'fields for an effort that does not exist',
+      content: { mine: { extends: 'generic', effortFields: { off: {} } } },
+      line: /^DIALECTS_FILE: mine\.effortFields\.off is not a property of a kind of backend$/,
+    },
+    {
+      name: 'fields for an effort that are none',
+      content: { mine: { extends: 'generic', effortFields: { none: 'off' } } },
+      line: /^DIALECTS_FILE: mine\.effortFields\.none must be object$/,
+    },
+    {
       name: 'a built-in name',
       content: { openai: { extends: 'generic' } },
       line: /^DIALECTS_FILE: openai is the name of a built-in kind of backend$/,

@@ -63,7 +63,7 @@ export type ChatToolChoice =
   | 'required'
   | { readonly type: 'function'; readonly function: { readonly name: string } };
 
-/** The outbound allow-list: a field which is not named here cannot reach a backend. */
+/** The outbound allow-list: a field which is not named here reaches a backend only where its dialect says so (`effortFields`). */
 export interface ChatRequest {
   readonly model: string;
   readonly messages: readonly ChatMessage[];

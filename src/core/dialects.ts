@@ -23,6 +23,8 @@ export interface Dialect {
   readonly reasoningAlways: boolean;
   /** The efforts that are known, "none" apart; another is rounded down. Null where any is passed on. */
   readonly efforts: readonly ReasoningEffort[] | null;
+  /** The chat fields that say an effort where `reasoning_effort` does not know it; they are sent in its place. */
+  readonly effortFields: EffortFields;
   /** The model's reasoning may come as a `<think>` block at the beginning of the text. */
   readonly thinkTags: boolean;
   /** Whether an assistant message has a `refusal` field; elsewhere a replayed refusal is sent as text. */
@@ -40,6 +42,8 @@ export interface Dialect {
   readonly optionalFields: readonly OptionalField[];
 }
 
+type EffortFields = NonNullable<OwnDialect['effortFields']>;
+
 /** Chat fields that only some backends take. A request's value for a field outside this list is left out, as README says. */
 type OptionalField = NonNullable<OwnDialect['optionalFields']>[number];
 
@@ -55,6 +59,7 @@ const GENERIC: Dialect = {
   reasoningField: null,
   reasoningAlways: false,
   efforts: null,
+  effortFields: {},
   thinkTags: false,
   refusalField: false,
   callIds: 'any',
@@ -84,10 +89,14 @@ const OPENAI: Dialect = {
 
 const LOW_TO_HIGH: readonly ReasoningEffort[] = ['low', 'medium', 'high'];
 
+const THINKING_DISABLED = { thinking: { type: 'disabled' } } as const;
+
 export const DIALECTS = {
   generic: GENERIC,
   openai: OPENAI,
-  azure: { ...OPENAI, optionalFields: ['reasoning_effort', 'verbosity', 'prompt_cache_key', 'user'] },
+  // "Unrecognized request argument supplied: prompt_cache_key", for models that are not OpenAI's (vectorize-io/hindsight#3518,
+  // MoonshotAI/kimi-code#2611).
+  azure: { ...OPENAI, optionalFields: ['reasoning_effort', 'verbosity', 'user'] },
   // vllm/entrypoints/chat_utils.py reads `reasoning` and raises at any part that is not text, image, audio or video;
   // chat_completion/protocol.py has the three efforts (and "none" since).
   vllm: { ...LOCAL, reasoningField: 'reasoning', efforts: LOW_TO_HIGH },
@@ -106,7 +115,14 @@ export const DIALECTS = {
   },
   // "The reasoning_content in the thinking mode must be passed back", on every assistant message (NousResearch/hermes-agent
   // PR#15228; empty where there is none: SillyTavern PR#5545, and pi's requiresReasoningContentOnAssistantMessages).
-  deepseek: { ...HOSTED, reasoningField: 'reasoning_content', reasoningAlways: true },
+  // "reasoning_effort: unknown variant `none`, expected one of `high`, `low`, `medium`, `max`, `xhigh`"
+  // (nextai-translator/nextai-translator#1879): the switch is `thinking` (api-docs.deepseek.com/guides/thinking_mode).
+  deepseek: {
+    ...HOSTED,
+    reasoningField: 'reasoning_content',
+    reasoningAlways: true,
+    effortFields: { none: THINKING_DISABLED, minimal: THINKING_DISABLED },
+  },
   // Answers 422 "Extra inputs are not permitted" to any field it does not know: stream_options.include_usage
   // (dnakov/anon-kode#53; usage comes all the same), max_completion_tokens (editor-code-assistant/eca#231), reasoning_content
   // (charmbracelet/crush#1590). Thoughts are parts of the content, documents have a form of their own (vercel/ai

@@ -48,6 +48,8 @@ export function toChatRequest(request: CreateResponse, options: TranslationOptio
     droppedItems,
     usedCallIds: new Set(pieces.flatMap((piece) => (piece.kind === 'call' ? [piece.callId] : []))),
     chat: {
+      // First, so that they replace nothing that is written here.
+      ...toEffortFields(request, dialect),
       model: options.modelAliases.get(request.model) ?? request.model,
       messages,
       stream,
@@ -162,7 +164,7 @@ export const DEFAULT_SCHEMA_NAME = 'response';
 
 function toOptionalFields(request: CreateResponse, dialect: Dialect): Partial<ChatRequest> {
   const values = {
-    reasoning_effort: toEffort(request.reasoning?.effort, dialect.efforts),
+    reasoning_effort: toEffort(request.reasoning?.effort, dialect),
     verbosity: request.text?.verbosity,
     service_tier: request.service_tier,
     prompt_cache_key: request.prompt_cache_key,
@@ -177,15 +179,21 @@ function toOptionalFields(request: CreateResponse, dialect: Dialect): Partial<Ch
   return fields;
 }
 
+/** What says the effort where `reasoning_effort` does not; undefined where that does, or no effort was asked for. */
+function toEffortFields({ reasoning }: CreateResponse, { effortFields }: Dialect): Dialect['effortFields']['none'] {
+  return reasoning?.effort === undefined ? undefined : effortFields[reasoning.effort];
+}
+
 /** From least to most. "none" stands apart: it switches reasoning off. */
 const EFFORTS: readonly ReasoningEffort[] = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
-/** The effort that was asked for, or the nearest below it which the backend knows, or its least. */
+/** The effort that was asked for, or the nearest below it which `reasoning_effort` knows, or its least. */
 function toEffort(
   effort: ReasoningEffort | undefined,
-  known: readonly ReasoningEffort[] | null,
+  { efforts: known, effortFields }: Dialect,
 ): ReasoningEffort | undefined {
-  if (effort === undefined || effort === 'none' || known === null || known.includes(effort)) return effort;
+  if (effort === undefined || effortFields[effort] !== undefined) return undefined;
+  if (effort === 'none' || known === null || known.includes(effort)) return effort;
   const steps = EFFORTS.filter((step) => known.includes(step));
   return steps.findLast((step) => EFFORTS.indexOf(step) < EFFORTS.indexOf(effort)) ?? steps[0];
 }

@@ -102,6 +102,10 @@ export type RequestedFormat = PlainTextFormat | JsonObjectFormat | JsonSchemaFor
 export type WindowItem = KeptMessage | CompactionItem;
 export type ToolChoice = 'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool;
 /**
+ * Fields of a chat request. What the gateway writes itself is not replaced by them.
+ */
+export type ChatFields = Readonly<Record<string, unknown>>;
+/**
  * Every event of a stream.
  */
 export type ResponseEvent =
@@ -932,6 +936,18 @@ export interface OwnDialect {
    * @maxItems 7
    */
   efforts?: ReasoningEffort[] | null;
+  /**
+   * Chat fields that are sent in the place of reasoning_effort, for the efforts that are named here.
+   */
+  effortFields?: {
+    none?: ChatFields;
+    minimal?: ChatFields;
+    low?: ChatFields;
+    medium?: ChatFields;
+    high?: ChatFields;
+    xhigh?: ChatFields;
+    max?: ChatFields;
+  };
   /**
    * Whether a <think> block at the beginning of the text is reasoning.
    */

@@ -134,14 +134,42 @@ describe('what backends want of a conversation', () => {
       { dialect: 'generic', asked: ['minimal', 'xhigh'], expected: ['minimal', 'xhigh'] },
       { dialect: 'openai', asked: ['minimal', 'max'], expected: ['minimal', 'max'] },
       { dialect: 'mistral', asked: ['high'], expected: [undefined] },
+      {
+        dialect: 'deepseek',
+        asked: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
+        expected: [undefined, undefined, 'low', 'medium', 'high', 'xhigh', 'max'],
+      },
     ];
     for (const { dialect, asked, expected } of cases) {
-      it(`of ${asked.join(', ')} is ${expected.join(', ') || 'left out'} for ${dialect}`, () => {
+      it(`of ${asked.join(', ')} is ${expected.map((effort) => effort ?? 'left out').join(', ')} for ${dialect}`, () => {
         const efforts = asked as NonNullable<CreateResponse['reasoning']>['effort'][];
         const sent = efforts.map((effort) => ask({ reasoning: { effort: effort ?? 'low' } }, DIALECTS[dialect]));
         expect(sent.map((chat) => chat.reasoning_effort)).to.deep.equal(expected);
       });
     }
+
+    it('is said by a switch of its own to deepseek, which knows no effort without thoughts', () => {
+      const efforts = [undefined, 'none', 'minimal', 'low'] as const;
+      const sent = efforts.map((effort) => ask({ ...(effort && { reasoning: { effort } }) }, DIALECTS.deepseek));
+      const disabled = { type: 'disabled' };
+      expect(sent.map((chat) => Reflect.get(chat, 'thinking'))).to.deep.equal([
+        undefined,
+        disabled,
+        disabled,
+        undefined,
+      ]);
+    });
+
+    it('is said by the fields of an own dialect, which replace nothing else', () => {
+      const off = { chat_template_kwargs: { enable_thinking: false } };
+      const dialect = toDialect({ extends: 'vllm', effortFields: { none: { ...off, model: 'other', n: 2 }, low: {} } });
+      const none = ask({ reasoning: { effort: 'none' } }, dialect);
+      expect(none)
+        .to.deep.include({ ...off, model: 'm', n: 2 })
+        .and.not.have.property('reasoning_effort');
+      const low = ask({ reasoning: { effort: 'low' } }, dialect);
+      expect(low).to.not.have.any.keys('reasoning_effort', 'chat_template_kwargs');
+    });
 
     it('is rounded down to a gap, or up to the least', () => {
       const dialect = toDialect({ extends: 'generic', efforts: ['max', 'medium'] });

@@ -71,7 +71,6 @@ const EXPECTED: Record<DialectName, { chat: object; thinkTags: boolean }> = {
       max_completion_tokens: 9,
       ...EFFORT,
       verbosity: 'low',
-      prompt_cache_key: 'k',
       user: 'u',
     },
     thinkTags: false,
