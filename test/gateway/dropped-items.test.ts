@@ -50,7 +50,10 @@ describe('items that cannot be told to the model', () => {
     return { speaker, caller: callerOf(scene.gateway.url) };
   }
 
-  const messagesOf = (index: number) => (scene.backend.requests[index]?.body as { messages: unknown }).messages;
+  const messagesOf = (index: number) => {
+    const { messages } = (scene.backend.requests[index]?.body ?? {}) as { messages?: unknown };
+    return messages;
+  };
 
   for (const item of FOREIGN_ITEMS) {
     it(`are left out and named, and the calls around them stay whole: ${item.type}`, async () => {
