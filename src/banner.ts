@@ -32,7 +32,8 @@ export function describeStart({
     ...config.warnings.map((warning) => `  warning   ${warning}`),
     '',
     'Try it:',
-    `  curl ${clientUrl}/api/v1/responses -H 'Authorization: Bearer ${takesAnyKey ? 'demo' : '<key>'}' \\`,
+    `  export GATEWAY_API_KEY=${takesAnyKey ? 'demo' : 'your-key'}`,
+    `  curl ${clientUrl}/api/v1/responses -H "Authorization: Bearer $GATEWAY_API_KEY" \\`,
     `    -H 'Content-Type: application/json' -d '{"model": "${model}", "input": "Hello!"}'`,
   ];
 }

@@ -127,7 +127,10 @@ describe('a gateway without a backend', () => {
   it('says in its banner that the demo backend answers, with a request that works', async () => {
     gateway = await startGatewayProcess({});
     expect(gateway.banner).to.match(/demo backend: no model/);
-    const [, url, key, body] = /curl (\S+) -H 'Authorization: Bearer (\S+)'[^]* -d '(.*)'/.exec(gateway.banner) ?? [];
+    const [, key, url, body] =
+      /GATEWAY_API_KEY=(\S+)\n +curl (\S+) -H "Authorization: Bearer \$GATEWAY_API_KEY"[^]* -d '(.*)'/.exec(
+        gateway.banner,
+      ) ?? [];
     const reply = await fetch(url ?? '', {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

@@ -433,7 +433,7 @@ describe('a gateway that issues keys, at its start', () => {
 
   it('says whose keys hold, and that one is needed', () => {
     const banner = gateway.banner.join('\n');
-    expect(banner).to.include('managed: issued by this gateway').and.to.include('Bearer <key>');
+    expect(banner).to.include('managed: issued by this gateway').and.to.include('GATEWAY_API_KEY=your-key');
   });
 
   it('says how to make the first key, until there is one', async () => {
