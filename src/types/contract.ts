@@ -1778,7 +1778,7 @@ export interface Settings {
    */
   RECORD_RETENTION_DAYS: number;
   /**
-   * A JSON file with the prices of the models, as README shows it. Read again at SIGHUP.
+   * A JSON file with the prices of the models, as the guide on managed keys shows it. Read again at SIGHUP.
    */
   PRICES_FILE?: string;
   /**

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const ENV = { ...process.env, GATEWAY_API_KEY: API_KEY };
 
 /** The one for Codex is what its own tests use. */
-describe('each example of README', () => {
+describe('each example of README and the guides', () => {
   const scene = useGateway();
 
   for (const client of ['OpenAI SDK', 'OpenAI Agents SDK', 'AI SDK', 'LangChain', 'WebSocket']) {

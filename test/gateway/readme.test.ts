@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -11,9 +11,16 @@ const ROOT = join(import.meta.dirname, '../..');
 /** In the examples for clients, which are other programs with variables of their own. */
 const CLIENT_VARIABLES = ['GATEWAY_API_KEY'];
 
-/** What README shows is run as it stands. */
-describe('README', () => {
-  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+/** README and the guides by their paths. */
+const DOCUMENTS: ReadonlyMap<string, string> = new Map(
+  ['README.md', ...globSync('src/docs/*.md', { cwd: ROOT }).toSorted()].map((path) => [
+    path,
+    readFileSync(join(ROOT, path), 'utf8'),
+  ]),
+);
+
+/** What README and the guides show is run as it stands. */
+describe('README with the guides', () => {
   let folder: string;
 
   beforeEach(() => {
@@ -26,7 +33,8 @@ describe('README', () => {
   });
 
   it('has an example of embedding that passes', async () => {
-    const example = /## Embedding\n[\s\S]*?```ts\n([\s\S]*?)```/.exec(readme)?.[1] ?? '';
+    const clients = DOCUMENTS.get('src/docs/clients.md') ?? '';
+    const example = /## Embedding\n[\s\S]*?```ts\n([\s\S]*?)```/.exec(clients)?.[1] ?? '';
     expect(example).to.include('createGateway');
     const file = join(folder, 'example.ts');
     writeFileSync(file, example.replace('./src/gateway.ts', '../../src/gateway.ts'));
@@ -37,34 +45,49 @@ describe('README', () => {
     expect(stdout).to.include('1 passing');
   });
 
-  it('names every setting by its right name', () => {
-    const settings = JSON.parse(readFileSync(join(ROOT, 'schemas/settings.json'), 'utf8')) as { properties: object };
-    const known = new Set([...Object.keys(settings.properties), ...CLIENT_VARIABLES]);
-    const named = [...readme.matchAll(/`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)[=`]/g)].map((match) => match[1]);
-    expect(named.filter((name) => name !== undefined && !known.has(name))).to.deep.equal([]);
-  });
+  for (const [path, text] of DOCUMENTS) {
+    it(`names every setting by its right name: ${path}`, () => {
+      const settings = JSON.parse(readFileSync(join(ROOT, 'schemas/settings.json'), 'utf8')) as { properties: object };
+      const known = new Set([...Object.keys(settings.properties), ...CLIENT_VARIABLES]);
+      const named = [...text.matchAll(/`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)[=`]/g)].map((match) => match[1]);
+      expect(named.filter((name) => name !== undefined && !known.has(name))).to.deep.equal([]);
+    });
 
-  it('has every setting in its table', () => {
-    const { properties } = JSON.parse(readFileSync(join(ROOT, 'schemas/settings.json'), 'utf8')) as {
-      properties: object;
+    it(`names only tests that there are: ${path}`, () => {
+      const named = [...text.matchAll(/`(test\/[\w./-]+\.ts)`/g)].map((match) => match[1] ?? '');
+      expect(named.filter((name) => !existsSync(join(ROOT, name)))).to.deep.equal([]);
+    });
+
+    it(`has one base URL and one name of the key in its examples: ${path}`, () => {
+      const examples = [...text.matchAll(/```(?:sh|ts|js|python|toml)\n(.*?)```/gs)].map(([, code]) => code).join('');
+      const urls = [...examples.matchAll(/\bhttps?:\/\/127\.0\.0\.1:\d+(?:\/[\w-]+){0,2}/g)].map(([url]) => url);
+      for (const url of urls) expect(url).to.match(/^http:\/\/127\.0\.0\.1:8080\/(?:api\/v1|admin\/v1)$/);
+      const keys = [...examples.matchAll(/Bearer (\S+?)['"]|(\w*API_KEY)\b/g)].map(([, key, name]) => key ?? name);
+      expect(
+        keys.filter((key) => !['$GATEWAY_API_KEY', 'GATEWAY_API_KEY', '$ADMIN_TOKEN'].includes(key ?? '')),
+      ).to.deep.equal([]);
+    });
+  }
+
+  it('names the versions of the clients that the tests install', () => {
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'test/clients/package.json'), 'utf8')) as {
+      dependencies: Record<string, string>;
     };
-    const table = /## Settings\n[\s\S]*?\n(\|[\s\S]*?)\n\n/.exec(readme)?.[1] ?? '';
-    const shown = table.split('\n').flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)]);
-    expect(shown.map(([, name]) => name)).to.have.members(Object.keys(properties));
+    const rows = [...(DOCUMENTS.get('src/docs/clients.md') ?? '').matchAll(/^\|.*\| `(\S+)` \| (\d\S*) \|$/gm)];
+    expect(rows).not.to.deep.equal([]);
+    for (const [, name = '', version] of rows) expect(dependencies[name], name).to.equal(version);
   });
 });
 
-describe('README on managed keys', () => {
-  const section = readFileSync(join(ROOT, 'README.md'), 'utf8')
-    .split('\n## ')
-    .find((text) => text.startsWith('Managed keys'));
-  const [files = '', ...blocks] = [...(section ?? '').matchAll(/```sh\n(.*?)```/gs)].map(([, code = '']) => code);
+describe('the guide on managed keys', () => {
+  const guide = DOCUMENTS.get('src/docs/managed-keys.md') ?? '';
+  const [files = '', ...blocks] = [...guide.matchAll(/```sh\n(.*?)```/gs)].map(([, code = '']) => code);
   let folder: string;
   let gateway: GatewayProcess | undefined;
 
   before(function () {
     if (canRunShell()) return;
-    console.log('\n  not run, since there is no bash or no curl: the commands of README on managed keys');
+    console.log('\n  not run, since there is no bash or no curl: the commands of the guide on managed keys');
     this.skip();
   });
 
