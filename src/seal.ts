@@ -11,7 +11,10 @@ export type SealPurpose = 'reasoning' | 'compaction';
 export interface Sealer {
   /** Undefined when the text is too long to be worth carrying. */
   seal(caller: Identity, text: string): string | undefined;
-  /** The text of a seal of ours, made for this caller with the present or the previous secret; undefined for anything else. */
+  /**
+   * The text of a seal of ours, made for this caller with the present or the previous secret; undefined for anything else. Of
+   * several that a client has joined (LangChain does so with those of one reply) it is that of the last.
+   */
   open(caller: Identity, sealed: string): string | undefined;
 }
 
@@ -28,6 +31,16 @@ export function createSealer(purpose: SealPurpose, secret: string, previousSecre
   const keys = [secret, ...(previousSecret === null ? [] : [previousSecret])].map((each) => deriveKey(purpose, each));
   const boundTo = (caller: string) => Buffer.from(`${purpose}\0${caller}`);
 
+  function openOne(caller: Identity, sealed: string): string | undefined {
+    const bytes = decode(sealed.slice(prefix.length));
+    if (bytes === undefined || bytes.length < IV_BYTES + TAG_BYTES) return undefined;
+    for (const [index, key] of keys.entries()) {
+      const text = decrypt(key, boundTo(caller[index] ?? ''), bytes);
+      if (text !== undefined) return text;
+    }
+    return undefined;
+  }
+
   return {
     seal(caller, text) {
       const [key] = keys;
@@ -39,13 +52,8 @@ export function createSealer(purpose: SealPurpose, secret: string, previousSecre
     },
     open(caller, sealed) {
       if (!sealed.startsWith(prefix) || sealed.length > prefix.length + MAX_BYTES_LENGTH) return undefined;
-      const bytes = decode(sealed.slice(prefix.length));
-      if (bytes === undefined || bytes.length < IV_BYTES + TAG_BYTES) return undefined;
-      for (const [index, key] of keys.entries()) {
-        const text = decrypt(key, boundTo(caller[index] ?? ''), bytes);
-        if (text !== undefined) return text;
-      }
-      return undefined;
+      const last = sealed.lastIndexOf(prefix);
+      return openOne(caller, sealed) ?? (last === 0 ? undefined : openOne(caller, sealed.slice(last)));
     },
   };
 }

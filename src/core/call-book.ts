@@ -4,6 +4,7 @@ import { beginCall, findCall, isRepetition, type BackendCall } from './calls.ts'
 import type { CallPiece } from './chunk.ts';
 import { tooMuch, type EventLog } from './event-log.ts';
 import { mintCallId, toCallId, type CallId } from './ids.ts';
+import { growBy, mergeExtra, type CallOfReply } from './reply-state.ts';
 import type { ToolPlan } from './tools.ts';
 
 /** The tool calls of one reply. They stay open beside each other, since backends interleave their pieces. */
@@ -18,6 +19,8 @@ export interface CallBook {
   closeCut(inCall: boolean): void;
   /** Whether a call has arguments and no name, so that no one can be told of it. */
   hasNameless(): boolean;
+  /** Those that the client is told of, with what the backend has attached to them. */
+  told(): CallOfReply[];
 }
 
 export interface CallBookOptions {
@@ -42,6 +45,7 @@ export function createCallBook(log: EventLog, { tools, usedCallIds, maxToolCalls
     add(piece, chunkNumber, beforeCall) {
       const call = findCall(calls, piece, chunkNumber) ?? open(piece, beforeCall);
       call.lastChunk = chunkNumber;
+      attach(call, piece);
       // Its arguments were complete: this is the whole call once more, or an empty piece.
       if (call.closed) return 0;
       if (call.name === '') call.name = piece.name;
@@ -66,7 +70,17 @@ export function createCallBook(log: EventLog, { tools, usedCallIds, maxToolCalls
       for (const call of openCalls()) close(call, call === cut || call.arguments !== '' ? 'incomplete' : 'completed');
     },
     hasNameless: () => calls.some((call) => call.name === '' && call.arguments !== ''),
+    told: () =>
+      calls.flatMap(({ callId, extraContent: extra }) =>
+        callId === undefined ? [] : [{ call_id: callId, ...(extra !== undefined && { extra_content: extra }) }],
+      ),
   };
+
+  function attach(call: BackendCall, { extra_content: extra }: CallPiece): void {
+    if (extra === undefined) return;
+    growBy(log, extra);
+    mergeExtra((call.extraContent ??= Object.create(null) as Record<string, unknown>), extra);
+  }
 
   function open(piece: CallPiece, beforeCall: () => void): BackendCall {
     if (calls.length >= MAX_CALLS) throw tooMuch();
@@ -87,7 +101,8 @@ export function createCallBook(log: EventLog, { tools, usedCallIds, maxToolCalls
     passedOn += 1;
     // Text may have come since the call began without a name.
     beforeCall();
-    call.writer = openCallWriter(tool, claimCallId(call.backendId), log);
+    call.callId = claimCallId(call.backendId);
+    call.writer = openCallWriter(tool, call.callId, log);
     if (call.arguments !== '') call.writer.write(call.arguments);
   }
 

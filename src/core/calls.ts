@@ -1,5 +1,6 @@
 import type { CallWriter } from './call-writer.ts';
 import type { CallPiece } from './chunk.ts';
+import type { CallId } from './ids.ts';
 import { createObjectEnd, type ObjectEnd } from './object-end.ts';
 
 /** A tool call of the backend, put together from its pieces. */
@@ -14,6 +15,10 @@ export interface BackendCall {
   lastChunk: number;
   /** Tells the client of it, from when its name is known. `withheld`: the client is not to see it. */
   writer: CallWriter | 'withheld' | undefined;
+  /** As the client knows it, from when it is told of the call. */
+  callId: CallId | undefined;
+  /** What the backend has attached to it. */
+  extraContent: Record<string, unknown> | undefined;
   /** Its item is done. */
   closed: boolean;
 }
@@ -28,6 +33,8 @@ export function beginCall({ index, id, name }: CallPiece): BackendCall {
     argumentsEnd: createObjectEnd(),
     lastChunk: 0,
     writer: undefined,
+    callId: undefined,
+    extraContent: undefined,
     closed: false,
   };
 }

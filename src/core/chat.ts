@@ -25,7 +25,17 @@ export type ChatAssistantPart =
   | { readonly type: 'thinking'; readonly thinking: readonly { readonly type: 'text'; readonly text: string }[] }
   | { readonly type: 'text'; readonly text: string };
 
-export interface ChatToolCall {
+/** What a backend has attached to a call, or to a message, and gets back as it was (reply-state.ts). */
+export interface CallState {
+  readonly extra_content?: ChatChunk;
+}
+
+export interface MessageState extends CallState {
+  readonly reasoning_details?: readonly unknown[];
+  readonly thinking_blocks?: readonly unknown[];
+}
+
+export interface ChatToolCall extends CallState {
   readonly id: string;
   readonly type: 'function';
   readonly function: { readonly name: string; readonly arguments: string };
@@ -37,12 +47,12 @@ export type ChatMessage =
   | ChatAssistantMessage
   | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: string };
 
-export interface ChatAssistantMessage {
+export interface ChatAssistantMessage extends MessageState {
   readonly role: 'assistant';
   readonly content: string | null | readonly ChatAssistantPart[];
   readonly tool_calls?: readonly ChatToolCall[];
   readonly refusal?: string;
-  /** The reasoning of this turn, under the name which the dialect has for it. */
+  /** The reasoning of this turn, under the name under which it came, or which the dialect has for it. */
   readonly reasoning_content?: string;
   readonly reasoning?: string;
 }

@@ -4,7 +4,7 @@
  */
 
 import type { LogProb, TopLogProb, UrlCitation } from '../types/contract.ts';
-import type { ChatChunk } from './chat.ts';
+import type { CallState, ChatChunk, MessageState } from './chat.ts';
 import { ApiError } from './errors.ts';
 import { isObject } from './json.ts';
 import { readUsage } from './usage.ts';
@@ -67,6 +67,32 @@ export function textPiecesOf(delta: ChatChunk): TextPiece[] {
   return pieces;
 }
 
+/** Where the reasoning comes from that `textPiecesOf` finds; undefined where it finds none. */
+export function thoughtsFormOf(
+  delta: ChatChunk,
+): 'reasoning_content' | 'reasoning' | 'reasoning_details' | 'thinking-part' | undefined {
+  if (text(delta['reasoning_content']) !== '') return 'reasoning_content';
+  if (text(delta['reasoning']) !== '') return 'reasoning';
+  if (reasoningDetailsText(delta['reasoning_details']) !== '') return 'reasoning_details';
+  return listOf(delta['content']).some((part) => isObject(part) && 'thinking' in part) ? 'thinking-part' : undefined;
+}
+
+/** What the backend attaches to the message without saying it to anybody; empty lists and objects are nothing. */
+export function messageStateOf(delta: ChatChunk): MessageState {
+  const details = listOf(delta['reasoning_details']);
+  const blocks = listOf(delta['thinking_blocks']);
+  return {
+    ...callStateOf(delta),
+    ...(details.length > 0 && { reasoning_details: details }),
+    ...(blocks.length > 0 && { thinking_blocks: blocks }),
+  };
+}
+
+/** The same of a call. */
+export function callStateOf({ extra_content: extra }: ChatChunk): CallState {
+  return isObject(extra) && Object.keys(extra).length > 0 ? { extra_content: extra } : {};
+}
+
 /**
  * The one piece of text that is all the chunk says, so that a chunk which differs from it in this text alone says no more
  * than that either. Undefined when it says anything else.
@@ -83,6 +109,7 @@ export function onlyTextOf(chunk: ChatChunk): TextPiece | undefined {
     sourcesOf(chunk) !== undefined ||
     citationsOf(delta).length > 0 ||
     callPiecesOf(delta).length > 0 ||
+    Object.keys(messageStateOf(delta)).length > 0 ||
     logprobsOf(choice).length > 0;
   return saysMore ? undefined : piece;
 }
@@ -114,7 +141,7 @@ function pushContentPart(part: unknown, pieces: TextPiece[]): void {
 }
 
 /** One piece of a tool call. Empty strings stand for what the backend left out. */
-export interface CallPiece {
+export interface CallPiece extends CallState {
   readonly index: number | undefined;
   readonly id: string;
   readonly name: string;
@@ -132,7 +159,9 @@ export function callPiecesOf(delta: ChatChunk): CallPiece[] {
     for (const call of calls) if (isObject(call)) pieces.push(toCallPiece(call, call['function'], call['index']));
   }
   if (isObject(delta['function_call'])) pieces.push(toCallPiece({}, delta['function_call'], LEGACY_INDEX));
-  return pieces.filter((piece) => piece.id !== '' || piece.name !== '' || piece.arguments !== '');
+  return pieces.filter(
+    (piece) => piece.id !== '' || piece.name !== '' || piece.arguments !== '' || piece.extra_content !== undefined,
+  );
 }
 
 function toCallPiece(call: ChatChunk, called: unknown, index: unknown): CallPiece {
@@ -142,17 +171,18 @@ function toCallPiece(call: ChatChunk, called: unknown, index: unknown): CallPiec
     index: typeof index === 'number' ? index : undefined,
     id: text(call['id']),
     name: text(fields['name']),
-    arguments: isObject(given) ? jsonOf(given) : text(given),
+    arguments: isObject(given) ? toJson(given) : text(given),
+    ...callStateOf(call),
   };
 }
 
-/** Some backends send the arguments as the object itself. Throws ApiError when it is too deep to be written. */
-function jsonOf(given: ChatChunk): string {
+/** Some backends send arguments as the object itself. Throws ApiError for what is too deep to be written. */
+export function toJson(given: object): string {
   try {
     return JSON.stringify(given);
   } catch (cause) {
     throw new ApiError('upstream_invalid_response', {
-      message: 'The backend sent arguments that are nested too deeply.',
+      message: 'The backend sent JSON that is nested too deeply.',
       cause,
     });
   }

@@ -17,7 +17,10 @@ export interface Dialect {
   readonly tokenLimitField: 'max_tokens' | 'max_completion_tokens';
   /** Whether `stream_options` may be sent; a backend that refuses it all the same is asked again without. */
   readonly streamOptions: boolean;
-  /** Where an assistant message takes back the reasoning of that turn; null where there is no place for it. */
+  /**
+   * Where an assistant message takes back the reasoning of that turn, unless a seal says that it came elsewhere; null where
+   * there is no place for it.
+   */
   readonly reasoningField: 'reasoning_content' | 'reasoning' | 'thinking-part' | null;
   /** Whether that field has to be there, empty, on an assistant message without reasoning too. */
   readonly reasoningAlways: boolean;
@@ -56,7 +59,9 @@ const GENERIC: Dialect = {
   afterOutputs: 'nothing',
   tokenLimitField: 'max_tokens',
   streamOptions: true,
-  reasoningField: null,
+  // Moonshot and DeepSeek's models on other hosts answer 400 without it (continuedev/continue#11600), z.ai asks for it
+  // (docs.z.ai, thinking mode). A backend that never sent thoughts is sent none.
+  reasoningField: 'reasoning_content',
   reasoningAlways: false,
   efforts: null,
   effortFields: {},
@@ -71,7 +76,7 @@ const GENERIC: Dialect = {
 };
 
 /** Services with a template of their own, which take any order that makes sense. */
-const HOSTED: Dialect = { ...GENERIC, systemPlace: 'in-place', userMessages: 'as-given' };
+const HOSTED: Dialect = { ...GENERIC, systemPlace: 'in-place', userMessages: 'as-given', reasoningField: null };
 
 /** Servers which fill the template of whatever model they were given. Their parts of a message: text, images, audio. */
 const LOCAL: Dialect = { ...GENERIC, thinkTags: true, fileForm: 'none' };
@@ -159,7 +164,7 @@ export const DIALECTS = {
     optionalFields: ['reasoning_effort', 'verbosity', 'user'],
   },
   // No `strict` and no `developer` (pi's compatibility table).
-  together: { ...GENERIC, thinkTags: true, strictTools: false, fileForm: 'none' },
+  together: { ...GENERIC, reasoningField: null, thinkTags: true, strictTools: false, fileForm: 'none' },
 } as const satisfies Record<OwnDialect['extends'], Dialect>;
 
 export type DialectName = keyof typeof DIALECTS;

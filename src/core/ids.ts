@@ -74,6 +74,11 @@ export function toItemId(prefix: ItemIdPrefix, unique: UniquePart, outputIndex: 
   return `${prefix}_${unique}${outputIndex.toString(16).padStart(4, '0')}` as ItemId;
 }
 
+/** The unique part of the reply that an item or a call with this id is of; undefined for an id that was not made here. */
+export function uniqueOfItem(id: string): UniquePart | undefined {
+  return /^[a-z]+_([0-9a-f]{32})[0-9a-f]{4,}$/.exec(id)?.[1] as UniquePart | undefined;
+}
+
 /** A call id for a backend that sent none, or one that is taken. */
 export function mintCallId(unique: UniquePart, number: number): CallId {
   return `call_${unique}${number.toString(16).padStart(4, '0')}` as CallId;

@@ -5,6 +5,8 @@ import { isObject, readJson } from './json.ts';
 import { toContext } from './compaction-prompt.ts';
 import { INPUT_PARAMETER } from './custom-input.ts';
 import { ApiError } from './errors.ts';
+import { uniqueOfItem } from './ids.ts';
+import { readReplyState, type ReplyState, type StateOrigin } from './reply-state.ts';
 import type { ToolRef } from './tool-names.ts';
 import { clientToolsOf } from './tools.ts';
 import { unreachable } from './unreachable.ts';
@@ -14,9 +16,18 @@ export type Piece =
   | { readonly kind: 'system'; readonly role: 'system' | 'developer'; readonly text: string }
   | { readonly kind: 'user'; readonly content: string | readonly ChatPart[] }
   | { readonly kind: 'assistant'; readonly text: string; readonly refusal: string }
-  | { readonly kind: 'reasoning'; readonly text: string }
+  | ReasoningPiece
   | { readonly kind: 'call'; readonly callId: string; readonly name: string; readonly arguments: string }
   | { readonly kind: 'output'; readonly callId: string; readonly text: string; readonly media: readonly ChatPart[] };
+
+export interface ReasoningPiece {
+  readonly kind: 'reasoning';
+  readonly text: string;
+  /** Marks the reply that it is of, where that is known. */
+  readonly reply?: string;
+  /** What was sealed of that reply; the text is that of its thoughts then. */
+  readonly state?: ReplyState;
+}
 
 /**
  * An item that is no piece: what it asks for is done elsewhere (`folded`), or the model cannot be told of it, which its caller
@@ -33,8 +44,10 @@ export interface ItemPlace {
   readonly path: string;
   readonly nameTowardsBackend: (tool: ToolRef) => string;
   readonly forms: PartForms;
-  /** The reasoning in an `encrypted_content` of ours; undefined for a foreign or damaged one. */
+  /** What is in an `encrypted_content` of ours; undefined for a foreign or damaged one. */
   readonly openSeal?: OpenSeal | undefined;
+  /** Who is asked: the state of a reply that came from elsewhere is not for them. */
+  readonly origin: StateOrigin;
   /** The same for the summary in a compaction. */
   readonly openCompaction?: OpenSeal | undefined;
 }
@@ -114,11 +127,19 @@ const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
   },
   // Its tools are offered beside those of `tools`.
   additional_tools: () => 'folded',
-  reasoning(item, { openSeal }) {
+  reasoning(item, { openSeal, origin }) {
     const sealed = item.encrypted_content === undefined ? undefined : openSeal?.(item.encrypted_content);
-    if (sealed !== undefined) return { kind: 'reasoning', text: sealed };
+    const state = sealed === undefined ? undefined : readReplyState(sealed);
+    if (sealed !== undefined && state === undefined) return { kind: 'reasoning', text: sealed };
+    if (state?.dialect === origin.dialect && state.model === origin.model)
+      return { kind: 'reasoning', text: state.thoughts, reply: state.reply, state };
     const parts = item.content !== undefined && item.content.length > 0 ? item.content : (item.summary ?? []);
-    return { kind: 'reasoning', text: parts.map((part) => part.text).join('\n') };
+    const reply = item.id === undefined ? undefined : uniqueOfItem(item.id);
+    return {
+      kind: 'reasoning',
+      text: parts.map((part) => part.text).join('\n'),
+      ...(reply !== undefined && { reply }),
+    };
   },
   compaction(item, { path, openCompaction }) {
     const summary = openCompaction?.(item.encrypted_content);

@@ -10,13 +10,8 @@ export interface ReasoningWriter {
 export interface ReasoningOptions {
   /** Most clients show summaries alone, so the reasoning stands there, unless they are to get it as it is, or not at all. */
   readonly reasoningOutput: ReasoningOutput;
-  /** Makes the `encrypted_content` that the client gives back next time; absent when it did not ask for it. */
-  readonly seal?: (reasoning: string) => string | undefined;
-}
-
-/** Whether reasoning has an item at all: hidden reasoning has one only when it is sealed. */
-export function showsReasoning({ reasoningOutput, seal }: ReasoningOptions): boolean {
-  return reasoningOutput !== 'hidden' || seal !== undefined;
+  /** The `encrypted_content` of an item that ends now; undefined when it has none. */
+  readonly seal: () => string | undefined;
 }
 
 /** Begins a reasoning item in the log, in the form that the options ask for. */
@@ -32,7 +27,7 @@ export function openReasoningWriter(log: EventLog, { reasoningOutput, seal }: Re
     },
     close(status) {
       form.end(whole);
-      const sealed = seal?.(whole);
+      const sealed = seal();
       const item: ReasoningItem = { ...log.itemAt(place, 'reasoning'), status };
       log.closeItem(place, sealed === undefined ? item : { ...item, encrypted_content: sealed });
     },

@@ -3,7 +3,7 @@ import type { ChatMessage, ChatRequest, ChatTool } from './chat.ts';
 import type { PartForms, UrlFault } from './chat-parts.ts';
 import type { Dialect } from './dialects.ts';
 import { ApiError } from './errors.ts';
-import { toPiece, type OpenSeal, type Piece } from './items.ts';
+import { toPiece, type ItemPlace, type OpenSeal, type Piece } from './items.ts';
 import { planTools, type ToolPlan } from './tools.ts';
 import { toMessages } from './turns.ts';
 import { compactThresholdOf, inForceOf, keptLengthFor } from './window.ts';
@@ -20,9 +20,11 @@ export interface Translation {
 
 export interface TranslationOptions {
   readonly dialect: Dialect;
+  /** The name of that kind. */
+  readonly upstreamDialect: string;
   readonly modelAliases: ReadonlyMap<string, string>;
   readonly hostedTools: HostedToolsPolicy;
-  /** The reasoning in an `encrypted_content` which this caller was given; undefined for a foreign or damaged one. */
+  /** What is in the `encrypted_content` of reasoning which this caller was given; undefined for a foreign or damaged one. */
   readonly openSeal?: OpenSeal;
   /** The same for the summary in a compaction. */
   readonly openCompaction?: OpenSeal;
@@ -39,7 +41,9 @@ export interface TranslationOptions {
 export function toChatRequest(request: CreateResponse, options: TranslationOptions): Translation {
   const { dialect } = options;
   const tools = planTools(request, options.hostedTools);
-  const { pieces, droppedItems } = toPieces(request, tools, options);
+  const model = options.modelAliases.get(request.model) ?? request.model;
+  const origin = { dialect: options.upstreamDialect, model };
+  const { pieces, droppedItems } = toPieces(request, tools, { ...options, origin });
   const messages = toMessages([...instructionsOf(request), ...pieces], dialect);
   if (options.mayBeEmpty !== true && !saysAnything(pieces, messages)) throw emptyInput();
   const stream = request.stream === true;
@@ -50,7 +54,7 @@ export function toChatRequest(request: CreateResponse, options: TranslationOptio
     chat: {
       // First, so that they replace nothing that is written here.
       ...toEffortFields(request, dialect),
-      model: options.modelAliases.get(request.model) ?? request.model,
+      model,
       messages,
       stream,
       // Usage is always asked for: clients count on it, and records need it.
@@ -82,7 +86,7 @@ function instructionsOf({ instructions = '' }: CreateResponse): readonly Piece[]
 function toPieces(
   request: CreateResponse,
   { nameTowardsBackend }: ToolPlan,
-  { dialect, urlFault, openSeal, openCompaction }: TranslationOptions,
+  { dialect, urlFault, openSeal, openCompaction, origin }: TranslationOptions & Pick<ItemPlace, 'origin'>,
 ): { readonly pieces: readonly Piece[]; readonly droppedItems: readonly string[] } {
   if (typeof request.input === 'string')
     return { pieces: [{ kind: 'user', content: request.input }], droppedItems: [] };
@@ -92,7 +96,14 @@ function toPieces(
   const dropped = new Set<string>();
   for (const [index, item] of request.input.entries()) {
     if (!isInForce(index)) continue;
-    const piece = toPiece(item, { path: `input[${index}]`, nameTowardsBackend, forms, openSeal, openCompaction });
+    const piece = toPiece(item, {
+      path: `input[${index}]`,
+      nameTowardsBackend,
+      forms,
+      openSeal,
+      openCompaction,
+      origin,
+    });
     if (piece === 'left out') dropped.add(item.type);
     else if (piece !== 'folded') pieces.push(piece);
   }

@@ -19,12 +19,8 @@ import { writeCompaction } from './compaction-writer.ts';
 import { createEventLog } from './event-log.ts';
 import type { UniquePart } from './ids.ts';
 import { openMessageWriter, type MessageWriter } from './message-writer.ts';
-import {
-  openReasoningWriter,
-  showsReasoning,
-  type ReasoningOptions,
-  type ReasoningWriter,
-} from './reasoning-writer.ts';
+import { openReasoningWriter, type ReasoningOptions, type ReasoningWriter } from './reasoning-writer.ts';
+import { createStateCollector, type StateOptions } from './reply-state.ts';
 import { createThinkTagSplitter } from './think-tags.ts';
 import { unreachable } from './unreachable.ts';
 import { readUsage, sumOfUsage } from './usage.ts';
@@ -32,12 +28,14 @@ import { verdictOn } from './verdict.ts';
 import type { Writable } from './writable.ts';
 
 /** Call ids in `usedCallIds` are those of the request's own input; calls beyond `maxToolCalls` are not passed on. */
-export interface TranslatorOptions extends CallBookOptions, ReasoningOptions {
+export interface TranslatorOptions extends CallBookOptions, Pick<ReasoningOptions, 'reasoningOutput'> {
   /** The response before the first chunk, from `initialResponse`. It becomes the snapshot and is changed. */
   readonly response: ResponseResource;
   readonly unique: UniquePart;
   /** The answer may begin with a `<think>` block. */
   readonly thinkTags: boolean;
+  /** What the backend attaches goes to the client, sealed; absent where nobody gives it back. */
+  readonly state?: StateOptions;
   /** Whether the caller asked for log probabilities; what a backend sends unasked is left out. */
   readonly logprobs: boolean;
   /** Unix time in seconds. */
@@ -100,6 +98,10 @@ export function createTranslator(options: TranslatorOptions): Translator {
   const citations = createCitations(log);
   const calls = createCallBook(log, options);
   const splitter = options.thinkTags ? createThinkTagSplitter() : undefined;
+  const state =
+    options.state && createStateCollector(log, { ...options.state, reasoningOutput: options.reasoningOutput });
+  /** Hidden reasoning has an item only for a caller who asks for it sealed. */
+  const showsReasoning = options.reasoningOutput !== 'hidden' || options.state?.isAskedFor === true;
 
   let open: Open = IDLE;
   let chunkNumber = 0;
@@ -190,6 +192,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     if (choice === undefined) return;
     sawChoice = true;
     const delta = deltaOf(choice);
+    state?.readDelta(delta);
     for (const citation of citationsOf(delta)) citations.add(citation);
     const logprobs = options.logprobs ? logprobsOf(choice) : [];
     for (const piece of textPiecesOf(delta)) addText(piece, logprobs);
@@ -230,7 +233,8 @@ export function createTranslator(options: TranslatorOptions): Translator {
         message().writeRefusal(text);
         return;
       case 'reasoning':
-        if (showsReasoning(options)) reasoning().write(text);
+        state?.addThoughts(text);
+        if (showsReasoning) reasoning().write(text);
         return;
       default:
         unreachable(kind);
@@ -248,7 +252,8 @@ export function createTranslator(options: TranslatorOptions): Translator {
   function reasoning(): ReasoningWriter {
     if (open.kind === 'reasoning') return open.writer;
     leave('completed');
-    const writer = openReasoningWriter(log, options);
+    const seal = () => state?.seal(calls.told());
+    const writer = openReasoningWriter(log, { reasoningOutput: options.reasoningOutput, seal });
     open = { kind: 'reasoning', writer };
     return writer;
   }
@@ -304,6 +309,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     }
     leave('completed');
     calls.closeAll();
+    tellRestOfState();
     translator.ended = true;
     log.emit({
       type: 'response.completed',
@@ -311,11 +317,19 @@ export function createTranslator(options: TranslatorOptions): Translator {
     });
   }
 
+  /** What came after the last reasoning item, or without any: Gemini signs calls, and thoughts may be hidden. */
+  function tellRestOfState(): void {
+    const sealed = state?.sealRest(calls.told());
+    if (sealed !== undefined)
+      openReasoningWriter(log, { reasoningOutput: 'hidden', seal: () => sealed }).close('completed');
+  }
+
   /** The item which was being written when the model stopped is incomplete, as is a call whose arguments are cut. */
   function endIncomplete(reason: 'max_output_tokens' | 'content_filter'): void {
     const inCall = open.kind === 'calls';
     leave('incomplete');
     calls.closeCut(inCall);
+    tellRestOfState();
     translator.ended = true;
     log.emit({
       type: 'response.incomplete',

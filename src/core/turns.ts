@@ -1,11 +1,22 @@
 import { createCallIds } from './call-ids.ts';
-import type { ChatAssistantMessage, ChatAssistantPart, ChatMessage, ChatPart, ChatToolCall } from './chat.ts';
+import type {
+  CallState,
+  ChatAssistantMessage,
+  ChatAssistantPart,
+  ChatMessage,
+  ChatPart,
+  ChatToolCall,
+  MessageState,
+} from './chat.ts';
 import type { Dialect } from './dialects.ts';
-import type { Piece } from './items.ts';
+import { uniqueOfItem } from './ids.ts';
+import type { Piece, ReasoningPiece } from './items.ts';
 import { unreachable } from './unreachable.ts';
 
 interface Call {
   readonly id: string;
+  /** The same in the words of the client. */
+  readonly givenId: string;
   readonly name: string;
   readonly arguments: string;
   output: { readonly text: string; readonly media: readonly ChatPart[] } | undefined;
@@ -15,8 +26,10 @@ interface AssistantTurn {
   readonly kind: 'assistant';
   readonly texts: string[];
   readonly refusals: string[];
-  readonly reasoning: string[];
+  readonly reasoning: ReasoningPiece[];
   readonly calls: Call[];
+  /** Where it stands among all turns. */
+  readonly place: number;
   /** An output of this turn was seen, so what the assistant says next is another turn. */
   answered: boolean;
 }
@@ -45,9 +58,11 @@ export const NO_OUTPUT = 'No output was recorded for this call.';
 export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMessage[] {
   const turns: Turn[] = [];
   const systemTexts: string[] = [];
-  const callIds = pieces.flatMap((piece) => (piece.kind === 'call' ? [piece.callId] : []));
+  const ownIds = new Set(pieces.flatMap(ownCallIdsOf));
+  const callIds = pieces.flatMap((piece) => (piece.kind === 'call' && !ownIds.has(piece.callId) ? [piece.callId] : []));
   const toCallId = createCallIds(callIds, dialect.callIds);
   const unanswered = new Map<string, { readonly turn: AssistantTurn; readonly calls: Call[] }[]>();
+  const turnsOfCall = new Map<string, AssistantTurn[]>();
 
   for (const piece of pieces) {
     switch (piece.kind) {
@@ -64,7 +79,7 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
         if (piece.refusal !== '') currentTurn().refusals.push(piece.refusal);
         break;
       case 'reasoning':
-        if (piece.text !== '') currentTurn().reasoning.push(piece.text);
+        if (piece.text !== '' || piece.state !== undefined) currentTurn().reasoning.push(piece);
         break;
       case 'call':
         addCall(piece);
@@ -76,6 +91,7 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
         unreachable(piece);
     }
   }
+  for (const turn of turns) if (turn.kind === 'assistant') bringHome(turn);
   const system: ChatMessage[] =
     systemTexts.length > 0 ? [{ role: systemRole('system'), content: systemTexts.join('\n\n') }] : [];
   const messages = turns.flatMap((turn) => (turn.kind === 'message' ? [turn.message] : toTurnMessages(turn, dialect)));
@@ -94,6 +110,7 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
       refusals: [],
       reasoning: [],
       calls: [],
+      place: turns.length,
       answered: false,
     };
     turns.push(turn);
@@ -102,13 +119,31 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
 
   function addCall(piece: Extract<Piece, { kind: 'call' }>): void {
     const turn = currentTurn();
-    const call: Call = { id: toCallId(piece.callId), name: piece.name, arguments: piece.arguments, output: undefined };
+    const { callId: givenId, name } = piece;
+    const call: Call = { id: toCallId(givenId), givenId, name, arguments: piece.arguments, output: undefined };
     turn.calls.push(call);
+    const turnsWithId = turnsOfCall.get(givenId) ?? [];
+    turnsOfCall.set(givenId, turnsWithId);
+    if (turnsWithId.at(-1) !== turn) turnsWithId.push(turn);
     const waiting = unanswered.get(piece.callId) ?? [];
     unanswered.set(piece.callId, waiting);
     const nearest = waiting.at(-1);
     if (nearest?.turn === turn) nearest.calls.push(call);
     else waiting.push({ turn, calls: [call] });
+  }
+
+  /** What a backend attaches last comes after its calls, and with some clients after their outputs: the calls tell its turn. */
+  function bringHome(turn: AssistantTurn): void {
+    for (const piece of turn.reasoning.splice(0)) homeOf(piece, turn).reasoning.push(piece);
+  }
+
+  function homeOf({ state }: ReasoningPiece, turn: AssistantTurn): AssistantTurn {
+    for (const { call_id: callId } of state?.calls ?? []) {
+      const turnsWithId = turnsOfCall.get(callId) ?? [];
+      const home = turnsWithId.findLast(({ place }) => place <= turn.place) ?? turnsWithId[0];
+      if (home !== undefined) return home;
+    }
+    return turn;
   }
 
   /**
@@ -127,6 +162,15 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
     call.output = { text: piece.text, media: piece.media };
     nearest.turn.answered = true;
   }
+}
+
+/**
+ * The ids that the backend has made itself, which it takes back however they look, and has to where its state names them:
+ * OpenRouter's details for Gemini do.
+ */
+function ownCallIdsOf(piece: Piece): string[] {
+  const calls = piece.kind === 'reasoning' ? (piece.state?.calls ?? []) : [];
+  return calls.map(({ call_id: id }) => id).filter((id) => uniqueOfItem(id) === undefined);
 }
 
 /** An output whose call is not in the input: no backend takes a tool message for it, and dropping it would lose what it says. */
@@ -196,17 +240,37 @@ function toTurnMessages(turn: AssistantTurn, dialect: TurnRules): ChatMessage[] 
 function toAssistantMessage(turn: AssistantTurn, dialect: TurnRules): ChatAssistantMessage | undefined {
   const refusal = turn.refusals.join('\n');
   const text = (dialect.refusalField ? turn.texts : [...turn.texts, ...turn.refusals]).join('\n');
-  const reasoning = dialect.reasoningField === null ? '' : turn.reasoning.join('\n');
-  if (text === '' && refusal === '' && reasoning === '' && turn.calls.length === 0) return undefined;
+  // A message of thoughts alone "must not be empty" (MoonshotAI/kimi-code#1985), and tells a model nothing that it wants back.
+  if (text === '' && refusal === '' && turn.calls.length === 0) return undefined;
+  const pieces = saidOnce(turn.reasoning);
+  const states = pieces.flatMap(({ state }) => state ?? []);
+  const form = dialect.reasoningField === null ? null : (states.at(-1)?.thoughtsForm ?? dialect.reasoningField);
+  const reasoning =
+    form === null
+      ? ''
+      : pieces
+          .map((piece) => piece.text)
+          .filter(Boolean)
+          .join('\n');
+  const stateOfCall = new Map(states.flatMap(({ calls }) => calls).map(({ call_id: id, ...state }) => [id, state]));
   // null is allowed beside calls or a refusal only.
   const content = text === '' && (turn.calls.length > 0 || refusal !== '') ? null : text;
   return {
     role: 'assistant',
-    content: dialect.reasoningField === 'thinking-part' && reasoning !== '' ? toThinking(reasoning, text) : content,
+    content: form === 'thinking-part' && reasoning !== '' ? toThinking(reasoning, text) : content,
     ...(dialect.refusalField && refusal !== '' && { refusal }),
-    ...toReasoningField(reasoning, dialect),
-    ...(turn.calls.length > 0 && { tool_calls: turn.calls.map(toToolCall) }),
+    ...toReasoningField(reasoning, form, dialect),
+    ...states.reduce<MessageState>((all, { message }) => ({ ...all, ...message }), {}),
+    ...(turn.calls.length > 0 && {
+      tool_calls: turn.calls.map((call) => toToolCall(call, stateOfCall.get(call.givenId))),
+    }),
   };
+}
+
+/** A later state of a reply says what its earlier ones say, and the plain text that the client was shown beside them. */
+function saidOnce(pieces: readonly ReasoningPiece[]): ReasoningPiece[] {
+  const latest = new Map(pieces.flatMap((piece) => (piece.state === undefined ? [] : [[piece.state.reply, piece]])));
+  return pieces.filter((piece) => piece.reply === undefined || (latest.get(piece.reply) ?? piece) === piece);
 }
 
 function toThinking(reasoning: string, text: string): ChatAssistantPart[] {
@@ -216,14 +280,15 @@ function toThinking(reasoning: string, text: string): ChatAssistantPart[] {
 
 function toReasoningField(
   reasoning: string,
-  { reasoningField, reasoningAlways }: TurnRules,
+  form: Dialect['reasoningField'],
+  { reasoningAlways }: TurnRules,
 ): Pick<ChatAssistantMessage, 'reasoning' | 'reasoning_content'> {
-  if (reasoningField === null || reasoningField === 'thinking-part') return {};
-  return reasoning === '' && !reasoningAlways ? {} : { [reasoningField]: reasoning };
+  if (form === null || form === 'thinking-part') return {};
+  return reasoning === '' && !reasoningAlways ? {} : { [form]: reasoning };
 }
 
-function toToolCall(call: Call): ChatToolCall {
-  return { id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments } };
+function toToolCall(call: Call, state: CallState | undefined): ChatToolCall {
+  return { id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments }, ...state };
 }
 
 function toToolMessage(call: Call): ChatMessage {

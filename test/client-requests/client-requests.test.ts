@@ -68,6 +68,7 @@ function translate(body: Json): unknown {
     dialect: DIALECTS.generic,
     modelAliases: new Map(),
     hostedTools: 'drop',
+    upstreamDialect: 'generic',
     openSeal: () => undefined,
   });
   return JSON.parse(JSON.stringify(chat));

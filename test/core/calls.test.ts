@@ -11,6 +11,8 @@ const call = (fields: Partial<BackendCall>): BackendCall => ({
   argumentsEnd: endOf(fields.arguments ?? ''),
   lastChunk: 1,
   writer: undefined,
+  callId: undefined,
+  extraContent: undefined,
   closed: false,
   ...fields,
 });

@@ -17,9 +17,11 @@ import { runs } from '../support/property.ts';
 /** A seal that shows what is in it. */
 const sealed = (summary: string): InputItem => ({ type: 'compaction', encrypted_content: `sealed:${summary}` });
 const OPTIONS: CompactionOptions = {
-  dialect: DIALECTS.generic,
+  // The strict backends here take no thoughts.
+  dialect: { ...DIALECTS.generic, reasoningField: null },
   modelAliases: new Map([['alias', 'own-name']]),
   hostedTools: 'drop',
+  upstreamDialect: 'generic',
   openCompaction: (text) => (text.startsWith('sealed:') ? text.slice('sealed:'.length) : undefined),
   compactionModel: null,
   compactionMaxOutputTokens: 900,

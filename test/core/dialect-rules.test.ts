@@ -8,7 +8,12 @@ import { toChatRequest } from '../../src/core/request.ts';
 import type { CreateResponse, InputItem, InputPart } from '../../src/types/contract.ts';
 
 function ask(request: Partial<CreateResponse>, dialect: Dialect): ChatRequest {
-  const options = { dialect, modelAliases: new Map<string, string>(), hostedTools: 'drop' } as const;
+  const options = {
+    dialect,
+    modelAliases: new Map<string, string>(),
+    hostedTools: 'drop',
+    upstreamDialect: 'generic',
+  } as const;
   return toChatRequest({ model: 'm', input: 'Hi', ...request }, options).chat;
 }
 

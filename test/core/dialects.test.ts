@@ -37,7 +37,13 @@ const EFFORT = { reasoning_effort: 'low' };
 /** What each backend is sent of it, and whether its answers may begin with a think block. */
 const EXPECTED: Record<DialectName, { chat: object; thinkTags: boolean }> = {
   generic: {
-    chat: { messages: [...MERGED, HI, NO], ...USAGE, max_tokens: 9, ...EFFORT, user: 'u' },
+    chat: {
+      messages: [...MERGED, HI, { ...NO, reasoning_content: 'Hmm.' }],
+      ...USAGE,
+      max_tokens: 9,
+      ...EFFORT,
+      user: 'u',
+    },
     thinkTags: false,
   },
   openai: {
@@ -176,6 +182,7 @@ describe('DIALECTS', () => {
         dialect: DIALECTS[name],
         modelAliases: new Map(),
         hostedTools: 'drop',
+        upstreamDialect: name,
       });
       expect(chat).to.deep.equal({ model: 'm', stream: true, ...expected });
     });

@@ -6,7 +6,12 @@ import type { ToolRef } from '../../src/core/tool-names.ts';
 import type { InputItem, InputPart } from '../../src/types/contract.ts';
 
 const nameTowardsBackend = (tool: ToolRef) => ('name' in tool ? `${tool.namespace ?? ''}<${tool.name}>` : tool.kind);
-const place = { path: 'input[3]', nameTowardsBackend, forms: DIALECTS.generic };
+const place = {
+  path: 'input[3]',
+  nameTowardsBackend,
+  forms: DIALECTS.generic,
+  origin: { dialect: 'generic', model: 'm' },
+};
 
 const PIXEL = 'data:image/png;base64,AAAA';
 const image: InputPart = { type: 'input_image', image_url: PIXEL };

@@ -10,7 +10,12 @@ import { runs } from '../support/property.ts';
 function translation(fields: Partial<CreateResponse>, dialect: DialectName = 'openai'): Translation {
   return toChatRequest(
     { model: 'm', input: 'Hello', ...fields },
-    { dialect: DIALECTS[dialect], modelAliases: new Map([['alias', 'real']]), hostedTools: 'drop' },
+    {
+      dialect: DIALECTS[dialect],
+      modelAliases: new Map([['alias', 'real']]),
+      hostedTools: 'drop',
+      upstreamDialect: 'generic',
+    },
   );
 }
 
@@ -232,11 +237,21 @@ describe('toChatRequest', () => {
           content: [{ ...unknown, type: 'input_text', text: 'Hello' }],
         };
         const request = { ...unknown, ...FULL_REQUEST, input: [item] } as CreateResponse;
-        const { chat } = toChatRequest(request, { dialect, modelAliases: new Map(), hostedTools: 'drop' });
+        const { chat } = toChatRequest(request, {
+          dialect,
+          modelAliases: new Map(),
+          hostedTools: 'drop',
+          upstreamDialect: 'generic',
+        });
         expect(Object.keys(chat).filter((name) => !known.has(name))).to.deep.equal([]);
         expect(chat.messages.at(-1)).to.deep.equal({ role: 'user', content: 'Hello' });
         expect(chat.tools).to.deep.equal(
-          toChatRequest(FULL_REQUEST, { dialect, modelAliases: new Map(), hostedTools: 'drop' }).chat.tools,
+          toChatRequest(FULL_REQUEST, {
+            dialect,
+            modelAliases: new Map(),
+            hostedTools: 'drop',
+            upstreamDialect: 'generic',
+          }).chat.tools,
         );
       }),
       runs(200),

@@ -255,11 +255,11 @@ describe('toMessages', () => {
       },
     ],
     'gives reasoning back where the dialect has a field for it:': [
-      { name: 'there is none', pieces: [thinks('Hmm.'), says('Hello')], expected: [fromAssistant('Hello')] },
       {
-        name: 'there is none, and nothing else was said',
-        pieces: [user('Hi'), thinks('Hmm.'), user('Well?')],
-        expected: [fromUser('Hi'), fromUser('Well?')],
+        name: 'there is none',
+        pieces: [thinks('Hmm.'), says('Hello')],
+        dialect: { reasoningField: null },
+        expected: [fromAssistant('Hello')],
       },
       {
         name: 'reasoning',
@@ -278,10 +278,10 @@ describe('toMessages', () => {
         ],
       },
       {
-        name: 'reasoning alone',
-        pieces: [thinks('Hmm.'), user('Well?')],
+        name: 'none without a word or a call beside it',
+        pieces: [user('Hi'), thinks('Hmm.'), user('Well?')],
         dialect: { reasoningField: 'reasoning' },
-        expected: [{ ...fromAssistant(''), reasoning: 'Hmm.' }, fromUser('Well?')],
+        expected: [fromUser('Hi'), fromUser('Well?')],
       },
     ],
     'gives a refusal back:': [

@@ -200,7 +200,8 @@ function apartFromIds(response: unknown): unknown {
   return JSON.parse(
     JSON.stringify(response ?? null)
       .replaceAll(/"([a-z]+_)[0-9a-f]{32}([0-9a-f]{4})?"/g, '"$1…$2"')
-      .replaceAll(/"(created_at|completed_at)":\d+/g, '"$1":0'),
+      .replaceAll(/"(created_at|completed_at)":\d+/g, '"$1":0')
+      .replaceAll(/"encrypted_content":"(?:[^"\\]|\\.)*"/g, '"encrypted_content":"…"'),
   );
 }
 

@@ -4,7 +4,7 @@ import type { ChatChunk, ChatRequest, ChunkOrWords } from '../../src/core/chat.t
 import { DIALECTS, type DialectName } from '../../src/core/dialects.ts';
 import type { ApiError } from '../../src/core/errors.ts';
 import { toUniquePart } from '../../src/core/ids.ts';
-import { toChatRequest, wantsLogprobs } from '../../src/core/request.ts';
+import { toChatRequest, wantsLogprobs, wantsSealedReasoning } from '../../src/core/request.ts';
 import { initialResponse } from '../../src/core/response.ts';
 import { createTranslator, type Translator } from '../../src/core/translator.ts';
 import type { CreateResponse, ReasoningOutput, ResponseEvent } from '../../src/types/contract.ts';
@@ -12,6 +12,8 @@ import type { CreateResponse, ReasoningOutput, ResponseEvent } from '../../src/t
 export interface MachineSettings {
   readonly dialect?: DialectName;
   readonly reasoningOutput?: ReasoningOutput;
+  /** Whether anything is sealed; it is, in a seal that shows what is in it. */
+  readonly seals?: boolean;
 }
 
 export const TEST_UNIQUE = toUniquePart('0123456789abcdef0123456789abcdef');
@@ -20,12 +22,14 @@ export const PLAIN_REQUEST: CreateResponse = { model: 'test-model', input: 'Hell
 /** The machine, and what the backend would have been asked. */
 export function openMachine(
   request: CreateResponse = PLAIN_REQUEST,
-  { dialect = 'generic', reasoningOutput = 'summary' }: MachineSettings = {},
+  { dialect = 'generic', reasoningOutput = 'summary', seals = true }: MachineSettings = {},
 ): Translator & { readonly chat: ChatRequest } {
   const { chat, tools, usedCallIds } = toChatRequest(request, {
     dialect: DIALECTS[dialect],
+    upstreamDialect: dialect,
     modelAliases: new Map(),
     hostedTools: 'drop',
+    ...(seals && { openSeal: (sealed) => sealed }),
   });
   const translator = createTranslator({
     response: initialResponse(request, tools, { unique: TEST_UNIQUE, createdAtS: 1_790_000_000 }),
@@ -34,6 +38,15 @@ export function openMachine(
     usedCallIds,
     reasoningOutput,
     thinkTags: DIALECTS[dialect].thinkTags,
+    ...(seals && {
+      state: {
+        dialect,
+        model: chat.model,
+        seal: (state) => state,
+        isAskedFor: wantsSealedReasoning(request),
+        reasoningField: DIALECTS[dialect].reasoningField,
+      },
+    }),
     logprobs: wantsLogprobs(request),
     maxToolCalls: request.max_tool_calls ?? null,
     nowS: () => 1_790_000_005,

@@ -8,7 +8,10 @@ interface MergedCall {
   readonly id: unknown;
   name: string | undefined;
   arguments: string;
+  extra: unknown;
 }
+
+type Fields = Record<string, unknown>;
 
 /** The order in which a completion's fields are read; a stream in any other order is not the same answer. */
 const ORDER = ['reasoning', 'content', 'refusal', 'calls'] as const;
@@ -41,6 +44,8 @@ export function mergeChunks({ chunks, done }: SpelledOutAnswer): ChatChunk | und
       if (ORDER.indexOf(kind) < reached) return undefined;
       reached = ORDER.indexOf(kind);
     }
+    // In a completion what is attached is known before the first word is read.
+    if (attaches(delta) && reached > 0 && REASONING_FIELDS.some((name) => message[name])) return undefined;
     mergeMessage(delta);
     for (const piece of (delta['tool_calls'] ?? []) as Record<string, unknown>[])
       if (!mergeCall(piece)) return undefined;
@@ -51,10 +56,16 @@ export function mergeChunks({ chunks, done }: SpelledOutAnswer): ChatChunk | und
 
   function mergeMessage(delta: Record<string, unknown>): void {
     for (const name of [...REASONING_FIELDS, 'refusal']) append(message, name, delta[name]);
-    for (const name of ['reasoning_details', 'annotations']) {
-      if (Array.isArray(delta[name]))
-        message[name] = [...((message[name] ?? []) as unknown[]), ...(delta[name] as unknown[])];
+    if (Array.isArray(delta['annotations']))
+      message['annotations'] = [
+        ...((message['annotations'] ?? []) as unknown[]),
+        ...(delta['annotations'] as unknown[]),
+      ];
+    for (const name of ['reasoning_details', 'thinking_blocks']) {
+      for (const piece of (delta[name] ?? []) as Fields[]) mergePiece((message[name] ??= []) as Fields[], piece);
     }
+    if (delta['extra_content'] !== undefined)
+      message['extra_content'] = mergeExtra(message['extra_content'], delta['extra_content']);
     mergeContent(delta['content']);
     if (typeof delta['function_call'] === 'object' && delta['function_call'] !== null) {
       const legacy = (message['function_call'] ??= { arguments: '' }) as Record<string, unknown>;
@@ -91,7 +102,13 @@ export function mergeChunks({ chunks, done }: SpelledOutAnswer): ChatChunk | und
     const more = typeof given === 'string' ? given : JSON.stringify(given);
     const known = findKnown(piece, called.name);
     if (known === undefined) {
-      calls.push({ index: piece['index'], id: piece['id'], name: called.name, arguments: more });
+      calls.push({
+        index: piece['index'],
+        id: piece['id'],
+        name: called.name,
+        arguments: more,
+        extra: piece['extra_content'],
+      });
       return true;
     }
     if (called.name && known.name && (called.name !== known.name || isJson(known.arguments))) return false;
@@ -99,6 +116,7 @@ export function mergeChunks({ chunks, done }: SpelledOutAnswer): ChatChunk | und
     if (more !== '' && isJson(known.arguments)) return false;
     known.name ??= called.name;
     known.arguments += more;
+    if (piece['extra_content'] !== undefined) known.extra = mergeExtra(known.extra, piece['extra_content']);
     return true;
   }
 
@@ -125,6 +143,12 @@ function kindsIn(delta: Record<string, unknown>): (typeof ORDER)[number][] {
   ];
 }
 
+function attaches(delta: Fields): boolean {
+  return (
+    hasText(delta['reasoning_details']) || hasText(delta['thinking_blocks']) || delta['extra_content'] !== undefined
+  );
+}
+
 function hasText(value: unknown): boolean {
   return (typeof value === 'string' || Array.isArray(value)) && value.length > 0;
 }
@@ -138,7 +162,26 @@ function toToolCall(call: MergedCall): object {
     ...(call.id !== undefined && { id: call.id }),
     type: 'function',
     function: { name: call.name, arguments: call.arguments },
+    ...(call.extra !== undefined && { extra_content: call.extra }),
   };
+}
+
+/** One thought is one entry, with the signature that ends it. */
+function mergePiece(list: Fields[], piece: Fields): void {
+  const last = list.at(-1);
+  if (!last || last['signature'] || last['data'] || piece['data'] || last['type'] !== piece['type']) {
+    list.push({ ...piece });
+    return;
+  }
+  for (const name of ['text', 'summary', 'thinking']) append(last, name, piece[name]);
+  if (piece['signature']) last['signature'] = piece['signature'];
+}
+
+function mergeExtra(before: unknown, more: unknown): Fields {
+  const merged: Fields = { ...(before as Fields | undefined) };
+  for (const [provider, fields] of Object.entries(more as Record<string, Fields>))
+    merged[provider] = { ...(merged[provider] as Fields | undefined), ...fields };
+  return merged;
 }
 
 function isJson(text: string): boolean {

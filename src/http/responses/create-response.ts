@@ -96,9 +96,13 @@ function openTranslator(
     tools: translation.tools,
     usedCallIds: translation.usedCallIds,
     reasoningOutput: options.reasoningOutput,
-    ...(wantsSealedReasoning(request) && {
-      seal: (text: string) => options.sealers.reasoning.seal(caller.identity, text),
-    }),
+    state: {
+      dialect: options.upstreamDialect,
+      model: translation.chat.model,
+      seal: (state) => options.sealers.reasoning.seal(caller.identity, state),
+      isAskedFor: wantsSealedReasoning(request),
+      reasoningField: options.dialect.reasoningField,
+    },
     thinkTags: options.dialect.thinkTags,
     logprobs: wantsLogprobs(request),
     maxToolCalls: request.max_tool_calls ?? null,

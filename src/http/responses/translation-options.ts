@@ -5,16 +5,20 @@ import type { ImageUrlPolicy } from '../../types/contract.ts';
 import { URL_FAULTS } from './image-urls.ts';
 
 /** How requests are translated, whoever sends them. */
-export interface TranslationSettings extends Pick<TranslationOptions, 'dialect' | 'modelAliases' | 'hostedTools'> {
+export interface TranslationSettings extends Pick<
+  TranslationOptions,
+  'dialect' | 'upstreamDialect' | 'modelAliases' | 'hostedTools'
+> {
   readonly sealers: Readonly<Record<SealPurpose, Sealer>>;
   readonly imageUrls: ImageUrlPolicy;
 }
 
 /** How those of this caller are, who can have nothing opened that was sealed for another. */
 export function translationOptionsFor(caller: Identity, settings: TranslationSettings): TranslationOptions {
-  const { dialect, modelAliases, hostedTools, sealers, imageUrls } = settings;
+  const { dialect, upstreamDialect, modelAliases, hostedTools, sealers, imageUrls } = settings;
   return {
     dialect,
+    upstreamDialect,
     modelAliases,
     hostedTools,
     openSeal: (sealed) => sealers.reasoning.open(caller, sealed),

@@ -43,6 +43,7 @@ describe('countInputTokens', () => {
         dialect: DIALECTS.generic,
         modelAliases: new Map(),
         hostedTools: 'drop',
+        upstreamDialect: 'generic',
         imageUrls: 'any',
         sealers: { reasoning: sealer, compaction: sealer },
         maxBodyBytes: 1000,
