@@ -81,6 +81,13 @@ describe('createSealer', () => {
     expect(gateway(SECRET).open(before)).to.equal('thought before');
   });
 
+  it('opens the last of several seals that a client has joined', () => {
+    const [one, two] = [gateway(SECRET).seal('one'), gateway(SECRET).seal(TEXT)];
+    expect(gateway(SECRET).open(one + two)).to.equal(TEXT);
+    expect(gateway(SECRET).open(`${one}${two}${gateway(SECRET, null, 'key-b').seal('three')}`)).to.equal(undefined);
+    expect(gateway(SECRET).open(`rgw1_damaged${two}`)).to.equal(TEXT);
+  });
+
   it('seals with the present secret while there is a previous one', () => {
     const sealed = gateway(SECRET, OLD_SECRET).seal(TEXT);
     expect(gateway(SECRET).open(sealed)).to.equal(TEXT);

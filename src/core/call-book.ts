@@ -79,7 +79,7 @@ export function createCallBook(log: EventLog, { tools, usedCallIds, maxToolCalls
   function attach(call: BackendCall, { extra_content: extra }: CallPiece): void {
     if (extra === undefined) return;
     growBy(log, extra);
-    mergeExtra((call.extraContent ??= Object.create(null) as Record<string, unknown>), extra);
+    call.extraContent = mergeExtra(call.extraContent, extra);
   }
 
   function open(piece: CallPiece, beforeCall: () => void): BackendCall {

@@ -97,6 +97,7 @@ export function createStateCollector(
   let thoughtsForm: ThoughtsForm | null = null;
   let lastForm: ReturnType<typeof thoughtsFormOf>;
   let sealedOpaque = NOTHING;
+  let isTooLong = false;
 
   /** What no plain text can carry, as one text to compare. */
   function opaqueOf(calls: readonly CallOfReply[]): string {
@@ -108,10 +109,12 @@ export function createStateCollector(
     const opaque = opaqueOf(calls);
     // Plain text goes back in the dialect's own form, so another one has to be kept.
     const hasOtherForm = thoughtsForm !== null && reasoningField !== null && thoughtsForm !== reasoningField;
-    if (opaque === NOTHING && !hasOtherForm && !(isAskedFor && thoughts !== '')) return undefined;
+    if (isTooLong || (opaque === NOTHING && !hasOtherForm && !(isAskedFor && thoughts !== ''))) return undefined;
     sealedOpaque = opaque;
     const state = { version: VERSION, dialect, model, reply: log.unique, thoughts, thoughts_form: thoughtsForm };
     const sealed = options.seal(JSON.stringify({ ...state, message, calls }));
+    // It only grows, so the next one would be too long as well.
+    isTooLong = sealed === undefined;
     log.grow(sealed?.length ?? 0);
     return sealed;
   }
@@ -121,7 +124,7 @@ export function createStateCollector(
       lastForm = thoughtsFormOf(delta) ?? lastForm;
       const { extra_content: extra, reasoning_details: details, thinking_blocks: blocks } = messageStateOf(delta);
       for (const attached of [extra, details, blocks]) if (attached !== undefined) growBy(log, attached);
-      if (extra !== undefined) mergeExtra((message.extra_content ??= Object.create(null) as MutableFields), extra);
+      if (extra !== undefined) message.extra_content = mergeExtra(message.extra_content, extra);
       if (details !== undefined) joinPieces((message.reasoning_details ??= []), details);
       if (blocks !== undefined) joinPieces((message.thinking_blocks ??= []), blocks);
     },
@@ -152,21 +155,25 @@ export function growBy(log: EventLog, attached: object): void {
 }
 
 /** Takes over what a further chunk says, provider by provider: Google tells of a thought and of its signature in two. */
-export function mergeExtra(kept: Record<string, unknown>, extra: ChatChunk): void {
+export function mergeExtra(kept: MutableFields | undefined, extra: ChatChunk): MutableFields {
+  // Without a prototype a field may have any name.
+  const merged: MutableFields = kept ?? { __proto__: null };
   for (const [provider, fields] of Object.entries(extra)) {
-    const before = kept[provider];
-    // Without a prototype a field may have any name.
-    if (isObject(fields)) kept[provider] = Object.assign(isObject(before) ? before : Object.create(null), fields);
-    else kept[provider] = fields;
+    const before = merged[provider];
+    merged[provider] = isObject(fields)
+      ? Object.assign(isObject(before) ? before : { __proto__: null }, fields)
+      : fields;
   }
+  return merged;
 }
 
 /** Streams cut a thought into pieces, and send its signature as one more of them: together they are what JSON replies hold. */
-function joinPieces(kept: unknown[], [first, ...others]: readonly unknown[]): void {
-  const last = kept.at(-1);
-  if (isObject(last) && isObject(first) && continues(last, first)) join(last, first);
-  else kept.push(copyOf(first));
-  kept.push(...others.map(copyOf));
+function joinPieces(kept: unknown[], pieces: readonly unknown[]): void {
+  for (const [index, piece] of pieces.entries()) {
+    const last = kept.at(-1);
+    if (index === 0 && isObject(last) && isObject(piece) && continues(last, piece)) join(last, piece);
+    else kept.push(isObject(piece) ? { ...piece } : piece);
+  }
 }
 
 /** Two pieces in one list are two thoughts. Encrypted ones come whole, and after its signature a thought is over. */
@@ -176,16 +183,12 @@ function continues(last: ChatChunk, piece: ChatChunk): boolean {
   return areOneThought && !isOver && (last['id'] ?? piece['id']) === (piece['id'] ?? last['id']);
 }
 
-const TEXTS: readonly string[] = ['text', 'summary', 'thinking'];
+const TEXTS: ReadonlySet<string> = new Set(['text', 'summary', 'thinking']);
 
-function join(last: Record<string, unknown>, piece: ChatChunk): void {
+function join(last: MutableFields, piece: ChatChunk): void {
   for (const [name, value] of Object.entries(piece)) {
     const before = last[name];
-    if (TEXTS.includes(name) && typeof before === 'string' && typeof value === 'string') last[name] = before + value;
+    if (TEXTS.has(name) && typeof before === 'string' && typeof value === 'string') last[name] = before + value;
     else if (before === undefined || (value !== null && value !== '')) last[name] = value;
   }
-}
-
-function copyOf(piece: unknown): unknown {
-  return isObject(piece) ? { ...piece } : piece;
 }

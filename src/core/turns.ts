@@ -240,18 +240,15 @@ function toTurnMessages(turn: AssistantTurn, dialect: TurnRules): ChatMessage[] 
 function toAssistantMessage(turn: AssistantTurn, dialect: TurnRules): ChatAssistantMessage | undefined {
   const refusal = turn.refusals.join('\n');
   const text = (dialect.refusalField ? turn.texts : [...turn.texts, ...turn.refusals]).join('\n');
-  // A message of thoughts alone "must not be empty" (MoonshotAI/kimi-code#1985), and tells a model nothing that it wants back.
+  // Thoughts alone are no message: it "must not be empty" (MoonshotAI/kimi-code#1985).
   if (text === '' && refusal === '' && turn.calls.length === 0) return undefined;
   const pieces = saidOnce(turn.reasoning);
   const states = pieces.flatMap(({ state }) => state ?? []);
   const form = dialect.reasoningField === null ? null : (states.at(-1)?.thoughtsForm ?? dialect.reasoningField);
-  const reasoning =
-    form === null
-      ? ''
-      : pieces
-          .map((piece) => piece.text)
-          .filter(Boolean)
-          .join('\n');
+  const thoughts = pieces.map((piece) => piece.text).filter((thought) => thought !== '');
+  const reasoning = form === null ? '' : thoughts.join('\n');
+  const attached: MessageState = {};
+  for (const { message } of states) Object.assign(attached, message);
   const stateOfCall = new Map(states.flatMap(({ calls }) => calls).map(({ call_id: id, ...state }) => [id, state]));
   // null is allowed beside calls or a refusal only.
   const content = text === '' && (turn.calls.length > 0 || refusal !== '') ? null : text;
@@ -260,7 +257,7 @@ function toAssistantMessage(turn: AssistantTurn, dialect: TurnRules): ChatAssist
     content: form === 'thinking-part' && reasoning !== '' ? toThinking(reasoning, text) : content,
     ...(dialect.refusalField && refusal !== '' && { refusal }),
     ...toReasoningField(reasoning, form, dialect),
-    ...states.reduce<MessageState>((all, { message }) => ({ ...all, ...message }), {}),
+    ...attached,
     ...(turn.calls.length > 0 && {
       tool_calls: turn.calls.map((call) => toToolCall(call, stateOfCall.get(call.givenId))),
     }),

@@ -182,7 +182,7 @@ export type HostedToolsPolicy = 'drop' | 'reject';
  */
 export type ImageUrlPolicy = 'any' | 'https-public' | 'data';
 /**
- * How the backend's reasoning is shown: as summary, as content, or hidden.
+ * How the backend's reasoning is shown: as summary, as content, or hidden. Hidden reasoning travels sealed where the backend takes it back.
  */
 export type ReasoningOutput = 'summary' | 'content' | 'hidden';
 /**
@@ -922,7 +922,7 @@ export interface OwnDialect {
    */
   streamOptions?: boolean;
   /**
-   * Where an assistant message takes back the reasoning of that turn; null where there is no place for it.
+   * Where an assistant message takes back the reasoning of that turn, unless a seal says that it came elsewhere; null where there is no place for it.
    */
   reasoningField?: 'reasoning_content' | 'reasoning' | 'thinking-part' | null;
   /**

@@ -84,6 +84,7 @@ describe('a repeated chunk', () => {
         ],
       },
     },
+    { name: 'what is attached to the message', chunk: withDelta({ content: 'a', extra_content: { google: {} } }) },
     { name: 'words that are a list of parts', chunk: withDelta({ content: [{ type: 'text', text: 'a' }] }) },
   ];
   for (const { name, chunk } of more) {

@@ -82,7 +82,8 @@ export function expectAnswer(run: Run, answer: string): void {
   expect(run.exitCode, run.printed).to.equal(0);
 }
 
-function prepareCodex(baseUrl: string): Codex {
+/** In front of this gateway. To be closed. */
+export function prepareCodex(baseUrl: string): Codex {
   const root = mkdtempSync(join(tmpdir(), 'codex-'));
   const [home, codexHome, directory] = ['home', 'codex-home', 'work'].map((name) => join(root, name)) as [
     string,

@@ -1,14 +1,17 @@
 import { expect } from 'chai';
 import {
   callPiecesOf,
+  callStateOf,
   choiceOf,
   citationsOf,
   deltaOf,
   finishReasonOf,
   logprobsOf,
+  messageStateOf,
   serviceTierOf,
   sourcesOf,
   textPiecesOf,
+  thoughtsFormOf,
   type CallPiece,
 } from '../../src/core/chunk.ts';
 
@@ -148,6 +151,53 @@ describe('textPiecesOf', () => {
   }
 });
 
+describe('thoughtsFormOf', () => {
+  const cases: { delta: Record<string, unknown>; expected: string | undefined }[] = [
+    {
+      delta: { reasoning_content: 'a', reasoning: 'a', reasoning_details: [{ text: 'a' }] },
+      expected: 'reasoning_content',
+    },
+    { delta: { reasoning_content: '', reasoning: 'a', reasoning_details: [{ text: 'a' }] }, expected: 'reasoning' },
+    { delta: { reasoning: null, reasoning_details: [{ summary: 'a' }] }, expected: 'reasoning_details' },
+    {
+      delta: {
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'thinking', thinking: [] },
+        ],
+      },
+      expected: 'thinking-part',
+    },
+    { delta: { content: 'a', reasoning_details: [{ data: 'a' }] }, expected: undefined },
+  ];
+  for (const { delta, expected } of cases) {
+    it(`is ${String(expected)} for ${JSON.stringify(delta)}`, () => {
+      expect(thoughtsFormOf(delta)).to.equal(expected);
+    });
+  }
+});
+
+describe('messageStateOf', () => {
+  it('reads what is attached to a message', () => {
+    const state = { extra_content: { google: {} }, reasoning_details: [{ a: 1 }, 'b'], thinking_blocks: [{}] };
+    expect(messageStateOf({ role: 'assistant', content: 'Hi', ...state })).to.deep.equal(state);
+  });
+
+  for (const name of ['extra_content', 'reasoning_details', 'thinking_blocks']) {
+    it(`takes ${name} of a wrong type, or with nothing in it, for absent`, () => {
+      const wrong = name === 'extra_content' ? WRONG.filter((value) => JSON.stringify(value) !== '{"a":1}') : WRONG;
+      for (const value of wrong.filter((each) => name === 'extra_content' || JSON.stringify(each) !== '[1]')) {
+        expect(messageStateOf({ [name]: value }), JSON.stringify(value)).to.deep.equal({});
+      }
+    });
+  }
+
+  it('reads of a call what can be attached to one', () => {
+    const fields = { extra_content: { google: {} }, reasoning_details: [{ a: 1 }] };
+    expect(callStateOf(fields)).to.deep.equal({ extra_content: { google: {} } });
+  });
+});
+
 describe('callPiecesOf', () => {
   const piece = (fields: Partial<CallPiece>): CallPiece => ({
     index: undefined,
@@ -167,6 +217,11 @@ describe('callPiecesOf', () => {
       name: 'arguments alone',
       delta: { tool_calls: [{ index: 0, function: { arguments: '{' } }] },
       expected: [piece({ index: 0, arguments: '{' })],
+    },
+    {
+      name: 'what is attached to a call, also alone',
+      delta: { tool_calls: [{ extra_content: { google: {} } }] },
+      expected: [piece({ extra_content: { google: {} } })],
     },
     { name: 'an id alone', delta: { tool_calls: [{ index: 0, id: 'a' }] }, expected: [piece({ index: 0, id: 'a' })] },
     {

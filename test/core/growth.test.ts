@@ -49,6 +49,36 @@ describe('the cost of a request grows with its size', () => {
       },
     },
     {
+      name: 'of pieces of what is attached to a message',
+      count: 400,
+      work: (count) => {
+        const details = [{ type: 'reasoning.text', index: 0, text: WORDS }];
+        const chunks = deltas(count, { reasoning_details: details, extra_content: { google: { thought: true } } });
+        return () => read(chunks);
+      },
+    },
+    {
+      name: 'of reasoning items with a state in the input',
+      count: 100,
+      work: (count) => {
+        const sealed = JSON.stringify({
+          version: 1,
+          dialect: 'generic',
+          model: 'm',
+          reply: 'r',
+          thoughts: WORDS,
+          thoughts_form: null,
+          message: {},
+          calls: Array.from({ length: 7 }, (_, number) => ({ call_id: `call_${number}` })),
+        });
+        const input = turns(count).flatMap((item): InputItem[] => [
+          item,
+          { type: 'reasoning', encrypted_content: sealed },
+        ]);
+        return () => openMachine({ model: 'm', input });
+      },
+    },
+    {
       name: 'of pieces of the arguments of a call',
       count: 400,
       work: (count) => {

@@ -8,6 +8,7 @@ import {
   toResponseId,
   toResponseIdOf,
   toUniquePart,
+  uniqueOfItem,
   type CallId,
   type ItemId,
 } from '../../src/core/ids.ts';
@@ -57,6 +58,15 @@ describe('ids', () => {
       expect(parseRequestId(text)).to.equal(expected);
     });
   }
+
+  it('of items and of calls that were made here tell their reply', () => {
+    expect(uniqueOfItem(toItemId('rs', unique, 0))).to.equal(HEX);
+    expect(uniqueOfItem(toItemId('rs', unique, 70_000))).to.equal(HEX);
+    expect(uniqueOfItem(mintCallId(unique, 1))).to.equal(HEX);
+    for (const other of ['', 'rs_1', `rs_${HEX}`, `rs_${HEX.toUpperCase()}0000`, `${HEX}0000`, `rs_${HEX}0000\n`]) {
+      expect(uniqueOfItem(other), other).to.equal(undefined);
+    }
+  });
 
   it('cannot be taken for each other', () => {
     const takeItem = (id: ItemId): string => id;

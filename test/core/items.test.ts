@@ -187,6 +187,15 @@ describe('toPiece', () => {
       expected: { kind: 'reasoning', text: 'Short' },
     },
     {
+      name: 'reasoning of a reply that is known by its id',
+      item: {
+        type: 'reasoning',
+        id: 'rs_0123456789abcdef0123456789abcdef0000',
+        summary: [{ type: 'summary_text', text: 'Hm' }],
+      },
+      expected: { kind: 'reasoning', text: 'Hm', reply: '0123456789abcdef0123456789abcdef' },
+    },
+    {
       name: 'reasoning of which nothing is readable',
       item: { type: 'reasoning', encrypted_content: 'gAAAA' },
       expected: { kind: 'reasoning', text: '' },

@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 import { chunkFromCompletion } from '../../src/core/completion.ts';
-import type { ChatChunk } from '../../src/core/chat.ts';
+import type { ChatChunk, ChatMessage } from '../../src/core/chat.ts';
+import { DIALECTS, isDialectName, type DialectName } from '../../src/core/dialects.ts';
 import { ApiError } from '../../src/core/errors.ts';
-import type { CreateResponse, ReasoningOutput, ResponseResource } from '../../src/types/contract.ts';
+import type { CreateResponse, OutputItem, ReasoningOutput, ResponseResource } from '../../src/types/contract.ts';
+import { askedOf, goOn } from '../support/conversation.ts';
 import { translate, type Answer } from '../support/machine.ts';
 import { mergeChunks } from '../support/merge-chunks.ts';
 import { readAnswer } from '../support/read-answer.ts';
@@ -26,6 +28,33 @@ describe('the translator and recorded answers', () => {
       for (const reasoningOutput of ['summary', 'content', 'hidden'] as const) {
         const response = expectWellFormed(translate(answer, toRequest(recording), { reasoningOutput, seals: false }));
         expectSaid(response, said, reasoningOutput);
+      }
+    });
+  }
+
+  for (const recording of recordings) {
+    const said = readSaid(recording.body);
+    const { attached, calls } = said;
+    const isAttached = Object.keys(attached).length > 0 || calls.some((call) => call.extra_content !== undefined);
+    if (!isAttached) continue;
+
+    it(`gives all back that ${recording.name} attached, with the next request`, () => {
+      for (const dialect of dialectsOf(recording)) {
+        for (const reasoningOutput of ['summary', 'content', 'hidden'] as const) {
+          for (const include of [[], ['reasoning.encrypted_content'] as const]) {
+            const settings = { dialect, reasoningOutput };
+            const request: CreateResponse = { ...toRequest(recording), include: [...include] };
+            const { output } = expectWellFormed(translate(toAnswer(recording, said), request, settings));
+            for (const replayed of [output, output.toSorted(byReasoning)]) {
+              const { messages } = askedOf(goOn(request, replayed), settings);
+              const told = messages.find((message) => message.role === 'assistant');
+              expect(attachedTo(told), `${dialect}, ${reasoningOutput}, include: ${include.length}`).to.deep.equal({
+                ...attached,
+                calls: calls.map((call) => call.extra_content),
+              });
+            }
+          }
+        }
       }
     });
   }
@@ -94,6 +123,29 @@ function expectSaid(response: ResponseResource, said: Said, reasoningOutput: Rea
     if (own !== '' && ids.indexOf(own) === index) expect(call.call_id).to.equal(own);
     else expect(call.call_id).to.match(/^call_[0-9a-f]{36}$/);
   }
+}
+
+/** The one of which nothing is known, and its own where there is one that takes thoughts. */
+function dialectsOf({ provider }: Recording): DialectName[] {
+  return isDialectName(provider) && DIALECTS[provider].reasoningField !== null ? ['generic', provider] : ['generic'];
+}
+
+/** Some clients replay what is sealed before all else. */
+function byReasoning(a: OutputItem, b: OutputItem): number {
+  return Number(b.type === 'reasoning') - Number(a.type === 'reasoning');
+}
+
+/** In the words of `Said`. */
+function attachedTo(message: ChatMessage | undefined): object {
+  if (message?.role !== 'assistant') return {};
+  const { role: _role, content, refusal: _refusal, tool_calls: calls = [], ...attached } = message;
+  const thoughts = Array.isArray(content) ? content.filter((part) => part.type === 'thinking') : [];
+  const thinking = thoughts.flatMap((part) => part.thinking).map((part) => part.text);
+  return {
+    ...attached,
+    ...(thinking.length > 0 && { thinking: thinking.join('') }),
+    calls: calls.map((call) => call.extra_content),
+  };
 }
 
 function expectedEnd({ finishReason, done, error }: Said): Pick<ResponseResource, 'status' | 'incomplete_details'> {

@@ -14,6 +14,7 @@ export interface MachineSettings {
   readonly reasoningOutput?: ReasoningOutput;
   /** Whether anything is sealed; it is, in a seal that shows what is in it. */
   readonly seals?: boolean;
+  readonly maxSealedLength?: number;
 }
 
 export const TEST_UNIQUE = toUniquePart('0123456789abcdef0123456789abcdef');
@@ -22,7 +23,7 @@ export const PLAIN_REQUEST: CreateResponse = { model: 'test-model', input: 'Hell
 /** The machine, and what the backend would have been asked. */
 export function openMachine(
   request: CreateResponse = PLAIN_REQUEST,
-  { dialect = 'generic', reasoningOutput = 'summary', seals = true }: MachineSettings = {},
+  { dialect = 'generic', reasoningOutput = 'summary', seals = true, maxSealedLength = Infinity }: MachineSettings = {},
 ): Translator & { readonly chat: ChatRequest } {
   const { chat, tools, usedCallIds } = toChatRequest(request, {
     dialect: DIALECTS[dialect],
@@ -42,7 +43,7 @@ export function openMachine(
       state: {
         dialect,
         model: chat.model,
-        seal: (state) => state,
+        seal: (state) => (state.length > maxSealedLength ? undefined : state),
         isAskedFor: wantsSealedReasoning(request),
         reasoningField: DIALECTS[dialect].reasoningField,
       },

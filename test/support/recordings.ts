@@ -29,6 +29,18 @@ export interface Said {
   done: boolean;
   /** An error object came in place of an answer, or after the beginning of one. */
   error: boolean;
+  /** What the next request has to give back on the same message; what is attached to calls is theirs. */
+  readonly attached: Attached;
+}
+
+/** Thoughts as parts of the content are told as `thinking`, in one piece. */
+export interface Attached {
+  reasoning_content?: string;
+  reasoning?: string;
+  thinking?: string;
+  extra_content?: Json;
+  reasoning_details?: Json[];
+  thinking_blocks?: Json[];
 }
 
 export interface SaidCall {
@@ -36,6 +48,7 @@ export interface SaidCall {
   id: string;
   name: string;
   arguments: string;
+  extra_content?: Json;
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -72,6 +85,7 @@ export function readSaid(body: Buffer): Said {
     finishReason: undefined,
     done: false,
     error: false,
+    attached: {},
   };
   const text = body.toString();
   if (text.trimStart().startsWith('{')) {
@@ -102,6 +116,7 @@ function hear(said: Said, chunk: Json): void {
     list(delta['reasoning_details'])
       .map((detail) => string(detail['text']) || string(detail['summary']))
       .join('');
+  hearAttached(said.attached, delta);
   said.text += string(delta['content']);
   for (const part of list(delta['content'])) {
     said.text += string(part['text']);
@@ -109,8 +124,36 @@ function hear(said: Said, chunk: Json): void {
   }
   for (const [position, piece] of list(delta['tool_calls']).entries()) {
     hearCall(said.calls, piece['index'] ?? position, string(piece['id']), object(piece['function']));
+    const call = said.calls.at(-1);
+    if (call && piece['extra_content']) call.extra_content = object(piece['extra_content']);
   }
   if (delta['function_call']) hearCall(said.calls, 'legacy', '', object(delta['function_call']));
+}
+
+function hearAttached(attached: Attached, delta: Json): void {
+  for (const name of ['reasoning_content', 'reasoning'] as const) {
+    if (string(delta[name])) attached[name] = `${attached[name] ?? ''}${string(delta[name])}`;
+  }
+  for (const { thinking } of list(delta['content'])) {
+    for (const thought of list(thinking)) attached.thinking = `${attached.thinking ?? ''}${string(thought['text'])}`;
+  }
+  if (delta['extra_content']) attached.extra_content = { ...attached.extra_content, ...object(delta['extra_content']) };
+  for (const name of ['reasoning_details', 'thinking_blocks'] as const) {
+    for (const piece of list(delta[name])) {
+      const others = (attached[name] ??= []);
+      const same = others.findIndex(
+        ({ type, index, data }) => data === undefined && type === piece['type'] && index === piece['index'],
+      );
+      if (same < 0 || piece['data'] !== undefined) others.push(piece);
+      else others[same] = { ...others[same], ...piece, ...textsOf(others[same] ?? {}, piece) };
+    }
+  }
+}
+
+/** What a stream has cut. */
+function textsOf(before: Json, piece: Json): Json {
+  const names = ['text', 'summary', 'thinking'].filter((name) => string(before[name]) + string(piece[name]) !== '');
+  return Object.fromEntries(names.map((name) => [name, string(before[name]) + string(piece[name])]));
 }
 
 function hearCall(calls: SaidCall[], key: unknown, id: string, called: Json): void {

@@ -1,0 +1,126 @@
+import { expect } from 'chai';
+import OpenAI, { BadRequestError } from 'openai';
+import type { Response as SdkResponse, ResponseInputItem } from 'openai/resources/responses/responses';
+import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
+import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+import { playState, STATE_BACKENDS, type StateBackend } from '../support/state-backends.ts';
+
+const GET_WEATHER = {
+  type: 'function',
+  name: 'get_weather',
+  strict: false,
+  parameters: { type: 'object', properties: { city: { type: 'string' } } },
+} as const;
+const INCLUDE = ['reasoning.encrypted_content'] as const;
+
+/** How a client replays the output of a reply. */
+type Replay = (output: ResponseInputItem[]) => ResponseInputItem[];
+
+const REPLAYS: Readonly<Record<string, Replay>> = {
+  'as it came': (output) => output,
+  // opencode sends calls without ids, the AI SDK may.
+  'without the ids of its items': (output) => output.map((item) => ({ ...item, id: undefined }) as ResponseInputItem),
+  // LangChain keeps the last reasoning item of a JSON reply, and puts it first.
+  'with its last reasoning item first and alone': (output) => [
+    ...output.filter(({ type }) => type === 'reasoning').slice(-1),
+    ...output.filter(({ type }) => type !== 'reasoning'),
+  ],
+};
+
+describe('a conversation with a backend that wants its state back', () => {
+  useRealSockets();
+
+  let backend: ScriptedBackend;
+  let gateway: TestGateway | undefined;
+
+  beforeEach(async () => {
+    backend = await startScriptedBackend();
+  });
+
+  afterEach(async () => {
+    await gateway?.close();
+    await backend.close();
+  });
+
+  async function open(played: StateBackend, reasoningOutput = 'summary'): Promise<OpenAI> {
+    backend.always(playState(played));
+    gateway = await openGateway({
+      UPSTREAM_BASE_URL: backend.baseUrl,
+      UPSTREAM_DIALECT: played.dialect,
+      REASONING_OUTPUT: reasoningOutput,
+    });
+    return new OpenAI({ baseURL: `${gateway.url}/api/v1`, apiKey: TEST_KEY, maxRetries: 0 });
+  }
+
+  interface Way {
+    readonly stream: boolean;
+    readonly include: boolean;
+    readonly replay: Replay;
+  }
+
+  /** Three rounds of a tool loop and a further question; the texts of the answers. */
+  async function talk(client: OpenAI, { stream, include, replay }: Way): Promise<string[]> {
+    const input: ResponseInputItem[] = [{ role: 'user', content: 'What is the weather?' }];
+    const texts: string[] = [];
+    while (texts.length < 2) {
+      const request = { model: 'm', input, tools: [GET_WEATHER], ...(include && { include: [...INCLUDE] }) };
+      const response: SdkResponse = stream
+        ? await client.responses.stream(request).finalResponse()
+        : await client.responses.create(request);
+      const calls = response.output.filter((item) => item.type === 'function_call');
+      input.push(...replay(response.output as ResponseInputItem[]));
+      for (const { call_id: callId } of calls) {
+        input.push({ type: 'function_call_output', call_id: callId, output: 'rain' });
+      }
+      if (calls.length > 0) continue;
+      texts.push(response.output_text);
+      input.push({ role: 'user', content: 'Thank you.' });
+    }
+    return texts;
+  }
+
+  for (const [name, played] of Object.entries(STATE_BACKENDS)) {
+    for (const reasoningOutput of ['summary', 'content', 'hidden']) {
+      it(`goes on with ${name} where reasoning is ${reasoningOutput}`, async () => {
+        const client = await open(played, reasoningOutput);
+        for (const stream of [false, true]) {
+          for (const include of [false, true]) {
+            for (const [how, replay] of Object.entries(REPLAYS)) {
+              const texts = await talk(client, { stream, include, replay });
+              expect(
+                texts,
+                `${how}, ${stream ? 'streamed' : 'JSON'}${include ? ', sealed thoughts' : ''}`,
+              ).to.deep.equal(['It rains.', 'You are welcome.']);
+            }
+          }
+        }
+      });
+    }
+
+    it(`fails with ${name} where its client drops the reasoning items`, async () => {
+      const client = await open(played);
+      const replay: Replay = (output) => output.filter(({ type }) => type !== 'reasoning');
+      const thrown: unknown = await talk(client, { stream: true, include: false, replay }).catch(
+        (error: unknown) => error,
+      );
+      expect(thrown).to.be.instanceOf(BadRequestError);
+    });
+  }
+
+  it('shows nothing of hidden thoughts', async () => {
+    const client = await open(STATE_BACKENDS['Kimi at Moonshot'] as StateBackend, 'hidden');
+    const response = await client.responses.create({ model: 'm', input: 'Hello' });
+    expect(JSON.stringify(response)).not.to.include('Thought');
+  });
+
+  it('tells another model nothing of what was attached', async () => {
+    const client = await open(STATE_BACKENDS['Gemini at Google'] as StateBackend);
+    const { output } = await client.responses.create({ model: 'm', input: 'Hello', tools: [GET_WEATHER] });
+    const input = [{ role: 'user', content: 'Hello' }, ...output] as ResponseInputItem[];
+    await client.responses.create({ model: 'other', input }).catch(() => undefined);
+    expect(JSON.stringify(backend.requests.at(-1)?.body))
+      .to.include('call_a')
+      .and.not.to.include('thought_signature');
+  });
+});
