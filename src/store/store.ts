@@ -62,8 +62,12 @@ export interface Store extends AccountStore {
    * become one `carry` each key, so that the sum of a ledger is always the balance; usage goes after USAGE_KEPT_DAYS.
    */
   prune(beforeMs: number): Promise<number>;
-  /** Resolves when a write could be committed now; throws ApiError `store_unavailable` otherwise. */
-  checkWritable(): Promise<void>;
+  /**
+   * Resolves when a write could be committed now, with the mark of the secret by which the keys and
+   * records of the database are known; undefined where it has none. Throws ApiError
+   * `store_unavailable` otherwise.
+   */
+  checkWritable(): Promise<string | undefined>;
   /** Writes what waits, as far as the database lets it within seconds, and ends. Later calls throw. */
   close(): Promise<void>;
 }

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { checkDatabase, upgradeDatabase } from '../../src/store/maintenance.ts';
 import { openStore } from '../../src/store/open.ts';
 import { createPrivateFile, makePrivateFolder } from '../../src/store/private-files.ts';
+import { changeMark, readMarking } from '../../src/store/secret-mark.ts';
 import { openDatabase } from '../../src/store/sqlite/database.ts';
 import { MIGRATIONS } from '../../src/store/sqlite/migrations.ts';
 import { StoreOpenError } from '../../src/store/store.ts';
@@ -121,6 +122,7 @@ if (server !== undefined) {
         { name: 'keys', rows: 1 },
         { name: 'ledger', rows: ROWS },
         { name: 'requests', rows: ROWS },
+        { name: 'secret_mark', rows: 0 },
         { name: 'usage', rows: ROWS / 100 },
       ]);
       expect({ isNew, resumedAtRows }).to.deep.equal({ isNew: true, resumedAtRows: 0 });
@@ -180,6 +182,23 @@ if (server !== undefined) {
       await transfer();
       expect(await target.run('SELECT model FROM requests WHERE seq = 1')).to.deep.equal([{ model: 'a\uFFFDb' }]);
     });
+
+    for (const { what, mark } of [
+      { what: 'that of the source', mark: 'of the source' },
+      { what: 'none where the source has none', mark: undefined },
+    ]) {
+      it(`takes the secret of a gateway that has begun too early from an empty target, for ${what}`, async () => {
+        const [source, server] = [
+          { kind: 'file', path: shop.file } as const,
+          { kind: 'postgres', url: target.url } as const,
+        ];
+        if (mark !== undefined) await changeMark(source, { from: undefined, to: mark });
+        await changeMark(server, { from: undefined, to: 'of an empty database' });
+        expect((await transfer()).isNew).to.equal(true);
+        expect((await readMarking(server)).mark).to.equal(mark);
+        expect((await transfer()).isNew).to.equal(false);
+      });
+    }
 
     it('leaves the source as it was', async () => {
       addManyRows(shop.file, 10);

@@ -47,7 +47,7 @@ export function createLaneStore({
   log,
   hearCancels = hearNothing,
 }: LaneStoreParts): Store & OperatorStore {
-  let probe: { readonly outcome: Promise<unknown>; readonly startedAtMs: number } | undefined;
+  let probe: { readonly mark: Promise<string | null>; readonly startedAtMs: number } | undefined;
 
   return {
     async accept(draft) {
@@ -96,9 +96,9 @@ export function createLaneStore({
     async checkWritable() {
       const nowMs = performance.now();
       if (probe === undefined || nowMs - probe.startedAtMs > PROBE_HOLDS_MS) {
-        probe = { outcome: lane.call(['probeWrite']), startedAtMs: nowMs };
+        probe = { mark: lane.call(['probeWrite']), startedAtMs: nowMs };
       }
-      await probe.outcome;
+      return (await probe.mark) ?? undefined;
     },
     async close() {
       const unwritten = await lane.close();

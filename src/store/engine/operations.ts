@@ -74,8 +74,11 @@ export interface Operations {
   carrySome(afterKey: number, beforeMs: number): number | null;
   /** Gives a little of unused space back; returns whether there is more to do. */
   reclaimSome(): boolean;
-  /** Writes as an `accept` would, and leaves nothing behind. */
-  probeWrite(): null;
+  /**
+   * Writes as an `accept` would, and leaves nothing behind. Returns the mark of the secret, null
+   * where there is none.
+   */
+  probeWrite(): string | null;
 }
 
 export type OperatorFilter = readonly [callerPrefix: string, status: RecordStatus | null, model: string | null];

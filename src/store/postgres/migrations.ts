@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import { showDatabase } from '../database-url.ts';
 import { findUnknown, type AppliedMigration, type Migration, type Upgrade } from '../engine/migrations.ts';
 import { StoreOpenError } from '../store.ts';
+import { hasTable } from './has-table.ts';
 import { toSlowClientConfig } from './pool.ts';
 import { refuseUnfinishedTransfer } from './transfer-mark.ts';
 
@@ -140,6 +141,16 @@ export const MIGRATIONS: readonly Migration[] = [
     runsBeside: '0003_ledger_references',
     sql: 'ALTER TABLE owners ADD COLUMN prices text',
   },
+  {
+    name: '0007_secret_mark',
+    runsBeside: '0003_ledger_references',
+    sql: `
+      CREATE TABLE secret_mark (
+        id bigint PRIMARY KEY CHECK (id = 1),
+        mark text NOT NULL
+      );
+    `,
+  },
 ];
 
 /** Any number that no other program takes on the same database: "Reqs". */
@@ -207,7 +218,7 @@ async function refuseReadOnly(client: Client, url: string): Promise<void> {
 
 async function prepareList(client: Client): Promise<readonly AppliedMigration[]> {
   // Looked for first: a role that may not make tables can still use a database which is ready.
-  if (!(await hasList(client))) {
+  if (!(await hasTable(client, 'migrations'))) {
     await client.query(
       'CREATE TABLE migrations (name text PRIMARY KEY, applied_at_ms bigint NOT NULL, runs_beside text)',
     );
@@ -217,16 +228,11 @@ async function prepareList(client: Client): Promise<readonly AppliedMigration[]>
 
 /** What has run on this database, in its order; nothing on a new one. */
 export async function listMigrations(client: Client): Promise<readonly AppliedMigration[]> {
-  if (!(await hasList(client))) return [];
+  if (!(await hasTable(client, 'migrations'))) return [];
   const { rows } = await client.query<AppliedMigration>(
     'SELECT name, runs_beside AS "runsBeside" FROM migrations ORDER BY name',
   );
   return rows;
-}
-
-async function hasList(client: Client): Promise<boolean> {
-  const { rows } = await client.query<{ name: string | null }>("SELECT to_regclass('migrations') AS name");
-  return typeof rows[0]?.name === 'string';
 }
 
 async function apply(client: Client, { name, sql, runsBeside }: Migration): Promise<void> {

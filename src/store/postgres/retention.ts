@@ -1,6 +1,7 @@
 import { PRUNE_STEP, type Operations } from '../engine/operations.ts';
 import type { RemoteChanges } from './engine.ts';
 import type { Statement } from './pool.ts';
+import { FIND_MARK } from './secret-mark.ts';
 
 // Several gateways prune at once, and pass over what another one is deleting.
 const PRUNE: Statement = {
@@ -32,7 +33,8 @@ export const RETENTION: RemoteChanges<Pick<Operations, 'pruneSome' | 'pruneUsage
     // The server's own autovacuum does it.
     reclaimSome: async () => ({ result: false }),
     async probeWrite(connection) {
+      const [mark] = await connection.rows<[string]>(FIND_MARK);
       const statements = [LOCK_TABLE, PROBE, DELETE_PROBES];
-      return { result: null, last: statements.map((statement) => connection.changes(statement)) };
+      return { result: mark?.[0] ?? null, last: statements.map((statement) => connection.changes(statement)) };
     },
   };

@@ -5,6 +5,7 @@
 import type { Client } from 'pg';
 import type { SourceTable } from '../engine/transfer.ts';
 import { StoreOpenError } from '../store.ts';
+import { hasTable } from './has-table.ts';
 
 export const MARK_TABLE = 'sqlite_transfer';
 
@@ -18,8 +19,7 @@ export interface Mark {
 
 /** Undefined when there was never a transfer into this database. */
 export async function readMarks(client: Client): Promise<readonly Mark[] | undefined> {
-  const { rows: found } = await client.query<{ name: string | null }>('SELECT to_regclass($1) AS name', [MARK_TABLE]);
-  if (typeof found[0]?.name !== 'string') return undefined;
+  if (!(await hasTable(client, MARK_TABLE))) return undefined;
   const { rows } = await client.query<Mark>(`
     SELECT table_name AS name, source_rows::text AS "sourceRows", source_last_position AS "sourceLastPosition",
       finished_at IS NOT NULL AS "isFinished"

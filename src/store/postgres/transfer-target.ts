@@ -64,7 +64,10 @@ async function begin(client: Client, options: TargetOptions, restart: boolean): 
   await client.query('LOCK TABLE migrations IN EXCLUSIVE MODE');
   if (restart) await forgetUnfinished(client, options);
   const state = await examineTarget(client, options);
-  if (state === 'new') await createMarks(client, options.tables);
+  if (state === 'new') {
+    await client.query('DELETE FROM secret_mark');
+    await createMarks(client, options.tables);
+  }
   return state;
 }
 

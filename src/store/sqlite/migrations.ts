@@ -124,6 +124,18 @@ export const MIGRATIONS: readonly Migration[] = [
       ALTER TABLE keys ADD COLUMN minute_tokens INTEGER NOT NULL DEFAULT 0;
     `,
   },
+  {
+    name: '0005_secret_mark',
+    runsBeside: '0003_ledger_references',
+    // One row at most: an HMAC of a constant, by which the secret of the other HMACs is known
+    // again.
+    sql: `
+      CREATE TABLE secret_mark (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        mark TEXT NOT NULL
+      ) STRICT;
+    `,
+  },
 ];
 
 /**

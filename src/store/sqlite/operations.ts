@@ -10,6 +10,7 @@ import { prepareLists } from './lists.ts';
 import { prepareOperator } from './operator.ts';
 import { prepareRecovery } from './recovery.ts';
 import { prepareRetention } from './retention.ts';
+import { prepareFindMark } from './secret-mark.ts';
 import type { Owners } from './owner-lock.ts';
 import { prepareUsage } from './usage.ts';
 
@@ -97,12 +98,13 @@ function prepareOperations(
 function prepareChecks(database: Database) {
   const insertProbe = database.prepare('INSERT INTO write_probes (filler) VALUES (zeroblob(4096))');
   const deleteProbes = database.prepare('DELETE FROM write_probes');
+  const findMark = prepareFindMark(database);
 
   /** Writes as an `accept` would: it needs a new page, so that a full disk is noticed, and leaves nothing behind. */
-  function probeWrite(): null {
+  function probeWrite(): string | null {
     insertProbe.run();
     deleteProbes.run();
-    return null;
+    return findMark() ?? null;
   }
 
   /** For the operator's commands, and for tests that show or break the state of the connection. */

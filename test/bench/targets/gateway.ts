@@ -61,6 +61,6 @@ async function createEmptyStore(): Promise<Store> {
     list: () => Promise.resolve({ records: [], hasMore: false }),
     recover: () => Promise.resolve(0),
     prune: () => Promise.resolve(0),
-    checkWritable: () => Promise.resolve(),
+    checkWritable: () => Promise.resolve(undefined),
   };
 }

@@ -1,0 +1,55 @@
+import { existsSync } from 'node:fs';
+import type { Database } from 'better-sqlite3';
+import type { MarkChange, Marking } from '../secret-mark.ts';
+import { StoreOpenError } from '../store.ts';
+import { openDatabase } from './database.ts';
+import { toFailureReason } from './failures.ts';
+import { withSnapshot } from './snapshot.ts';
+
+/** How long another process is waited for. */
+const WITHIN_MS = 5000;
+
+/** Returns a function that finds the mark. */
+export function prepareFindMark(database: Database): () => string | undefined {
+  const find = database.prepare<[], string>('SELECT mark FROM secret_mark').pluck();
+  return () => find.get();
+}
+
+/** As `readMarking` of the store, of the database in this file. */
+export async function readMarking(file: string): Promise<Marking> {
+  if (!existsSync(file)) return { mark: undefined, isEmpty: true };
+  return withSnapshot(file, (database) => ({
+    mark: hasTable(database, 'secret_mark') ? prepareFindMark(database)() : undefined,
+    isEmpty: !hasRows(database, 'keys') && !hasRows(database, 'requests'),
+  }));
+}
+
+/** As `changeMark` of the store, of the database in this file. */
+export function changeMark(file: string, { from, to }: MarkChange): string | undefined {
+  const database = openDatabase({ file, openWithinMs: WITHIN_MS });
+  try {
+    // A busy gateway lets others write between two of its batches.
+    database.pragma(`busy_timeout = ${WITHIN_MS}`);
+    database
+      .prepare<[string, string | null]>(
+        `INSERT INTO secret_mark (id, mark) VALUES (1, ?)
+         ON CONFLICT (id) DO UPDATE SET mark = excluded.mark WHERE secret_mark.mark = ?`,
+      )
+      .run(to, from ?? null);
+    return prepareFindMark(database)();
+  } catch (error) {
+    if (toFailureReason(error) === undefined) throw error;
+    const why = error instanceof Error ? error.message : 'unknown reason';
+    throw new StoreOpenError(`The database ${file} cannot be marked: ${why}.`, { cause: error });
+  } finally {
+    database.close();
+  }
+}
+
+function hasRows(database: Database, table: 'keys' | 'requests'): boolean {
+  return hasTable(database, table) && database.prepare(`SELECT 1 FROM ${table} LIMIT 1`).get() !== undefined;
+}
+
+function hasTable(database: Database, name: string): boolean {
+  return database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined;
+}
