@@ -47,7 +47,8 @@ import { createTracing } from './http/telemetry/tracing.ts';
 import { showUsage, showUsageOfAll } from './http/records/usage.ts';
 import { isHandshake } from './http/web-socket/is-handshake.ts';
 import { createSockets } from './http/web-socket/sockets.ts';
-import { createIdentities, loadSecret, type Identities } from './identity.ts';
+import { loadSecret, openWithSecret } from './gateway-secret.ts';
+import { createIdentities, createMark, type Identities } from './identity.ts';
 import { watchPrices } from './price-watch.ts';
 import { createSealer } from './seal.ts';
 import type { AccountStore } from './store/accounts.ts';
@@ -103,7 +104,7 @@ const INTERRUPT_MS = 2000;
 
 /**
  * Puts the parts together. Nothing listens yet, but the store is open and, without `UPSTREAM_BASE_URL`, the demo backend
- * runs; `close` ends both. Throws when the store cannot be opened.
+ * runs; `close` ends both. Throws when the store cannot be opened, and ConfigError when its database knows another secret.
  */
 export async function createGateway(config: Config, overrides: GatewayOverrides = {}): Promise<Gateway> {
   const nowMs = overrides.nowMs ?? Date.now;
@@ -111,9 +112,8 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   const log = overrides.log ?? createLogger(config.logLevel, await openLogOutput(config.logFormat));
   const keyOwner = config.authMode === 'passthrough' ? 'caller' : 'gateway';
 
-  const secret = loadSecret({ databaseUrl: config.databaseUrl, secret: config.gatewaySecret });
+  const { store: records, secret } = await openRecords(config, overrides, { clock: nowMs, log });
   const identities = createIdentities(secret, config.gatewaySecretPrevious);
-  const records = overrides.store ?? (await openStore({ ...config, clock: nowMs, log }));
   const { shared } = overrides;
   const isDemo = config.upstreamBaseUrl === null;
   const demo = isDemo && shared === undefined ? await startDemoBackend() : undefined;
@@ -217,7 +217,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
       return showOpenApi(await describeApi(config));
     }),
     showHealth,
-    showReadiness: showReadiness({ store, running }),
+    showReadiness: showReadiness({ store, running, marks: createMark(secret, config.gatewaySecretPrevious), log }),
   });
   const newRequestId = () => toRequestId(newUniquePart());
   const server = createHttpServer(app, newRequestId, { ...config, messages: messagesOf(app), upgrades: isHandshake });
@@ -280,6 +280,20 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     await demo?.close();
     await store.close();
   }
+}
+
+/**
+ * A store that is handed in, or a primary process before this one, has its own answer to whose
+ * secret it is.
+ */
+async function openRecords(
+  config: Config,
+  { store, shared }: GatewayOverrides,
+  { clock, log }: { readonly clock: () => number; readonly log: Logger },
+): Promise<{ readonly store: Store; readonly secret: string }> {
+  if (store !== undefined) return { store, secret: loadSecret(config) };
+  const opening = openStore({ ...config, clock, log });
+  return shared === undefined ? openWithSecret(config, opening) : { store: await opening, secret: loadSecret(config) };
 }
 
 /** Whether the metrics are on the port of the API. */

@@ -1,11 +1,7 @@
 /** Who asks, and what, known only by HMAC: nothing that is stored can be turned back into a key or a body. */
-import { createHash, createHmac, hash, randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { createHash, createHmac, hash } from 'node:crypto';
 import type { KeyId } from './core/ids.ts';
-import { locateDatabase } from './store/database-url.ts';
-import { isNodeError, makePrivateFolder, writePrivateFile } from './store/private-files.ts';
-import { StoreOpenError, type Identity, type RecordedEndpoint } from './store/store.ts';
+import type { Identity, RecordedEndpoint } from './store/store.ts';
 
 export interface Identities {
   /** The caller whom an API key stands for. */
@@ -22,7 +18,7 @@ export interface Identities {
 
 /** Makes the identities that these secrets give; the previous one is only looked for, never stored. */
 export function createIdentities(secret: string, previousSecret: string | null): Identities {
-  const secrets: Identity = previousSecret === null ? [secret] : [secret, previousSecret];
+  const secrets = toSecrets(secret, previousSecret);
   return {
     caller: rememberLast((apiKey) => each(secrets, (secret) => sign(secret, 'caller', '', apiKey))),
     keySecret: rememberLast((text) => each(secrets, (secret) => sign(secret, 'key-secret', '', text))),
@@ -35,6 +31,15 @@ export function createIdentities(secret: string, previousSecret: string | null):
       return each(secrets, (secret, index) => sign(secret, BODY_OF[endpoint], caller[index] ?? '', digest));
     },
   };
+}
+
+/** What these secrets mark a database with, so that it knows which secret it belongs to. */
+export function createMark(secret: string, previousSecret: string | null): Identity {
+  return each(toSecrets(secret, previousSecret), (secret) => sign(secret, 'database', '', ''));
+}
+
+function toSecrets(secret: string, previousSecret: string | null): Identity {
+  return previousSecret === null ? [secret] : [secret, previousSecret];
 }
 
 /** What asks for a response asks for a compaction as well. A body for chat completions is one for nothing else. */
@@ -76,77 +81,4 @@ const LENGTH = 22;
 function sign(secret: string, purpose: string, caller: string, text: string | Uint8Array): string {
   const hmac = createHmac('sha256', secret).update(`${purpose}\0${caller}\0`).update(text).digest('base64url');
   return hmac.slice(0, LENGTH);
-}
-
-export interface SecretSource {
-  readonly databaseUrl: string;
-  /** `GATEWAY_SECRET`, where it is set. */
-  readonly secret: string | null;
-}
-
-/**
- * The secret which all identities are made with: the one that is set, else the one which lies beside the database, where the
- * first start leaves it. A database in memory gets a new one, since none of its records outlives the process. Throws
- * StoreOpenError when the file can be neither read nor made.
- */
-export function loadSecret({ databaseUrl, secret }: SecretSource): string {
-  if (secret !== null) return secret;
-  const location = locateDatabase(databaseUrl);
-  if (location.kind === 'memory') return newSecret();
-  // Gateways that share a database must share the secret, which lies beside none of them.
-  if (location.kind === 'postgres')
-    throw new StoreOpenError('GATEWAY_SECRET must be set with DATABASE_URL=postgres://.');
-  const file = toSecretFile(location.path);
-  return explaining(file, () => {
-    makePrivateFolder(dirname(file));
-    return readSecret(file) ?? makeSecret(file);
-  });
-}
-
-/** The secret that lies beside the database in this file; undefined when there is none. Throws StoreOpenError. */
-export function findSecretFile(databaseFile: string): { readonly path: string; readonly secret: string } | undefined {
-  const path = toSecretFile(databaseFile);
-  const secret = explaining(path, () => readSecret(path));
-  return secret === undefined ? undefined : { path, secret };
-}
-
-function toSecretFile(databaseFile: string): string {
-  return join(dirname(databaseFile), 'gateway.secret');
-}
-
-function explaining<Result>(file: string, use: () => Result): Result {
-  try {
-    return use();
-  } catch (error) {
-    if (error instanceof StoreOpenError) throw error;
-    const why = error instanceof Error ? error.message : 'unknown reason';
-    throw new StoreOpenError(`The secret ${file} cannot be read or made: ${why}.`, { cause: error });
-  }
-}
-
-/** Undefined when there is no such file. */
-function readSecret(file: string): string | undefined {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8').trim();
-  } catch (error) {
-    if (isNodeError(error, 'ENOENT')) return undefined;
-    throw error;
-  }
-  // A damaged secret would silently be another one, under which no record and no seal is found again.
-  if (!/^[\w-]{43}$/.test(text)) {
-    throw new StoreOpenError(`The secret ${file} is damaged; restore it, or remove it to begin with a new one.`);
-  }
-  return text;
-}
-
-function makeSecret(file: string): string {
-  const made = newSecret();
-  if (writePrivateFile(file, `${made}\n`)) return made;
-  // Another process, which started at the same moment, was first.
-  return readSecret(file) ?? made;
-}
-
-function newSecret(): string {
-  return randomBytes(32).toString('base64url');
 }

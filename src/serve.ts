@@ -3,6 +3,7 @@ import { describeCrash } from './crash.ts';
 import { loadEnvFile } from './env-file.ts';
 import { ConfigError, readConfig, type Config } from './config.ts';
 import type { Gateway } from './gateway.ts';
+import { openWithSecret } from './gateway-secret.ts';
 import { createLogger, openLogOutput } from './http/telemetry/logging.ts';
 import type { Environment } from './settings.ts';
 import { openStore } from './store/open.ts';
@@ -51,8 +52,11 @@ async function openGateway(config: Config): Promise<Gateway> {
   }
   const log = createLogger(config.logLevel, await openLogOutput(config.logFormat));
   // The thread of the store opens the database while this one loads the rest of the program.
-  const [store, { createGateway }] = await Promise.all([openStore({ ...config, log }), import('./gateway.ts')]);
-  return createGateway(config, { log, store });
+  const [{ store, secret }, { createGateway }] = await Promise.all([
+    openWithSecret(config, openStore({ ...config, log })),
+    import('./gateway.ts'),
+  ]);
+  return createGateway({ ...config, gatewaySecret: secret }, { log, store });
 }
 
 /** The first signal lets the running requests end; a second one ends them at once. */

@@ -10,6 +10,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { startScriptedBackend, type ScriptedBackend } from './support/backend.ts';
+import { createTestDatabase, findPostgres } from './support/postgres.ts';
 
 const MAIN = join(import.meta.dirname, '../src/main.ts');
 const CRASH_ON_USR2 = `data:text/javascript,process.on('SIGUSR2', () => { throw new RangeError('canary'); });`;
@@ -22,6 +23,8 @@ const COMPLETION = {
   model: 'm',
   choices: [{ index: 0, message: { role: 'assistant', content: 'Done.' }, finish_reason: 'stop' }],
 };
+
+const server = await findPostgres();
 
 type Process = ChildProcessByStdio<null, Readable, Readable>;
 
@@ -70,6 +73,29 @@ describe('main', () => {
     expect(stderr).to.match(/^[^\n]*EADDRINUSE[^\n]*\n$/);
     expect(exitCode).to.equal(1);
   });
+
+  for (const { engine, workers } of [
+    { engine: 'SQLite', workers: '1' },
+    { engine: 'SQLite', workers: '2' },
+    ...(server === undefined ? [] : ['1', '2'].map((workers) => ({ engine: 'PostgreSQL', workers }))),
+  ]) {
+    it(`ends with 78 and one line beside a gateway with another secret, on ${engine} with WORKERS=${workers}`, async () => {
+      const { databaseUrl, remove } = await makeDatabase(engine);
+      const env = { DATABASE_URL: databaseUrl, GATEWAY_SECRET: 'the first secret' };
+      const url = await start(undefined, env);
+      const first = runningGateway();
+      try {
+        const { stderr, exitCode } = await runToEnd({ ...env, GATEWAY_SECRET: 'canary of a secret', WORKERS: workers });
+        expect(stderr).to.match(/^GATEWAY_SECRET: is not the secret by which the database [^\n]+ what is lost\n$/);
+        expect(stderr).not.to.contain('canary');
+        expect(exitCode).to.equal(78);
+        expect(await (await fetch(`${url}/readyz`)).json()).to.deep.include({ status: 'ready' });
+      } finally {
+        first.kill('SIGKILL');
+        await remove();
+      }
+    });
+  }
 
   it('warns of a backend that takes any key, since callers are told apart by their keys', async () => {
     letGo.resolve();
@@ -212,6 +238,18 @@ describe('main', () => {
     return gateway;
   }
 });
+
+async function makeDatabase(engine: string): Promise<{ databaseUrl: string; remove: () => Promise<void> }> {
+  if (engine === 'PostgreSQL') {
+    const database = await createTestDatabase(server ?? '');
+    return { databaseUrl: database.url, remove: () => database.drop() };
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'main-'));
+  return {
+    databaseUrl: `file:${folder}/gateway.db`,
+    remove: async () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
 
 function spawnMain(env: Readonly<Record<string, string>>, preload = 'data:text/javascript,'): Process {
   return spawn(process.execPath, ['--import', preload, MAIN], {

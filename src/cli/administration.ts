@@ -1,39 +1,44 @@
 import { createAdministration, type Administration } from '../accounts/administration.ts';
-import type { Config } from '../config.ts';
 import { parseKeyId, toKeyId, type KeyId } from '../core/ids.ts';
-import { createIdentities, loadSecret } from '../identity.ts';
+import { toRefusal } from '../gateway-secret.ts';
+import { createIdentities, type Identities } from '../identity.ts';
 import type { AdminKey } from '../types/contract.ts';
 import { newUniquePartAt } from '../unique-part.ts';
 import { CliError, type CliContext } from './context.ts';
-import { withStore, type OpenStore } from './database.ts';
+import { findDatabase, withStore, type OpenedStore } from './database.ts';
 
-export interface OpenAdministration {
+export interface OpenAdministration extends OpenedStore {
   readonly administration: Administration;
-  readonly store: OpenStore;
-  readonly config: Config;
 }
 
 /** What the admin API does, on the database of the gateway and with its secret. */
 export function withAdministration<Result>(
   context: CliContext,
   use: (opened: OpenAdministration) => Promise<Result>,
-  options?: { readonly mayCreate?: boolean },
+  options?: Parameters<typeof withStore>[2],
 ): Promise<Result> {
   const { nowMs } = context;
   return withStore(
     context,
-    ({ store, config }) => {
-      const secret = loadSecret({ databaseUrl: config.databaseUrl, secret: config.gatewaySecret });
+    (opened) => {
       const administration = createAdministration({
-        accounts: store,
-        toHash: createIdentities(secret, config.gatewaySecretPrevious).keySecret,
+        accounts: opened.store,
+        toHash: toHash(opened),
         newKeyId: () => toKeyId(newUniquePartAt(nowMs())),
         nowMs,
       });
-      return use({ administration, store, config });
+      return use({ ...opened, administration });
     },
     options,
   );
+}
+
+/** Most commands need no secret, and a database of an older version may do without. */
+function toHash({ config, secret }: OpenedStore): Identities['keySecret'] {
+  if (secret !== undefined) return createIdentities(secret, config.gatewaySecretPrevious).keySecret;
+  return () => {
+    throw toRefusal(config, findDatabase(config));
+  };
 }
 
 /**

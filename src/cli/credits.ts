@@ -4,7 +4,7 @@ import { checkLedgers } from '../store/maintenance.ts';
 import type { CreditKey, LedgerItem } from '../types/contract.ts';
 import { findKeyId, withAdministration } from './administration.ts';
 import { CliError, type CliContext } from './context.ts';
-import { findDatabase } from './database.ts';
+import { findOwnDatabase } from './database.ts';
 import { formatMoment, formatNumberOf } from './format.ts';
 import { addExamples } from './help.ts';
 import { parseAmountText, parseSignedAmountText, wholeNumber } from './options.ts';
@@ -105,7 +105,7 @@ function addCheck(credits: Command, context: CliContext): void {
     .command('check')
     .description('check for every key that its ledger adds up to its balance')
     .action(async (_options: unknown, command: Command) => {
-      const { keys, problems } = await checkLedgers(findDatabase(readConfig(context.env)));
+      const { keys, problems } = await checkLedgers(await findOwnDatabase(readConfig(context.env)));
       const value = { object: 'ledger_check', ok: problems.length === 0, keys, problems };
       createPrinter(context, command).show(value, (paint) =>
         problems.length === 0

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
-import { readConfig, type Config } from '../config.ts';
-import { locateDatabase, showDatabase, type SharedDatabase } from '../store/database-url.ts';
+import { ConfigError, readConfig, type Config } from '../config.ts';
+import { findFittingSecret, takeSecret } from '../gateway-secret.ts';
+import { locateDatabase, type SharedDatabase } from '../store/database-url.ts';
 import { connectStore } from '../store/open.ts';
+import { readMarking } from '../store/secret-mark.ts';
 import { CliError, type CliContext } from './context.ts';
 
 export type OpenStore = Awaited<ReturnType<typeof connectStore>>;
@@ -13,30 +15,60 @@ export function findDatabase({ databaseUrl }: Pick<Config, 'databaseUrl'>): Shar
   throw new CliError('DATABASE_URL is :memory:, so the records are in the memory of the gateway alone.');
 }
 
-/** As it may be shown: the path of a file, or a server without its password. */
-export function nameDatabase(database: SharedDatabase): string {
-  return database.kind === 'file' ? database.path : showDatabase(database.url);
+/**
+ * As `findDatabase`. Throws ConfigError for a file that is missing: more often it is the wrong
+ * folder than a new gateway.
+ */
+export function findExistingDatabase(config: Pick<Config, 'databaseUrl'>): SharedDatabase {
+  const database = findDatabase(config);
+  if (database.kind === 'file' && !existsSync(database.path)) {
+    throw new ConfigError([
+      `DATABASE_URL: names ${database.path}, where there is no database; a start of the gateway, or db migrate, makes one`,
+    ]);
+  }
+  return database;
+}
+
+/** As `findExistingDatabase`, for what needs no secret. A wrong one is refused all the same. */
+export async function findOwnDatabase(config: Config): Promise<SharedDatabase> {
+  const database = findExistingDatabase(config);
+  await refuseOtherSecret(config, database);
+  return database;
 }
 
 /**
- * Opens the store which the gateway uses, also beside a running one, and closes it again. A database that is missing is an
- * error, since it is more often a wrong folder than a new gateway; `mayCreate` is for the commands which begin one.
+ * Throws ConfigError when a secret is set and the database knows another one: the settings are
+ * those of another gateway.
+ */
+export async function refuseOtherSecret(config: Config, database: SharedDatabase): Promise<void> {
+  if (config.gatewaySecret !== null) findFittingSecret(config, database, await readMarking(database));
+}
+
+export interface OpenedStore {
+  readonly store: OpenStore;
+  readonly config: Config;
+  /** Undefined where none is set, none lies beside the database, and the database knows none. */
+  readonly secret: string | undefined;
+}
+
+/**
+ * Opens the store which the gateway uses, also beside a running one, and closes it again. Throws
+ * ConfigError when there is no database, or it knows another secret. `beginsKeys` is for what may
+ * write the first key: it needs a secret, which then marks the database.
  */
 export async function withStore<Result>(
   { env, nowMs }: CliContext,
-  use: (opened: { readonly store: OpenStore; readonly config: Config }) => Promise<Result>,
-  { mayCreate = false }: { readonly mayCreate?: boolean } = {},
+  use: (opened: OpenedStore) => Promise<Result>,
+  { beginsKeys = false }: { readonly beginsKeys?: boolean } = {},
 ): Promise<Result> {
   const config = readConfig(env);
-  const database = findDatabase(config);
-  if (!mayCreate && database.kind === 'file' && !existsSync(database.path)) {
-    throw new CliError(
-      `There is no database ${database.path} (DATABASE_URL); the gateway makes it at its first start.`,
-    );
-  }
+  const database = findExistingDatabase(config);
+  const marking = await readMarking(database);
+  const isNew = marking.mark === undefined && marking.isEmpty;
+  const secret = beginsKeys && isNew ? await takeSecret(config) : findFittingSecret(config, database, marking);
   const store = await connectStore({ ...config, clock: nowMs });
   try {
-    return await use({ store, config });
+    return await use({ store, config, secret });
   } finally {
     await store.close();
   }

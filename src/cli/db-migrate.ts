@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { readConfig, type Config } from '../config.ts';
 import { formatAmount } from '../core/decimal.ts';
-import { locateDatabase } from '../store/database-url.ts';
+import { locateDatabase, nameDatabase } from '../store/database-url.ts';
 import { upgradeDatabase } from '../store/maintenance.ts';
 import { planTransfer, transferDatabase, type TransferPlan, type TransferReport } from '../store/transfer.ts';
 import { CliError, type CliContext } from './context.ts';
-import { findDatabase, nameDatabase } from './database.ts';
+import { findDatabase, findExistingDatabase, refuseOtherSecret } from './database.ts';
 import { formatCount, formatNumberOf } from './format.ts';
 import { addExamples } from './help.ts';
 import { createPrinter, type Paint, type Printer } from './printer.ts';
@@ -41,7 +41,7 @@ export function addMigrate(db: Command, context: CliContext): void {
       }
       const config = readConfig(context.env);
       const ends = findEnds(options, config);
-      const secret = findSecret(ends.file, config);
+      const secret = await findSecret(ends.file, config);
       return dryRun ? showPlan(ends, printer) : transfer({ ...ends, restart, secret }, context, printer);
     });
   addExamples(migrate, [
@@ -52,7 +52,9 @@ export function addMigrate(db: Command, context: CliContext): void {
 }
 
 async function upgrade(context: CliContext, printer: Printer): Promise<void> {
-  const database = findDatabase(readConfig(context.env));
+  const config = readConfig(context.env);
+  const database = findDatabase(config);
+  await refuseOtherSecret(config, database);
   const file = nameDatabase(database);
   const { migrations, applied } = await upgradeDatabase(database);
   printer.show({ object: 'database_migration', file, migrations, applied }, () => [
@@ -135,13 +137,15 @@ function describe(
 }
 
 /** Which file, and which server. One of the two may be what DATABASE_URL names, so that no password need be typed. */
-function findEnds({ from, to }: MigrateOptions, { databaseUrl }: Config): Ends {
+function findEnds({ from, to }: MigrateOptions, config: Config): Ends {
+  const { databaseUrl } = config;
   const source = locateDatabase(from === undefined ? databaseUrl : toFileUrl(from));
   if (source.kind !== 'file') throw new CliError('It goes from SQLite: --from, or DATABASE_URL, must name a file.');
   const url = to ?? databaseUrl;
   if (!url.startsWith('postgres') || !URL.canParse(url)) {
     throw new CliError('It goes to PostgreSQL: --to, or DATABASE_URL, must be postgres:// and a server.');
   }
+  if (from === undefined) findExistingDatabase(config);
   return { file: source.path, url, to: nameDatabase({ kind: 'postgres', url }) };
 }
 

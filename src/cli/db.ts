@@ -1,10 +1,11 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
+import { nameDatabase } from '../store/database-url.ts';
 import { checkDatabase } from '../store/maintenance.ts';
 import { backupDatabase } from '../store/sqlite/backup.ts';
 import { CliError, type CliContext } from './context.ts';
-import { findDatabase, nameDatabase } from './database.ts';
+import { findOwnDatabase } from './database.ts';
 import { addMigrate } from './db-migrate.ts';
 import { formatNumberOf } from './format.ts';
 import { addExamples } from './help.ts';
@@ -25,7 +26,7 @@ function addCheck(db: Command, context: CliContext): void {
     .command('check')
     .description('check that the database is sound and that every ledger adds up to its balance')
     .action(async (_options: unknown, command: Command) => {
-      const database = findDatabase(readConfig(context.env));
+      const database = await findOwnDatabase(readConfig(context.env));
       const file = nameDatabase(database);
       const { problems, records, keys } = await checkDatabase(database);
       const value = { object: 'database_check', file, ok: problems.length === 0, records, keys, problems };
@@ -46,7 +47,7 @@ function addBackup(db: Command, context: CliContext): void {
     .description('copy the database into a new file, and check the copy')
     .argument('<file>', 'where to; it must not exist')
     .action(async (destination: string, _options: unknown, command: Command) => {
-      const database = findDatabase(readConfig(context.env));
+      const database = await findOwnDatabase(readConfig(context.env));
       if (database.kind !== 'file') {
         throw new CliError('A database on a server is backed up by pg_dump, or by what the server itself offers.');
       }

@@ -16,6 +16,7 @@ import {
   parseList,
   wholeNumber,
 } from './options.ts';
+import { addSecret } from './keys-secret.ts';
 import { createPrinter, type Paint, type Style } from './printer.ts';
 import { formatFields, formatTable, type Column } from './table.ts';
 
@@ -47,6 +48,7 @@ export function addKeys(program: Command, context: CliContext): void {
   addRotate(keys, context);
   addSwitches(keys, context);
   addDelete(keys, context);
+  addSecret(keys, context);
 }
 
 function addCreate(keys: Command, context: CliContext): void {
@@ -63,7 +65,7 @@ function addCreate(keys: Command, context: CliContext): void {
           showKey(context, command, key);
           if (config.authMode !== 'managed') createPrinter(context, command).note(NOT_MANAGED);
         },
-        { mayCreate: true },
+        { beginsKeys: true },
       ),
     );
   addExamples(create, [

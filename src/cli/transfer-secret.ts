@@ -1,6 +1,7 @@
-import type { Config } from '../config.ts';
-import { findSecretFile } from '../identity.ts';
-import { CliError } from './context.ts';
+import { ConfigError, type Config } from '../config.ts';
+import { findFittingSecret, findSecretFile, toSecretFile } from '../gateway-secret.ts';
+import { createMark } from '../identity.ts';
+import { readMarking } from '../store/secret-mark.ts';
 
 export interface SecretAdvice {
   readonly json: 'keep' | 'unknown' | { readonly file: string };
@@ -8,28 +9,29 @@ export interface SecretAdvice {
 }
 
 /**
- * What must become of the secret, without which no key and no record is known again. Throws CliError when the one that is
- * set for the target is another than the one which the source has beside it.
+ * What must become of the secret, without which no key and no record is known again. Throws
+ * ConfigError when the one that is set is not that of the source.
  */
-export function findSecret(file: string, { databaseUrl, gatewaySecret, gatewaySecretPrevious }: Config): SecretAdvice {
+export async function findSecret(file: string, config: Config): Promise<SecretAdvice> {
+  const marking = await readMarking({ kind: 'file', path: file });
   const beside = findSecretFile(file);
-  const keep: SecretAdvice = { json: 'keep', advice: 'keep GATEWAY_SECRET as it is.' };
-  if (beside === undefined) {
-    return gatewaySecret === null
-      ? { json: 'unknown', advice: 'GATEWAY_SECRET to the one that the gateway had.' }
-      : keep;
+  const besideFile = toSecretFile(file);
+  if (config.gatewaySecret !== null) {
+    findFittingSecret(config, { kind: 'file', path: file }, marking);
+    // With DATABASE_URL for the target, the settings are those of the gateways to come, and not of
+    // the one that was.
+    const isForTarget = config.databaseUrl.startsWith('postgres');
+    const secrets = [config.gatewaySecret, config.gatewaySecretPrevious];
+    if (isForTarget && marking.mark === undefined && beside !== undefined && !secrets.includes(beside)) {
+      throw new ConfigError([
+        `GATEWAY_SECRET: is not the secret in ${besideFile}, by which the keys and records of this database are known; set it ` +
+          'to that, or move the file away if no gateway has used it',
+      ]);
+    }
+    return { json: 'keep', advice: 'keep GATEWAY_SECRET as it is.' };
   }
-  if (gatewaySecret === null) {
-    const advice = `GATEWAY_SECRET to what is in ${beside.path}, the same for all gateways: "$(cat ${beside.path})".`;
-    return { json: { file: beside.path }, advice };
-  }
-  // With DATABASE_URL for the target, the settings are those of the gateways to come, and not of the one that was.
-  const isForTarget = databaseUrl.startsWith('postgres');
-  if (isForTarget && ![gatewaySecret, gatewaySecretPrevious].includes(beside.secret)) {
-    throw new CliError(
-      `GATEWAY_SECRET is not the secret in ${beside.path}, by which the keys and records of this database are known. Set it to ` +
-        'that, or move the file away if no gateway has used it.',
-    );
-  }
-  return keep;
+  const isBeside = beside !== undefined && [undefined, createMark(beside, null)[0]].includes(marking.mark);
+  if (!isBeside) return { json: 'unknown', advice: 'GATEWAY_SECRET to the one that the gateway had.' };
+  const advice = `GATEWAY_SECRET to what is in ${besideFile}, the same for all gateways: "$(cat ${besideFile})".`;
+  return { json: { file: besideFile }, advice };
 }

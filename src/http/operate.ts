@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import type { Store } from '../store/store.ts';
+import type { Identity, Store, StoreLog } from '../store/store.ts';
 import type { Health, Readiness } from '../types/contract.ts';
 import type { RunningRequests } from './records/running.ts';
 
@@ -8,17 +8,28 @@ export const showHealth: RequestHandler = (_req, res) => {
   res.set('cache-control', 'no-store').json({ status: 'ok' } satisfies Health);
 };
 
-/** `/readyz`: 503 while draining, or when no record could be written; then no request should be sent here. */
-export function showReadiness({
-  store,
-  running,
-}: {
+export interface ReadinessOptions {
   readonly store: Pick<Store, 'checkWritable'>;
   readonly running: Pick<RunningRequests, 'draining'>;
-}): RequestHandler {
+  /** What the secrets of this process mark a database with. */
+  readonly marks: Identity;
+  readonly log: Pick<StoreLog, 'warn'>;
+}
+
+/**
+ * `/readyz`: 503 while draining, when no record could be written, or when the database has been
+ * marked with a secret that is not known here, so that no key would be known either; then no
+ * request should be sent here.
+ */
+export function showReadiness({ store, running, marks, log }: ReadinessOptions): RequestHandler {
+  let knewSecret = true;
   return async (_req, res) => {
-    const checks = { accepting: !running.draining, store: await isWritable(store) };
-    const ready = checks.accepting && checks.store;
+    const { mark, ...written } = await checkStore(store);
+    const secret = mark === undefined || marks.includes(mark);
+    if (knewSecret && !secret) log.warn({}, 'the database belongs to another GATEWAY_SECRET now; start with that one');
+    knewSecret = secret;
+    const checks = { accepting: !running.draining, ...written, secret };
+    const ready = checks.accepting && checks.store && checks.secret;
     res
       .status(ready ? 200 : 503)
       .set('cache-control', 'no-store')
@@ -27,11 +38,10 @@ export function showReadiness({
 }
 
 /** Why it is not writable is for the log of the store; the reason may name files. */
-async function isWritable(store: Pick<Store, 'checkWritable'>): Promise<boolean> {
+async function checkStore(store: Pick<Store, 'checkWritable'>): Promise<{ store: boolean; mark: string | undefined }> {
   try {
-    await store.checkWritable();
-    return true;
+    return { store: true, mark: await store.checkWritable() };
   } catch {
-    return false;
+    return { store: false, mark: undefined };
   }
 }

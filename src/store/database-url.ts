@@ -35,3 +35,8 @@ export function showDatabase(databaseUrl: string): string {
   const url = URL.parse(databaseUrl);
   return url === null ? 'postgres://' : `postgres://${url.host}${url.pathname}`;
 }
+
+/** The same of one that was located: the path of a file, or the server. */
+export function nameDatabase(database: SharedDatabase): string {
+  return database.kind === 'file' ? database.path : showDatabase(database.url);
+}

@@ -1609,6 +1609,10 @@ export interface Readiness {
      * Whether a record could be written.
      */
     store: boolean;
+    /**
+     * False when the database belongs to another GATEWAY_SECRET, so that no key would be known.
+     */
+    secret: boolean;
   };
 }
 /**
@@ -1766,11 +1770,11 @@ export interface Settings {
    */
   WORKERS: number;
   /**
-   * What keys, bodies and reasoning are hashed and sealed with; at least 16 characters. Without it one is made and kept beside the database; with PostgreSQL it must be set, the same for all gateways.
+   * What keys, bodies and reasoning are hashed and sealed with; at least 16 characters. Without it one is made and kept beside the database; with PostgreSQL it must be set, the same for all gateways. The database knows it: a start with another one is refused.
    */
   GATEWAY_SECRET?: string;
   /**
-   * The secret before the present one, so that older records and seals still open while it is being changed.
+   * The secret before the present one, so that older records and seals still open while it is being changed. Where several gateways share a database, first the next secret for all of them.
    */
   GATEWAY_SECRET_PREVIOUS?: string;
   /**

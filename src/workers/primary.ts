@@ -8,9 +8,9 @@ import { describeStart } from '../banner.ts';
 import { wantsMetrics, type Config } from '../config.ts';
 import { createCurrentPrices } from '../current-prices.ts';
 import type { Gateway } from '../gateway.ts';
+import { openWithSecret } from '../gateway-secret.ts';
 import type { JoinedMetrics } from '../http/telemetry/joined-metrics.ts';
 import { createLogger, openLogOutput } from '../http/telemetry/logging.ts';
-import { loadSecret } from '../identity.ts';
 import { openSharedStore, type SharedStore } from '../store/open.ts';
 import type { Operation } from '../store/engine/operations.ts';
 import { createCrew, type LaunchedWorker } from './crew.ts';
@@ -23,8 +23,7 @@ const END_WITHIN_MS = 8000;
 /** As `createGateway`, for as many processes as the settings say. Throws when the records cannot be opened. */
 export async function openWorkers(config: Config): Promise<Gateway> {
   const log = createLogger(config.logLevel, await openLogOutput(config.logFormat));
-  const secret = loadSecret({ databaseUrl: config.databaseUrl, secret: config.gatewaySecret });
-  const store = await openSharedStore({ ...config, log });
+  const { store, secret } = await openWithSecret(config, openSharedStore({ ...config, log }));
   const demo = config.upstreamBaseUrl === null ? await startDemoBackend() : undefined;
   const metrics = wantsMetrics(config) ? await openMetrics() : undefined;
   const prices = createCurrentPrices({ ...config, log });

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
+import { createMark } from '../../src/identity.ts';
 import { run, type CliRun, type Printed } from '../support/cli.ts';
 import { addManyRows } from '../support/many-rows.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../support/postgres.ts';
@@ -47,7 +48,7 @@ if (server !== undefined) {
 
     it('says what it has brought, that it was read back, and what to set', async () => {
       const { status, stdout, stderr } = await migrate(['--to', url]);
-      expect(stdout).to.match(/^TABLE +ROWS\nkeys +1\nledger +10\nrequests +10\nusage +1\n/);
+      expect(stdout).to.match(/^TABLE +ROWS\nkeys +1\nledger +10\nrequests +10\nsecret_mark +0\nusage +1\n/);
       expect(stdout).to.match(/^Every row was read back from postgres:\/\/\S+ and is as in \S+gateway\.db\.$/m);
       expect(stdout).to.match(/^Every ledger adds up; all balances together are -0\.000005\.\n$/m);
       expect(stderr).to.match(/^copied 22 of 22 rows \(100 %\).*\ncompared 22 of 22 rows \(100 %\).*$/m);
@@ -133,6 +134,10 @@ if (server !== undefined) {
       const toSecretFile = () => join(dirname(shop.file), 'gateway.secret');
       const forTarget = (secrets: object) => ({ env: { DATABASE_URL: url, ...secrets } });
 
+      /** As a first start with this secret does. */
+      const addMark = (secret: string) =>
+        shop.tamper(`INSERT INTO secret_mark (id, mark) VALUES (1, '${createMark(secret, null)[0]}')`);
+
       beforeEach(() => writeFileSync(toSecretFile(), `${SECRET_BESIDE}\n`));
 
       it('that lies beside the source must be set from now on, and the command says how', async () => {
@@ -149,12 +154,33 @@ if (server !== undefined) {
 
       it('that is set for the target must be the one beside the source', async () => {
         const wrong = await migrate(['--from', shop.file], forTarget({ GATEWAY_SECRET: SECRET }));
-        expect(wrong.stderr).to.match(/^GATEWAY_SECRET is not the secret in \S+, by which the keys and records/);
-        expect(wrong.status).to.equal(1);
+        expect(wrong.stderr).to.match(/^GATEWAY_SECRET: is not the secret in \S+, by which the keys and records/);
+        expect(wrong.status).to.equal(78);
         const changed = forTarget({ GATEWAY_SECRET: SECRET, GATEWAY_SECRET_PREVIOUS: SECRET_BESIDE });
         expect((await migrate(['--from', shop.file, '--dry-run'], changed)).status).to.equal(0);
         const right = forTarget({ GATEWAY_SECRET: SECRET_BESIDE });
         expect((await migrate(['--from', `file:${shop.file}`], right)).status).to.equal(0);
+      });
+
+      it('that is set must be the one which the database knows, wherever it is set', async () => {
+        addMark(SECRET);
+        for (const env of [fromEnv, forTarget({}).env]) {
+          const wrong = await migrate(['--from', shop.file, '--to', url], {
+            env: { ...env, GATEWAY_SECRET: SECRET_BESIDE },
+          });
+          expect(wrong.stderr).to.match(/^GATEWAY_SECRET: is not the secret by which the database /);
+          expect(wrong.status).to.equal(78);
+        }
+        const { status } = await migrate(['--from', shop.file], forTarget({ GATEWAY_SECRET: SECRET }));
+        expect(status).to.equal(0);
+        expect(await run('keys list', forTarget({ GATEWAY_SECRET: SECRET_BESIDE }))).to.include({ status: 78 });
+        expect(await run('keys list', forTarget({ GATEWAY_SECRET: SECRET }))).to.include({ status: 0 });
+      });
+
+      it('that lies beside the source is no advice where the database knows another one', async () => {
+        addMark(SECRET);
+        const { stderr } = await migrate(['--to', url]);
+        expect(stderr).to.match(/GATEWAY_SECRET to the one that the gateway had\.\n$/);
       });
 
       it('that is damaged is told before anything is brought', async () => {

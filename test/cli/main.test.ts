@@ -46,7 +46,7 @@ describe('responses-gateway, as a process', () => {
 
   it('ends with the exit status of the command', async () => {
     const [failed, misused, unset] = await Promise.all([
-      runProcess(['keys', 'list']),
+      runProcess(['keys', 'list'], { DATABASE_URL: ':memory:' }),
       runProcess(['nonsense']),
       runProcess(['keys', 'list'], { PORT: 'x' }),
     ]);

@@ -21,6 +21,7 @@ describe('the command line', () => {
     'keys disable',
     'keys enable',
     'keys delete',
+    'keys secret accept',
     'credits grant',
     'credits adjust',
     'credits list',

@@ -10,11 +10,14 @@ describe('operate', () => {
   let server: Server;
   let url: string;
   let draining: boolean;
-  let checkWritable: () => Promise<void>;
+  let checkWritable: () => Promise<string | undefined>;
+  let said: string[];
 
   beforeEach(async () => {
     draining = false;
-    checkWritable = () => Promise.resolve();
+    checkWritable = () => Promise.resolve('new');
+    said = [];
+    const log = { warn: (_fields: object, message: string) => said.push(message) };
     const app = express();
     const running = {
       get draining() {
@@ -22,7 +25,8 @@ describe('operate', () => {
       },
     };
     app.get('/healthz', showHealth);
-    app.get('/readyz', showReadiness({ store: { checkWritable: () => checkWritable() }, running }));
+    const store = { checkWritable: () => checkWritable() };
+    app.get('/readyz', showReadiness({ store, running, marks: ['new', 'old'], log }));
     server = app.listen(0, '127.0.0.1');
     await once(server, 'listening');
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -48,7 +52,7 @@ describe('operate', () => {
     expect(await ask('/readyz')).to.deep.equal({
       status: 200,
       cache: 'no-store',
-      body: { status: 'ready', checks: { accepting: true, store: true } },
+      body: { status: 'ready', checks: { accepting: true, store: true, secret: true } },
     });
   });
 
@@ -56,7 +60,7 @@ describe('operate', () => {
     draining = true;
     expect(await ask('/readyz')).to.deep.include({
       status: 503,
-      body: { status: 'not ready', checks: { accepting: false, store: true } },
+      body: { status: 'not ready', checks: { accepting: false, store: true, secret: true } },
     });
   });
 
@@ -64,7 +68,27 @@ describe('operate', () => {
     checkWritable = () => Promise.reject(new Error('/var/canary is full'));
     expect(await ask('/readyz')).to.deep.include({
       status: 503,
-      body: { status: 'not ready', checks: { accepting: true, store: false } },
+      body: { status: 'not ready', checks: { accepting: true, store: false, secret: true } },
     });
+  });
+
+  for (const mark of ['old', undefined]) {
+    it(`is ready where the database ${mark === undefined ? 'has no mark' : 'is marked with the previous secret'}`, async () => {
+      checkWritable = () => Promise.resolve(mark);
+      expect(await ask('/readyz')).to.include({ status: 200 });
+    });
+  }
+
+  it('is not ready while the database belongs to another secret, and says so in the log once', async () => {
+    checkWritable = () => Promise.resolve('of another gateway');
+    const notReady = {
+      status: 503,
+      body: { status: 'not ready', checks: { accepting: true, store: true, secret: false } },
+    };
+    expect(await ask('/readyz')).to.deep.include(notReady);
+    expect(await ask('/readyz')).to.deep.include(notReady);
+    expect(said).to.deep.equal(['the database belongs to another GATEWAY_SECRET now; start with that one']);
+    checkWritable = () => Promise.resolve('new');
+    expect(await ask('/readyz')).to.include({ status: 200 });
   });
 });

@@ -107,6 +107,7 @@ describe('the package', () => {
 
   it('manages keys beside a running gateway, in the same records', async () => {
     const env = { AUTH_MODE: 'managed', DATABASE_URL: 'file:./data/managed.db', UPSTREAM_API_KEY: '' };
+    await npx('db migrate', env);
     const { stdout } = await npx('keys create --name first --json', env);
     const { secret: apiKey } = JSON.parse(stdout) as { secret: string };
     const url = await startByNpx('start', env);

@@ -112,7 +112,7 @@ describe('the gateway whose store is in trouble', () => {
           const asked = backend.requests.length;
           expect(await readTold(refused)).to.deep.equal({ status: 503, code: 'store_unavailable' });
           expect(refused.headers.get('x-should-retry'), 'another attempt may succeed').to.equal(null);
-          expect(await readiness()).to.deep.equal({ status: 503, accepting: true, store: false });
+          expect(await readiness()).to.deep.equal({ status: 503, accepting: true, store: false, secret: true });
           expect((await caller.get('/healthz')).status).to.equal(200);
           expect(backend.requests.length).to.equal(asked);
 
@@ -120,7 +120,7 @@ describe('the gateway whose store is in trouble', () => {
           takeAway = undefined;
           expect(await readTold(await caller.create(request))).to.deep.equal({ ends: 'completed' });
           await delay(210);
-          expect(await readiness()).to.deep.equal({ status: 200, accepting: true, store: true });
+          expect(await readiness()).to.deep.equal({ status: 200, accepting: true, store: true, secret: true });
         });
 
         it(`ends what runs as if nothing were wrong, and records the end later (${kind})`, async () => {

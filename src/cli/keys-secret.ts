@@ -1,0 +1,60 @@
+import type { Command } from 'commander';
+import { readConfig } from '../config.ts';
+import { loadSecret } from '../gateway-secret.ts';
+import { createMark } from '../identity.ts';
+import { nameDatabase } from '../store/database-url.ts';
+import { changeMark, readMarking } from '../store/secret-mark.ts';
+import { listAllKeys, withAdministration } from './administration.ts';
+import { CliError, type CliContext } from './context.ts';
+import { findExistingDatabase } from './database.ts';
+import { formatNumberOf } from './format.ts';
+import { addExamples } from './help.ts';
+import { createPrinter } from './printer.ts';
+
+/** `keys secret accept`: the way out for a gateway whose former secret is lost. */
+export function addSecret(keys: Command, context: CliContext): void {
+  const secret = keys.command('secret').description('the secret by which the database knows its keys and records');
+  const accept = secret
+    .command('accept')
+    .description('go on with the present GATEWAY_SECRET though the database knows another one, and say what is lost')
+    .action((_options: unknown, command: Command) => acceptSecret(context, command));
+  accept.addHelpText('after', `\nWhat is lost:\n${LOST.join('\n')}\n\n${KEPT}`);
+  addExamples(accept, [['keys secret accept', 'when the secret that the gateway had is gone for good']]);
+}
+
+async function acceptSecret(context: CliContext, command: Command): Promise<void> {
+  const config = readConfig(context.env);
+  const database = findExistingDatabase(config);
+  const { mark: former } = await readMarking(database);
+  const marks = createMark(loadSecret(config), config.gatewaySecretPrevious);
+  const accepted = former === undefined || !marks.includes(former);
+  if (accepted && (await changeMark(database, { from: former, to: marks[0] })) !== marks[0]) {
+    throw new CliError('Another process has changed the secret of the database at this moment; look again.');
+  }
+  const keys = await withAdministration(context, async ({ administration }) => listAllKeys(administration));
+  const file = nameDatabase(database);
+  const value = { object: 'secret_acceptance', file, accepted, lost_keys: accepted ? keys.length : 0 };
+  const printer = createPrinter(context, command);
+  printer.show(value, (paint) =>
+    accepted
+      ? [
+          paint('green', `${file} belongs to this GATEWAY_SECRET now.`),
+          `Lost is what was made with another one, also of ${formatNumberOf('key', keys.length)}:`,
+          ...LOST,
+        ]
+      : [`${file} belongs to this GATEWAY_SECRET already; nothing was changed, and nothing is lost.`],
+  );
+  if (accepted) printer.note(KEPT);
+}
+
+/** What cannot be known without the former secret. */
+const LOST = [
+  '- Keys: none issued before is taken, until keys rotate gives it a new secret. Its credits, limits and records stay.',
+  '- Idempotency keys: a request that is sent again runs again.',
+  '- Records of callers whose keys the gateway has not issued: they do not find them any more.',
+  '- Reasoning and compactions that clients have kept: they cannot be opened.',
+];
+
+const KEPT =
+  'Nothing was deleted: with the former secret the same command takes all of this back. Gateways that run with another ' +
+  'secret are not ready (/readyz) until they are started with this one.';
