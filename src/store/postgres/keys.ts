@@ -7,10 +7,15 @@ import type { Statement } from './pool.ts';
 
 const FIND: Statement = { name: 'find_key', text: `SELECT ${KEY_COLUMNS} FROM keys WHERE key_id = $1` };
 
+// By all hashes at once: between two statements another gateway, which knows the secrets in another
+// order, may change the hash from the one that is still to be looked for to the one that was not
+// found.
 const FIND_BY_HASH: Statement = {
-  name: 'find_key_by_hash',
-  text: `SELECT ${KEY_COLUMNS} FROM keys WHERE hash = $1 OR (former_hash = $1 AND former_until_ms > $2)
-    ORDER BY hash = $1 DESC LIMIT 1`,
+  name: 'find_key_by_hashes',
+  text: `
+    SELECT CASE WHEN hash = ANY($1::text[]) THEN hash ELSE former_hash END, ${KEY_COLUMNS} FROM keys
+    WHERE hash = ANY($1::text[]) OR (former_hash = ANY($1::text[]) AND former_until_ms > $2)
+    LIMIT 1`,
 };
 
 const FIND_RATE: Statement = {
@@ -65,11 +70,10 @@ export const KEY_LOOKUPS: Remote<Pick<Operations, 'findKey' | 'findKeyByHash' | 
     return row ?? null;
   },
   async findKeyByHash(connection, hashes, nowMs) {
-    for (const hash of hashes) {
-      const [row] = await connection.rows<KeyRow>(FIND_BY_HASH, [hash, nowMs]);
-      if (row !== undefined) return [hash, row];
-    }
-    return null;
+    const [found] = await connection.rows<[hash: string, ...KeyRow]>(FIND_BY_HASH, [hashes, nowMs]);
+    if (found === undefined) return null;
+    const [hash, ...row] = found;
+    return [hash, row];
   },
   async listKeys(connection, limit, after) {
     const [place] = after === null ? [[Number.MAX_SAFE_INTEGER]] : await connection.rows<[number]>(FIND_PLACE, [after]);
