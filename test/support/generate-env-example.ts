@@ -9,13 +9,16 @@ const HEAD = `# Made from schemas/settings.json by \`npm run types\`. Copy it to
 # Put a value that holds a # or begins with a quote in single quotes.
 `;
 
-interface Property {
+/** What the schema says of a setting. */
+export interface Property {
   readonly description: string;
   readonly default?: unknown;
   readonly enum?: readonly string[];
   readonly minimum?: number;
   readonly maximum?: number;
   readonly examples?: readonly string[];
+  /** Whether it is a secret. */
+  readonly writeOnly?: boolean;
 }
 
 /** The text of `.env.example`: every setting with what it means, what it may be and its default, commented out. */
