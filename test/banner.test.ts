@@ -22,8 +22,7 @@ describe('the banner', () => {
     it(`sends a person to ${name}`, () => {
       const lines = describeStart({ config: readConfig(env), url, demo: true });
       expect(lines[0]).to.equal(`Responses gateway at ${url}`);
-      const console = lines.find((line) => line.includes('console'));
-      expect(console).to.include(` ${clientUrl}/console, `).and.include(` ${clientUrl}/docs`);
+      expect(lines).to.include.members([`  console   ${clientUrl}/console`, `  docs      ${clientUrl}/docs`]);
       expect(lines.find((line) => line.includes('curl'))).to.include(`curl ${clientUrl}/api/v1/responses `);
     });
   }

@@ -1,5 +1,6 @@
 /** A request as code, to be copied. */
 
+import { copy } from './copy.js';
 import { byId } from './dom.js';
 import { SNIPPETS } from './snippets.js';
 import { createTabs } from './tabs.js';
@@ -46,20 +47,4 @@ export function createCodePanel(config) {
     scope.hidden = !continues;
     show();
   };
-}
-
-/**
- * Copies the text of an element, or selects it where the browser does not let a page copy.
- *
- * @param {HTMLElement} place
- * @returns {Promise<boolean>} whether it was copied
- */
-async function copy(place) {
-  try {
-    await navigator.clipboard.writeText(place.textContent);
-    return true;
-  } catch {
-    getSelection()?.selectAllChildren(place);
-    return false;
-  }
 }

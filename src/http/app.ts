@@ -58,7 +58,7 @@ export function createApp(parts: AppParts): Express {
   app.post(['/api/v1/responses', '/v1/responses'], parts.authenticate, parts.limitLoad, parts.postResponse);
   app.use(['/api/v1', '/v1'], createApi(parts));
   app.route('/').get(parts.showLanding).all(methodNotAllowed('GET'));
-  app.route('/docs').get(parts.showDocs).all(methodNotAllowed('GET'));
+  app.route(['/docs', '/docs/:guide']).get(parts.showDocs).all(methodNotAllowed('GET'));
   app.route('/openapi.json').get(parts.showOpenApi).all(methodNotAllowed('GET'));
   app.route('/healthz').get(parts.showHealth).all(methodNotAllowed('GET'));
   app.route('/readyz').get(parts.showReadiness).all(methodNotAllowed('GET'));

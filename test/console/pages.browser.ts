@@ -21,10 +21,29 @@ for (const { device, viewport } of DEVICES) {
       });
 
       it('show the API', async () => {
-        const page = await open('/docs');
+        const page = await open('/docs/api');
         for (const name of ['CreateResponse', 'InputImage'])
           await page.locator('summary', { hasText: name }).first().click();
+        await expectGoodLooks(page, `api-${device}-${colorScheme}`);
+      });
+
+      it('list the guides, and find what somebody looks for', async () => {
+        const page = await open('/docs');
+        await page.getByLabel('Search the headings').fill('timeout');
+        await page.getByRole('link', { name: 'IDLE_TIMEOUT_MS', exact: true }).first().waitFor();
         await expectGoodLooks(page, `docs-${device}-${colorScheme}`);
+      });
+
+      it('show a guide', async () => {
+        const page = await open('/docs/settings');
+        await page.getByRole('heading', { name: 'Settings' }).waitFor();
+        await expectGoodLooks(page, `guide-${device}-${colorScheme}`);
+      });
+
+      it('show code, figures and tables within the page', async () => {
+        const page = await open('/docs/readme');
+        await page.getByRole('button', { name: 'Copy' }).first().waitFor();
+        await expectGoodLooks(page, `readme-${device}-${colorScheme}`);
       });
     });
   }
@@ -39,13 +58,76 @@ describe('the pages beside the console', () => {
     const bar = page.getByRole('navigation', { name: 'Pages' });
     await bar.getByRole('link', { name: 'API', exact: true }).click();
     await page.getByRole('heading', { name: 'API', exact: true }).waitFor();
+    await bar.getByRole('link', { name: 'Docs' }).click();
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByRole('heading', { name: 'Settings' }).waitFor();
     await bar.getByRole('link', { name: 'Console' }).click();
-    await page.getByLabel('API key', { exact: true }).waitFor();
+    await scene.enter(page);
+    await page.getByRole('link', { name: 'Docs' }).click();
+    await page.getByRole('heading', { name: 'Docs' }).waitFor();
+  });
+
+  it('have the text of a guide before its contents on a phone, and a link that leads there', async () => {
+    const page = await scene.open({ viewport: { width: 390, height: 844 } });
+    await page.goto(`${scene.gateway.url}/docs/settings`);
+    const topOf = async (name: string) =>
+      (await page.getByRole('heading', { name, exact: true }).boundingBox())?.y ?? Number.NaN;
+    expect(await topOf('Settings')).to.be.lessThan(844);
+    expect(await topOf('On this page')).to.be.greaterThan(await topOf('Logs and metrics'));
+    await page.getByRole('link', { name: 'On this page' }).click();
+    await page.getByRole('navigation', { name: 'On this page' }).getByRole('link', { name: 'Timeouts' }).click();
+    expect(await topOf('Timeouts')).to.be.within(0, 844);
+  });
+
+  it('copy the code that a button belongs to', async () => {
+    const page = await scene.open({ permissions: ['clipboard-read', 'clipboard-write'] });
+    await page.goto(`${scene.gateway.url}/docs/readme`);
+    const example = page.locator('.copied', { hasText: '"stream": true' }).first();
+    await example.getByRole('button', { name: 'Copy' }).click();
+    await example.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).to.match(
+      /^curl -N http:\/\/127[^]*"stream": true[^]*'$/,
+    );
+  });
+
+  it('find a heading of any guide from any page, and lead there', async () => {
+    const page = await scene.open();
+    await page.goto(`${scene.gateway.url}/docs/api`);
+    const search = page.getByLabel('Search the headings');
+    await search.fill('no such heading anywhere');
+    await page.getByText('Nothing found.').waitFor();
+    await search.fill('idle_timeout settings');
+    await page.getByText('2 found.').waitFor();
+    await search.press('Enter');
+    await page.waitForURL(/\/docs\/settings#\w*idle_timeout_ms$/);
+    await search.fill('logs settings');
+    await page.getByRole('link', { name: 'Logs and metrics' }).first().click();
+    await page.waitForURL(/\/docs\/settings#logs-and-metrics$/);
+    expect(await search.inputValue()).to.equal('');
+  });
+
+  it('say so when the headings cannot be loaded, and load them the next time', async () => {
+    scene.tolerate(/ERR_FAILED/);
+    const page = await scene.open();
+    await page.goto(`${scene.gateway.url}/docs`);
+    await page.route('**/headings.json', (route) => route.abort());
+    const search = page.getByLabel('Search the headings');
+    await search.fill('t');
+    await page.getByText('The headings could not be loaded.').waitFor();
+    await page.unroute('**/headings.json');
+    await search.fill('timeouts settings');
+    await page.getByRole('link', { name: 'Timeouts', exact: true }).waitFor();
+  });
+
+  it('lead from the former places of the API description to the present ones', async () => {
+    const page = await scene.open();
+    await page.goto(`${scene.gateway.url}/docs#createResponse`);
+    await page.waitForURL(/\/docs\/api#createResponse$/);
   });
 
   it('open a schema for whoever follows a link to it', async () => {
     const page = await scene.open();
-    await page.goto(`${scene.gateway.url}/docs`);
+    await page.goto(`${scene.gateway.url}/docs/api`);
     const property = page.locator('#schema-CreateResponse').getByText('max_output_tokens');
     expect(await property.isVisible()).to.equal(false);
     await page.locator('#createResponse ~ p').getByRole('link', { name: 'CreateResponse' }).click();

@@ -114,7 +114,12 @@ describe('the API description', () => {
     call: Call = {},
   ): Promise<{ status: number; code: string | undefined; text: string }> {
     const [method = '', template = ''] = operation.split(' ');
-    const path = call.path ?? template.replace('{model}', 'm').replaceAll(/\{\w+\}/g, issued.key.keyId);
+    const path =
+      call.path ??
+      template
+        .replace('{model}', 'm')
+        .replace('{guide}', 'settings')
+        .replaceAll(/\{\w+\}/g, issued.key.keyId);
     const token = call.token === undefined ? tokenFor(template) : call.token;
     if (operation === HANDSHAKE && call.path === undefined) return shakeHands(token, call.headers);
     const body = call.body ?? bodyFor(operation);

@@ -9,6 +9,7 @@ import { expect } from 'chai';
 import packageJson from '../../package.json' with { type: 'json' };
 import { findNodeProblem } from '../../src/node-version.ts';
 import type { ResponseResource } from '../../src/types/contract.ts';
+import { DOCUMENTS, readLinks } from '../docs/documents.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -66,7 +67,7 @@ describe('the package', () => {
   it('holds what runs and what its types say, and no source and no test', () => {
     const paths = packed.files.map(({ path }) => path);
     const strange =
-      /^(?!dist\/(src|schemas)\/|dist\/package\.json$|(package\.json|README\.md|LICENSE|\.env\.example)$)/;
+      /^(?!dist\/(src|schemas)\/|dist\/(package\.json|README\.md)$|src\/docs\/[\w-]+\.md$|(package\.json|README\.md|LICENSE|\.env\.example)$)/;
     expect(paths.filter((path) => strange.test(path))).to.deep.equal([]);
     expect(paths.filter((path) => /(?<!\.d)\.ts$|\.map$|tsconfig/.test(path))).to.deep.equal([]);
     expect(paths.filter((path) => path.startsWith('dist/src/console/'))).to.have.members(
@@ -74,6 +75,20 @@ describe('the package', () => {
         .filter((entry) => entry.isFile() && entry.name !== 'tsconfig.json')
         .map(({ name }) => `dist/src/console/${name}`),
     );
+    const guides = readdirSync(join(ROOT, 'src/docs')).filter((name) => name.endsWith('.md'));
+    expect(paths.filter((path) => path.includes('src/docs/'))).to.have.members(
+      guides.flatMap((name) => [`src/docs/${name}`, `dist/src/docs/${name}`]),
+    );
+  });
+
+  it('has every file that its README and its guides link to, but what is for those who change it', () => {
+    const paths = new Set(packed.files.map(({ path }) => path));
+    const dead = DOCUMENTS.flatMap((document) =>
+      readLinks(document)
+        .filter((link) => !/^(?:\w+:|#)/.test(link))
+        .map((link) => ({ in: document.path, to: new URL(link, `file:///${document.path}`).pathname.slice(1) })),
+    ).filter(({ to }) => !paths.has(to) && !to.startsWith('.github/'));
+    expect(dead).to.deep.equal([]);
   });
 
   it('says its version', async () => {
@@ -89,6 +104,9 @@ describe('the package', () => {
     for (const path of [
       '/',
       '/docs',
+      '/docs/readme',
+      '/docs/settings',
+      '/docs/api',
       '/openapi.json',
       '/console/',
       '/console/vendor/uplot.js',

@@ -1,177 +1,128 @@
-/** `/docs`: the API description as a page that needs no script, made of the OpenAPI document alone. */
+/** `/docs`: the guides, a list of them, and the API description. All of it is made when somebody first asks for it. */
 
 import type { RequestHandler } from 'express';
-import { isObject } from '../../core/json.ts';
-import { html, prose, type Html } from './html.ts';
-import type { OpenApiDocument, OpenApiOperation } from './openapi.ts';
-import type { JsonObject } from './openapi-schemas.ts';
-import { createPage, curl } from './page.ts';
+import { notFound } from '../error-handler.ts';
 import { baseUrlOf } from '../records/record.ts';
-import { showSchema, typeOf } from './schema-table.ts';
+import { showApi, operationsOf } from './api-reference.ts';
+import { etagOf } from './etag.ts';
+import { EXAMPLE_BASE_URL, readGuides, toHref, type Guide, type GuideGroup } from './guides.ts';
+import { escapeHtml, html, type Html } from './html.ts';
+import type { OpenApiDocument } from './openapi.ts';
+import { BASE_URL, createPage, manual, searchPlace, type Page } from './page.ts';
 
-/** Written once; only the base URL in the examples is that of the request. */
-export function showDocs(
-  document: OpenApiDocument,
+/** One line of what the search looks through. */
+interface FoundPlace {
+  readonly text: string;
+  /** The title of the page. */
+  readonly page: string;
+  /** Relative to `/docs/`. */
+  readonly href: string;
+}
+
+/**
+ * Answers `/docs` and `/docs/:guide`. Each page is made when it is first asked for; only the base URL in its examples is that of
+ * the request.
+ */
+export async function showDocs(
+  api: OpenApiDocument,
   { publicBaseUrl }: { readonly publicBaseUrl: string | null },
-): RequestHandler {
-  const sendPage = createPage(() => {
-    const { title, version } = document.info;
-    return { title: `API · ${title}`, version, current: '/docs', main: describe(document) };
-  });
-  return (req, res) => sendPage(res, baseUrlOf(req, publicBaseUrl));
+): Promise<RequestHandler> {
+  const { version } = api.info;
+  const groups = await readGuides();
+  const guides = groups.flatMap((group) => group.guides);
+  const toPage = (describe: () => Omit<Page, 'version'>): RequestHandler => {
+    const sendPage = createPage(() => ({ version, ...describe() }));
+    return (req, res) => sendPage(res, baseUrlOf(req, publicBaseUrl));
+  };
+  const pages = new Map<string | undefined, RequestHandler>([
+    [undefined, toPage(() => ({ title: 'Docs · Responses gateway', path: '/docs', main: listGuides(groups) }))],
+    ['api', toPage(() => ({ title: 'API · Responses gateway', path: '/docs/api', main: showApi(api) }))],
+    ['headings.json', showHeadings(api, guides)],
+    ...guides.map(
+      (guide) =>
+        [
+          guide.name,
+          toPage(() => ({
+            title: `${guide.document.title} · Docs`,
+            path: `/docs/${guide.name}`,
+            main: showGuide(guide, guides),
+          })),
+        ] as const,
+    ),
+  ]);
+  return (req, res, next) => {
+    const name = typeof req.params['guide'] === 'string' ? req.params['guide'] : undefined;
+    const page = pages.get(name);
+    // Links are relative, so a page must not be seen as a folder.
+    if (page !== undefined && req.path.endsWith('/')) return res.redirect(307, `../${name ?? 'docs'}`);
+    return (page ?? notFound)(req, res, next);
+  };
 }
 
-interface Called {
-  readonly method: string;
-  readonly path: string;
-  readonly alias: string | undefined;
-  readonly operation: OpenApiOperation;
+function showHeadings(api: OpenApiDocument, guides: readonly Guide[]): RequestHandler {
+  const places: readonly FoundPlace[] = [
+    ...guides.flatMap(({ name, document }) =>
+      [...document.headings, ...document.terms].map(({ text, anchor }) => ({
+        text,
+        page: document.title,
+        href: `${name}#${anchor}`,
+      })),
+    ),
+    ...operationsOf(api).map(({ method, path, operation }) => ({
+      text: `${operation.summary} (${method.toUpperCase()} ${path})`,
+      page: 'API',
+      href: `api#${operation.operationId}`,
+    })),
+  ];
+  const body = JSON.stringify(places);
+  const etag = etagOf(body);
+  return (_req, res) => {
+    res.set({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache', etag }).send(body);
+  };
 }
 
-function describe(document: OpenApiDocument): Html {
-  const operations = operationsOf(document);
-  const sections = document.tags.map(({ name, description }) => ({
-    id: name.toLowerCase().replaceAll(' ', '-'),
-    name,
-    description,
-    operations: operations.filter(({ operation }) => operation.tags[0] === name),
-  }));
-  return html`<div class="view manual">
-    <nav class="contents" aria-label="Contents">
-      ${sections.map(
-        ({ name, operations }) =>
-          html`<h2>${name}</h2>
-            <ul>
-              ${operations.map(
-                ({ operation }) => html`<li><a href="#${operation.operationId}">${operation.summary}</a></li>`,
-              )}
-            </ul>`,
-      )}
-      <h2><a href="#schemas">Schemas</a></h2>
-    </nav>
-    <div class="chapters">
-      <h1>API</h1>
-      ${prose(document.info.description)}
-      ${sections.map(
-        ({ id, name, description, operations }) =>
-          html`<section class="chapter" aria-labelledby="${id}">
-            <h2 id="${id}">${name}</h2>
-            ${prose(description)} ${operations.map(showOperation)}
-          </section>`,
-      )}
-      <section class="chapter" aria-labelledby="schemas">
-        <h2 id="schemas">Schemas</h2>
-        ${Object.entries(document.components.schemas).map(([name, schema]) => showComponent(name, schema))}
-      </section>
-    </div>
+function listGuides(groups: readonly GuideGroup[]): Html {
+  return html`<div class="view reading" id="guides">
+    <h1>Docs</h1>
+    ${searchPlace('docs/')}
+    ${groups.map(
+      ({ name, guides }) =>
+        html`<section class="chapter">
+          <h2>${name}</h2>
+          <ul class="doors">
+            ${guides.map(
+              ({ name, document: { title, summary } }) =>
+                html`<li><a href="docs/${name}">${title}</a> <span class="muted">${summary}</span></li>`,
+            )}
+          </ul>
+        </section>`,
+    )}
+    <section class="chapter">
+      <h2>Look up</h2>
+      <ul class="doors">
+        <li><a href="docs/api">API</a> <span class="muted">Every path, field and error.</span></li>
+        <li><a href="openapi.json">OpenAPI 3.1</a> <span class="muted">The same, for programs.</span></li>
+      </ul>
+    </section>
   </div>`;
 }
 
-function operationsOf({ paths }: OpenApiDocument): readonly Called[] {
-  const aliases = new Map<string, string>();
-  const called: Omit<Called, 'alias'>[] = [];
-  for (const [path, methods] of Object.entries(paths)) {
-    for (const [method, operation] of Object.entries(methods)) {
-      const original = operation['x-alias-of'];
-      if (original === undefined) called.push({ method, path, operation });
-      else aliases.set(original, path);
-    }
-  }
-  return called.map((each) => ({ ...each, alias: aliases.get(each.path) }));
-}
-
-/** Where the examples have the secret of a security scheme: a variable of the shell. */
-const SECRETS: Readonly<Record<string, string>> = {
-  apiKey: '$API_KEY',
-  adminToken: '$ADMIN_TOKEN',
-  metricsToken: '$METRICS_TOKEN',
-};
-
-function showOperation({ method, path, alias, operation }: Called): Html {
-  const { operationId, summary, description, security, parameters = [], requestBody, responses } = operation;
-  const secret = SECRETS[Object.keys(security[0] ?? {})[0] ?? ''];
-  const body = requestBody?.content['application/json'];
-  return html`<article class="card operation" aria-labelledby="${operationId}">
-    <h3 id="${operationId}"><a href="#${operationId}">${summary}</a></h3>
-    <p>
-      <code class="call"><b>${method.toUpperCase()}</b> ${path}</code>
-      ${alias === undefined ? undefined : html`<span class="muted small">also <code>${alias}</code></span>`}
-    </p>
-    ${description === undefined ? undefined : prose(description)}
-    ${curl({ method, path, secret, ...(body !== undefined && { body: body.example }) })}
-    ${
-      body === undefined
-        ? undefined
-        : html`<p>
-            Body: ${typeOf(body.schema)}${requestBody?.required === true ? undefined : ', which may be left out'}.
-          </p>`
-    }
-    ${parameters.length === 0 ? undefined : showParameters(parameters)}
-    <table>
-      <caption class="hidden-text">
-        Replies to ${summary}
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">Status</th>
-          <th scope="col">Reply</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${Object.entries(responses).map(
-          ([status, { description, content }]) =>
-            html`<tr>
-              <th scope="row">${status === 'default' ? 'other' : status}</th>
-              <td>${prose(description)} ${showContent(content)}</td>
-            </tr>`,
+function showGuide(guide: Guide, guides: readonly Guide[]): Html {
+  const { document } = guide;
+  const sections = document.headings.filter(({ depth }) => depth === 2 || depth === 3);
+  const text = document.render({ toHref: (link) => toHref(link, guide, guides), showLiteral });
+  return manual({
+    text: html`<article class="prose">${text}</article>`,
+    contents: html`<h2>On this page</h2>
+      <ul>
+        ${sections.map(
+          ({ depth, text, anchor }) => html`<li class="depth-${depth}"><a href="#${anchor}">${text}</a></li>`,
         )}
-      </tbody>
-    </table>
-  </article>`;
+      </ul>`,
+  });
 }
 
-function showParameters(parameters: NonNullable<OpenApiOperation['parameters']>): Html {
-  return html`<table>
-    <caption class="hidden-text">
-      Parameters
-    </caption>
-    <thead>
-      <tr>
-        <th scope="col">Parameter</th>
-        <th scope="col">In</th>
-        <th scope="col">Type</th>
-        <th scope="col">Meaning</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${parameters.map(
-        ({ name, in: place, schema, description }) =>
-          html`<tr>
-            <th scope="row"><code>${name}</code></th>
-            <td>${place}</td>
-            <td>${typeOf(schema)}</td>
-            <td>${prose(description)}</td>
-          </tr>`,
-      )}
-    </tbody>
-  </table>`;
-}
-
-/** What an error looks like is said once, in the introduction. */
-function showContent(content: Readonly<Record<string, { readonly schema: JsonObject }>>): Html {
-  const named = Object.entries(content).filter(([, { schema }]) => !isError(schema) && Object.keys(schema).length > 0);
-  return html`${named.map(([type, { schema }]) => html`<p class="muted small">${type}: ${typeOf(schema)}</p>`)}`;
-}
-
-function isError({ allOf }: JsonObject): boolean {
-  return (
-    Array.isArray(allOf) && allOf.some((part) => isObject(part) && part['$ref'] === '#/components/schemas/ErrorReply')
-  );
-}
-
-function showComponent(name: string, schema: unknown): Html {
-  return html`<details>
-    <summary>${name}</summary>
-    <div class="schema" id="schema-${name}">${showSchema(isObject(schema) ? schema : {})}</div>
-  </details>`;
+/** With the address by which the page was asked for in the place of the one in the file. */
+function showLiteral(text: string): Html {
+  return { html: escapeHtml(text).replaceAll(EXAMPLE_BASE_URL, BASE_URL.html) };
 }

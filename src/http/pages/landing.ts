@@ -15,6 +15,7 @@ export interface LandingOptions {
 const LINKS = {
   console: '/console/',
   docs: '/docs',
+  api: '/docs/api',
   openapi: '/openapi.json',
   health: '/healthz',
   readiness: '/readyz',
@@ -25,7 +26,7 @@ export function showLanding(options: LandingOptions): RequestHandler {
   const sendPage = createPage(() => ({
     title: 'Responses gateway',
     version: packageJson.version,
-    current: '/',
+    path: '/',
     main: describe(options),
   }));
   return (req, res) => {
@@ -41,7 +42,7 @@ function toJson({ defaultModelId, demo }: LandingOptions, baseUrl: string): Land
     name: packageJson.name,
     version: packageJson.version,
     description: packageJson.description,
-    base_url: `${baseUrl}/v1`,
+    base_url: `${baseUrl}/api/v1`,
     default_model: defaultModelId,
     demo,
     links: Object.fromEntries(Object.entries(LINKS).map(([name, path]) => [name, baseUrl + path])),
@@ -52,9 +53,9 @@ function describe({ defaultModelId, demo, authMode }: LandingOptions): Html {
   const model = defaultModelId ?? (demo ? 'demo' : 'your-model');
   const call = {
     method: 'post',
-    path: '/v1/responses',
+    path: '/api/v1/responses',
     // Any key will do there, and this one needs no variable.
-    secret: demo && authMode === 'passthrough' ? 'demo' : '$API_KEY',
+    secret: demo && authMode === 'passthrough' ? 'demo' : '$GATEWAY_API_KEY',
     body: { model, input: 'Say hello in one word.' },
   };
   return html`<div class="view landing">
@@ -65,13 +66,14 @@ function describe({ defaultModelId, demo, authMode }: LandingOptions): Html {
       <h2 id="first">The first request</h2>
       ${curl(call)}
       <p class="muted small">
-        The same base URL, <code>/v1</code> included, serves the Responses API and chat completions.
+        The same base URL, <code>/api/v1</code> included, serves the Responses API and chat completions.
         ${defaultModelId === null && !demo ? NAME_A_MODEL : undefined}
       </p>
     </section>
     <ul class="doors">
       <li><a href="console/">Console</a> <span class="muted">Try requests, watch records, see usage.</span></li>
-      <li><a href="docs">API</a> <span class="muted">Every path, field and error, to read.</span></li>
+      <li><a href="docs">Docs</a> <span class="muted">The guides, from the first request to operation.</span></li>
+      <li><a href="docs/api">API</a> <span class="muted">Every path, field and error.</span></li>
       <li><a href="openapi.json">OpenAPI 3.1</a> <span class="muted">The same, for programs.</span></li>
       <li><a href="healthz">Health</a> and <a href="readyz">readiness</a> <span class="muted">For probes.</span></li>
     </ul>
@@ -85,4 +87,4 @@ function describeDemo(authMode: AuthMode): Html {
   </p>`;
 }
 
-const NAME_A_MODEL = html`<a href="docs#listModels">GET /v1/models</a> lists the models that you can name.`;
+const NAME_A_MODEL = html`<a href="docs/api#listModels">GET /api/v1/models</a> lists the models that you can name.`;

@@ -24,9 +24,26 @@ export const OPERATING: readonly Operation[] = [
     method: 'get',
     path: '/docs',
     tag: 'Operation',
-    summary: 'Read this description as a page',
+    summary: 'List the guides',
     replies: { 200: { description: 'A page.', content: HTML } },
     errors: [],
+  },
+  {
+    id: 'getGuide',
+    method: 'get',
+    path: '/docs/{guide}',
+    tag: 'Operation',
+    summary: 'Read a guide, or this description',
+    parameters: [
+      {
+        name: 'guide',
+        in: 'path',
+        description: 'The name of a guide of the list, or `api` for this description.',
+        schema: { type: 'string' },
+      },
+    ],
+    replies: { 200: { description: 'A page.', content: HTML } },
+    errors: ['not_found'],
   },
   {
     id: 'getOpenApi',

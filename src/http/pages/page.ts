@@ -8,14 +8,15 @@ import { PAGE_HEADERS } from '../access/security-headers.ts';
 export interface Page {
   readonly title: string;
   readonly version: string;
-  /** The page itself, among those of the bar. */
-  readonly current: '/' | '/docs';
+  /** Where the page is, such as `/docs/api`. */
+  readonly path: string;
   readonly main: Html;
 }
 
 const LINKS = [
   ['console/', 'Console'],
-  ['docs', 'API'],
+  ['docs', 'Docs'],
+  ['docs/api', 'API'],
   ['openapi.json', 'OpenAPI'],
 ] as const;
 
@@ -65,8 +66,31 @@ export function curl(call: {
   return { html: `<pre class="code" tabindex="0">${lines.map((line) => line.html).join(' \\\n  ')}</pre>` };
 }
 
+/** Where the script puts the search over all guides. `docs` is the address of `/docs/`, relative to the page. */
+export function searchPlace(docs: string): Html {
+  return html`<div class="search" id="page-search" data-docs="${docs}"></div>`;
+}
+
+/** A long text with its contents beside it. On a phone they are below the text, and a link above it leads there. */
+export function manual({ text, contents }: { readonly text: Html; readonly contents: Html }): Html {
+  return html`<div class="view manual">
+    <div class="chapters">
+      <div class="finder">
+        ${searchPlace('')}
+        <a class="to-contents" href="#page-contents">On this page</a>
+      </div>
+      ${text}
+    </div>
+    <nav class="contents" id="page-contents" aria-label="On this page">
+      ${contents}
+      <h2><a href="../docs">All docs</a></h2>
+    </nav>
+  </div>`;
+}
+
 /** With a mark wherever the base URL stands. All links are relative, so that the page also works below a path of a proxy. */
-function toText({ title, version, current, main }: Page): string {
+function toText({ title, version, path, main }: Page): string {
+  const root = '../'.repeat(path.split('/').length - 2);
   const page = html`<!doctype html>
     <html lang="en">
       <head>
@@ -74,17 +98,18 @@ function toText({ title, version, current, main }: Page): string {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>${title}</title>
-        <link rel="icon" href="console/icon.svg" type="image/svg+xml" />
-        <link rel="stylesheet" href="console/style.css" />
-        <link rel="stylesheet" href="console/pages.css" />
+        <link rel="icon" href="${root}console/icon.svg" type="image/svg+xml" />
+        <link rel="stylesheet" href="${root}console/style.css" />
+        <link rel="stylesheet" href="${root}console/pages.css" />
+        <script type="module" src="${root}console/pages.js"></script>
       </head>
       <body>
         <a class="skip" href="#main">Skip to the content</a>
         <header class="bar">
-          <p class="brand"><a href="./">Responses gateway</a> <span class="muted">${version}</span></p>
+          <p class="brand"><a href="${root}./">Responses gateway</a> <span class="muted">${version}</span></p>
           <nav aria-label="Pages">
             <ul>
-              ${LINKS.map(([href, name]) => toLink(href, name, current))}
+              ${LINKS.map(([href, name]) => toLink(root + href, name, currentOf(`/${href}`, path)))}
             </ul>
           </nav>
         </header>
@@ -94,6 +119,17 @@ function toText({ title, version, current, main }: Page): string {
   return page.html;
 }
 
-function toLink(href: string, name: string, current: Page['current']): Html {
-  return html`<li><a href="${href}" ${`/${href}` === current ? html`aria-current="page"` : undefined}>${name}</a></li>`;
+function toLink(href: string, name: string, current: Current): Html {
+  return html`<li>
+    <a href="${href}" ${current === undefined ? undefined : html`aria-current="${current}"`}>${name}</a>
+  </li>`;
+}
+
+type Current = 'page' | 'true' | undefined;
+
+/** Whether a link of the bar leads to the page itself, or to the list that a guide is in. */
+function currentOf(link: string, path: string): Current {
+  if (link === path) return 'page';
+  const isGuide = path.startsWith('/docs/') && LINKS.every(([href]) => path !== `/${href}`);
+  return link === '/docs' && isGuide ? 'true' : undefined;
 }

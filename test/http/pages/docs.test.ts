@@ -2,65 +2,111 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import type { OpenApiDocument } from '../../../src/http/pages/openapi.ts';
 import { openGateway, type TestGateway } from '../../support/gateway.ts';
 
 describe('/docs', () => {
   let gateway: TestGateway;
-  let page: string;
 
   beforeEach(async () => {
-    gateway = await openGateway({ ADMIN_TOKEN: 'admin-token-of-this-test', DEFAULT_MODEL_ID: `best'<model>` });
-    page = await (await fetch(`${gateway.url}/docs`)).text();
+    gateway = await openGateway({});
   });
 
   afterEach(() => gateway.close());
 
-  it('has a place for every operation and every schema, each name once', async () => {
-    const { paths, components } = (await (await gateway.get('/openapi.json')).json()) as OpenApiDocument;
-    const ids = [...page.matchAll(/ id="([^"]*)"/g)].map((match) => match[1]);
-    const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
-    const own = operations.filter((operation) => operation['x-alias-of'] === undefined);
-    expect(new Set(ids).size).to.equal(ids.length);
-    expect(ids).to.include.members(own.map(({ operationId }) => operationId));
-    expect(ids).to.include.members(Object.keys(components.schemas).map((name) => `schema-${name}`));
-  });
+  const show = async (path: string) => (await fetch(gateway.url + path)).text();
 
-  it('leads nowhere but to places of its own and to pages of the gateway', async () => {
-    const links = new Set([...page.matchAll(/ (?:href|src)="([^"]*)"/g)].map((match) => match[1] ?? ''));
+  it('lists the guides and the API, and each is a page', async () => {
+    const list = await show('/docs');
+    const links = [...list.matchAll(/<li><a href="(docs\/[^"]+)">/g)].map(([, link = '']) => link);
+    expect(links).to.include.members(['docs/readme', 'docs/settings', 'docs/api']);
     for (const link of links) {
-      if (link.startsWith('#')) expect(page).to.include(` id="${link.slice(1)}"`);
-      else expect((await fetch(new URL(link, `${gateway.url}/docs`))).status, link).to.equal(200);
-    }
-    expect([...links].filter((link) => /^(?:\w+:)?\/\//.test(link))).to.deep.equal([]);
-  });
-
-  it('has no script, and no style of its own', () => {
-    expect(page).not.to.match(/<script|<style| style=| on\w+=/i);
-  });
-
-  it('is sent as a page that may load nothing from elsewhere', async () => {
-    const { headers } = await fetch(`${gateway.url}/docs`);
-    expect(headers.get('content-type')).to.equal('text/html; charset=utf-8');
-    expect(headers.get('content-security-policy')).to.include("default-src 'none'").and.not.include('unsafe');
-  });
-
-  it('has examples that a shell takes, with the address by which the page was asked for', () => {
-    expect(page).to.include(`curl ${gateway.url}/api/v1/responses \\\n  -H "Authorization: Bearer $API_KEY"`);
-    expect(page).to.include("'{&#34;model&#34;:&#34;best&#39;\\&#39;&#39;&#60;model&#62;&#34;");
-    expect(page).to.include(`curl -X DELETE ${gateway.url}/admin/v1/keys/{key_id}`);
-  });
-
-  it('has the address of each request in its examples', async () => {
-    for (const host of ['one.example', 'two.example', 'one.example']) {
-      const [reply] = (await once(get(`${gateway.url}/docs`, { headers: { host } }), 'response')) as [IncomingMessage];
-      expect(await text(reply)).to.include(`curl http://${host}/api/v1/responses`);
+      const reply = await fetch(`${gateway.url}/${link}`);
+      expect([reply.status, reply.headers.get('content-type')], link).to.deep.equal([200, 'text/html; charset=utf-8']);
     }
   });
 
-  it('writes the address of the request as text, whatever it is', async () => {
-    const asked = get(`${gateway.url}/docs`, { headers: { host: '"><script>alert(1)</script>' } });
+  it('leads on every page only to places that are there', async () => {
+    const ids = new Map<string, Set<string>>();
+    const links: { from: string; to: URL }[] = [];
+    const open = [new URL('/docs', gateway.url)];
+    for (let page = open.pop(); page !== undefined; page = open.pop()) {
+      if (ids.has(page.pathname)) continue;
+      const reply = await fetch(page);
+      expect(reply.status, page.pathname).to.equal(200);
+      const html = await reply.text();
+      const own = [...html.matchAll(/ id="([^"]*)"/g)].map(([, id = '']) => id);
+      expect(own.length, `ids of ${page.pathname}`).to.equal(new Set(own).size);
+      ids.set(page.pathname, new Set(own));
+      for (const [, href = ''] of html.matchAll(/ href="([^"]*)"/g)) {
+        const to = new URL(href, page);
+        if (to.origin !== gateway.url) continue;
+        links.push({ from: page.pathname, to });
+        if (to.pathname.startsWith('/docs')) open.push(to);
+        else if (!ids.has(to.pathname)) expect((await fetch(to)).status, to.href).to.equal(200);
+      }
+    }
+    const dead = links.filter(({ to }) => {
+      const anchor = decodeURIComponent(to.hash.slice(1));
+      return anchor !== '' && ids.get(to.pathname)?.has(anchor) === false;
+    });
+    expect(dead.map(({ from, to }) => `${from} → ${to.pathname}${to.hash}`)).to.deep.equal([]);
+  });
+
+  it('has the headings of all guides and the operations of the API to search through', async () => {
+    const reply = await fetch(`${gateway.url}/docs/headings.json`);
+    const places = (await reply.json()) as { text: string; page: string; href: string }[];
+    expect(places).to.deep.include({ text: 'Timeouts', page: 'Settings', href: 'settings#timeouts' });
+    expect(places).to.deep.include({ text: 'DATABASE_URL', page: 'Settings', href: 'settings#database_url' });
+    expect(places).to.deep.include({
+      text: 'Create a response (POST /api/v1/responses)',
+      page: 'API',
+      href: 'api#createResponse',
+    });
+  });
+
+  it('says in the examples of a guide by which address it was asked for', async () => {
+    const asked = get(`${gateway.url}/docs/readme`, { headers: { host: 'gateway.example' } });
     const [reply] = (await once(asked, 'response')) as [IncomingMessage];
-    expect(await text(reply)).not.to.include('<script');
+    const page = await text(reply);
+    expect(page).to.include('curl http://gateway.example/api/v1/responses').and.not.to.include('127.0.0.1:8080/api');
+  });
+
+  for (const path of ['/docs', '/docs/settings', '/docs/api', '/docs/headings.json']) {
+    it(`is not sent again to a browser that has ${path}`, async () => {
+      const { headers } = await fetch(gateway.url + path);
+      const etag = headers.get('etag') ?? '';
+      const [reply] = (await once(get(gateway.url + path, { headers: { 'if-none-match': etag } }), 'response')) as [
+        IncomingMessage,
+      ];
+      reply.resume();
+      expect([headers.get('cache-control'), reply.statusCode]).to.deep.equal(['no-cache', 304]);
+    });
+  }
+
+  for (const [path, location] of [
+    ['/docs/', '../docs'],
+    ['/docs/settings/', '../settings'],
+  ] as const) {
+    it(`sends from ${path} to the page whose relative links hold`, async () => {
+      const reply = await fetch(gateway.url + path, { redirect: 'manual' });
+      expect([reply.status, reply.headers.get('location')]).to.deep.equal([307, location]);
+    });
+  }
+
+  for (const path of [
+    '/docs/unknown',
+    '/docs/unknown/',
+    '/docs/settings.md',
+    '/docs/..%2f..%2fpackage.json',
+    '/docs/a/b',
+  ]) {
+    it(`has no ${path}`, async () => {
+      expect((await fetch(gateway.url + path)).status).to.equal(404);
+    });
+  }
+
+  it('takes no other method than GET', async () => {
+    const reply = await fetch(`${gateway.url}/docs/settings`, { method: 'POST' });
+    expect([reply.status, reply.headers.get('allow')]).to.deep.equal([405, 'GET']);
   });
 });

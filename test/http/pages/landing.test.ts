@@ -47,7 +47,7 @@ describe('the landing page', () => {
     expect(landing).to.deep.include({
       name: packageJson.name,
       version: packageJson.version,
-      base_url: 'https://gateway.example.com/v1',
+      base_url: 'https://gateway.example.com/api/v1',
       default_model: 'best-model',
       demo: true,
     });
@@ -59,13 +59,13 @@ describe('the landing page', () => {
 
   it('begins with a request to this gateway, for the model that the operator recommends', async () => {
     const page = await show({ DEFAULT_MODEL_ID: 'best-model', UPSTREAM_BASE_URL: backend.baseUrl });
-    expect(page).to.include(`curl ${gateway.url}/v1/responses`).and.include('&#34;model&#34;:&#34;best-model&#34;');
+    expect(page).to.include(`curl ${gateway.url}/api/v1/responses`).and.include('&#34;model&#34;:&#34;best-model&#34;');
     expect(page).not.to.include('demo backend');
   });
 
   it('says where to find a model when none is recommended', async () => {
     const page = await show({ UPSTREAM_BASE_URL: backend.baseUrl });
-    expect(page).to.include('your-model').and.include('docs#listModels');
+    expect(page).to.include('your-model').and.include('docs/api#listModels');
   });
 
   for (const { mode, settings, word } of [
@@ -76,7 +76,7 @@ describe('the landing page', () => {
       const page = await show(settings);
       expect(page).to.include('The demo backend answers').and.include(word);
       expect(page.includes('any API key will do')).to.equal(mode === 'passthrough');
-      expect(page).to.include(`Authorization: Bearer ${mode === 'passthrough' ? 'demo' : '$API_KEY'}"`);
+      expect(page).to.include(`Authorization: Bearer ${mode === 'passthrough' ? 'demo' : '$GATEWAY_API_KEY'}"`);
     });
   }
 });

@@ -1,0 +1,123 @@
+/** For the pages beside the console: a button that copies each block of code, and the search of `/docs`. */
+
+import { copy } from './copy.js';
+import { element, say } from './dom.js';
+
+/**
+ * @typedef {object} FoundPlace A heading or a term of a guide, or an operation of the API.
+ * @property {string} text
+ * @property {string} page
+ * @property {string} href Relative to `/docs/`.
+ */
+
+const MAX_FOUND = 30;
+const TOLD_MS = 2000;
+
+for (const code of document.querySelectorAll('pre.code')) {
+  if (code instanceof HTMLElement) addCopyButton(code);
+}
+const place = document.getElementById('page-search');
+if (place !== null) addSearch(place, place.dataset['docs'] ?? '');
+// The API description was at /docs, and links to its places still lead there.
+if (document.getElementById('guides') !== null && location.hash !== '') location.replace(`docs/api${location.hash}`);
+
+/** @param {HTMLElement} code */
+function addCopyButton(code) {
+  const button = element('button', { type: 'button', class: 'small copy' }, 'Copy');
+  const frame = element('div', { class: 'copied' });
+  code.replaceWith(frame);
+  frame.append(code, button);
+  button.addEventListener('click', () => void copyCode());
+
+  async function copyCode() {
+    button.textContent = (await copy(code)) ? 'Copied' : 'Selected';
+    setTimeout(() => (button.textContent = 'Copy'), TOLD_MS);
+  }
+}
+
+/**
+ * @param {HTMLElement} place
+ * @param {string} docs
+ */
+function addSearch(place, docs) {
+  const root = new URL(docs === '' ? '.' : docs, location.href);
+  const input = element('input', { type: 'search', id: 'page-search-input', placeholder: 'Search the docs' });
+  const status = element('p', { class: 'muted small', role: 'status' });
+  const list = element('ul', { class: 'found' });
+  status.hidden = true;
+  place.append(
+    element('label', { class: 'hidden-text', for: input.id }, 'Search the headings of all docs'),
+    input,
+    status,
+    list,
+  );
+  /** @type {Promise<readonly FoundPlace[]> | undefined} */
+  let places;
+
+  async function show() {
+    const words = toWords(input.value);
+    try {
+      places ??= load(new URL('headings.json', root));
+      const found = words.length === 0 ? [] : find(await places, words);
+      // What was typed meanwhile is shown by its own turn.
+      if (words.join() !== toWords(input.value).join()) return;
+      list.replaceChildren(...found.slice(0, MAX_FOUND).map(toLink));
+      say(status, words.length === 0 ? null : describe(found.length));
+    } catch {
+      places = undefined;
+      say(status, 'The headings could not be loaded.');
+    }
+  }
+
+  /** @param {FoundPlace} found */
+  function toLink({ text, page, href }) {
+    const link = element('a', { href: new URL(href, root).href }, text);
+    return element('li', {}, link, ' ', element('span', { class: 'muted small' }, page));
+  }
+
+  input.addEventListener('input', () => void show());
+  input.addEventListener('keydown', ({ key }) => {
+    if (key === 'Enter') list.querySelector('a')?.click();
+  });
+  list.addEventListener('click', () => {
+    // A place of the same page is reached without a new one.
+    input.value = '';
+    void show();
+  });
+}
+
+/**
+ * @param {URL} url
+ * @returns {Promise<readonly FoundPlace[]>}
+ */
+async function load(url) {
+  const reply = await fetch(url);
+  if (!reply.ok) throw new Error(`the headings were answered with ${reply.status}`);
+  return /** @type {readonly FoundPlace[]} */ (await reply.json());
+}
+
+/** @param {string} text */
+function toWords(text) {
+  return text.toLowerCase().split(/\s+/).filter(Boolean);
+}
+
+/**
+ * What has all the words, the texts that begin with the first of them before the others.
+ *
+ * @param {readonly FoundPlace[]} places
+ * @param {readonly string[]} words
+ */
+function find(places, words) {
+  const found = places.filter(({ text, page }) => {
+    const all = `${text} ${page}`.toLowerCase();
+    return words.every((word) => all.includes(word));
+  });
+  const begins = (/** @type {FoundPlace} */ { text }) => text.toLowerCase().startsWith(words[0] ?? '');
+  return [...found.filter(begins), ...found.filter((one) => !begins(one))];
+}
+
+/** @param {number} count */
+function describe(count) {
+  if (count === 0) return 'Nothing found.';
+  return count > MAX_FOUND ? `The first ${MAX_FOUND} of ${count}.` : `${count} found.`;
+}

@@ -1,0 +1,162 @@
+/** `/docs/api`: the API description as a page that needs no script, made of the OpenAPI document alone. */
+
+import { isObject } from '../../core/json.ts';
+import { html, prose, type Html } from './html.ts';
+import type { OpenApiDocument, OpenApiOperation } from './openapi.ts';
+import type { JsonObject } from './openapi-schemas.ts';
+import { curl, manual } from './page.ts';
+import { showSchema, typeOf } from './schema-table.ts';
+
+/** An operation, and the two paths that it may have. */
+export interface Called {
+  readonly method: string;
+  readonly path: string;
+  readonly alias: string | undefined;
+  readonly operation: OpenApiOperation;
+}
+
+/** What the page shows between its frame. */
+export function showApi(document: OpenApiDocument): Html {
+  const operations = operationsOf(document);
+  const sections = document.tags.map(({ name, description }) => ({
+    id: name.toLowerCase().replaceAll(' ', '-'),
+    name,
+    description,
+    operations: operations.filter(({ operation }) => operation.tags[0] === name),
+  }));
+  return manual({
+    text: html`<h1>API</h1>
+      ${prose(document.info.description)}
+      ${sections.map(
+        ({ id, name, description, operations }) =>
+          html`<section class="chapter" aria-labelledby="${id}">
+            <h2 id="${id}">${name}</h2>
+            ${prose(description)} ${operations.map(showOperation)}
+          </section>`,
+      )}
+      <section class="chapter" aria-labelledby="schemas">
+        <h2 id="schemas">Schemas</h2>
+        ${Object.entries(document.components.schemas).map(([name, schema]) => showComponent(name, schema))}
+      </section>`,
+    contents: html`${sections.map(
+        ({ name, operations }) =>
+          html`<h2>${name}</h2>
+            <ul>
+              ${operations.map(
+                ({ operation }) => html`<li><a href="#${operation.operationId}">${operation.summary}</a></li>`,
+              )}
+            </ul>`,
+      )}
+      <h2><a href="#schemas">Schemas</a></h2>`,
+  });
+}
+
+/** Every operation by its first path. */
+export function operationsOf({ paths }: OpenApiDocument): readonly Called[] {
+  const aliases = new Map<string, string>();
+  const called: Omit<Called, 'alias'>[] = [];
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const [method, operation] of Object.entries(methods)) {
+      const original = operation['x-alias-of'];
+      if (original === undefined) called.push({ method, path, operation });
+      else aliases.set(original, path);
+    }
+  }
+  return called.map((each) => ({ ...each, alias: aliases.get(each.path) }));
+}
+
+/** Where the examples have the secret of a security scheme: a variable of the shell. */
+const SECRETS: Readonly<Record<string, string>> = {
+  apiKey: '$GATEWAY_API_KEY',
+  adminToken: '$ADMIN_TOKEN',
+  metricsToken: '$METRICS_TOKEN',
+};
+
+function showOperation({ method, path, alias, operation }: Called): Html {
+  const { operationId, summary, description, security, parameters = [], requestBody, responses } = operation;
+  const secret = SECRETS[Object.keys(security[0] ?? {})[0] ?? ''];
+  const body = requestBody?.content['application/json'];
+  return html`<article class="card operation" aria-labelledby="${operationId}">
+    <h3 id="${operationId}"><a href="#${operationId}">${summary}</a></h3>
+    <p>
+      <code class="call"><b>${method.toUpperCase()}</b> ${path}</code>
+      ${alias === undefined ? undefined : html`<span class="muted small">also <code>${alias}</code></span>`}
+    </p>
+    ${description === undefined ? undefined : prose(description)}
+    ${curl({ method, path, secret, ...(body !== undefined && { body: body.example }) })}
+    ${
+      body === undefined
+        ? undefined
+        : html`<p>
+            Body: ${typeOf(body.schema)}${requestBody?.required === true ? undefined : ', which may be left out'}.
+          </p>`
+    }
+    ${parameters.length === 0 ? undefined : showParameters(parameters)}
+    <table>
+      <caption class="hidden-text">
+        Replies to ${summary}
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">Status</th>
+          <th scope="col">Reply</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${Object.entries(responses).map(
+          ([status, { description, content }]) =>
+            html`<tr>
+              <th scope="row">${status === 'default' ? 'other' : status}</th>
+              <td>${prose(description)} ${showContent(content)}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </article>`;
+}
+
+function showParameters(parameters: NonNullable<OpenApiOperation['parameters']>): Html {
+  return html`<table>
+    <caption class="hidden-text">
+      Parameters
+    </caption>
+    <thead>
+      <tr>
+        <th scope="col">Parameter</th>
+        <th scope="col">In</th>
+        <th scope="col">Type</th>
+        <th scope="col">Meaning</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${parameters.map(
+        ({ name, in: place, schema, description }) =>
+          html`<tr>
+            <th scope="row"><code>${name}</code></th>
+            <td>${place}</td>
+            <td>${typeOf(schema)}</td>
+            <td>${prose(description)}</td>
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
+}
+
+/** What an error looks like is said once, in the introduction. */
+function showContent(content: Readonly<Record<string, { readonly schema: JsonObject }>>): Html {
+  const named = Object.entries(content).filter(([, { schema }]) => !isError(schema) && Object.keys(schema).length > 0);
+  return html`${named.map(([type, { schema }]) => html`<p class="muted small">${type}: ${typeOf(schema)}</p>`)}`;
+}
+
+function isError({ allOf }: JsonObject): boolean {
+  return (
+    Array.isArray(allOf) && allOf.some((part) => isObject(part) && part['$ref'] === '#/components/schemas/ErrorReply')
+  );
+}
+
+function showComponent(name: string, schema: unknown): Html {
+  return html`<details>
+    <summary>${name}</summary>
+    <div class="schema" id="schema-${name}">${showSchema(isObject(schema) ? schema : {})}</div>
+  </details>`;
+}

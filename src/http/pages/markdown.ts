@@ -1,0 +1,190 @@
+/** Markdown as the pages show it, by `marked`. No HTML of a file becomes HTML of a page. */
+
+import { Marked, type RendererObject, type Token, type Tokens } from 'marked';
+import { html, type Html } from './html.ts';
+
+/** A place in a document that others can link to. */
+export interface Place {
+  readonly text: string;
+  readonly anchor: string;
+}
+
+export interface Heading extends Place {
+  /** 1 for the title. */
+  readonly depth: number;
+}
+
+export interface MarkdownDocument {
+  readonly title: string;
+  /** The first sentence under the title. */
+  readonly summary: string;
+  /** In their order. Their anchors follow the rules of GitHub, so that a link works there and here. */
+  readonly headings: readonly Heading[];
+  /** What the rows of tables are about that begin with code, such as the name of a setting. */
+  readonly terms: readonly Place[];
+  render(options: RenderOptions): Html;
+}
+
+export interface RenderOptions {
+  /** The address that a link leads to, or undefined where there is none: then the text of the link is shown alone. */
+  readonly toHref: (link: string) => string | undefined;
+  /** What is shown of a text in code, or of an address that is a link. */
+  readonly showLiteral: (text: string) => Html;
+}
+
+/** Reads a text once. It can be rendered several times. */
+export function readMarkdown(text: string): MarkdownDocument {
+  const tokens = new Marked().lexer(text);
+  const places = findPlaces(tokens);
+  const headings = [...places.headings.values()];
+  const first = tokens.find(isParagraph);
+  return {
+    title: headings.find(({ depth }) => depth === 1)?.text ?? '',
+    summary: toFirstSentence(toPlainText(first?.tokens ?? [])),
+    headings,
+    terms: [...places.rows.values()].flat(),
+    render: (options) => ({ html: new Marked({ renderer: createRenderer(places, options) }).parser(tokens) }),
+  };
+}
+
+interface Places {
+  readonly headings: ReadonlyMap<Token, Heading>;
+  /** By their first cells. All places of a row have the anchor of the row. */
+  readonly rows: ReadonlyMap<Tokens.TableCell, readonly Place[]>;
+}
+
+function findPlaces(tokens: Token[]): Places {
+  const all = walk(tokens);
+  const toAnchor = createAnchors();
+  const headings = new Map<Token, Heading>();
+  for (const token of all.filter(isHeading)) {
+    const text = toPlainText(token.tokens);
+    headings.set(token, { depth: token.depth, text, anchor: toAnchor(text) });
+  }
+  // They come after all headings, whose anchors must be those that GitHub gives.
+  const rows = new Map<Tokens.TableCell, readonly Place[]>();
+  for (const [cell] of all.filter(isTable).flatMap((table) => table.rows)) {
+    if (cell?.tokens[0]?.type !== 'codespan') continue;
+    const names = cell.tokens.filter(isCodespan).map(({ text }) => text);
+    const anchor = toAnchor(names[0] ?? '');
+    const places = names.map((text) => ({ text, anchor }));
+    rows.set(cell, places);
+  }
+  return { headings, rows };
+}
+
+function walk(tokens: Token[]): readonly Token[] {
+  const all: Token[] = [];
+  void new Marked().walkTokens(tokens, (token) => void all.push(token));
+  return all;
+}
+
+function isHeading(token: Token): token is Tokens.Heading {
+  return token.type === 'heading';
+}
+
+function isParagraph(token: Token): token is Tokens.Paragraph {
+  return token.type === 'paragraph';
+}
+
+function isTable(token: Token): token is Tokens.Table {
+  return token.type === 'table';
+}
+
+function isCodespan(token: Token): token is Tokens.Codespan {
+  return token.type === 'codespan';
+}
+
+/** Gives each text the anchor that GitHub gives to a heading. The second one of a name ends in -1, and so on. */
+function createAnchors(): (text: string) => string {
+  const counts = new Map<string, number>();
+  return (text) => {
+    const slug = text
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{M}\p{N}\p{Pc}\- ]/gu, '')
+      .replaceAll(' ', '-');
+    let anchor = slug;
+    while (counts.has(anchor)) {
+      const count = (counts.get(slug) ?? 0) + 1;
+      counts.set(slug, count);
+      anchor = `${slug}-${count}`;
+    }
+    counts.set(anchor, 0);
+    return anchor;
+  };
+}
+
+function toPlainText(tokens: readonly Token[]): string {
+  return tokens.map(textOf).join('').replaceAll(/\s+/g, ' ');
+}
+
+function textOf(token: Token): string {
+  if (token.type === 'html') return '';
+  if (token.type === 'br') return ' ';
+  if ('tokens' in token && token.tokens !== undefined) return toPlainText(token.tokens);
+  return 'text' in token && typeof token.text === 'string' ? token.text : '';
+}
+
+function toFirstSentence(text: string): string {
+  return /^.*?[.:](?=\s|$)/.exec(text)?.[0].replace(/:$/, '.') ?? text;
+}
+
+function createRenderer({ headings, rows }: Places, { toHref, showLiteral }: RenderOptions): RendererObject {
+  return {
+    html: ({ text }) => (text.trim().startsWith('<!--') ? '' : html`${text}`.html),
+    image: ({ text }) => html`${text}`.html,
+    codespan: ({ text }) => html`<code>${showLiteral(text)}</code>`.html,
+    code: ({ text }) => html`<pre class="code" tabindex="0">${showLiteral(text)}</pre>`.html,
+    heading(token) {
+      const { depth } = token;
+      const anchor = headings.get(token)?.anchor ?? '';
+      const title: Html = { html: this.parser.parseInline(token.tokens) };
+      if (depth === 1) return html`<h1 id="${anchor}">${title}</h1>`.html;
+      return html`<h${depth} id="${anchor}"><a href="#${anchor}">${title}</a></h${depth}>`.html;
+    },
+    link({ href, tokens, autolink }) {
+      const content: Html = autolink === true ? showLiteral(href) : { html: this.parser.parseInline(tokens) };
+      const address = toHref(href);
+      return (address === undefined ? content : html`<a href="${address}">${content}</a>`).html;
+    },
+    table({ header, rows: lines }) {
+      const isOfFigures = header.some(({ align }) => align === 'right');
+      const show = ({ tokens }: Tokens.TableCell): Html => ({ html: this.parser.parseInline(tokens) });
+      const showCell = (cell: Tokens.TableCell, column: number): Html => {
+        const anchor = rows.get(cell)?.[0]?.anchor;
+        const title = header[column];
+        return html`<td
+          ${cell.align === 'right' ? html`class="number"` : undefined}
+          ${anchor === undefined ? undefined : html`id="${anchor}"`}
+          data-title="${title === undefined ? '' : toPlainText(title.tokens)}"
+        >
+          ${show(cell)}
+        </td>`;
+      };
+      // Figures are compared across a row, so that they stay beside each other also on a phone.
+      return html`<div
+        class="${isOfFigures ? 'wide-table' : 'stacked-table'}"
+        ${isOfFigures ? html`tabindex="0"` : undefined}
+      >
+        <table>
+          <thead>
+            <tr>
+              ${header.map(
+                (cell) =>
+                  html`<th scope="col" ${cell.align === 'right' ? html`class="number"` : undefined}>${show(cell)}</th>`,
+              )}
+            </tr>
+          </thead>
+          <tbody>
+            ${lines.map(
+              (cells) =>
+                html`<tr>
+                  ${cells.map(showCell)}
+                </tr>`,
+            )}
+          </tbody>
+        </table>
+      </div>`.html;
+    },
+  };
+}
