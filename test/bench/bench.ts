@@ -2,7 +2,9 @@
  * `npm run bench`: the gateway beside what people would use instead. The targets take turns within each round, so that
  * whatever else the machine does hits all of them; read the ratios, not the figures.
  */
-import { toLoads } from './groups.ts';
+import { execFileSync } from 'node:child_process';
+import { publish } from '../support/generate-benchmarks.ts';
+import { GROUPS, toLoads } from './groups.ts';
 import type { Load } from './load.ts';
 import { jsonLoad } from './loads/json.ts';
 import { streamLoad } from './loads/streams.ts';
@@ -14,7 +16,8 @@ import { createProgress } from './progress.ts';
 import { describeRun } from './report.ts';
 import { createResults } from './results.ts';
 import { openStage, writeResult } from './stage.ts';
-import type { Target } from './targets.ts';
+import { summarize } from './summary.ts';
+import { ON_POSTGRES, type Target } from './targets.ts';
 
 const { groups, rounds, quick } = readOptions();
 /** So many windows without any progress end a warm-up, and so many in all. */
@@ -40,6 +43,26 @@ const names = stage.kinds.map(({ name }) => name);
 console.log(describeRun({ machine, rounds, loads, results, targets: names }));
 console.log(describeMarks(results, machine));
 console.log(`All rounds: ${writeResult('json', { machine, results })}`);
+if (isWhole()) {
+  publish(summarize({ results, machine, rounds, ...readMoment() }));
+  console.log('src/docs/bench.json and src/docs/benchmarks.md have the figures of this run.');
+}
+
+/** Whether nothing is missing that the guide shows: it has the figures of one run, and not of several. */
+function isWhole(): boolean {
+  return (
+    process.exitCode === undefined &&
+    !quick &&
+    groups.length === Object.keys(GROUPS).length &&
+    names.includes(ON_POSTGRES)
+  );
+}
+
+/** The day, and the sources that were measured. */
+function readMoment(): { date: string; commit: string } {
+  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
+  return { date: new Date().toISOString().slice(0, 10), commit };
+}
 
 async function measureAll(): Promise<void> {
   const steps = Array.from({ length: rounds }, (_, index) => toSteps(index + 1)).flat();

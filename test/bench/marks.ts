@@ -12,10 +12,14 @@ interface Mark {
   readonly atMost?: number;
 }
 
-const JSON_AT_64 = 'JSON at 64';
-const STREAMS_AT_64 = 'streams of 200 chunks at 64';
-const PACED = '64 streams, a delta each 20 ms';
-const MANY = '1000 streams, a delta each 100 ms';
+/** Loads and figures by the names that their files give them. */
+export const JSON_AT_64 = 'JSON at 64';
+export const STREAMS_AT_64 = 'streams of 200 chunks at 64';
+export const PACED = '64 streams, a delta each 20 ms';
+export const MANY = '1000 streams, a delta each 100 ms';
+export const STOPS = 'aborts and cancels, ms';
+export const REQUEST_CPU = 'CPU µs per request';
+export const CHUNK_CPU = 'CPU µs per chunk';
 
 /** A line for each mark of which the run has measured what it takes. */
 export function describeMarks(results: Results, machine: Machine): string {
@@ -35,7 +39,6 @@ function toMarks(results: Results, { fsyncP50Ms, fsyncP99Ms }: Machine): Mark[] 
   const ratio = (load: string, figure: string, target: string, base: string) =>
     median(load, target, figure) / median(load, base, figure);
   const over = (load: string, figure: string) => median(load, RECORDS, figure) - median(load, DIRECT, figure);
-  const cpu = 'CPU µs per request';
   return [
     {
       name: 'JSON at 64, requests/s × http-proxy',
@@ -62,28 +65,28 @@ function toMarks(results: Results, { fsyncP50Ms, fsyncP99Ms }: Machine): Mark[] 
     { name: 'KB per stream of 1000', value: median('memory', RECORDS, 'KB per stream of 1000'), atMost: 75 },
     {
       name: 'CPU of 1,000 turns × that of 100',
-      value: median(turnsName(1000), RECORDS, cpu) / median(turnsName(100), RECORDS, cpu),
+      value: median(turnsName(1000), RECORDS, REQUEST_CPU) / median(turnsName(100), RECORDS, REQUEST_CPU),
       atMost: 12,
     },
     { name: 'start to the first answer, ms', value: median('start', RECORDS, 'ms to the first answer'), atMost: 1000 },
     {
       name: 'CPU of a JSON request × without records',
-      value: ratio(JSON_AT_64, cpu, RECORDS, NO_RECORDS),
+      value: ratio(JSON_AT_64, REQUEST_CPU, RECORDS, NO_RECORDS),
       atMost: 1.6,
     },
     {
       name: 'CPU of a chunk × without records',
-      value: ratio(STREAMS_AT_64, 'CPU µs per chunk', RECORDS, NO_RECORDS),
+      value: ratio(STREAMS_AT_64, CHUNK_CPU, RECORDS, NO_RECORDS),
       atMost: 1.1,
     },
     {
       name: 'CPU of a JSON request with managed keys × without',
-      value: ratio(JSON_AT_64, cpu, MANAGED, RECORDS),
+      value: ratio(JSON_AT_64, REQUEST_CPU, MANAGED, RECORDS),
       atMost: 1.3,
     },
     {
       name: 'CPU of a chunk with managed keys × without',
-      value: ratio(STREAMS_AT_64, 'CPU µs per chunk', MANAGED, RECORDS),
+      value: ratio(STREAMS_AT_64, CHUNK_CPU, MANAGED, RECORDS),
       atMost: 1.3,
     },
   ];
