@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { readSnippets } from './readme.ts';
+import { blocksRunAs } from '../docs/blocks.ts';
 import { useGateway, type Scene } from './scene.ts';
 import { API_KEY } from './strict-backend.ts';
 
@@ -91,7 +91,8 @@ export function prepareCodex(baseUrl: string): Codex {
     string,
   ];
   for (const folder of [home, codexHome, directory]) mkdirSync(folder);
-  writeFileSync(join(codexHome, 'config.toml'), readSnippets('Codex CLI', 'toml', baseUrl).join('\n'));
+  const [config] = blocksRunAs('codex');
+  writeFileSync(join(codexHome, 'config.toml'), config?.code.replace('http://127.0.0.1:8080/api/v1', baseUrl) ?? '');
   const env = { PATH: process.env['PATH'], HOME: home, CODEX_HOME: codexHome, GATEWAY_API_KEY: API_KEY };
 
   return {

@@ -1,0 +1,68 @@
+/** How each block of code in README and the guides is run. A block that no rule fits fails `blocks.test.ts`. */
+
+import { BLOCKS, type Block } from './documents.ts';
+
+/** What happens to a block: which test runs it, or why none does. */
+export type How =
+  /** One command after the other in a shell, beside a gateway: `commands.test.ts`. */
+  | 'shell'
+  /** As a program in front of the demo backend: `programs.test.ts`. */
+  | 'program'
+  /** As a test of mocha's: `programs.test.ts`. */
+  | 'mocha'
+  /** By the client in front of a strict backend: `test/clients/docs.test.ts`. */
+  | 'client'
+  /** As the configuration of Codex: `test/clients/codex.test.ts`. */
+  | 'codex'
+  /** As JSON, in which `…` stands for what is left out: `blocks.test.ts`. */
+  | 'parsed'
+  /** What a command prints, which is compared where it follows the command: `commands.test.ts`. */
+  | 'output'
+  /** For another program, or for a machine that no test has. */
+  | 'not run';
+
+interface Rule {
+  readonly language: string;
+  /** What the code has. */
+  readonly has?: RegExp;
+  readonly how: How;
+}
+
+/** The first one that fits holds. */
+const RULES: readonly Rule[] = [
+  { language: 'sh', how: 'shell' },
+  { language: 'js', how: 'program' },
+  { language: 'python', how: 'program' },
+  { language: 'ts', has: /^import .*\bcreateGateway\b/m, how: 'mocha' },
+  { language: 'ts', how: 'client' },
+  { language: 'toml', has: /^\[model_providers\.gateway\]$/m, how: 'codex' },
+  { language: 'json', how: 'parsed' },
+  // In the configuration of other programs the names of settings are looked at, as everywhere.
+  ...['nginx', 'ini', 'yaml', 'promql'].map((language) => ({ language, how: 'not run' }) as const),
+
+  // A text is an output, but for these.
+  { language: 'text', has: /^docker (?:build|run|exec) /m, how: 'not run' },
+  { language: 'text', has: /^pg_(?:dump|restore) /m, how: 'not run' },
+  // test/cli/db-migrate.test.ts runs it.
+  { language: 'text', has: /^npm run -s cli -- db migrate --to postgres:/m, how: 'not run' },
+  // test/package/installed.ts runs it.
+  { language: 'text', has: /^npx responses-gateway /m, how: 'not run' },
+  // They need the SDK of OpenTelemetry, which is not installed here. test/gateway/tracing.test.ts has a small one.
+  { language: 'text', has: /^import .*'@opentelemetry\/sdk-node'/m, how: 'not run' },
+  { language: 'text', has: /^npx node --import \.\/tracing\.mjs /m, how: 'not run' },
+  // What CI runs, or what would run this test again. names.test.ts looks for the scripts.
+  { language: 'text', has: /^npm (?:ci|test|run [\w:]+)\b/m, how: 'not run' },
+  { language: 'text', how: 'output' },
+];
+
+/** Throws where no rule fits. */
+export function howIsRun({ path, line, language, code }: Block): How {
+  const rule = RULES.find((rule) => rule.language === language && (rule.has?.test(code) ?? true));
+  if (rule === undefined) throw new Error(`${path}:${line}: no rule says how a block of "${language}" is run`);
+  return rule.how;
+}
+
+/** All blocks that are run in this way, those of README first. */
+export function blocksRunAs(how: How): readonly Block[] {
+  return BLOCKS.filter((block) => howIsRun(block) === how);
+}

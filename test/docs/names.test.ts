@@ -1,0 +1,74 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import packageJson from '../../package.json' with { type: 'json' };
+import settings from '../../schemas/settings.json' with { type: 'json' };
+import { ERRORS } from '../../src/core/errors.ts';
+import clients from '../clients/package.json' with { type: 'json' };
+import { BLOCKS, DOCUMENTS, ROOT } from './documents.ts';
+
+/** What the examples read beside the settings: clients and other programs have variables of their own. */
+const OTHER_VARIABLES = ['GATEWAY_API_KEY', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
+const BASE_URL = /^http:\/\/127\.0\.0\.1:8080\/(?:api\/v1|admin\/v1)$/;
+const EXAMPLES = ['sh', 'ts', 'js', 'python', 'toml'];
+const ALL = DOCUMENTS.map(({ text }) => text).join('\n');
+
+for (const { path, text } of DOCUMENTS) {
+  describe(`names in ${path}`, () => {
+    it('are those of settings, where they look like one', () => {
+      const known = new Set([...Object.keys(settings.properties), ...OTHER_VARIABLES]);
+      const named = text.matchAll(/(?<![\w.$-])([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?=[=`])/g);
+      expect([...named].map(([, name = '']) => name).filter((name) => !known.has(name))).to.deep.equal([]);
+    });
+
+    it('are those of tests that there are', () => {
+      const named = [...text.matchAll(/`(test\/[\w./-]+\.ts)`/g)].map(([, name = '']) => name);
+      expect(named.filter((name) => !existsSync(join(ROOT, name)))).to.deep.equal([]);
+    });
+
+    it('are those of scripts that there are', () => {
+      const scripts = new Set(Object.keys(packageJson.scripts));
+      const named = [...text.matchAll(/\bnpm run (?:-s |--silent )?([\w:]+)/g)].map(([, name = '']) => name);
+      expect(named.filter((name) => !scripts.has(name))).to.deep.equal([]);
+    });
+
+    it('are one base URL and one key in all examples', () => {
+      const code = BLOCKS.filter((block) => block.path === path && EXAMPLES.includes(block.language))
+        .map((block) => block.code)
+        .join('');
+      const urls = [...code.matchAll(/\bhttps?:\/\/127\.0\.0\.1:\d+(?:\/[\w-]+){0,2}/g)].map(([url]) => url);
+      expect(urls.filter((url) => !BASE_URL.test(url))).to.deep.equal([]);
+      const keys = [...code.matchAll(/Bearer (\S+?)['"]|\b(\w*API_KEY)\b/g)].map(([, key, name = '']) => key ?? name);
+      const known = ['$GATEWAY_API_KEY', 'GATEWAY_API_KEY', '$ADMIN_TOKEN'];
+      expect(keys.filter((key) => !known.includes(key))).to.deep.equal([]);
+    });
+
+    it('are those of metrics that are served', () => {
+      const served = globSync('src/http/telemetry/*.ts', { cwd: ROOT })
+        .map((file) => readFileSync(join(ROOT, file), 'utf8'))
+        .join('\n');
+      const named = [...text.matchAll(/\b(?:responses_gateway|gen_ai)_\w*[a-z]/g)].map(([name]) => name);
+      expect(named.filter((name) => !served.includes(name.replace(/_(?:bucket|sum|count)$/, '')))).to.deep.equal([]);
+    });
+  });
+}
+
+describe('names in README and the guides together', () => {
+  it('are those of all errors, with the status that each has', () => {
+    const rows = [...ALL.matchAll(/^\| (\d{3}) \| ((?:`\w+`(?:, )?)+) \|$/gm)];
+    const shown = rows.flatMap(([, status = '', codes = '']) =>
+      [...codes.matchAll(/`(\w+)`/g)].map(([, code = '']) => ({ code, status: Number(status) })),
+    );
+    expect(shown).not.to.deep.equal([]);
+    const statuses = new Map(Object.entries(ERRORS).map(([code, { status }]) => [code, status]));
+    for (const { code, status } of shown) expect(status, code).to.equal(statuses.get(code));
+    expect([...statuses.keys()].filter((code) => !ALL.includes(`\`${code}\``))).to.deep.equal([]);
+  });
+
+  it('are those of the clients that the tests install, with their versions', () => {
+    const versions: Readonly<Record<string, string>> = clients.dependencies;
+    const rows = [...ALL.matchAll(/^\|.*\| `(\S+)` \| (\d\S*) \|$/gm)];
+    expect(rows).not.to.deep.equal([]);
+    for (const [, name = '', version] of rows) expect(version, name).to.equal(versions[name]);
+  });
+});
