@@ -74,6 +74,16 @@ const probes: readonly { file: string; source: string; rules: readonly string[] 
   { file: 'src/main.ts', source: 'console.log(process.env);', rules: [] },
   { file: 'test/alone.test.ts', source: `it.only('runs alone', () => {});`, rules: [PROPERTIES] },
   {
+    file: 'test/quick.test.ts',
+    source: `import { startGatewayProcess } from './support/gateway-process.ts';\nexport const mine = startGatewayProcess;`,
+    rules: [IMPORTS],
+  },
+  {
+    file: 'test/slow.system.ts',
+    source: `import { startGatewayProcess } from './support/gateway-process.ts';\nexport const mine = startGatewayProcess;`,
+    rules: [],
+  },
+  {
     file: 'src/http/chicken.ts',
     source: `import { egg } from './egg.ts';\nexport const chicken = (): unknown => egg;`,
     rules: ['import(no-cycle)'],

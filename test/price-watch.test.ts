@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createPrices } from '../src/core/pricing.ts';
 import { watchPrices } from '../src/price-watch.ts';
-import { until } from './support/sqlite.ts';
+import { until } from './support/time.ts';
 
 const PRICE = { input: '2', output: '10' };
 

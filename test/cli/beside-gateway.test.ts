@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import type { IssuedKey } from '../../src/types/contract.ts';
 import { run } from '../support/cli.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
-import { makeWorkshop, until, type Workshop } from '../support/sqlite.ts';
+import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
+import { until } from '../support/time.ts';
 
 describe('the command line beside a running gateway', () => {
   let shop: Workshop;

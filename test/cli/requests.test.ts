@@ -3,7 +3,8 @@ import { connectStore } from '../../src/store/open.ts';
 import type { RecordDraft, Store } from '../../src/store/store.ts';
 import { run, type Printed } from '../support/cli.ts';
 import { newDraft, newOutcome, newRequestId } from '../support/records.ts';
-import { makeWorkshop, until, type Workshop } from '../support/sqlite.ts';
+import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
+import { until } from '../support/time.ts';
 
 const CREATED_AT_MS = Date.UTC(2026, 10, 21, 20, 41, 43);
 const CALLER = 'hmac-of-a-callers-key-';

@@ -4,7 +4,7 @@ import { answer, stream, text } from '../records/chunks.ts';
 import { expectServerBooksToAddUp } from '../support/books.ts';
 import { findPostgres } from '../support/postgres.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
-import { until } from '../support/sqlite.ts';
+import { until } from '../support/time.ts';
 import { COST_MICRO, CURRENT, openCluster, type Cluster, type Key } from './open-cluster.ts';
 
 const server = await findPostgres();

@@ -6,7 +6,7 @@ import { answer, finish, text, usageChunk } from '../records/chunks.ts';
 import type { Script } from '../support/backend.ts';
 import { expectServerBooksToAddUp } from '../support/books.ts';
 import type { ProcessOptions } from '../support/gateway-process.ts';
-import { until } from '../support/sqlite.ts';
+import { until } from '../support/time.ts';
 import { COST_MICRO, type Cluster } from './open-cluster.ts';
 
 const CUSTOMERS = 6;

@@ -4,7 +4,8 @@ import { run } from '../support/cli.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
 import { createTestDatabase, findPostgres } from '../support/postgres.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
-import { makeWorkshop, until } from '../support/sqlite.ts';
+import { makeWorkshop } from '../support/sqlite.ts';
+import { until } from '../support/time.ts';
 
 const server = await findPostgres();
 

@@ -14,7 +14,7 @@ import { expectBooksToAddUp } from '../support/books.ts';
 import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../support/managed.ts';
 import { runs } from '../support/property.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
-import { until } from '../support/sqlite.ts';
+import { until } from '../support/time.ts';
 
 type Endpoint = 'responses' | 'chat.completions';
 

@@ -10,7 +10,7 @@ import { startOwnPostgres, type OwnPostgres } from '../support/own-postgres.ts';
 import { isPostgresInstalled } from '../support/postgres-server.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { startStallingProxy, type StallingProxy } from '../support/stalling-proxy.ts';
-import { until } from '../support/sqlite.ts';
+import { until } from '../support/time.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
 
 const POOL_SIZE = 3;

@@ -7,7 +7,7 @@ import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../support/managed.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
-import { until } from '../support/sqlite.ts';
+import { until } from '../support/time.ts';
 
 const ENDPOINTS = ['responses', 'chat.completions'] as const;
 

@@ -10,9 +10,8 @@ import { startScriptedBackend, type ScriptedBackend } from '../support/backend.t
 import { makeFaulty } from '../support/faulty-store.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
-import { startLockingProcess } from '../support/other-process.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
-import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
+import { lockDatabase, makeWorkshop, type Workshop } from '../support/sqlite.ts';
 import { callerOf, readError, readTold, type Caller } from './caller.ts';
 import { answer, finish, text, usageChunk } from './chunks.ts';
 import { callerBy, KINDS } from './web-socket-caller.ts';
@@ -49,8 +48,8 @@ const FAULTS: readonly Fault[] = [
   {
     fault: 'a database that another process has locked',
     async cause(_store, workshop) {
-      const other = await startLockingProcess(workshop.file);
-      return () => other.kill();
+      const unlock = lockDatabase(workshop.file);
+      return async () => unlock();
     },
   },
 ];
@@ -169,7 +168,8 @@ describe('the gateway whose store is in trouble', () => {
     const reading = longestSilence(running);
     await delay(50);
 
-    takeAway = await startLockingProcess(workshop.file).then((other) => () => other.kill());
+    const unlock = lockDatabase(workshop.file);
+    takeAway = async () => unlock();
     const loop = monitorEventLoopDelay({ resolution: 2 });
     loop.enable();
     const startMs = performance.now();

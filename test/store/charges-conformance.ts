@@ -4,8 +4,7 @@ import type { KeyId } from '../../src/core/ids.ts';
 import type { KeyDraft, KeyLimits, LedgerEntry } from '../../src/store/accounts.ts';
 import type { Acceptance, Outcome, RecordDraft, Store } from '../../src/store/store.ts';
 import { NO_LIMITS, newHold, newKeyDraft, newKeyId } from '../support/keys.ts';
-import { startStoreProcess, type OtherProcess } from '../support/other-process.ts';
-import { CALLER, newDraft, newKeyedDraft, newOutcome, newRequestId } from '../support/records.ts';
+import { CALLER, newDraft, newKeyedDraft, newOutcome } from '../support/records.ts';
 import { useStore, type EngineUnderTest } from './conformance.ts';
 
 /** The last millisecond of a month, and of a day. */
@@ -15,17 +14,15 @@ const MAX = Number.MAX_SAFE_INTEGER;
 
 /** Describes what requests do to the funds of keys by the promises of the store. */
 export function describeCharges(name: string, engine: EngineUnderTest): void {
-  const { isShared, passTime } = engine;
   describe(`the charges of the store ${name}`, () => {
-    let databaseUrl: string;
     let nowMs: number;
     let store: Store;
 
-    const open = useStore(
+    useStore(
       engine,
       () => nowMs,
-      (opened, url) => {
-        [store, databaseUrl] = [opened, url];
+      (opened) => {
+        store = opened;
       },
     );
     beforeEach(() => {
@@ -461,47 +458,6 @@ export function describeCharges(name: string, engine: EngineUnderTest): void {
         await expectToAddUp(keyId);
       });
     });
-
-    if (isShared) {
-      describe('recover', () => {
-        let others: OtherProcess[];
-
-        beforeEach(() => {
-          others = [];
-        });
-        afterEach(() => Promise.all(others.map((other) => other.kill())));
-
-        it('settles each hold of a killed process once, at the cost of an interruption', async () => {
-          const keyId = await makeKey({ creditsMicro: 1000 });
-          const unpriced = { keyId, heldMicro: 0, interruptedCostMicro: null, tokens: 0 };
-          const drafts = [
-            newDraft({ hold: { keyId, heldMicro: 100, interruptedCostMicro: 7, tokens: 0 } }),
-            newDraft({ hold: { keyId, heldMicro: 200, interruptedCostMicro: 11, tokens: 0 } }),
-            newDraft({ hold: unpriced }),
-          ];
-          const cancelled = drafts[1]?.requestId ?? newRequestId();
-          const other = await startStoreProcess({ databaseUrl, drafts, cancels: [cancelled] });
-          others.push(other);
-          await other.kill();
-          await passTime?.();
-          expect(await fundsOf(keyId)).to.include({ balanceMicro: 700, heldMicro: 300 });
-          const next = await open();
-          await Promise.all([store.recover(), next.recover()]);
-          await next.close();
-          expect(await fundsOf(keyId)).to.include({ balanceMicro: 982, heldMicro: 0, spentTodayMicro: 18 });
-          await expectToAddUp(keyId);
-          const records = await Promise.all(drafts.map(({ requestId }) => store.find(CALLER, requestId)));
-          expect(records.map((record) => [record?.status, record?.costMicro])).to.deep.equal([
-            ['failed', 7],
-            ['cancelled', 11],
-            ['failed', null],
-          ]);
-          const late = drafts[0]?.requestId ?? newRequestId();
-          await store.finish(late, ended({ costMicro: 50 }));
-          expect(await fundsOf(keyId)).to.include({ balanceMicro: 982, heldMicro: 0 });
-        });
-      });
-    }
 
     async function makeKey(overrides: Partial<KeyDraft> = {}): Promise<KeyId> {
       return (await store.createKey(newKeyDraft(overrides))).keyId;

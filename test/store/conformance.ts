@@ -3,8 +3,7 @@ import { expect } from 'chai';
 import { setTimeout as delay } from 'node:timers/promises';
 import { toRequestId, toUniquePart, type RequestId } from '../../src/core/ids.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Identity, Outcome, RecordDraft, RecordQuery, Store, StoredRecord } from '../../src/store/store.ts';
-import { startStoreProcess, type OtherProcess } from '../support/other-process.ts';
+import type { Identity, Outcome, RecordQuery, Store, StoredRecord } from '../../src/store/store.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome, newRequestId, USAGE } from '../support/records.ts';
 import { PATIENT } from '../support/patient.ts';
 
@@ -51,17 +50,16 @@ export function useStore(
 
 /** Describes a store by its promises. */
 export function describeStore(name: string, engine: EngineUnderTest): void {
-  const { isShared, passTime } = engine;
+  const { isShared } = engine;
   describe(`the store ${name}`, () => {
-    let databaseUrl: string;
     let nowMs: number;
     let store: Store;
 
     const open = useStore(
       engine,
       () => nowMs,
-      (opened, url) => {
-        [store, databaseUrl] = [opened, url];
+      (opened) => {
+        store = opened;
       },
     );
     beforeEach(() => {
@@ -496,65 +494,6 @@ export function describeStore(name: string, engine: EngineUnderTest): void {
     if (!isShared) return;
 
     describe('recover', () => {
-      let others: OtherProcess[];
-
-      beforeEach(() => {
-        others = [];
-      });
-      afterEach(() => Promise.all(others.map((other) => other.kill())));
-
-      async function abandon(
-        drafts: readonly RecordDraft[],
-        cancels: readonly RequestId[] = [],
-      ): Promise<OtherProcess> {
-        const other = await startStoreProcess({ databaseUrl, drafts, cancels });
-        others.push(other);
-        return other;
-      }
-
-      async function abandonAndDie(...job: Parameters<typeof abandon>): Promise<void> {
-        await (await abandon(...job)).kill();
-        await passTime?.();
-      }
-
-      it('closes what a killed process left unfinished, with an estimate as its usage and the key kept', async () => {
-        const draft = newKeyedDraft('key', { estimatedInputTokens: 123 });
-        await abandonAndDie([draft]);
-        // How many it was is not looked at here or below: the upkeep of the store may have been quicker.
-        await store.recover();
-        expect(await store.find(CALLER, draft.requestId)).to.deep.include({
-          status: 'failed',
-          errorCode: 'gateway_interrupted',
-          completedAtMs: NOW_MS,
-          usageEstimated: true,
-          usage: {
-            input_tokens: 123,
-            input_tokens_details: { cached_tokens: 0 },
-            output_tokens: 0,
-            output_tokens_details: { reasoning_tokens: 0 },
-            total_tokens: 123,
-          },
-        });
-        expect(await store.accept(newKeyedDraft())).to.have.property('kind', 'duplicate');
-        expect(await store.recover(), 'the second time').to.equal(0);
-      });
-
-      it('ends a record as cancelled when that was promised', async () => {
-        const draft = newDraft();
-        await abandonAndDie([draft], [draft.requestId]);
-        await store.recover();
-        const record = await store.find(CALLER, draft.requestId);
-        expect(record).to.include({ status: 'cancelled', errorCode: 'request_cancelled' });
-      });
-
-      it('happens when the store is opened', async () => {
-        const draft = newDraft();
-        await abandonAndDie([draft]);
-        const next = await open();
-        expect(await next.find(CALLER, draft.requestId)).to.have.property('status', 'failed');
-        await next.close();
-      });
-
       it('tells of a cancel which another process was asked for, and that one of none', async () => {
         const draft = newDraft();
         await store.accept(draft);
@@ -565,19 +504,6 @@ export function describeStore(name: string, engine: EngineUnderTest): void {
         await other.close();
       });
 
-      it('leaves what a live process has', async () => {
-        const [theirs, mine] = [newDraft(), newDraft()];
-        await abandon([theirs]);
-        await store.accept(mine);
-        const third = await open();
-        expect([await store.recover(), await third.recover()]).to.deep.equal([0, 0]);
-        await third.close();
-        expect([await status(theirs.requestId), await status(mine.requestId)]).to.deep.equal([
-          'processing',
-          'processing',
-        ]);
-      });
-
       it('closes what a closed store left unfinished', async () => {
         const draft = newDraft();
         const other = await open();
@@ -585,15 +511,6 @@ export function describeStore(name: string, engine: EngineUnderTest): void {
         await other.close();
         await store.recover();
         expect(await status(draft.requestId)).to.equal('failed');
-      });
-
-      it('is final for whoever comes back late', async () => {
-        const draft = newDraft();
-        await abandonAndDie([draft]);
-        await store.recover();
-        expect(await store.finish(draft.requestId, newOutcome())).to.equal('failed');
-        const record = await store.find(CALLER, draft.requestId);
-        expect(record).to.include({ status: 'failed', errorCode: 'gateway_interrupted' });
       });
 
       it('closes any number', async () => {

@@ -4,7 +4,7 @@ import type { Store } from '../../src/store/store.ts';
 import { startUpkeep } from '../../src/store/upkeep.ts';
 import { makeFaulty, type FaultyStore } from '../support/faulty-store.ts';
 import { CALLER, newDraft, newOutcome } from '../support/records.ts';
-import { until } from '../support/sqlite.ts';
+import { until } from '../support/time.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -12,19 +12,9 @@ export interface OtherProcess {
 }
 
 /** Starts a process with a store on this database, and resolves when it has done the first part of its job. */
-export function startStoreProcess(job: StoreJob): Promise<OtherProcess> {
+export async function startStoreProcess(job: StoreJob): Promise<OtherProcess> {
   const script = fileURLToPath(new URL('store-process.ts', import.meta.url));
-  return start([script, JSON.stringify(job)]);
-}
-
-/** Starts a process that holds the lock for writing of this database, as a person with a database tool may. */
-export function startLockingProcess(databaseFile: string): Promise<OtherProcess> {
-  const script = fileURLToPath(new URL('locking-process.ts', import.meta.url));
-  return start([script, databaseFile]);
-}
-
-async function start(parameters: readonly string[]): Promise<OtherProcess> {
-  const child = spawn(process.execPath, parameters, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [script, JSON.stringify(job)], { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines: string[] = [];
   const reader = createInterface({ input: child.stdout });
   const ready = new Promise<void>((resolve) => {

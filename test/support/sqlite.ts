@@ -54,13 +54,11 @@ export function makeWorkshop(): Workshop {
   };
 }
 
-/** Waits until something holds; fails after twenty seconds. */
-export async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
-  const deadlineMs = performance.now() + 20_000;
-  while (!(await holds())) {
-    if (performance.now() > deadlineMs) throw new Error('it did not happen within 20 s');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+/** Takes the lock for writing of this database, as a person with a database tool may, and returns what gives it back. */
+export function lockDatabase(file: string): () => void {
+  const database = new Sqlite(file);
+  database.exec('BEGIN EXCLUSIVE');
+  return () => void database.close();
 }
 
 /** The code of the ApiError with which a call fails; undefined when it does not. */

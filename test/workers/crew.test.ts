@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createCrew, type Crew, type LaunchedWorker } from '../../src/workers/crew.ts';
 import type { Place } from '../../src/workers/messages.ts';
-import { until } from '../support/sqlite.ts';
+import { until } from '../support/time.ts';
 
 /** A worker which does as the test says. */
 interface Puppet {

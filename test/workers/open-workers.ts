@@ -15,7 +15,7 @@ import { parseKeyId, type KeyId } from '../../src/core/ids.ts';
 import type { IssuedKey } from '../../src/types/contract.ts';
 import { TEST_KEY } from '../support/gateway.ts';
 import { startGatewayProcess, type GatewayProcess } from '../support/gateway-process.ts';
-import { until } from '../support/sqlite.ts';
+import { until } from '../support/time.ts';
 
 export interface LogLine {
   readonly msg: string;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { setTimeout as delay } from 'node:timers/promises';
 import { watchForStuck } from '../../src/workers/watchdog.ts';
-import { until } from '../support/sqlite.ts';
+import { until } from '../support/time.ts';
 
 describe('the watch over a process', () => {
   let stop: () => void;

@@ -8,7 +8,7 @@ import { answer, stream, text } from '../records/chunks.ts';
 import { expectBooksToAddUp } from '../support/books.ts';
 import { readExposition, sumOf, type Family } from '../support/exposition.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
-import { until } from '../support/sqlite.ts';
+import { until } from '../support/time.ts';
 import { MANAGED, openWorkers, type Connection, type LogLine, type Workers } from './open-workers.ts';
 
 /** What the promise of one second may take on a machine that does many other things at once. */

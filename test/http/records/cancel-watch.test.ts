@@ -4,7 +4,7 @@ import { watchCancels } from '../../../src/http/records/cancel-watch.ts';
 import { createRunningRequests } from '../../../src/http/records/running.ts';
 import type { RequestId } from '../../../src/core/ids.ts';
 import { newRequestId } from '../../support/records.ts';
-import { until } from '../../support/sqlite.ts';
+import { until } from '../../support/time.ts';
 
 describe('watchCancels', () => {
   const EVERY_MS = 5;

@@ -1,9 +1,6 @@
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect } from 'chai';
 import express, { type RequestHandler } from 'express';
 import { ApiError } from '../../../src/core/errors.ts';
@@ -210,49 +207,6 @@ function usageOf(input: number, output: number): Usage {
 }
 
 describe('createLogger', () => {
-  const module = join(import.meta.dirname, '../../../src/http/telemetry/logging.ts');
-
-  async function outputOf(statements: string): Promise<string> {
-    const program = `import { createLogger, openLogOutput } from ${JSON.stringify(module)}; ${statements}`;
-    const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program];
-    const { stdout } = await promisify(execFile)(process.execPath, args);
-    return stdout;
-  }
-
-  it('loses no line when the process ends', async () => {
-    expect(await outputOf("createLogger('info').info('last words'); process.exit(0);")).to.include(
-      '"msg":"last words"',
-    );
-  });
-
-  const REQUEST_LINE =
-    "info({ req: { method: 'GET', path: '/x' }, status: 200, model: 'm' }, 'answered'); process.exit(0);";
-
-  for (const format of ['auto', 'json']) {
-    it(`writes JSON where nobody looks, in the format ${format}`, async () => {
-      const line = await outputOf(`createLogger('info', await openLogOutput('${format}')).${REQUEST_LINE}`);
-      expect(JSON.parse(line)).to.deep.include({ msg: 'answered', status: 200, model: 'm' });
-    });
-  }
-
-  it('writes for people in the format pretty', async () => {
-    const line = await outputOf(`createLogger('info', await openLogOutput('pretty')).${REQUEST_LINE}`);
-    expect(line).to.match(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: GET \/x 200 answered \{"model":"m"\}\n$/);
-  });
-
-  it('writes for people where they look, in the format auto', async () => {
-    const line = await outputOf(
-      `process.stdout.isTTY = true; createLogger('info', await openLogOutput('auto')).${REQUEST_LINE}`,
-    );
-    expect(line).to.include('INFO').and.to.include('GET /x 200 answered');
-  });
-
-  it('writes nothing below its level', async () => {
-    expect(await outputOf("const log = createLogger('warn'); log.info('no'); log.warn('yes');")).to.match(
-      /^[^\n]*"yes"[^\n]*\n$/,
-    );
-  });
-
   it('comes to an end with errors that cause each other', async () => {
     const lines: string[] = [];
     const error = new Error('a');

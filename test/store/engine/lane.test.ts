@@ -5,7 +5,8 @@ import { createLane, type Lane, type LaneLimits } from '../../../src/store/engin
 import type { Mode, Operation, Reply } from '../../../src/store/engine/operations.ts';
 import { newKeyId } from '../../support/keys.ts';
 import { newRequestId } from '../../support/records.ts';
-import { failureCode, until } from '../../support/sqlite.ts';
+import { failureCode } from '../../support/sqlite.ts';
+import { until } from '../../support/time.ts';
 
 describe('the lane', () => {
   let batches: { mode: Mode; names: string[] }[];

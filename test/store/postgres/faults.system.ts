@@ -8,7 +8,8 @@ import { newHold, newKeyDraft, newKeyId } from '../../support/keys.ts';
 import { PATIENT } from '../../support/patient.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome, newRequestId } from '../../support/records.ts';
-import { failureCode, until } from '../../support/sqlite.ts';
+import { failureCode } from '../../support/sqlite.ts';
+import { until } from '../../support/time.ts';
 import { startStallingProxy, type StallingProxy } from '../../support/stalling-proxy.ts';
 
 const server = await findPostgres();

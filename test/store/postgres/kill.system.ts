@@ -6,7 +6,7 @@ import { newKeyDraft } from '../../support/keys.ts';
 import { newDraft } from '../../support/records.ts';
 import { startStoreProcess } from '../../support/other-process.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
-import { until } from '../../support/sqlite.ts';
+import { until } from '../../support/time.ts';
 import { PATIENT } from '../../support/patient.ts';
 
 /** A short form by default; `KILL_ROUNDS=200` for the long one. */

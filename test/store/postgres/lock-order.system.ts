@@ -14,7 +14,7 @@ import { newHold, newKeyDraft } from '../../support/keys.ts';
 import { PATIENT } from '../../support/patient.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { newDraft, newKeyedDraft, newOutcome } from '../../support/records.ts';
-import { until } from '../../support/sqlite.ts';
+import { until } from '../../support/time.ts';
 
 const server = await findPostgres();
 const SILENT = { info: () => undefined, warn: () => undefined };

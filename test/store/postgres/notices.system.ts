@@ -7,7 +7,7 @@ import type { Store } from '../../../src/store/store.ts';
 import { PATIENT } from '../../support/patient.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { CALLER, newDraft } from '../../support/records.ts';
-import { until } from '../../support/sqlite.ts';
+import { until } from '../../support/time.ts';
 import { startStallingProxy, type StallingProxy } from '../../support/stalling-proxy.ts';
 
 const server = await findPostgres();

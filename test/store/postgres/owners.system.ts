@@ -6,7 +6,7 @@ import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts
 import { preparePrices, prepareRecovery, takeOwner, type Owner } from '../../../src/store/postgres/owners.ts';
 import { openPool, type Connections } from '../../../src/store/postgres/pool.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
-import { until } from '../../support/sqlite.ts';
+import { until } from '../../support/time.ts';
 
 const server = await findPostgres();
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { PassingError, UnknownOutcome } from '../../../src/store/postgres/failures.ts';
 import { openPool, type Connection, type Connections } from '../../../src/store/postgres/pool.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
-import { until } from '../../support/sqlite.ts';
+import { until } from '../../support/time.ts';
 import { startStallingProxy, type StallingProxy } from '../../support/stalling-proxy.ts';
 
 const server = await findPostgres();

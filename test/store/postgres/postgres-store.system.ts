@@ -5,6 +5,7 @@ import { describeFunds } from '../funds-conformance.ts';
 import { describeKeys } from '../keys-conformance.ts';
 import { describeOperatorStore } from '../operator-conformance.ts';
 import { describeRates } from '../rates-conformance.ts';
+import { describeRecovery } from '../recovery-conformance.ts';
 import { describeUsage } from '../usage-conformance.ts';
 
 const server = await findPostgres();
@@ -33,6 +34,7 @@ if (server !== undefined) {
     describeUsage('on a server', shared);
     describeFunds('on a server', shared);
     describeRates('on a server', shared);
+    describeRecovery('on a server', shared);
 
     describe('for the operator', () => {
       beforeEach(async () => {

@@ -2,14 +2,13 @@ import { expect } from 'chai';
 import Sqlite from 'better-sqlite3';
 import { chmodSync, mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import type { Migration } from '../../../src/store/engine/migrations.ts';
 import { MIGRATIONS } from '../../../src/store/sqlite/migrations.ts';
 import { StoreOpenError } from '../../../src/store/store.ts';
-import { startLockingProcess, startStoreProcess } from '../../support/other-process.ts';
 import { newDraft } from '../../support/records.ts';
-import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
+import { lockDatabase, makeWorkshop, type Workshop } from '../../support/sqlite.ts';
+import { allArrived } from '../../support/time.ts';
 
 describe('the database file', () => {
   let shop: Workshop;
@@ -73,22 +72,12 @@ describe('the database file', () => {
     });
   }
 
-  it('is made once by processes that start together', async () => {
-    const drafts = Array.from({ length: 3 }, () => newDraft());
-    const databaseUrl = `file:${shop.file}`;
-    const others = await Promise.all(drafts.map((draft) => startStoreProcess({ databaseUrl, drafts: [draft] })));
-    const store = await shop.open();
-    const page = await store.list(['caller'], { limit: 10 });
-    expect(page?.records.map(({ requestId }) => requestId)).to.have.members(drafts.map(({ requestId }) => requestId));
-    await Promise.all(others.map((other) => other.kill()));
-  });
-
-  it('is opened as soon as another process gives its lock back', async () => {
+  it('is opened as soon as somebody else gives the lock back', async () => {
     await makeDatabase();
-    const other = await startLockingProcess(shop.file);
+    const unlock = lockDatabase(shop.file);
     const opened = shop.open();
-    await delay(300);
-    await other.kill();
+    await allArrived();
+    unlock();
     await (await opened).checkWritable();
   });
 
@@ -138,14 +127,14 @@ describe('the database file', () => {
       expect((error as Error).message).to.contain('cannot be');
     });
 
-    it('is refused when another process does not give its lock back', async () => {
+    it('is refused when somebody else does not give the lock back', async () => {
       await makeDatabase();
-      const other = await startLockingProcess(shop.file);
+      const unlock = lockDatabase(shop.file);
       try {
         const open = () => openDatabase({ file: shop.file, openWithinMs: 100 });
         expect(open).to.throw(StoreOpenError, 'is locked by another process');
       } finally {
-        await other.kill();
+        unlock();
       }
     });
 

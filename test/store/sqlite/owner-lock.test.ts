@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isOwnerDead, listOwners, takeOwnerLock, type OwnerLock } from '../../../src/store/sqlite/owner-lock.ts';
-import { startStoreProcess } from '../../support/other-process.ts';
 import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
 
 describe('the lock of an owner', () => {
@@ -23,16 +22,6 @@ describe('the lock of an owner', () => {
     expect(isOwnerDead(shop.file, lock.owner)).to.equal(false);
     lock.release();
     expect(isOwnerDead(shop.file, lock.owner)).to.equal(true);
-  });
-
-  it('shows the owner in another process, until that is killed', async () => {
-    const other = await startStoreProcess({ databaseUrl: `file:${shop.file}` });
-    const owner = listOwners(shop.file).find((owner) => owner !== lock.owner) ?? '';
-    expect(isOwnerDead(shop.file, owner)).to.equal(false);
-    await other.kill();
-    expect(listOwners(shop.file), 'its file is still there').to.include(owner);
-    expect(isOwnerDead(shop.file, owner)).to.equal(true);
-    expect(listOwners(shop.file), 'and was cleared away').to.deep.equal([lock.owner]);
   });
 
   it('is of one owner only', () => {

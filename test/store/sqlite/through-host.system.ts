@@ -8,6 +8,7 @@ import { describeStore, type EngineUnderTest } from '../conformance.ts';
 import { describeFunds } from '../funds-conformance.ts';
 import { describeKeys } from '../keys-conformance.ts';
 import { describeRates } from '../rates-conformance.ts';
+import { describeRecovery } from '../recovery-conformance.ts';
 import { describeUsage } from '../usage-conformance.ts';
 
 /** As a worker uses the database of the first process (`WORKERS`). */
@@ -36,6 +37,7 @@ describe('SQLite in another process', () => {
   describeUsage('through another process', throughHost);
   describeFunds('through another process', throughHost);
   describeRates('through another process', throughHost);
+  describeRecovery('through another process', throughHost);
 
   function empty(): void {
     const database = new Sqlite(join(folder, 'gateway.db'));

@@ -1,0 +1,42 @@
+import { expect } from 'chai';
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { isOwnerDead, listOwners, takeOwnerLock } from '../../../src/store/sqlite/owner-lock.ts';
+import { startStoreProcess } from '../../support/other-process.ts';
+import { newDraft } from '../../support/records.ts';
+import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
+import { describeRecovery } from '../recovery-conformance.ts';
+
+describe('SQLite, used by several processes', () => {
+  let shop: Workshop;
+
+  beforeEach(() => {
+    shop = makeWorkshop();
+  });
+  afterEach(() => shop.clear());
+
+  it('has its file made once by processes that start together', async () => {
+    const drafts = Array.from({ length: 3 }, () => newDraft());
+    const databaseUrl = `file:${shop.file}`;
+    const others = await Promise.all(drafts.map((draft) => startStoreProcess({ databaseUrl, drafts: [draft] })));
+    const store = await shop.open();
+    const page = await store.list(['caller'], { limit: 10 });
+    expect(page?.records.map(({ requestId }) => requestId)).to.have.members(drafts.map(({ requestId }) => requestId));
+    await Promise.all(others.map((other) => other.kill()));
+  });
+
+  it('shows the owner in another process, until that is killed', async () => {
+    mkdirSync(dirname(shop.file));
+    const lock = takeOwnerLock(shop.file);
+    const other = await startStoreProcess({ databaseUrl: `file:${shop.file}` });
+    const owner = listOwners(shop.file).find((owner) => owner !== lock.owner) ?? '';
+    expect(isOwnerDead(shop.file, owner)).to.equal(false);
+    await other.kill();
+    expect(listOwners(shop.file), 'its file is still there').to.include(owner);
+    expect(isOwnerDead(shop.file, owner)).to.equal(true);
+    expect(listOwners(shop.file), 'and was cleared away').to.deep.equal([lock.owner]);
+    lock.release();
+  });
+
+  describeRecovery('in a file', { makeDatabase: () => `file:${shop.file}`, isShared: true });
+});
