@@ -172,7 +172,7 @@ describe('items that cannot be told to the model', () => {
     { name: 'one that is nested too deep', input: [user('Hi'), { type: 'of_tomorrow', of: deep(130) }], param: '' },
     {
       name: 'too many of them',
-      input: [user('Hi'), ...Array<unknown>(10_000).fill({ type: 'of_tomorrow' })],
+      input: [user('Hi'), ...Array.from({ length: 10_000 }, () => ({ type: 'of_tomorrow' }))],
       param: 'input',
     },
     { name: 'a foreign compaction', input: [user('Hi'), foreignCompaction], param: 'input[1].encrypted_content' },
