@@ -3,62 +3,62 @@ import type { Logger } from 'pino';
 import { createAdministration } from './accounts/administration.ts';
 import { ADMIT_ALL, createAdmission } from './accounts/admission.ts';
 import { rememberKeys } from './accounts/keys.ts';
-import { createRateLimits } from './accounts/rate-limits.ts';
+import { createRateLimits } from './accounts/rates.ts';
 import { createChatBackend, type ChatBackend } from './backend/chat.ts';
-import { startDemoBackend } from './backend/demo.ts';
+import { startDemoBackend } from './backend/demo/demo.ts';
 import { probeKeys } from './backend/probe.ts';
-import { describeStart } from './banner.ts';
-import { COMMAND_LINE } from './command-line.ts';
-import { wantsMetrics, type Config } from './config.ts';
-import { createTokenEstimator } from './core/estimate.ts';
+import { describeStart } from './config/banner.ts';
+import { COMMAND_LINE } from './config/command-line.ts';
+import { wantsMetrics, type Config } from './config/config.ts';
+import { createTokenEstimator } from './core/tokens/estimate.ts';
 import { toKeyId, toRequestId, type NewUniquePart } from './core/ids.ts';
-import { createCurrentPrices, type CurrentPrices } from './current-prices.ts';
-import { createAcceptance } from './http/records/accept.ts';
+import { createCurrentPrices, type CurrentPrices } from './config/current-prices.ts';
+import { createAcceptance } from './requests/accept.ts';
 import { createAdminApi } from './http/admin.ts';
 import { createApp, createMetricsApp, type ScrapedParts } from './http/app.ts';
 import { authenticate, createDoor } from './http/access/authenticate.ts';
 import { allowOrigins } from './http/access/cors.ts';
-import { watchCancels } from './http/records/cancel-watch.ts';
+import { watchCancels } from './requests/cancel-watch.ts';
 import { createConsole } from './http/pages/console.ts';
 import { createChatCompletion } from './http/chat/chat.ts';
 import { countInputTokens } from './http/responses/count-input-tokens.ts';
-import { createResponses } from './http/responses/create-response.ts';
+import { createResponses } from './requests/respond.ts';
 import { postCompaction } from './http/responses/post-compaction.ts';
 import { postResponse } from './http/responses/post-response.ts';
 import { notFound } from './http/error-handler.ts';
-import { createItemMemory } from './http/responses/item-memory.ts';
-import { toProviderName } from './http/telemetry/gen-ai.ts';
+import { createItemMemory } from './requests/item-memory.ts';
+import { toProviderName } from './telemetry/gen-ai.ts';
 import { showKey } from './http/records/key.ts';
 import { showLanding } from './http/pages/landing.ts';
 import { lazyRoute } from './http/lazy-route.ts';
 import { createLoad, limitLoad } from './http/access/load.ts';
-import { createLogger, openLogOutput, requestLines } from './http/telemetry/logging.ts';
-import type { Metrics, MetricsOptions } from './http/telemetry/metrics.ts';
-import { createObserve, observeRequests } from './http/telemetry/observe.ts';
+import { createLogger, openLogOutput, requestLines } from './telemetry/log.ts';
+import type { Metrics, MetricsOptions } from './telemetry/metrics.ts';
+import { createObserve, observeRequests } from './telemetry/observe.ts';
 import { showHealth, showReadiness } from './http/operate.ts';
 import { createPassthrough } from './http/passthrough/passthrough.ts';
 import { createRelay } from './http/passthrough/relay.ts';
 import { createRequestRoutes } from './http/records/requests.ts';
-import { createRunningRequests } from './http/records/running.ts';
-import { refuseMetrics, showMetrics } from './http/telemetry/scrape.ts';
-import { messagesOf } from './http/messages.ts';
+import { createRunningRequests } from './requests/running.ts';
+import { refuseMetrics, showMetrics } from './http/pages/metrics.ts';
+import { messagesOf } from './http/express-prototypes.ts';
 import { closeServer, createHttpServer, listen } from './http/server.ts';
-import { createTracing } from './http/telemetry/tracing.ts';
+import { createTracing } from './telemetry/traces.ts';
 import { showUsage, showUsageOfAll } from './http/records/usage.ts';
-import { isHandshake } from './http/web-socket/is-handshake.ts';
-import { createSockets } from './http/web-socket/sockets.ts';
-import { loadSecret, openWithSecret } from './gateway-secret.ts';
-import { createIdentities, createMark, type Identities } from './identity.ts';
-import { watchPrices } from './price-watch.ts';
-import { createSealer } from './seal.ts';
-import type { AccountStore } from './store/accounts.ts';
+import { isHandshake } from './web-socket/is-handshake.ts';
+import { createSockets } from './web-socket/sockets.ts';
+import { loadSecret, openWithSecret } from './config/gateway-secret.ts';
+import { createIdentities, createMark, type Identities } from './identity/identities.ts';
+import { watchPrices } from './config/price-watch.ts';
+import { createSealer } from './identity/seal.ts';
+import type { AccountStore } from './store/keys.ts';
 import { openStore } from './store/open.ts';
 import type { Store } from './store/store.ts';
 import { timeStore } from './store/timed-store.ts';
 import { createTokenizer } from './tokenizer/tokenizer.ts';
-import { newUniquePartAt } from './unique-part.ts';
+import { newUniquePartAt } from './identity/unique-part.ts';
 
-export { readConfig, ConfigError, type Config } from './config.ts';
+export { readConfig, ConfigError, type Config } from './config/config.ts';
 
 export interface Gateway {
   /** Begins to listen on `HOST` and `PORT`, and on `METRICS_PORT` if there is one. Returns where, without a slash at the end. Throws when the port is taken. */
@@ -190,7 +190,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     limitLoad: limitLoad(load),
     postResponse: postResponse({ ...config, serveResponse, clientStallMs }),
     openWebSocket: lazyRoute(async () => {
-      const { openWebSocket } = await import('./http/web-socket/handshake.ts');
+      const { openWebSocket } = await import('./web-socket/handshake.ts');
       const parts = { sockets, running, door, load, observe, newUniquePart, serveResponse, clientStallMs };
       return openWebSocket({ ...config, ...parts });
     }),
@@ -308,7 +308,7 @@ async function describeApi(config: Config) {
 
 /** Loaded only where somebody looks, since a start is over sooner without it. */
 async function createMetrics(options: MetricsOptions): Promise<Metrics> {
-  const { createMetrics } = await import('./http/telemetry/metrics.ts');
+  const { createMetrics } = await import('./telemetry/metrics.ts');
   return createMetrics(options);
 }
 

@@ -1,11 +1,11 @@
-import { findNodeProblem } from './node-version.ts';
+import { findNodeProblem } from './process/node-version.ts';
 
 const nodeProblem = findNodeProblem(process.versions.node);
 if (nodeProblem === undefined) {
   // Imported only now: an old Node dies while it loads the database driver, before anything could be said.
-  const { keepCompiled } = await import('./compile-cache.ts');
+  const { keepCompiled } = await import('./process/compile-cache.ts');
   keepCompiled(import.meta.dirname, process.env);
-  const { serve } = await import('./serve.ts');
+  const { serve } = await import('./process/serve.ts');
   await serve();
 } else {
   console.error(nodeProblem);

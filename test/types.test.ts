@@ -38,7 +38,7 @@ describe('the schema of an input item', () => {
 });
 
 describe('what is made from the schemas', () => {
-  it('src/types/contract.ts is not stale (else: npm run types)', async () => {
+  it('src/contract/types.ts is not stale (else: npm run types)', async () => {
     expect(readFileSync(GENERATED_TYPES_PATH, 'utf8')).to.equal(await generateTypes());
   });
 

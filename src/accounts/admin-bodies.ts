@@ -2,10 +2,10 @@ import type { ValidateFunction } from 'ajv';
 import adminSchema from '../../schemas/admin.json' with { type: 'json' };
 import usageSchema from '../../schemas/usage.json' with { type: 'json' };
 import { ApiError } from '../core/errors.ts';
-import { lazily } from '../lazily.ts';
-import { openAjv } from '../open-ajv.ts';
-import { toShapeError } from '../shape-error.ts';
-import type { CreateKey, CreditKey, RotateKey, UpdateKey } from '../types/contract.ts';
+import { lazily } from '../core/lazily.ts';
+import { openAjv } from '../contract/ajv.ts';
+import { toShapeError } from '../contract/shape-error.ts';
+import type { CreateKey, CreditKey, RotateKey, UpdateKey } from '../contract/types.ts';
 
 /** Made when the first key is managed: most gateways run without ever being asked to. */
 const ajv = lazily(() => openAjv({ allowUnionTypes: true, schemas: [usageSchema, adminSchema] }));

@@ -1,7 +1,7 @@
-import { formatAmount, parseAmount, parseSignedAmount } from '../core/decimal.ts';
+import { formatAmount, parseAmount, parseSignedAmount } from '../core/money/decimal.ts';
 import { ApiError } from '../core/errors.ts';
 import type { KeyId } from '../core/ids.ts';
-import type { AccountStore, KeyLimits, LedgerEntry, LedgerQuery, StoredKey } from '../store/accounts.ts';
+import type { AccountStore, KeyLimits, LedgerEntry, LedgerQuery, StoredKey } from '../store/keys.ts';
 import type { Identity } from '../store/store.ts';
 import type {
   AdminKey,
@@ -11,7 +11,7 @@ import type {
   KeyList,
   Ledger,
   LedgerItem,
-} from '../types/contract.ts';
+} from '../contract/types.ts';
 import { checkCreateKey, checkCreditKey, checkRotateKey, checkUpdateKey } from './admin-bodies.ts';
 import { issueSecret } from './keys.ts';
 

@@ -1,14 +1,14 @@
-import { formatAmount } from '../core/decimal.ts';
+import { formatAmount } from '../core/money/decimal.ts';
 import { ApiError } from '../core/errors.ts';
-import { matchesModel } from '../core/model-patterns.ts';
-import { costOf, expectedOutputOf, holdOf, type Price, type Prices } from '../core/pricing.ts';
+import { matchesModel } from '../core/money/model-patterns.ts';
+import { costOf, expectedOutputOf, holdOf, type Price, type Prices } from '../core/money/pricing.ts';
 import { unreachable } from '../core/unreachable.ts';
-import type { AccountStore, Hold, RateStanding, StoredKey } from '../store/accounts.ts';
+import type { AccountStore, Hold, RateStanding, StoredKey } from '../store/keys.ts';
 import type { Acceptance } from '../store/store.ts';
-import type { Usage } from '../types/contract.ts';
+import type { Usage } from '../contract/types.ts';
 import { faultOf } from './keys.ts';
-import { NOTHING_TAKEN, type RateLimits, type Taken } from './rate-limits.ts';
-import { spendWindowsOf } from './spend-windows.ts';
+import { NOTHING_TAKEN, type RateLimits, type Taken } from './rates.ts';
+import { spendWindowsOf } from './spend.ts';
 
 /** Decides whether a request may start, as far as its key and its model go (contract, section 7). Rate and funds are for the store. */
 export interface Admission {

@@ -1,7 +1,7 @@
 /** The secrets of the keys which the gateway issues (`AUTH_MODE=managed`): how they look, and how a key is found by one. */
 
 import { randomInt } from 'node:crypto';
-import type { AccountStore, KeySecret, StoredKey } from '../store/accounts.ts';
+import type { AccountStore, KeySecret, StoredKey } from '../store/keys.ts';
 import type { Identity } from '../store/store.ts';
 
 /** Letters and digits alone, so that a double click takes all of it. 40 of them are 238 bits. */

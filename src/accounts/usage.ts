@@ -1,5 +1,5 @@
-import type { UsageQuery, UsageRow } from '../store/accounts.ts';
-import type { UsageOfKey, UsageOfModel } from '../types/contract.ts';
+import type { UsageQuery, UsageRow } from '../store/keys.ts';
+import type { UsageOfKey, UsageOfModel } from '../contract/types.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -1,6 +1,6 @@
 /** The bytes of the backend's answer, whatever they turn out to be, as chunks. */
 
-import { chunkFromCompletion } from '../core/completion.ts';
+import { chunkFromCompletion } from '../core/reply/completion.ts';
 import { ApiError } from '../core/errors.ts';
 import { isObject, readJson } from '../core/json.ts';
 import { errorIn, readErrorBody } from './error-body.ts';

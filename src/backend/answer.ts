@@ -3,7 +3,7 @@
 import type { ChatBatch } from '../core/chat.ts';
 import type { ApiError } from '../core/errors.ts';
 import { createAnswerReader, isPlain, type AnswerReaderOptions } from './answer-reader.ts';
-import { NOTHING_YET, whenTaken, type Exchange } from './exchange.ts';
+import { NOTHING_YET, whenTaken, type Exchange } from './connection.ts';
 import type { SseRead } from './sse.ts';
 import { createUsageFilter } from './usage-filter.ts';
 import type { StopSignal } from '../core/stop-signal.ts';

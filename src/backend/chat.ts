@@ -3,7 +3,7 @@ import type { ChatBatch, ChatRequest } from '../core/chat.ts';
 import type { ApiError } from '../core/errors.ts';
 import { readAnswer, readRefusal, relayAnswer, type AnswerOptions, type Refusal, type RelayedRead } from './answer.ts';
 import { contentType } from './answer-reader.ts';
-import { openExchange, type Exchange } from './exchange.ts';
+import { openExchange, type Exchange } from './connection.ts';
 import { type BackendFailure, failureOf, type KeyOwner } from './failures.ts';
 import { passedOnHeaders, withoutLimits, type ReplyHeaders } from './reply-headers.ts';
 import type { StopSignal } from '../core/stop-signal.ts';

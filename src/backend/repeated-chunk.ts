@@ -1,5 +1,5 @@
 import type { ChatChunk } from '../core/chat.ts';
-import { onlyTextOf, type TextPiece } from '../core/chunk.ts';
+import { onlyTextOf, type TextPiece } from '../core/reply/chunk.ts';
 import { isObject, readJson } from '../core/json.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { createAdministration, type Administration } from '../accounts/administration.ts';
 import { parseKeyId, toKeyId, type KeyId } from '../core/ids.ts';
-import { toRefusal } from '../gateway-secret.ts';
-import { createIdentities, type Identities } from '../identity.ts';
-import type { AdminKey } from '../types/contract.ts';
-import { newUniquePartAt } from '../unique-part.ts';
+import { toRefusal } from '../config/gateway-secret.ts';
+import { createIdentities, type Identities } from '../identity/identities.ts';
+import type { AdminKey } from '../contract/types.ts';
+import { newUniquePartAt } from '../identity/unique-part.ts';
 import { CliError, type CliContext } from './context.ts';
 import { findDatabase, withStore, type OpenedStore } from './database.ts';
 

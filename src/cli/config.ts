@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { readConfig } from '../config.ts';
-import { showSettings, type ShownSetting } from '../settings.ts';
+import { readConfig } from '../config/config.ts';
+import { showSettings, type ShownSetting } from '../config/settings.ts';
 import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
 import { createPrinter } from './printer.ts';

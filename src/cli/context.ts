@@ -1,4 +1,4 @@
-import type { Environment } from '../settings.ts';
+import type { Environment } from '../config/settings.ts';
 
 /** What the commands know of the world around them; a test hands in a world of its own. */
 export interface CliContext {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../config/config.ts';
 import { checkLedgers } from '../store/maintenance.ts';
-import type { CreditKey, LedgerItem } from '../types/contract.ts';
+import type { CreditKey, LedgerItem } from '../contract/types.ts';
 import { findKeyId, withAdministration } from './administration.ts';
 import { CliError, type CliContext } from './context.ts';
 import { findOwnDatabase } from './database.ts';

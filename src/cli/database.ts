@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { ConfigError, readConfig, type Config } from '../config.ts';
-import { findFittingSecret, takeSecret } from '../gateway-secret.ts';
+import { ConfigError, readConfig, type Config } from '../config/config.ts';
+import { findFittingSecret, takeSecret } from '../config/gateway-secret.ts';
 import { locateDatabase, type SharedDatabase } from '../store/database-url.ts';
 import { connectStore } from '../store/open.ts';
 import { readMarking } from '../store/secret-mark.ts';

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { readConfig, type Config } from '../config.ts';
-import { formatAmount } from '../core/decimal.ts';
+import { readConfig, type Config } from '../config/config.ts';
+import { formatAmount } from '../core/money/decimal.ts';
 import { locateDatabase, nameDatabase } from '../store/database-url.ts';
 import { upgradeDatabase } from '../store/maintenance.ts';
-import { planTransfer, transferDatabase, type TransferPlan, type TransferReport } from '../store/transfer.ts';
+import { planTransfer, transferDatabase, type TransferPlan, type TransferReport } from '../store/transfer/transfer.ts';
 import { CliError, type CliContext } from './context.ts';
 import { findDatabase, findExistingDatabase, refuseOtherSecret } from './database.ts';
 import { formatCount, formatNumberOf } from './format.ts';

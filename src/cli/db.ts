@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../config/config.ts';
 import { nameDatabase } from '../store/database-url.ts';
 import { checkDatabase } from '../store/maintenance.ts';
 import { backupDatabase } from '../store/sqlite/backup.ts';

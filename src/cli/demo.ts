@@ -10,7 +10,7 @@ export function addDemo(program: Command): void {
     .command('demo')
     .description('start the gateway with its embedded demo backend, whatever UPSTREAM_BASE_URL says')
     .action(async () => {
-      const { serve } = await import('../serve.ts');
+      const { serve } = await import('../process/serve.ts');
       await serve(NO_BACKEND);
     });
   addExamples(demo, [['demo', 'no model runs behind it, but every client works']]);

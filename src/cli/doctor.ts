@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
-import { startDemoBackend } from '../backend/demo.ts';
-import { readConfig } from '../config.ts';
+import { startDemoBackend } from '../backend/demo/demo.ts';
+import { readConfig } from '../config/config.ts';
 import { CliError, type CliContext } from './context.ts';
 import { examine, type Examination } from './doctor/examine.ts';
 import { formatFinding, formatReport, toJson, toReport, type Examined } from './doctor/report.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 
 /** Where clients reach the gateway that has these settings, without a slash at its end. */
 export function toGatewayUrl({ publicBaseUrl, host, port }: Pick<Config, 'publicBaseUrl' | 'host' | 'port'>): string {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { readConfig } from '../config.ts';
-import { loadSecret } from '../gateway-secret.ts';
-import { createMark } from '../identity.ts';
+import { readConfig } from '../config/config.ts';
+import { loadSecret } from '../config/gateway-secret.ts';
+import { createMark } from '../identity/identities.ts';
 import { nameDatabase } from '../store/database-url.ts';
 import { changeMark, readMarking } from '../store/secret-mark.ts';
 import { listAllKeys, withAdministration } from './administration.ts';

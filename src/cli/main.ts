@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { join } from 'node:path';
-import { findNodeProblem } from '../node-version.ts';
+import { findNodeProblem } from '../process/node-version.ts';
 
 const nodeProblem = findNodeProblem(process.versions.node);
 if (nodeProblem === undefined) {
@@ -12,10 +12,10 @@ if (nodeProblem === undefined) {
 
 async function run(): Promise<number> {
   // Imported only now: an old Node dies while it loads the database driver, before anything could be said.
-  const { keepCompiled } = await import('../compile-cache.ts');
+  const { keepCompiled } = await import('../process/compile-cache.ts');
   keepCompiled(join(import.meta.dirname, '..'), process.env);
   const { runCli } = await import('./program.ts');
-  const { loadEnvFile } = await import('../env-file.ts');
+  const { loadEnvFile } = await import('../config/env-file.ts');
   // Whoever reads the output, such as head, may have seen enough.
   process.stdout.on('error', () => process.exit(1));
   let fileNames: ReadonlySet<string>;

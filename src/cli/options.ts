@@ -1,6 +1,6 @@
 /** How the values of options are read. What is wrong is told by commander, with the name of the option. */
 import { InvalidArgumentError } from 'commander';
-import { parseAmount, parseSignedAmount } from '../core/decimal.ts';
+import { parseAmount, parseSignedAmount } from '../core/money/decimal.ts';
 
 const UNITS_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
-import { COMMAND_LINE } from '../command-line.ts';
-import { ConfigError } from '../config.ts';
+import { COMMAND_LINE } from '../config/command-line.ts';
+import { ConfigError } from '../config/config.ts';
 import { ApiError } from '../core/errors.ts';
 import { addConfig } from './config.ts';
 import type { CliContext } from './context.ts';

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { labelCaller } from '../accounts/usage.ts';
-import type { Config } from '../config.ts';
-import { formatAmount } from '../core/decimal.ts';
+import type { Config } from '../config/config.ts';
+import { formatAmount } from '../core/money/decimal.ts';
 import { ERRORS } from '../core/errors.ts';
 import { parseRequestId, type RequestId } from '../core/ids.ts';
-import { toRecord } from '../request-record.ts';
+import { toRecord } from '../requests/show-record.ts';
 import type { OperatorQuery, OwnedRecord } from '../store/operator.ts';
 import type { RecordStatus } from '../store/store.ts';
 import { CliError, type CliContext } from './context.ts';

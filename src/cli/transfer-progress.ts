@@ -1,4 +1,4 @@
-import type { TransferProgress } from '../store/transfer.ts';
+import type { TransferProgress } from '../store/transfer/transfer.ts';
 import type { CliContext } from './context.ts';
 import { formatCount, formatSpan } from './format.ts';
 

@@ -1,6 +1,6 @@
-import { ConfigError, type Config } from '../config.ts';
-import { findFittingSecret, findSecretFile, toSecretFile } from '../gateway-secret.ts';
-import { createMark } from '../identity.ts';
+import { ConfigError, type Config } from '../config/config.ts';
+import { findFittingSecret, findSecretFile, toSecretFile } from '../config/gateway-secret.ts';
+import { createMark } from '../identity/identities.ts';
 import { readMarking } from '../store/secret-mark.ts';
 
 export interface SecretAdvice {

@@ -1,8 +1,8 @@
 import { Option, type Command } from 'commander';
 import { toUsageOfKey, USUAL_SPAN_MS } from '../accounts/usage.ts';
-import { formatAmount } from '../core/decimal.ts';
-import type { UsageQuery } from '../store/accounts.ts';
-import type { AdminKey, UsageOfKey } from '../types/contract.ts';
+import { formatAmount } from '../core/money/decimal.ts';
+import type { UsageQuery } from '../store/keys.ts';
+import type { AdminKey, UsageOfKey } from '../contract/types.ts';
 import { findKeyId, listAllKeys, withAdministration } from './administration.ts';
 import { CliError, type CliContext } from './context.ts';
 import { formatCount, formatMoment, formatSpan } from './format.ts';

@@ -2,7 +2,7 @@
 
 import { element } from './dom.js';
 
-/** @import { OutputItem, ResponseEvent, ResponseResource } from '../types/contract.ts' */
+/** @import { OutputItem, ResponseEvent, ResponseResource } from '../contract/types.ts' */
 
 /** @type {Readonly<Record<string, string>>} */
 const TITLES = { reasoning: 'Reasoning', function_call: 'Function call', custom_tool_call: 'Tool call' };

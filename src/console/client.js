@@ -1,6 +1,6 @@
 /** The way to the gateway's API: the key goes along, and what goes wrong comes back as one kind of error. */
 
-/** @import { ResponseEvent, ResponseResource } from '../types/contract.ts' */
+/** @import { ResponseEvent, ResponseResource } from '../contract/types.ts' */
 
 /** What the gateway answered instead, or that it did not answer. */
 export class Failure extends Error {

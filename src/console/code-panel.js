@@ -5,7 +5,7 @@ import { byId } from './dom.js';
 import { SNIPPETS } from './snippets.js';
 import { createTabs } from './tabs.js';
 
-/** @import { CreateResponse } from '../types/contract.ts' */
+/** @import { CreateResponse } from '../contract/types.ts' */
 /** @import { ConsoleConfig } from './main.js' */
 
 /**

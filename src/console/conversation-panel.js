@@ -4,7 +4,7 @@ import { readJson, toFailure } from './client.js';
 import { byId, say } from './dom.js';
 import { formatCount } from './format.js';
 
-/** @import { CompactionResource, CreateResponse, InputTokens } from '../types/contract.ts' */
+/** @import { CompactionResource, CreateResponse, InputTokens } from '../contract/types.ts' */
 /** @import { Answer } from './answer.js' */
 /** @import { Client } from './client.js' */
 /** @import { Conversation } from './conversation.js' */

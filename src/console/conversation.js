@@ -1,6 +1,6 @@
 /** The turns so far, as a request has to bring them along: the gateway keeps none. */
 
-/** @import { CreateResponse, ResponseResource } from '../types/contract.ts' */
+/** @import { CreateResponse, ResponseResource } from '../contract/types.ts' */
 
 /** @typedef {Exclude<CreateResponse['input'], string>} Items */
 

@@ -3,7 +3,7 @@
 import { byId, element, showFacts, timeElement } from './dom.js';
 import { formatCount, formatCredits } from './format.js';
 
-/** @import { OwnKey, OwnLimit } from '../types/contract.ts' */
+/** @import { OwnKey, OwnLimit } from '../contract/types.ts' */
 
 /** @param {OwnKey} key */
 export function showOwnKey(key) {

@@ -2,7 +2,7 @@
 
 import { broken, Failure, finalResponse } from './client.js';
 
-/** @import { ResponseEvent, ResponseResource, WebSocketError } from '../types/contract.ts' */
+/** @import { ResponseEvent, ResponseResource, WebSocketError } from '../contract/types.ts' */
 /** @import { Client } from './client.js' */
 
 /**

@@ -5,7 +5,7 @@ import { toFailure } from './client.js';
 import { formatCount, formatCredits, formatMs } from './format.js';
 import { poll } from './poll.js';
 
-/** @import { RequestRecord } from '../types/contract.ts' */
+/** @import { RequestRecord } from '../contract/types.ts' */
 /** @import { Client } from './client.js' */
 
 const EVERY_MS = 1000;

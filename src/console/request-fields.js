@@ -1,6 +1,6 @@
 /** From what stands in the form to the request. */
 
-/** @import { CreateResponse, ReasoningEffort } from '../types/contract.ts' */
+/** @import { CreateResponse, ReasoningEffort } from '../contract/types.ts' */
 
 /**
  * @typedef {object} Fields As they are typed.

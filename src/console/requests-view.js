@@ -5,7 +5,7 @@ import { formatCount, formatCredits } from './format.js';
 import { poll } from './poll.js';
 import { createRecordDialog, stateElement, tookOf } from './record-dialog.js';
 
-/** @import { RequestRecord } from '../types/contract.ts' */
+/** @import { RequestRecord } from '../contract/types.ts' */
 /** @import { Client } from './client.js' */
 /** @import { View } from './main.js' */
 

@@ -1,7 +1,7 @@
 import { byId, showFacts } from './dom.js';
 import { formatCount, formatMs } from './format.js';
 
-/** @import { ResponseEvent, ResponseResource } from '../types/contract.ts' */
+/** @import { ResponseEvent, ResponseResource } from '../contract/types.ts' */
 
 /** A speed that is measured over less says nothing. */
 const MIN_SPEED_S = 0.25;

@@ -3,7 +3,7 @@
 import { broken, finalResponse, isAbort, readJson } from './client.js';
 import { EventSourceParserStream } from './vendor/eventsource-parser/stream.js';
 
-/** @import { CreateResponse, ResponseEvent, ResponseResource } from '../types/contract.ts' */
+/** @import { CreateResponse, ResponseEvent, ResponseResource } from '../contract/types.ts' */
 /** @import { Client } from './client.js' */
 
 /** Of one event; the gateway's own limit for what a backend sends is lower. */

@@ -9,7 +9,7 @@ import { createRunFacts } from './run-facts.js';
 import { run } from './run.js';
 import { createTimeline } from './timeline.js';
 
-/** @import { CreateResponse, ResponseEvent, ResponseResource } from '../types/contract.ts' */
+/** @import { CreateResponse, ResponseEvent, ResponseResource } from '../contract/types.ts' */
 /** @import { Answer } from './answer.js' */
 /** @import { Client } from './client.js' */
 /** @import { Conversation } from './conversation.js' */

@@ -1,6 +1,6 @@
 /** A request as the code that sends it. Whatever stands in the request, each snippet is one valid program with no more in it. */
 
-/** @import { CreateResponse, FunctionTool } from '../types/contract.ts' */
+/** @import { CreateResponse, FunctionTool } from '../contract/types.ts' */
 
 /**
  * @typedef {object} Snippet

@@ -8,7 +8,7 @@ import { createModelField } from './model-field.js';
 import { readFields } from './request-fields.js';
 import { createRunner } from './runner.js';
 
-/** @import { CreateResponse } from '../types/contract.ts' */
+/** @import { CreateResponse } from '../contract/types.ts' */
 /** @import { Client } from './client.js' */
 /** @import { ConsoleConfig, View } from './main.js' */
 

@@ -1,6 +1,6 @@
 /** From the rows of `GET /api/v1/usage` to the points of the charts. All spans are those of UTC, as the gateway counts. */
 
-/** @import { UsageOfModel } from '../types/contract.ts' */
+/** @import { UsageOfModel } from '../contract/types.ts' */
 
 /**
  * @typedef {Omit<UsageOfModel, 'model'>} Sums

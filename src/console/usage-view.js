@@ -10,7 +10,7 @@ import { meanMs, spanOf, sumByTime, sumOf } from './usage-sums.js';
 /** @import { Chart, ChartKind } from './chart.js' */
 /** @import { Client } from './client.js' */
 /** @import { ConsoleConfig, View } from './main.js' */
-/** @import { OwnKey, UsageList, UsageOfModel } from '../types/contract.ts' */
+/** @import { OwnKey, UsageList, UsageOfModel } from '../contract/types.ts' */
 /** @import { Span, Sums } from './usage-sums.js' */
 
 const EVERY_MS = 30_000;

@@ -3,7 +3,7 @@
  * names what shows it. An operator can add kinds of his own in the same terms (`DIALECTS_FILE`, schemas/dialects.json).
  */
 
-import type { OwnDialect, ReasoningEffort } from '../types/contract.ts';
+import type { OwnDialect, ReasoningEffort } from '../contract/types.ts';
 
 export interface Dialect {
   /** What `developer` and `system` text is sent as. */

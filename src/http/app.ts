@@ -1,11 +1,11 @@
 import express, { type Express, type RequestHandler } from 'express';
 import { toRequestId } from '../core/ids.ts';
 import { errorHandler, methodNotAllowed, notFound } from './error-handler.ts';
-import { factsOf } from './telemetry/request-facts.ts';
+import { factsOf } from '../requests/facts.ts';
 import type { RequestRoutes } from './records/requests.ts';
-import { refuseWhileDraining, type RunningRequests } from './records/running.ts';
+import { refuseWhileDraining, type RunningRequests } from '../requests/running.ts';
 import { secureApi } from './access/security-headers.ts';
-import { takeKeyFromProtocols } from './web-socket/key-protocol.ts';
+import { takeKeyFromProtocols } from './access/key-protocol.ts';
 
 /** What is served on `METRICS_PORT` too. */
 export interface ScrapedParts {

@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { ApiError, toApiError } from '../core/errors.ts';
 import { discardBody } from './body/body.ts';
-import { factsOf, type RequestFacts } from './telemetry/request-facts.ts';
+import { factsOf, type RequestFacts } from '../requests/facts.ts';
 
 /** The one place which turns an error into a reply over HTTP (contract, section 5). */
 export const errorHandler: ErrorRequestHandler = (thrown, req, res, _next) => {

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import type { Identity, Store, StoreLog } from '../store/store.ts';
-import type { Health, Readiness } from '../types/contract.ts';
-import type { RunningRequests } from './records/running.ts';
+import type { Health, Readiness } from '../contract/types.ts';
+import type { RunningRequests } from '../requests/running.ts';
 
 /** `/healthz`: the process answers. Says nothing of the backend, whose fault a restart would not mend. */
 export const showHealth: RequestHandler = (_req, res) => {

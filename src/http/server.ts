@@ -6,7 +6,7 @@ import { ApiError, type ErrorCode } from '../core/errors.ts';
 import type { RequestId } from '../core/ids.ts';
 import { openUpgradeReply } from './upgrade.ts';
 import { API_HEADERS } from './access/security-headers.ts';
-import type { MessageClasses } from './messages.ts';
+import type { MessageClasses } from './express-prototypes.ts';
 
 /** For the head of a request, and again for its body, which may be large and come over a slow line. */
 const HEADERS_TIMEOUT_MS = 30_000;

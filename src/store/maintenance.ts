@@ -1,7 +1,7 @@
 /** What the operator does with a whole database, a file or on a server, also beside running gateways. */
 import type { SharedDatabase } from './database-url.ts';
-import type { DatabaseCheck } from './engine/check.ts';
-import type { Upgrade } from './engine/migrations.ts';
+import type { DatabaseCheck } from './shared/check.ts';
+import type { Upgrade } from './shared/migrations.ts';
 import * as sqliteCheck from './sqlite/check.ts';
 import * as sqliteUpgrade from './sqlite/upgrade.ts';
 

@@ -1,7 +1,7 @@
 import { unreachable } from '../core/unreachable.ts';
 import { locateDatabase } from './database-url.ts';
-import { createHealth, createLaneStore } from './engine/lane-store.ts';
-import { createLane, type LaneLimits } from './engine/lane.ts';
+import { createHealth, createLaneStore } from './shared/engine-store.ts';
+import { createLane, type LaneLimits } from './shared/batch-queue.ts';
 import type { OperatorStore } from './operator.ts';
 import { openSqliteStore, type Guest, type SqliteStore } from './sqlite/sqlite-store.ts';
 import type { Store, StoreLog } from './store.ts';

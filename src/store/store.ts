@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../core/errors.ts';
 import type { RequestId } from '../core/ids.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
-import type { Usage } from '../types/contract.ts';
-import type { AccountStore, Hold, RateStanding, Refusal } from './accounts.ts';
+import type { Usage } from '../contract/types.ts';
+import type { AccountStore, Hold, RateStanding, Refusal } from './keys.ts';
 
 /**
  * The promises of the record store (contract, section 6). Every engine keeps the same ones; every call is asynchronous,

@@ -1,4 +1,4 @@
-import { createTurns } from '../take-turns.ts';
+import { createTurns } from '../core/limit-concurrency.ts';
 import { portionsOf } from './pieces.ts';
 import { createThread, type ThreadOptions } from './thread.ts';
 import type { Vocabulary } from './vocabulary.ts';

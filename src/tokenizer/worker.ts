@@ -1,7 +1,7 @@
 /** The thread that counts tokens, since a tokenizer needs a second for its vocabulary, 70 MB, and its time. Started by thread.ts. */
 import { parentPort } from 'node:worker_threads';
 import { Tiktoken } from 'js-tiktoken/lite';
-import { lazily } from '../lazily.ts';
+import { lazily } from '../core/lazily.ts';
 import { piecesOf } from './pieces.ts';
 import type { Vocabulary } from './vocabulary.ts';
 

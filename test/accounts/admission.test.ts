@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { ADMIT_ALL, createAdmission, isLimited, type Admission, type Ask } from '../../src/accounts/admission.ts';
-import { createRateLimits } from '../../src/accounts/rate-limits.ts';
+import { createRateLimits } from '../../src/accounts/rates.ts';
 import { ApiError } from '../../src/core/errors.ts';
-import { createPrices } from '../../src/core/pricing.ts';
-import type { KeyLimits, RateStanding, StoredKey } from '../../src/store/accounts.ts';
-import type { Usage } from '../../src/types/contract.ts';
+import { createPrices } from '../../src/core/money/pricing.ts';
+import type { KeyLimits, RateStanding, StoredKey } from '../../src/store/keys.ts';
+import type { Usage } from '../../src/contract/types.ts';
 import { newStoredKey, NO_LIMITS } from '../support/keys.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);

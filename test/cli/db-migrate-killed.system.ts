@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { AdminKey, IssuedKey, RequestRecord } from '../../src/types/contract.ts';
+import type { AdminKey, IssuedKey, RequestRecord } from '../../src/contract/types.ts';
 import { callerOf, type Caller } from '../records/caller.ts';
 import { run } from '../support/cli.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';

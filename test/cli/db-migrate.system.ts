@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { createMark } from '../../src/identity.ts';
+import { createMark } from '../../src/identity/identities.ts';
 import { run, type CliRun, type Printed } from '../support/cli.ts';
 import { addManyRows } from '../support/many-rows.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../support/postgres.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { DIALECTS, isDialectName } from '../../src/core/dialects.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { run, type CliRun, type Printed } from '../support/cli.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { createIdentities } from '../../src/identity.ts';
+import { createIdentities } from '../../src/identity/identities.ts';
 import { connectStore } from '../../src/store/open.ts';
-import type { AdminKey, IssuedKey } from '../../src/types/contract.ts';
+import type { AdminKey, IssuedKey } from '../../src/contract/types.ts';
 import { run, type Printed } from '../support/cli.ts';
 import { newKeyDraft } from '../support/keys.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';

@@ -12,7 +12,7 @@ import {
 } from 'ai';
 import { expect } from 'chai';
 import { z } from 'zod';
-import type { Environment } from '../../src/settings.ts';
+import type { Environment } from '../../src/config/settings.ts';
 import { after, calling, imagesOfLast, SPECIAL } from './model-words.ts';
 import { PIXEL, PIXEL_URL } from './pixel.ts';
 import { REASONING, useGateway } from './scene.ts';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { SNIPPETS } from '../../src/console/snippets.js';
-import type { CreateResponse } from '../../src/types/contract.ts';
+import type { CreateResponse } from '../../src/contract/types.ts';
 import { SPECIAL } from './model-words.ts';
 import { useGateway } from './scene.ts';
 import { API_KEY } from './strict-backend.ts';

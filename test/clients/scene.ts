@@ -1,4 +1,4 @@
-import type { Environment } from '../../src/settings.ts';
+import type { Environment } from '../../src/config/settings.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import type { Rules } from './complaints.ts';
 import { startStrictBackend, type StrictBackend } from './strict-backend.ts';

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { parseKeyId, type KeyId } from '../../src/core/ids.ts';
-import type { IssuedKey } from '../../src/types/contract.ts';
+import type { IssuedKey } from '../../src/contract/types.ts';
 import { callerOf, type Caller } from '../records/caller.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { startGatewayProcess, type GatewayProcess, type ProcessOptions } from '../support/gateway-process.ts';

@@ -1,6 +1,6 @@
 /** What several gateways on one database promise together, whichever versions of the program they run. */
 import { expect } from 'chai';
-import type { RequestRecord } from '../../src/types/contract.ts';
+import type { RequestRecord } from '../../src/contract/types.ts';
 import { readError, readRecord, readTold } from '../records/caller.ts';
 import { answer, stream, text } from '../records/chunks.ts';
 import type { ProcessOptions } from '../support/gateway-process.ts';

@@ -11,7 +11,7 @@
 
 import { expect } from 'chai';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
-import type { KeyDraft } from '../../src/store/accounts.ts';
+import type { KeyDraft } from '../../src/store/keys.ts';
 import { startScriptedBackend, type ScriptedBackend, type Script } from '../support/backend.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
 import { openManagedGateway } from '../support/managed.ts';

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { expect } from 'chai';
 import { SNIPPETS } from '../../src/console/snippets.js';
-import type { CreateResponse } from '../../src/types/contract.ts';
+import type { CreateResponse } from '../../src/contract/types.ts';
 
 const NASTY = `"double" 'single' \\ \${x} \`tick\` $HOME $(id) %s {x}\n\t— ümlaut 🙂 \u2028 </script> '''`;
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { SNIPPETS } from '../../src/console/snippets.js';
-import type { CreateResponse, FunctionTool } from '../../src/types/contract.ts';
+import type { CreateResponse, FunctionTool } from '../../src/contract/types.ts';
 
 const BASE_URL = 'http://127.0.0.1:8080/api/v1';
 const NASTY = `"double" 'single' \\ \${x} \`tick\` $HOME $(id) %s {x}\n\t— ümlaut 🙂 \u2028 </script> '''`;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { ApiError } from '../../src/core/errors.ts';
-import { planTools } from '../../src/core/tools.ts';
-import type { CreateResponse, InputItem, OutputItem, ResponseEvent, ToolParam } from '../../src/types/contract.ts';
+import { planTools } from '../../src/core/request/tools.ts';
+import type { CreateResponse, InputItem, OutputItem, ResponseEvent, ToolParam } from '../../src/contract/types.ts';
 import { askedOf, exchange, goOn } from '../support/conversation.ts';
 
 const LARK = 'start: "*** Begin Patch" LF\nLF: /\\n/';

@@ -2,8 +2,8 @@
 
 import { expect } from 'chai';
 import { ApiError } from '../../src/core/errors.ts';
-import type { Translator } from '../../src/core/translator.ts';
-import type { ResponseEvent, Usage } from '../../src/types/contract.ts';
+import type { Translator } from '../../src/core/reply/translator.ts';
+import type { ResponseEvent, Usage } from '../../src/contract/types.ts';
 import { chunkOf, openMachine, TEST_UNIQUE } from '../support/machine.ts';
 import { expectWellFormed } from '../support/well-formed.ts';
 

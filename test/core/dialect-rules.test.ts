@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { createCallIds } from '../../src/core/call-ids.ts';
+import { createCallIds } from '../../src/core/request/call-ids.ts';
 import type { ChatRequest } from '../../src/core/chat.ts';
 import { DIALECTS, toDialect, type Dialect, type DialectName } from '../../src/core/dialects.ts';
 import { ApiError } from '../../src/core/errors.ts';
-import { toChatRequest } from '../../src/core/request.ts';
-import type { CreateResponse, InputItem, InputPart } from '../../src/types/contract.ts';
+import { toChatRequest } from '../../src/core/request/request.ts';
+import type { CreateResponse, InputItem, InputPart } from '../../src/contract/types.ts';
 
 function ask(request: Partial<CreateResponse>, dialect: Dialect): ChatRequest {
   const options = {

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { DIALECTS, type DialectName } from '../../src/core/dialects.ts';
-import { toChatRequest } from '../../src/core/request.ts';
+import { toChatRequest } from '../../src/core/request/request.ts';
 import dialects from '../../schemas/dialects.json' with { type: 'json' };
 import settings from '../../schemas/settings.json' with { type: 'json' };
-import type { CreateResponse } from '../../src/types/contract.ts';
+import type { CreateResponse } from '../../src/contract/types.ts';
 import { chunkOf, translate } from '../support/machine.ts';
 
 /** One request that touches everything in which backends differ. */

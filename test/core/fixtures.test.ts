@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { chunkFromCompletion } from '../../src/core/completion.ts';
+import { chunkFromCompletion } from '../../src/core/reply/completion.ts';
 import { loadFixtures } from '../support/fixtures.ts';
 import { translate } from '../support/machine.ts';
 import { mergeChunks } from '../support/merge-chunks.ts';

@@ -4,7 +4,7 @@
  */
 import { expect } from 'chai';
 import type { ChatChunk } from '../../src/core/chat.ts';
-import type { InputItem } from '../../src/types/contract.ts';
+import type { InputItem } from '../../src/contract/types.ts';
 import { chunkOf, openMachine, translate } from '../support/machine.ts';
 
 const TIMES_LARGER = 25;

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
-import type { ResponseEvent } from '../../src/types/contract.ts';
+import type { ResponseEvent } from '../../src/contract/types.ts';
 import { loadFixtures } from '../support/fixtures.ts';
 import { chunkOf, openMachine, translate } from '../support/machine.ts';
 import { readAnswer } from '../support/read-answer.ts';

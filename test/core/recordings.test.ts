@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { chunkFromCompletion } from '../../src/core/completion.ts';
+import { chunkFromCompletion } from '../../src/core/reply/completion.ts';
 import type { ChatChunk, ChatMessage } from '../../src/core/chat.ts';
 import { DIALECTS, isDialectName, type DialectName } from '../../src/core/dialects.ts';
 import { ApiError } from '../../src/core/errors.ts';
-import type { CreateResponse, OutputItem, ReasoningOutput, ResponseResource } from '../../src/types/contract.ts';
+import type { CreateResponse, OutputItem, ReasoningOutput, ResponseResource } from '../../src/contract/types.ts';
 import { askedOf, goOn } from '../support/conversation.ts';
 import { translate, type Answer } from '../support/machine.ts';
 import { mergeChunks } from '../support/merge-chunks.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ApiError } from '../../src/core/errors.ts';
-import type { CreateResponse } from '../../src/types/contract.ts';
+import type { CreateResponse } from '../../src/contract/types.ts';
 import { askedOf } from '../support/conversation.ts';
 import type { MachineSettings } from '../support/machine.ts';
 

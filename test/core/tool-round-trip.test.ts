@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import type { ChatToolCall } from '../../src/core/chat.ts';
-import type { CreateResponse, OutputItem, ToolParam } from '../../src/types/contract.ts';
+import type { CreateResponse, OutputItem, ToolParam } from '../../src/contract/types.ts';
 import {
   askedOf,
   callMessagesOf,

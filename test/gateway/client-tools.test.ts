@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { OutputItem } from '../../src/types/contract.ts';
+import type { OutputItem } from '../../src/contract/types.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';

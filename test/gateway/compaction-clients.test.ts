@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import OpenAI, { BadRequestError } from 'openai';
 import { toResponseInputItems } from 'openai/lib/responses/ResponseInputItems';
 import type { ResponseInputItem, ResponseStreamEvent } from 'openai/resources/responses/responses';
-import type { ResponseResource } from '../../src/types/contract.ts';
+import type { ResponseResource } from '../../src/contract/types.ts';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';

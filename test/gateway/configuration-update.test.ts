@@ -1,7 +1,7 @@
 /** Items that change what the request asks for, as Codex and the AI SDK send them, whatever the request came over. */
 
 import { expect } from 'chai';
-import type { InputTokens, ResponseResource } from '../../src/types/contract.ts';
+import type { InputTokens, ResponseResource } from '../../src/contract/types.ts';
 import { callerOf } from '../records/caller.ts';
 import { answer } from '../records/chunks.ts';
 import { useRealSockets } from '../support/real-sockets.ts';

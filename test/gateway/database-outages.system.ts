@@ -1,7 +1,7 @@
 /** What becomes of requests when their database fails, in each of the ways in which it does, and when it comes back. */
 import { expect } from 'chai';
 import { Client } from 'pg';
-import { createLogger } from '../../src/http/telemetry/logging.ts';
+import { createLogger } from '../../src/telemetry/log.ts';
 import { callerOf, readError } from '../records/caller.ts';
 import { finish, text, usageChunk, KNOWN_USAGE } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';

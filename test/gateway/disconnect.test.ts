@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { createLogger } from '../../src/http/telemetry/logging.ts';
+import { createLogger } from '../../src/telemetry/log.ts';
 import { startScriptedBackend, type Script, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { chunkOf } from '../support/machine.ts';

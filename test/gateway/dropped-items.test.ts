@@ -1,8 +1,8 @@
 /** Items of the input that the model cannot be told of: a history that another server began goes on here. */
 
 import { expect } from 'chai';
-import { createLogger } from '../../src/http/telemetry/logging.ts';
-import type { CompactionResource, InputTokens } from '../../src/types/contract.ts';
+import { createLogger } from '../../src/telemetry/log.ts';
+import type { CompactionResource, InputTokens } from '../../src/contract/types.ts';
 import { callerOf, readError } from '../records/caller.ts';
 import { answer } from '../records/chunks.ts';
 import { FOREIGN_ITEMS } from '../support/foreign-items.ts';

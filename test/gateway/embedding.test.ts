@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import type { ChatRequest } from '../../src/core/chat.ts';
 import { toUniquePart } from '../../src/core/ids.ts';
 import { createGateway, readConfig, type Gateway, type GatewayOverrides } from '../../src/gateway.ts';
-import type { ResponseResource } from '../../src/types/contract.ts';
+import type { ResponseResource } from '../../src/contract/types.ts';
 import { chunkOf } from '../support/machine.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
 

@@ -6,7 +6,7 @@ import { issueSecret } from '../../src/accounts/keys.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import type { GatewayOverrides } from '../../src/gateway.ts';
 import type { OpenApiDocument } from '../../src/http/pages/openapi.ts';
-import { createIdentities } from '../../src/identity.ts';
+import { createIdentities } from '../../src/identity/identities.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { startScriptedBackend, type Reply as BackendReply, type ScriptedBackend } from '../support/backend.ts';

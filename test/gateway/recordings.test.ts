@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { ApiError } from '../../src/core/errors.ts';
-import type { Environment } from '../../src/settings.ts';
-import type { OutputItem, ResponseEvent, ResponseResource } from '../../src/types/contract.ts';
+import type { Environment } from '../../src/config/settings.ts';
+import type { OutputItem, ResponseEvent, ResponseResource } from '../../src/contract/types.ts';
 import { startScriptedBackend, type ScriptedBackend, type Stage } from '../support/backend.ts';
 import { loadFixtures, type Fixture } from '../support/fixtures.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';

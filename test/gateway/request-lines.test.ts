@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { createLogger } from '../../src/http/telemetry/logging.ts';
+import { createLogger } from '../../src/telemetry/log.ts';
 import { callerOf, type Caller } from '../records/caller.ts';
 import { answer, stream, text } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';

@@ -4,10 +4,10 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createGateway, readConfig, type Gateway } from '../../src/gateway.ts';
-import { openWithSecret } from '../../src/gateway-secret.ts';
+import { openWithSecret } from '../../src/config/gateway-secret.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import type { IssuedKey } from '../../src/types/contract.ts';
+import type { IssuedKey } from '../../src/contract/types.ts';
 import { callerOf } from '../records/caller.ts';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { API_HEADERS } from '../../src/http/access/security-headers.ts';
-import type { ResponseEvent } from '../../src/types/contract.ts';
+import type { ResponseEvent } from '../../src/contract/types.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend, type Script } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { chunkOf } from '../support/machine.ts';

@@ -3,7 +3,7 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { createLogger } from '../../src/http/telemetry/logging.ts';
+import { createLogger } from '../../src/telemetry/log.ts';
 import { callerOf } from '../records/caller.ts';
 import { answer, finish, stream, text, usageChunk } from '../records/chunks.ts';
 import type { Script } from '../support/backend.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { ChatRequest } from '../../src/core/chat.ts';
-import type { CreateResponse } from '../../src/types/contract.ts';
+import type { CreateResponse } from '../../src/contract/types.ts';
 import { answer, callArguments, finish, stream, text, usageChunk } from '../records/chunks.ts';
 import { callerOf } from '../records/caller.ts';
 import { useRealSockets } from '../support/real-sockets.ts';

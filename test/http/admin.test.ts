@@ -2,9 +2,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { createLogger } from '../../src/http/telemetry/logging.ts';
-import { createIdentities } from '../../src/identity.ts';
-import type { AdminKey, IssuedKey } from '../../src/types/contract.ts';
+import { createLogger } from '../../src/telemetry/log.ts';
+import { createIdentities } from '../../src/identity/identities.ts';
+import type { AdminKey, IssuedKey } from '../../src/contract/types.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { compileSchema } from '../support/schemas.ts';
 

@@ -7,7 +7,7 @@ import express, { type RequestHandler } from 'express';
 import errorSchema from '../../schemas/error.json' with { type: 'json' };
 import { ApiError } from '../../src/core/errors.ts';
 import { errorHandler, methodNotAllowed, notFound } from '../../src/http/error-handler.ts';
-import { createLogger } from '../../src/http/telemetry/logging.ts';
+import { createLogger } from '../../src/telemetry/log.ts';
 import { observe } from '../support/observe.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import Sqlite from 'better-sqlite3';
 import { expect } from 'chai';
-import type { RequestRecord } from '../../src/types/contract.ts';
+import type { RequestRecord } from '../../src/contract/types.ts';
 import { readRecord, type Caller } from '../records/caller.ts';
 import { answer, finish, text, usageChunk } from '../records/chunks.ts';
 import { startScriptedBackend, type Script } from '../support/backend.ts';

@@ -7,8 +7,8 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import packageJson from '../../package.json' with { type: 'json' };
-import { findNodeProblem } from '../../src/node-version.ts';
-import type { ResponseResource } from '../../src/types/contract.ts';
+import { findNodeProblem } from '../../src/process/node-version.ts';
+import type { ResponseResource } from '../../src/contract/types.ts';
 import { DOCUMENTS, readLinks } from '../docs/documents.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
 

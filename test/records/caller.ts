@@ -9,7 +9,7 @@ import { expect } from 'chai';
 import requestRecordSchema from '../../schemas/request-record.json' with { type: 'json' };
 import responseSchema from '../../schemas/response.json' with { type: 'json' };
 import type { ApiError, ErrorCode } from '../../src/core/errors.ts';
-import type { CompactionResource, RequestRecord, ResponseResource } from '../../src/types/contract.ts';
+import type { CompactionResource, RequestRecord, ResponseResource } from '../../src/contract/types.ts';
 import { TEST_KEY } from '../support/gateway.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
 

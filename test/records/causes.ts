@@ -1,7 +1,7 @@
 /** What can end a request at the backend, and what becomes of its record, its key and the caller (contract, section 6). */
 
 import type { ErrorCode } from '../../src/core/errors.ts';
-import type { Environment } from '../../src/settings.ts';
+import type { Environment } from '../../src/config/settings.ts';
 import type { Reply } from '../support/backend.ts';
 import type { Told } from './caller.ts';
 import { answer, callArguments, finish, stream, text, usageChunk } from './chunks.ts';

@@ -3,7 +3,7 @@
  * so the tests of the records hold for both transports.
  */
 
-import type { ResponseEvent, WebSocketError } from '../../src/types/contract.ts';
+import type { ResponseEvent, WebSocketError } from '../../src/contract/types.ts';
 import { TEST_KEY } from '../support/gateway.ts';
 import { isTerminal, speakTo, type Speaker } from '../support/web-socket.ts';
 import { callerOf, type Caller } from './caller.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createIdentities } from '../../src/identity.ts';
+import { createIdentities } from '../../src/identity/identities.ts';
 import { newDraft, newOutcome } from '../support/records.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
 

@@ -1,7 +1,7 @@
 /** What every engine promises about holds and charges; called by the tests of each. */
 import { expect } from 'chai';
 import type { KeyId } from '../../src/core/ids.ts';
-import type { KeyDraft, KeyLimits, LedgerEntry } from '../../src/store/accounts.ts';
+import type { KeyDraft, KeyLimits, LedgerEntry } from '../../src/store/keys.ts';
 import type { Acceptance, Outcome, RecordDraft, Store } from '../../src/store/store.ts';
 import { NO_LIMITS, newHold, newKeyDraft, newKeyId } from '../support/keys.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome } from '../support/records.ts';

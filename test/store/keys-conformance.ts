@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { ApiError } from '../../src/core/errors.ts';
 import type { KeyId } from '../../src/core/ids.ts';
-import type { KeyChange, StoredKey } from '../../src/store/accounts.ts';
+import type { KeyChange, StoredKey } from '../../src/store/keys.ts';
 import type { Identity, Store } from '../../src/store/store.ts';
 import { newKeyDraft, newKeyId } from '../support/keys.ts';
 import { useStore, type EngineUnderTest } from './conformance.ts';

@@ -1,6 +1,6 @@
 /** What every engine promises about the sums of what was used; called by the tests of each. */
 import { expect } from 'chai';
-import { USAGE_KEPT_DAYS, type UsageQuery, type UsageRow } from '../../src/store/accounts.ts';
+import { USAGE_KEPT_DAYS, type UsageQuery, type UsageRow } from '../../src/store/keys.ts';
 import type { Outcome, RecordDraft, Store } from '../../src/store/store.ts';
 import { CALLER, newDraft, newOutcome, USAGE } from '../support/records.ts';
 import { useStore, type EngineUnderTest } from './conformance.ts';

@@ -1,10 +1,10 @@
 /**
  * The life of one output item as its events tell it. It is a fold of its own, so that the item at the end is checked against
- * something other than `src/core/fold.ts`.
+ * something other than `src/core/reply/fold.ts`.
  */
 
 import { AssertionError, expect } from 'chai';
-import type { LogProb, OutputItem, ResponseEvent, UrlCitation } from '../../src/types/contract.ts';
+import type { LogProb, OutputItem, ResponseEvent, UrlCitation } from '../../src/contract/types.ts';
 
 /** The events that speak of an item which was added before. */
 export type ItemEvent =

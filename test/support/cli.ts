@@ -1,6 +1,6 @@
 /** The command line as a person meets it, in this process and with what it prints in hand. */
 import { runCli } from '../../src/cli/program.ts';
-import type { Environment } from '../../src/settings.ts';
+import type { Environment } from '../../src/config/settings.ts';
 
 export interface Printed {
   readonly status: number;

@@ -1,9 +1,9 @@
 /** A conversation of a client with a backend that calls tools, each turn through the translation both ways, with JSON between. */
 
-import { chunkFromCompletion } from '../../src/core/completion.ts';
+import { chunkFromCompletion } from '../../src/core/reply/completion.ts';
 import type { ChatAssistantMessage, ChatChunk, ChatMessage, ChatRequest } from '../../src/core/chat.ts';
-import { validateCreateResponse } from '../../src/http/validate.ts';
-import type { CreateResponse, InputItem, OutputItem, ResponseEvent } from '../../src/types/contract.ts';
+import { validateCreateResponse } from '../../src/requests/validate.ts';
+import type { CreateResponse, InputItem, OutputItem, ResponseEvent } from '../../src/contract/types.ts';
 import { chunkOf, openMachine, type MachineSettings } from './machine.ts';
 import { expectWellFormed } from './well-formed.ts';
 

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CreateResponse, ResponseEvent, ResponseResource } from '../../src/types/contract.ts';
+import type { CreateResponse, ResponseEvent, ResponseResource } from '../../src/contract/types.ts';
 import type { MachineSettings } from './machine.ts';
 
 const FIXTURES = join(import.meta.dirname, '../fixtures');

@@ -8,7 +8,7 @@
  */
 
 import { readConfig, createGateway, type GatewayOverrides } from '../../src/gateway.ts';
-import type { Environment } from '../../src/settings.ts';
+import type { Environment } from '../../src/config/settings.ts';
 import { asDescribed } from './described-gateway.ts';
 
 export const TEST_KEY = 'test-key';

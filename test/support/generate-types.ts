@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { compile, type JSONSchema } from 'json-schema-to-typescript';
 
 const SCHEMAS = join(import.meta.dirname, '../../schemas');
-export const GENERATED_TYPES_PATH = join(import.meta.dirname, '../../src/types/contract.ts');
+export const GENERATED_TYPES_PATH = join(import.meta.dirname, '../../src/contract/types.ts');
 const BANNER = `// Made from schemas/*.json by \`npm run types\`. Not to be edited.
 
 import type { CallId, ItemId, KeyId, RequestId, ResponseId, UnknownItemType } from '../core/ids.ts';`;

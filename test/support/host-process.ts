@@ -3,7 +3,7 @@
  * database through it. Its parent asks over the same line as a worker does.
  */
 import { openSqliteStore, type Guest, type SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { openLine } from '../../src/workers/line.ts';
+import { openLine } from '../../src/process/workers/rpc.ts';
 
 export type HostService = {
   /** Undefined keeps everything in memory. Returns the number of the guest. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { toKeyId, toUniquePart, type KeyId } from '../../src/core/ids.ts';
-import type { Hold, KeyDraft, KeyLimits, StoredKey } from '../../src/store/accounts.ts';
+import type { Hold, KeyDraft, KeyLimits, StoredKey } from '../../src/store/keys.ts';
 
 export const NO_LIMITS: KeyLimits = {
   requestsPerMinute: null,

@@ -4,10 +4,10 @@ import type { ChatChunk, ChatRequest, ChunkOrWords } from '../../src/core/chat.t
 import { DIALECTS, type DialectName } from '../../src/core/dialects.ts';
 import type { ApiError } from '../../src/core/errors.ts';
 import { toUniquePart } from '../../src/core/ids.ts';
-import { toChatRequest, wantsLogprobs, wantsSealedReasoning } from '../../src/core/request.ts';
-import { initialResponse } from '../../src/core/response.ts';
-import { createTranslator, type Translator } from '../../src/core/translator.ts';
-import type { CreateResponse, ReasoningOutput, ResponseEvent } from '../../src/types/contract.ts';
+import { toChatRequest, wantsLogprobs, wantsSealedReasoning } from '../../src/core/request/request.ts';
+import { initialResponse } from '../../src/core/reply/initial-response.ts';
+import { createTranslator, type Translator } from '../../src/core/reply/translator.ts';
+import type { CreateResponse, ReasoningOutput, ResponseEvent } from '../../src/contract/types.ts';
 
 export interface MachineSettings {
   readonly dialect?: DialectName;

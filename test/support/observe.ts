@@ -1,9 +1,9 @@
 import type { RequestHandler } from 'express';
 import { pino, type Logger } from 'pino';
 import { toUniquePart } from '../../src/core/ids.ts';
-import { requestLines } from '../../src/http/telemetry/logging.ts';
-import { createObserve, observeRequests } from '../../src/http/telemetry/observe.ts';
-import type { RequestObserver } from '../../src/http/telemetry/request-facts.ts';
+import { requestLines } from '../../src/telemetry/log.ts';
+import { createObserve, observeRequests } from '../../src/telemetry/observe.ts';
+import type { RequestObserver } from '../../src/requests/facts.ts';
 
 /** What stands before every route of the gateway, for a test of routes without one. Nobody traces, and all ids are alike. */
 export function observe(

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Migration } from '../../src/store/engine/migrations.ts';
+import type { Migration } from '../../src/store/shared/migrations.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const ENGINES = ['sqlite', 'postgres'] as const;

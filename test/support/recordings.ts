@@ -2,7 +2,7 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Usage } from '../../src/types/contract.ts';
+import type { Usage } from '../../src/contract/types.ts';
 
 const RECORDINGS = join(import.meta.dirname, '../../../shared/recordings');
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { toRequestId, toUniquePart, type RequestId } from '../../src/core/ids.ts';
 import type { Identity, Outcome, RecordDraft } from '../../src/store/store.ts';
-import type { Usage } from '../../src/types/contract.ts';
+import type { Usage } from '../../src/contract/types.ts';
 
 export const CALLER: Identity = ['caller'];
 

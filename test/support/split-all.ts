@@ -1,4 +1,4 @@
-import { createThinkTagSplitter } from '../../src/core/think-tags.ts';
+import { createThinkTagSplitter } from '../../src/core/reply/think-tags.ts';
 
 /** What becomes of a text that comes in these pieces. */
 export function splitAll(pieces: readonly string[]): { readonly reasoning: string; readonly answer: string } {

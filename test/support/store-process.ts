@@ -3,7 +3,7 @@
  * line, what the store has promised it.
  */
 import type { RequestId } from '../../src/core/ids.ts';
-import type { Hold } from '../../src/store/accounts.ts';
+import type { Hold } from '../../src/store/keys.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { RecordDraft, Store } from '../../src/store/store.ts';
 import { CALLER, newDraft, newOutcome } from './records.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { locateDatabase } from '../../src/store/database-url.ts';
 import { openGuestStore, type StoreOptions } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { openLine } from '../../src/workers/line.ts';
+import { openLine } from '../../src/process/workers/rpc.ts';
 import type { HostService } from './host-process.ts';
 
 export interface Host {

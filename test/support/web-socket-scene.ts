@@ -1,6 +1,6 @@
-import type { Environment } from '../../src/settings.ts';
+import type { Environment } from '../../src/config/settings.ts';
 import type { GatewayOverrides } from '../../src/gateway.ts';
-import type { ResponseResource, WebSocketError } from '../../src/types/contract.ts';
+import type { ResponseResource, WebSocketError } from '../../src/contract/types.ts';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from './backend.ts';
 import { openGateway, type TestGateway } from './gateway.ts';

@@ -15,7 +15,7 @@ import eventSchema from '../../schemas/event.json' with { type: 'json' };
 import requestRecordSchema from '../../schemas/request-record.json' with { type: 'json' };
 import responseSchema from '../../schemas/response.json' with { type: 'json' };
 import webSocketErrorSchema from '../../schemas/web-socket-error.json' with { type: 'json' };
-import type { ResponseEvent, WebSocketError } from '../../src/types/contract.ts';
+import type { ResponseEvent, WebSocketError } from '../../src/contract/types.ts';
 import { TEST_KEY } from './gateway.ts';
 
 export type Answer = readonly ResponseEvent[] | WebSocketError;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ResponseEvent } from '../../src/types/contract.ts';
+import type { ResponseEvent } from '../../src/contract/types.ts';
 import { chunkOf, translate, type Answer } from './machine.ts';
 import { expectWellFormed, parseEvents } from './well-formed.ts';
 

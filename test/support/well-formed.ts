@@ -1,8 +1,8 @@
 /** What every stream promises (contract, section 4), checked on its events alone, so tests of the machine and of the wire share it. */
 
 import { AssertionError, expect } from 'chai';
-import { foldEvent } from '../../src/core/fold.ts';
-import type { OutputItem, ResponseEvent, ResponseResource, Usage } from '../../src/types/contract.ts';
+import { foldEvent } from '../../src/core/reply/fold.ts';
+import type { OutputItem, ResponseEvent, ResponseResource, Usage } from '../../src/contract/types.ts';
 import { buildItem, isCall, must, type BuiltItem } from './built-item.ts';
 
 type TerminalEvent = Extract<ResponseEvent, { type: 'response.completed' | 'response.incomplete' | 'response.failed' }>;

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { ChatRequest } from '../../src/core/chat.ts';
-import { countedInputOf } from '../../src/core/counted-input.ts';
-import { createTokenEstimator, inputSizeOf } from '../../src/core/estimate.ts';
+import { countedInputOf } from '../../src/core/tokens/counted-input.ts';
+import { createTokenEstimator, inputSizeOf } from '../../src/core/tokens/estimate.ts';
 import { createTokenizer, type Tokenizer } from '../../src/tokenizer/tokenizer.ts';
 import { vocabularyOf } from '../../src/tokenizer/vocabulary.ts';
 import { loadRecordings, readSaid } from '../support/recordings.ts';
@@ -80,9 +80,9 @@ function isText({ chat }: Exchange): boolean {
   return chat.tools === undefined && countedInputOf(chat).otherTokens < 100 && chat.response_format === undefined;
 }
 
-/** Conversations of our own with the tokens that o200k_base has for them, see test/core/estimate.test.ts. */
+/** Conversations of our own with the tokens that o200k_base has for them, see test/core/tokens/estimate.test.ts. */
 function readCountedExchanges(): Exchange[] {
-  const conversations = JSON.parse(readFileSync(join(import.meta.dirname, '../core/counted-exchanges.json'), 'utf8'));
+  const conversations = JSON.parse(readFileSync(join(import.meta.dirname, '../core/tokens/counted-exchanges.json'), 'utf8'));
   const found: Exchange[] = [];
   for (const { name, instructions, tools: named, exchanges } of conversations) {
     const tools = named?.map(({ type, ...called }: { type: string }) => ({ type, function: called }));

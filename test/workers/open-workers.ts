@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { parseKeyId, type KeyId } from '../../src/core/ids.ts';
-import type { IssuedKey } from '../../src/types/contract.ts';
+import type { IssuedKey } from '../../src/contract/types.ts';
 import { TEST_KEY } from '../support/gateway.ts';
 import { startGatewayProcess, type GatewayProcess } from '../support/gateway-process.ts';
 import { until } from '../support/time.ts';

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import Sqlite from 'better-sqlite3';
-import type { RequestRecord } from '../../src/types/contract.ts';
+import type { RequestRecord } from '../../src/contract/types.ts';
 import { answer, stream, text } from '../records/chunks.ts';
 import { expectBooksToAddUp } from '../support/books.ts';
 import { readExposition, sumOf, type Family } from '../support/exposition.ts';

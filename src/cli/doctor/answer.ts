@@ -2,14 +2,14 @@
 
 import { createAnswerReader } from '../../backend/answer-reader.ts';
 import { failureOf } from '../../backend/failures.ts';
-import type { RawReply } from '../../backend/inquiry.ts';
+import type { RawReply } from './inquiry.ts';
 import type { ChatChunk } from '../../core/chat.ts';
-import { beginCall, findCall, type BackendCall } from '../../core/calls.ts';
-import { callPiecesOf, choiceOf, deltaOf, finishReasonOf, textPiecesOf } from '../../core/chunk.ts';
+import { beginCall, findCall, type BackendCall } from '../../core/reply/match-call.ts';
+import { callPiecesOf, choiceOf, deltaOf, finishReasonOf, textPiecesOf } from '../../core/reply/chunk.ts';
 import { ApiError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import { readUsage } from '../../core/usage.ts';
-import type { Usage } from '../../types/contract.ts';
+import { readUsage } from '../../core/reply/usage.ts';
+import type { Usage } from '../../contract/types.ts';
 
 export interface Said {
   /** Without what came as reasoning. */

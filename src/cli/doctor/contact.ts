@@ -1,7 +1,7 @@
 /** The first words with a backend: whether chat completions are behind this address at all, and for which models. */
 
 import { contentType } from '../../backend/answer-reader.ts';
-import { createInquirer, type Inquirer, type RawReply } from '../../backend/inquiry.ts';
+import { createInquirer, type Inquirer, type RawReply } from './inquiry.ts';
 import type { ChatChunk } from '../../core/chat.ts';
 import { isList, isObject, readJson } from '../../core/json.ts';
 import { CliError } from '../context.ts';

@@ -1,9 +1,9 @@
 /** The examination of a backend, from the first contact to what it means for the settings. */
 
-import { createInquirer, type RawReply } from '../../backend/inquiry.ts';
+import { createInquirer, type RawReply } from './inquiry.ts';
 import { makeUpKey, tryMadeUpKey } from '../../backend/probe.ts';
-import { chooseDialect, type Abilities, type DialectChoice } from '../../core/dialect-choice.ts';
-import type { Evidence } from '../../core/dialect-signs.ts';
+import { chooseDialect, type Abilities, type DialectChoice } from './dialect-choice.ts';
+import type { Evidence } from './dialect-signs.ts';
 import type { ChatChunk } from '../../core/chat.ts';
 import { ApiError } from '../../core/errors.ts';
 import { CliError } from '../context.ts';

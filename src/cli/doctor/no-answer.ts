@@ -1,6 +1,6 @@
 /** Why no HTTP answer came from the address of the backend, in one sentence that says what to do. */
 
-import { createInquirer } from '../../backend/inquiry.ts';
+import { createInquirer } from './inquiry.ts';
 import { ApiError } from '../../core/errors.ts';
 
 export interface Address {

@@ -1,7 +1,7 @@
 /** What an examination means for the settings and the clients of the gateway, and how it is shown. */
 
-import type { Config } from '../../config.ts';
-import { findDifferences, type Differences, type DialectChoice } from '../../core/dialect-choice.ts';
+import type { Config } from '../../config/config.ts';
+import { findDifferences, type Differences, type DialectChoice } from './dialect-choice.ts';
 import { toGatewayUrl } from '../gateway-url.ts';
 import type { Paint, Style } from '../printer.ts';
 import { writeSnippets, type Snippet } from '../snippets.ts';

@@ -3,13 +3,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { RequestHandler, Response } from 'express';
 import { ApiError } from '../../core/errors.ts';
 import { faultOf, isSecret } from '../../accounts/keys.ts';
-import type { Identities } from '../../identity.ts';
-import type { AccountStore, StoredKey } from '../../store/accounts.ts';
+import type { Identities } from '../../identity/identities.ts';
+import type { AccountStore, StoredKey } from '../../store/keys.ts';
 import type { Identity } from '../../store/store.ts';
-import type { AuthMode } from '../../types/contract.ts';
+import type { AuthMode } from '../../contract/types.ts';
 import { createFailureLimit, networkOf } from './failure-limit.ts';
-import { factsOf } from '../telemetry/request-facts.ts';
-import { createTurns } from '../../take-turns.ts';
+import { factsOf } from '../../requests/facts.ts';
+import { createTurns } from '../../core/limit-concurrency.ts';
 
 /** Who asks, as the rest of the program knows it: never by the key itself. */
 export interface Caller {

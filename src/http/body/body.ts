@@ -5,7 +5,7 @@ import { ApiError, toApiError } from '../../core/errors.ts';
 import { holdBytes } from '../access/load.ts';
 import { endOfString } from './json-bytes.ts';
 import { findSyntaxError } from './json-syntax.ts';
-import { createTurns } from '../../take-turns.ts';
+import { createTurns } from '../../core/limit-concurrency.ts';
 
 const MAX_DEPTH = 128;
 /** Arrays and objects in one body. 32 MiB of `[],[],…` would otherwise become gigabytes, and stop the process for seconds. */

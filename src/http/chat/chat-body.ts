@@ -2,8 +2,8 @@
 
 import type { Dialect } from '../../core/dialects.ts';
 import { ApiError } from '../../core/errors.ts';
-import { foldCase, refusedField, whyRefused } from '../../core/refused-fields.ts';
-import type { CreateChatCompletion } from '../../types/contract.ts';
+import { foldCase, refusedField, whyRefused } from '../../core/request/refused-fields.ts';
+import type { CreateChatCompletion } from '../../contract/types.ts';
 import { fieldsOf, splice, type Edit, type Field } from '../body/json-bytes.ts';
 
 /** The fields which the gateway understands, by their names. */

@@ -3,23 +3,23 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { isLimited } from '../../accounts/admission.ts';
 import type { ChatRelay, RelayAnswer, RelayRequest } from '../../backend/chat.ts';
-import { createChatMeter } from '../../core/chat-meter.ts';
+import { createChatMeter } from '../../core/reply/chat-meter.ts';
 import type { Dialect } from '../../core/dialects.ts';
 import { toApiError } from '../../core/errors.ts';
-import { inputSizeOf } from '../../core/estimate.ts';
-import { checkServiceTier } from '../../core/refused-fields.ts';
-import type { AcceptedRequest, ServeAccepted, Submission } from '../records/accept.ts';
+import { inputSizeOf } from '../../core/tokens/estimate.ts';
+import { checkServiceTier } from '../../core/request/refused-fields.ts';
+import type { AcceptedRequest, ServeAccepted, Submission } from '../../requests/accept.ts';
 import { callerOf } from '../access/authenticate.ts';
-import { httpClient } from '../client.ts';
+import { httpClient } from '../responses/client.ts';
 import { readJsonBody } from '../body/body.ts';
 import { asksForUsage, changeBody, findFields, limitOf } from './chat-body.ts';
-import { parseIdempotencyKey } from '../records/idempotency-key.ts';
+import { parseIdempotencyKey } from '../../requests/idempotency-key.ts';
 import type { ModelAliases } from '../passthrough/models.ts';
 import { towardsClient, wishesOf } from '../passthrough/relay-headers.ts';
 import { openRelayedReply, openRelayedStream, type RelayedReply } from './relayed-reply.ts';
-import { factsOf, noteBackendCall, noteRead } from '../telemetry/request-facts.ts';
-import type { RunningRequest } from '../records/running.ts';
-import { validateCreateChatCompletion } from '../validate.ts';
+import { factsOf, noteBackendCall, noteRead } from '../../requests/facts.ts';
+import type { RunningRequest } from '../../requests/running.ts';
+import { validateCreateChatCompletion } from '../../requests/validate.ts';
 
 export interface ChatCompletionOptions {
   readonly relay: ChatRelay;

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import express, { type RequestHandler, type Response, type Router } from 'express';
 import packageJson from '../../../package.json' with { type: 'json' };
-import type { AuthMode } from '../../types/contract.ts';
+import type { AuthMode } from '../../contract/types.ts';
 import { methodNotAllowed } from '../error-handler.ts';
 import { etagOf } from './etag.ts';
 import { securePage } from '../access/security-headers.ts';

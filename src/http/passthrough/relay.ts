@@ -9,9 +9,9 @@ import { failureOf, type KeyOwner } from '../../backend/failures.ts';
 import { withoutLimits, type ReplyHeaders } from '../../backend/reply-headers.ts';
 import { ApiError } from '../../core/errors.ts';
 import { readJson } from '../../core/json.ts';
-import { lazily } from '../../lazily.ts';
+import { lazily } from '../../core/lazily.ts';
 import { towardsBackend, towardsClient } from './relay-headers.ts';
-import { factsOf, noteBackendCall } from '../telemetry/request-facts.ts';
+import { factsOf, noteBackendCall } from '../../requests/facts.ts';
 
 export interface RelayOptions {
   /** With its `/v1`. */

@@ -1,9 +1,9 @@
 import type { RequestHandler } from 'express';
-import type { LimitState, RateLimits } from '../../accounts/rate-limits.ts';
-import { spendWindowsOf, type SpendWindow } from '../../accounts/spend-windows.ts';
+import type { LimitState, RateLimits } from '../../accounts/rates.ts';
+import { spendWindowsOf, type SpendWindow } from '../../accounts/spend.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { AccountStore, StoredKey, UsageRow } from '../../store/accounts.ts';
-import type { OwnKey, OwnLimit, OwnUsage } from '../../types/contract.ts';
+import type { AccountStore, StoredKey, UsageRow } from '../../store/keys.ts';
+import type { OwnKey, OwnLimit, OwnUsage } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
 
 export interface ShowKeyOptions {

@@ -1,9 +1,9 @@
 import { isIPv6 } from 'node:net';
 import type { Request } from 'express';
 import { ApiError } from '../../core/errors.ts';
-import { toRecord } from '../../request-record.ts';
+import { toRecord } from '../../requests/show-record.ts';
 import type { StoredRecord } from '../../store/store.ts';
-import type { Client } from '../client.ts';
+import type { Client } from '../responses/client.ts';
 
 /** Where this gateway is reached, without a slash at the end: the setting, else what the caller used. */
 export function baseUrlOf(req: Request, publicBaseUrl: string | null): string {

@@ -1,15 +1,15 @@
 import type { RequestHandler } from 'express';
 import { ApiError } from '../../core/errors.ts';
 import { parseRequestId, type RequestId } from '../../core/ids.ts';
-import type { Identities } from '../../identity.ts';
-import { toRecord } from '../../request-record.ts';
+import type { Identities } from '../../identity/identities.ts';
+import { toRecord } from '../../requests/show-record.ts';
 import type { RecordQuery, RecordStatus, Store } from '../../store/store.ts';
-import type { RequestList } from '../../types/contract.ts';
+import type { RequestList } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
 import { untilServed } from '../until-served.ts';
-import { parseIdempotencyKey } from './idempotency-key.ts';
+import { parseIdempotencyKey } from '../../requests/idempotency-key.ts';
 import { baseUrlOf } from './record.ts';
-import type { RunningRequests } from './running.ts';
+import type { RunningRequests } from '../../requests/running.ts';
 
 export interface RequestRoutesOptions {
   readonly store: Store;

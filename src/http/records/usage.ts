@@ -3,8 +3,8 @@ import { toUsageOfKey, toUsageOfModel, USUAL_SPAN_MS } from '../../accounts/usag
 import { ApiError } from '../../core/errors.ts';
 import { parseKeyId } from '../../core/ids.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
-import { USAGE_KEPT_DAYS, type AccountStore, type UsageQuery, type UsageRow } from '../../store/accounts.ts';
-import type { KeyUsageList, UsageList } from '../../types/contract.ts';
+import { USAGE_KEPT_DAYS, type AccountStore, type UsageQuery, type UsageRow } from '../../store/keys.ts';
+import type { KeyUsageList, UsageList } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
 import { untilServed } from '../until-served.ts';
 

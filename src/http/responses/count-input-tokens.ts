@@ -1,20 +1,20 @@
 import type { RequestHandler, Response } from 'express';
 import type { Admission } from '../../accounts/admission.ts';
 import type { ChatRequest } from '../../core/chat.ts';
-import { countedInputOf } from '../../core/counted-input.ts';
-import type { InputSize, TokenEstimator } from '../../core/estimate.ts';
-import { toChatRequest } from '../../core/request.ts';
+import { countedInputOf } from '../../core/tokens/counted-input.ts';
+import type { InputSize, TokenEstimator } from '../../core/tokens/estimate.ts';
+import { toChatRequest } from '../../core/request/request.ts';
 import type { Tokenizer } from '../../tokenizer/tokenizer.ts';
 import { vocabularyOf } from '../../tokenizer/vocabulary.ts';
-import type { InputTokens } from '../../types/contract.ts';
+import type { InputTokens } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
 import { readJsonBody } from '../body/body.ts';
-import { factsOf } from '../telemetry/request-facts.ts';
-import { validateCreateResponse } from '../validate.ts';
-import type { ItemMemory } from './item-memory.ts';
-import { sizeOfInput } from './job.ts';
-import { tellLeftOut } from './left-out.ts';
-import { translationOptionsFor, type TranslationSettings } from './translation-options.ts';
+import { factsOf } from '../../requests/facts.ts';
+import { validateCreateResponse } from '../../requests/validate.ts';
+import type { ItemMemory } from '../../requests/item-memory.ts';
+import { sizeOfInput } from '../../requests/prepare.ts';
+import { tellLeftOut } from '../../requests/left-out.ts';
+import { translationOptionsFor, type TranslationSettings } from '../../requests/translation-options.ts';
 
 export interface CountInputTokensOptions extends TranslationSettings {
   readonly tokenizer: Tokenizer;

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { ResponseEvent } from '../../types/contract.ts';
+import type { ResponseEvent } from '../../contract/types.ts';
 import { createEventWriter } from './event-text.ts';
 import { closeWhenStalled, untilWritable } from '../stalled-client.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';

@@ -1,4 +1,4 @@
-import type { ResponseEvent } from '../../types/contract.ts';
+import type { ResponseEvent } from '../../contract/types.ts';
 
 type DeltaEvent = Extract<ResponseEvent, { delta: string }>;
 

@@ -1,16 +1,16 @@
 import type { RequestHandler } from 'express';
-import { windowOf } from '../../core/compaction.ts';
-import { estimateUsage, type TokenEstimator } from '../../core/estimate.ts';
+import { windowOf } from '../../core/compaction/compaction.ts';
+import { estimateUsage, type TokenEstimator } from '../../core/tokens/estimate.ts';
 import type { UniquePart } from '../../core/ids.ts';
-import type { Translator } from '../../core/translator.ts';
-import { keptMessages } from '../../core/window.ts';
-import type { CompactionResource } from '../../types/contract.ts';
+import type { Translator } from '../../core/reply/translator.ts';
+import { keptMessages } from '../../core/request/kept-input.ts';
+import type { CompactionResource } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
 import { readJsonBody } from '../body/body.ts';
-import { httpClient } from '../client.ts';
-import { parseIdempotencyKey } from '../records/idempotency-key.ts';
-import { validateCompactResponse } from '../validate.ts';
-import type { ReplyJob } from './job.ts';
+import { httpClient } from './client.ts';
+import { parseIdempotencyKey } from '../../requests/idempotency-key.ts';
+import { validateCompactResponse } from '../../requests/validate.ts';
+import type { ReplyJob } from '../../requests/prepare.ts';
 import type { PostResponseOptions } from './post-response.ts';
 import { createJsonReply } from './reply.ts';
 

@@ -1,11 +1,11 @@
 import type { RequestHandler } from 'express';
 import { callerOf } from '../access/authenticate.ts';
 import { readJsonBody } from '../body/body.ts';
-import { httpClient } from '../client.ts';
-import { parseIdempotencyKey } from '../records/idempotency-key.ts';
-import { validateCreateResponse } from '../validate.ts';
-import type { ServeResponse } from './create-response.ts';
-import type { ResponseEvent } from '../../types/contract.ts';
+import { httpClient } from './client.ts';
+import { parseIdempotencyKey } from '../../requests/idempotency-key.ts';
+import { validateCreateResponse } from '../../requests/validate.ts';
+import type { ServeResponse } from '../../requests/respond.ts';
+import type { ResponseEvent } from '../../contract/types.ts';
 import { openEventStream } from './event-stream.ts';
 import { createJsonReply, createStreamReply } from './reply.ts';
 

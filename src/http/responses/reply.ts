@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { ApiError } from '../../core/errors.ts';
-import type { Translator } from '../../core/translator.ts';
-import type { ResponseEvent } from '../../types/contract.ts';
-import type { Client } from '../client.ts';
+import type { Translator } from '../../core/reply/translator.ts';
+import type { ResponseEvent } from '../../contract/types.ts';
+import type { Client } from './client.ts';
 import type { EventStream, EventStreamOptions } from './event-stream.ts';
 import { closeWhenStalled } from '../stalled-client.ts';
 

@@ -8,10 +8,10 @@
  */
 import type { KeyId, RequestId } from '../../core/ids.ts';
 import { unreachable } from '../../core/unreachable.ts';
-import type { Hold } from '../accounts.ts';
+import type { Hold } from '../keys.ts';
 import type { RecordStatus } from '../store.ts';
-import { prepareCharges, type PaidRow } from '../engine/charges.ts';
-import type { OperationOf } from '../engine/operations.ts';
+import { prepareCharges, type PaidRow } from '../shared/charges.ts';
+import type { OperationOf } from '../shared/operations.ts';
 import {
   CALLER,
   KEY,
@@ -26,8 +26,8 @@ import {
   type IdempotencyRow,
   type OutcomeRow,
   type RecordRow,
-} from '../engine/rows.ts';
-import { openLockedBooks } from './books.ts';
+} from '../shared/rows.ts';
+import { openLockedBooks } from './unit-of-work.ts';
 import { PassingError } from './failures.ts';
 import { NOTIFY } from './notices.ts';
 import { toJson, type Committable, type Connection, type Statement } from './pool.ts';

@@ -6,12 +6,12 @@ import {
   MAX_PROBLEMS,
   type DatabaseCheck,
   type WrongSum,
-} from '../engine/check.ts';
+} from '../shared/check.ts';
 import { StoreOpenError } from '../store.ts';
 import { toReason } from './failures.ts';
 import { listMigrations, MIGRATIONS } from './migrations.ts';
 import { toConnection, toSlowClientConfig, type Connection, type Statement } from './pool.ts';
-import { refuseUnfinishedTransfer } from './transfer-mark.ts';
+import { refuseUnfinishedTransfer } from '../transfer/postgres-mark.ts';
 
 const COUNT: Statement = {
   name: 'count_all',

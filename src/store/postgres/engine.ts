@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import type { Mode, Operation, OperationName, Operations, RemoteEngine, Reply } from '../engine/operations.ts';
+import type { Mode, Operation, OperationName, Operations, RemoteEngine, Reply } from '../shared/operations.ts';
 import { CHANGE_NAMES, isPlainAcceptance, writeChanges, type Change, type ChangeName } from './changes.ts';
 import { PassingError, toFailure } from './failures.ts';
 import { KEY_CHANGES, KEY_LOOKUPS } from './keys.ts';

@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import type { Failure, FailureReason } from '../engine/failures.ts';
+import type { Failure, FailureReason } from '../shared/failures.ts';
 
 /** What a state of PostgreSQL (its codes, or how they begin) means for the store; the first that fits holds. */
 const REASONS: readonly (readonly [state: string, reason: FailureReason | undefined])[] = [

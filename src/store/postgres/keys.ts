@@ -1,7 +1,7 @@
-import type { Operations } from '../engine/operations.ts';
-import { CHANGED_COLUMNS, KEY_COLUMNS, type KeyRow } from '../engine/key-rows.ts';
-import { standingOf } from '../rates.ts';
-import { openLockedBooks } from './books.ts';
+import type { Operations } from '../shared/operations.ts';
+import { CHANGED_COLUMNS, KEY_COLUMNS, type KeyRow } from '../shared/key-rows.ts';
+import { standingOf } from '../shared/rates.ts';
+import { openLockedBooks } from './unit-of-work.ts';
 import type { Remote, RemoteChanges } from './engine.ts';
 import type { Statement } from './pool.ts';
 

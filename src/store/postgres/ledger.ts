@@ -1,7 +1,7 @@
-import { CARRY_STEP, KEY_COLUMNS, LOOK_AT_KEYS, type KeyRow, type LedgerRow } from '../engine/key-rows.ts';
-import type { Operations } from '../engine/operations.ts';
-import { credit } from '../funds.ts';
-import { openLockedBooks } from './books.ts';
+import { CARRY_STEP, KEY_COLUMNS, LOOK_AT_KEYS, type KeyRow, type LedgerRow } from '../shared/key-rows.ts';
+import type { Operations } from '../shared/operations.ts';
+import { credit } from '../shared/funds.ts';
+import { openLockedBooks } from './unit-of-work.ts';
 import type { Remote, RemoteChanges } from './engine.ts';
 import type { Connection, Statement } from './pool.ts';
 

@@ -1,6 +1,6 @@
 import type { RequestId } from '../../core/ids.ts';
-import type { Operations } from '../engine/operations.ts';
-import { CALLER, LIST_WINDOW, RECORD_COLUMNS, SEQ, type RecordRow } from '../engine/rows.ts';
+import type { Operations } from '../shared/operations.ts';
+import { CALLER, LIST_WINDOW, RECORD_COLUMNS, SEQ, type RecordRow } from '../shared/rows.ts';
 import type { Remote } from './engine.ts';
 import type { Connection, Statement } from './pool.ts';
 

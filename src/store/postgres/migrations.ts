@@ -1,10 +1,10 @@
 import { Client } from 'pg';
 import { showDatabase } from '../database-url.ts';
-import { findUnknown, type AppliedMigration, type Migration, type Upgrade } from '../engine/migrations.ts';
+import { findUnknown, type AppliedMigration, type Migration, type Upgrade } from '../shared/migrations.ts';
 import { StoreOpenError } from '../store.ts';
 import { hasTable } from './has-table.ts';
 import { toSlowClientConfig } from './pool.ts';
-import { refuseUnfinishedTransfer } from './transfer-mark.ts';
+import { refuseUnfinishedTransfer } from '../transfer/postgres-mark.ts';
 
 /** Appended to, never edited: each has run somewhere. The names are those of SQLite's where the subject is the same. */
 export const MIGRATIONS: readonly Migration[] = [

@@ -9,10 +9,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { RequestId } from '../../core/ids.ts';
-import { prepareCharges } from '../engine/charges.ts';
-import type { Operations } from '../engine/operations.ts';
-import { KEY, RECORD_COLUMNS, toClosed, type RecordRow } from '../engine/rows.ts';
-import { openLockedBooks } from './books.ts';
+import { prepareCharges } from '../shared/charges.ts';
+import type { Operations } from '../shared/operations.ts';
+import { KEY, RECORD_COLUMNS, toClosed, type RecordRow } from '../shared/rows.ts';
+import { openLockedBooks } from './unit-of-work.ts';
 import type { Remote, RemoteChanges } from './engine.ts';
 import type { Connection, Connections, Statement } from './pool.ts';
 

@@ -1,5 +1,5 @@
-import { createHealth, createLaneStore } from '../engine/lane-store.ts';
-import { createLane, type LaneLimits } from '../engine/lane.ts';
+import { createHealth, createLaneStore } from '../shared/engine-store.ts';
+import { createLane, type LaneLimits } from '../shared/batch-queue.ts';
 import { showDatabase } from '../database-url.ts';
 import type { OperatorStore } from '../operator.ts';
 import { StoreOpenError, type Store, type StoreLog } from '../store.ts';

@@ -1,4 +1,4 @@
-import { PRUNE_STEP, type Operations } from '../engine/operations.ts';
+import { PRUNE_STEP, type Operations } from '../shared/operations.ts';
 import type { RemoteChanges } from './engine.ts';
 import type { Statement } from './pool.ts';
 import { FIND_MARK } from './secret-mark.ts';

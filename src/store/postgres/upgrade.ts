@@ -1,5 +1,5 @@
 import { showDatabase } from '../database-url.ts';
-import type { Upgrade } from '../engine/migrations.ts';
+import type { Upgrade } from '../shared/migrations.ts';
 import { StoreOpenError } from '../store.ts';
 import { toReason } from './failures.ts';
 import { migrate } from './migrations.ts';

@@ -1,6 +1,6 @@
-import type { UsageQuery } from '../accounts.ts';
-import type { Operations } from '../engine/operations.ts';
-import { USAGE_SUMS, type UsageSumRow } from '../engine/usage-rows.ts';
+import type { UsageQuery } from '../keys.ts';
+import type { Operations } from '../shared/operations.ts';
+import { USAGE_SUMS, type UsageSumRow } from '../shared/usage-rows.ts';
 import type { Remote } from './engine.ts';
 import type { Statement } from './pool.ts';
 

@@ -5,7 +5,7 @@ import {
   MAX_PROBLEMS,
   type DatabaseCheck,
   type WrongSum,
-} from '../engine/check.ts';
+} from '../shared/check.ts';
 import { refuseOtherVersion } from './migrations.ts';
 import { withSnapshot } from './snapshot.ts';
 

@@ -1,6 +1,6 @@
 import Sqlite, { type Database } from 'better-sqlite3';
-import type { FailureReason } from '../engine/failures.ts';
-import type { Migration } from '../engine/migrations.ts';
+import type { FailureReason } from '../shared/failures.ts';
+import type { Migration } from '../shared/migrations.ts';
 import { StoreOpenError } from '../store.ts';
 import { toFailureReason } from './failures.ts';
 import { migrate, MIGRATIONS } from './migrations.ts';

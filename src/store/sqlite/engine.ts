@@ -1,5 +1,5 @@
-import type { Failure } from '../engine/failures.ts';
-import type { Mode, Operation, Reply } from '../engine/operations.ts';
+import type { Failure } from '../shared/failures.ts';
+import type { Mode, Operation, Reply } from '../shared/operations.ts';
 import { StoreOpenError } from '../store.ts';
 import { openDatabase } from './database.ts';
 import { toFailureReason } from './failures.ts';

@@ -1,5 +1,5 @@
 import Sqlite from 'better-sqlite3';
-import type { FailureReason } from '../engine/failures.ts';
+import type { FailureReason } from '../shared/failures.ts';
 
 /** What each error of SQLite means for the store; a row stands also for the extended codes that begin with it. */
 const REASONS: readonly (readonly [code: string, reason: FailureReason])[] = [

@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import type { KeyId } from '../../core/ids.ts';
-import type { KeyChange } from '../accounts.ts';
-import type { Funding } from '../engine/charges.ts';
-import { CHANGED_COLUMNS, KEY_COLUMNS, type FoundKeyRow, type KeyDraftRow, type KeyRow } from '../engine/key-rows.ts';
+import type { KeyChange } from '../keys.ts';
+import type { Funding } from '../shared/charges.ts';
+import { CHANGED_COLUMNS, KEY_COLUMNS, type FoundKeyRow, type KeyDraftRow, type KeyRow } from '../shared/key-rows.ts';
 
 /** Keys from their making to their end; what they pay with is in ledger.ts and charges.ts. */
 export function prepareKeys(database: Database, funding: Funding) {

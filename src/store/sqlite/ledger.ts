@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3';
 import type { KeyId } from '../../core/ids.ts';
-import type { CreditEntry } from '../accounts.ts';
-import { CARRY_STEP, KEY_COLUMNS, LOOK_AT_KEYS, type KeyRow, type LedgerRow } from '../engine/key-rows.ts';
-import { credit as addCredit } from '../funds.ts';
-import type { SqliteBooks } from './books.ts';
+import type { CreditEntry } from '../keys.ts';
+import { CARRY_STEP, KEY_COLUMNS, LOOK_AT_KEYS, type KeyRow, type LedgerRow } from '../shared/key-rows.ts';
+import { credit as addCredit } from '../shared/funds.ts';
+import type { SqliteBooks } from './unit-of-work.ts';
 
 /** The entries which add up to the balance of a prepaid key. */
 export function prepareLedger(database: Database, books: SqliteBooks) {

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { RequestId } from '../../core/ids.ts';
-import type { Hold } from '../accounts.ts';
-import type { Charges, PaidRow } from '../engine/charges.ts';
+import type { Hold } from '../keys.ts';
+import type { Charges, PaidRow } from '../shared/charges.ts';
 import {
   CALLER,
   closeRecord,
@@ -16,7 +16,7 @@ import {
   type IdempotencyRow,
   type OutcomeRow,
   type RecordRow,
-} from '../engine/rows.ts';
+} from '../shared/rows.ts';
 import type { RecordStatus } from '../store.ts';
 
 export interface Lifecycle {

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { RequestId } from '../../core/ids.ts';
 import type { RecordStatus } from '../store.ts';
-import { LIST_WINDOW, RECORD_COLUMNS, SEQ, type ListRow, type ListStep, type RecordRow } from '../engine/rows.ts';
+import { LIST_WINDOW, RECORD_COLUMNS, SEQ, type ListRow, type ListStep, type RecordRow } from '../shared/rows.ts';
 
 /** Looking through the records of one caller, newest first. */
 export function prepareLists(database: Database) {

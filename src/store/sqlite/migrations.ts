@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { findUnknown, type AppliedMigration, type Migration } from '../engine/migrations.ts';
+import { findUnknown, type AppliedMigration, type Migration } from '../shared/migrations.ts';
 import { StoreOpenError } from '../store.ts';
 
 /** Appended to, never edited: each has run somewhere. */

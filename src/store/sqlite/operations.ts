@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
-import { prepareCharges } from '../engine/charges.ts';
-import type { Operation, Operations } from '../engine/operations.ts';
-import { standingOf } from '../rates.ts';
-import { prepareBooks, type SqliteBooks } from './books.ts';
+import { prepareCharges } from '../shared/charges.ts';
+import type { Operation, Operations } from '../shared/operations.ts';
+import { standingOf } from '../shared/rates.ts';
+import { prepareBooks, type SqliteBooks } from './unit-of-work.ts';
 import { prepareKeys } from './keys.ts';
 import { prepareLedger } from './ledger.ts';
 import { prepareLifecycle } from './lifecycle.ts';

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { RequestId } from '../../core/ids.ts';
-import type { OperatorFilter } from '../engine/operations.ts';
-import { LIST_WINDOW, RECORD_COLUMNS, type CancelRow, type ListStep, type RecordRow } from '../engine/rows.ts';
+import type { OperatorFilter } from '../shared/operations.ts';
+import { LIST_WINDOW, RECORD_COLUMNS, type CancelRow, type ListStep, type RecordRow } from '../shared/rows.ts';
 import type { RecordStatus } from '../store.ts';
 
 /** Looking through the records of all callers, newest first, and asking for a cancel of any of them. */

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { RECORD_COLUMNS, toClosed, type RecordRow } from '../engine/rows.ts';
+import { RECORD_COLUMNS, toClosed, type RecordRow } from '../shared/rows.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Owners } from './owner-lock.ts';
 

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { PRUNE_STEP } from '../engine/operations.ts';
+import { PRUNE_STEP } from '../shared/operations.ts';
 
 /** How many pages one step gives back to the file system. */
 const RECLAIM_STEP_PAGES = 200;

@@ -1,9 +1,9 @@
 import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { createLane, type LaneLimits } from '../engine/lane.ts';
-import { createHealth, createLaneStore } from '../engine/lane-store.ts';
-import type { RemoteEngine } from '../engine/operations.ts';
-import { shareEngine } from '../engine/shared-engine.ts';
+import { createLane, type LaneLimits } from '../shared/batch-queue.ts';
+import { createHealth, createLaneStore } from '../shared/engine-store.ts';
+import type { RemoteEngine } from '../shared/operations.ts';
+import { shareEngine } from '../shared/coalesce.ts';
 import type { OperatorStore } from '../operator.ts';
 import { createPrivateFile, makePrivateFolder } from '../private-files.ts';
 import { StoreOpenError, type Store, type StoreLog } from '../store.ts';

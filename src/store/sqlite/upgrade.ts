@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Upgrade } from '../engine/migrations.ts';
+import type { Upgrade } from '../shared/migrations.ts';
 import { createPrivateFile, makePrivateFolder } from '../private-files.ts';
 import { openDatabase } from './database.ts';
 import { listMigrations } from './migrations.ts';

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import type { UsageQuery } from '../accounts.ts';
-import { USAGE_SUMS, type HourSpan, type UsageSumRow } from '../engine/usage-rows.ts';
+import type { UsageQuery } from '../keys.ts';
+import { USAGE_SUMS, type HourSpan, type UsageSumRow } from '../shared/usage-rows.ts';
 
 /** The hour in which the hour of a row begins to be counted. */
 const STARTS = {

@@ -8,7 +8,7 @@ import { exchangeWhole, type Load } from '../load.ts';
 import type { Stage } from '../stage.ts';
 import { RECORDS } from '../targets.ts';
 
-const WARM_UP = join(import.meta.dirname, '../../../src/warm-up.ts');
+const WARM_UP = join(import.meta.dirname, '../../../src/process/warm-up.ts');
 const FIRST = 'ms to the first answer';
 const UNCOMPILED = 'ms with nothing compiled';
 

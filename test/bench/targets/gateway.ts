@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { issueSecret } from '../../../src/accounts/keys.ts';
 import { createGateway, readConfig } from '../../../src/gateway.ts';
-import { createIdentities } from '../../../src/identity.ts';
+import { createIdentities } from '../../../src/identity/identities.ts';
 import { openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { newKeyDraft } from '../../support/keys.ts';

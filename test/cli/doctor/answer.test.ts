@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { RawReply } from '../../../src/backend/inquiry.ts';
+import type { RawReply } from '../../../src/cli/doctor/inquiry.ts';
 import { readSaid, refusalIn } from '../../../src/cli/doctor/answer.ts';
-import { recognise } from '../../../src/core/dialect-signs.ts';
+import { recognise } from '../../../src/cli/doctor/dialect-signs.ts';
 import { ApiError } from '../../../src/core/errors.ts';
 import { loadRecordings, readSaid as readRecorded, type Recording } from '../../support/recordings.ts';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RequestRecord } from '../../../src/types/contract.ts';
+import type { RequestRecord } from '../../../src/contract/types.ts';
 import { startScriptedBackend } from '../../support/backend.ts';
 import type { PostgresServer } from '../../support/postgres-server.ts';
 import { createTestDatabase } from '../../support/postgres.ts';

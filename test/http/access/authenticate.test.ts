@@ -14,8 +14,8 @@ import {
   type Caller,
 } from '../../../src/http/access/authenticate.ts';
 import { errorHandler } from '../../../src/http/error-handler.ts';
-import type { StoredKey } from '../../../src/store/accounts.ts';
-import { factsOf, type RequestFacts } from '../../../src/http/telemetry/request-facts.ts';
+import type { StoredKey } from '../../../src/store/keys.ts';
+import { factsOf, type RequestFacts } from '../../../src/requests/facts.ts';
 import { newStoredKey } from '../../support/keys.ts';
 import { observe } from '../../support/observe.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ConfigError, readConfig } from '../../../src/config.ts';
+import { ConfigError, readConfig } from '../../../src/config/config.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../../support/gateway.ts';
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { array, assert, constantFrom, integer, property, shuffledSubarray } from 'fast-check';
 import { ApiError } from '../../../src/core/errors.ts';
-import { REFUSED_FIELDS } from '../../../src/core/refused-fields.ts';
+import { REFUSED_FIELDS } from '../../../src/core/request/refused-fields.ts';
 import { asksForUsage, changeBody, findFields, limitOf } from '../../../src/http/chat/chat-body.ts';
-import { validateCreateChatCompletion } from '../../../src/http/validate.ts';
+import { validateCreateChatCompletion } from '../../../src/requests/validate.ts';
 
 const UNLIMITED = { isLimited: false };
 const LIMITED = { isLimited: true };

@@ -10,7 +10,7 @@ import { authenticate, createDoor } from '../../../src/http/access/authenticate.
 import { errorHandler, notFound } from '../../../src/http/error-handler.ts';
 import { createPassthrough, type PassthroughOptions } from '../../../src/http/passthrough/passthrough.ts';
 import { createRelay, type Relay, type RelayOptions } from '../../../src/http/passthrough/relay.ts';
-import { createIdentities } from '../../../src/identity.ts';
+import { createIdentities } from '../../../src/identity/identities.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
 import { observe } from '../../support/observe.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { UsageQuery, UsageRow } from '../../../src/store/accounts.ts';
-import type { UsageList } from '../../../src/types/contract.ts';
+import type { UsageQuery, UsageRow } from '../../../src/store/keys.ts';
+import type { UsageList } from '../../../src/contract/types.ts';
 import { callerOf, readError } from '../../records/caller.ts';
 import { answer } from '../../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';

@@ -8,7 +8,7 @@ import { DIALECTS } from '../../../src/core/dialects.ts';
 import { authenticate } from '../../../src/http/access/authenticate.ts';
 import { errorHandler } from '../../../src/http/error-handler.ts';
 import { countInputTokens } from '../../../src/http/responses/count-input-tokens.ts';
-import { createItemMemory } from '../../../src/http/responses/item-memory.ts';
+import { createItemMemory } from '../../../src/requests/item-memory.ts';
 import type { Tokenizer } from '../../../src/tokenizer/tokenizer.ts';
 import { observe } from '../../support/observe.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createEventWriter } from '../../../src/http/responses/event-text.ts';
-import type { ResponseEvent } from '../../../src/types/contract.ts';
+import type { ResponseEvent } from '../../../src/contract/types.ts';
 import { loadFixtures } from '../../support/fixtures.ts';
 
 function parse(text: string): { name: string | undefined; event: unknown } {

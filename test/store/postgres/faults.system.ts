@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Client } from 'pg';
-import type { LaneLimits } from '../../../src/store/engine/lane.ts';
+import type { LaneLimits } from '../../../src/store/shared/batch-queue.ts';
 import type { OperatorStore } from '../../../src/store/operator.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { StoreOpenError, type Store, type StoreLog } from '../../../src/store/store.ts';

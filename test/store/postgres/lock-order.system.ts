@@ -4,7 +4,7 @@
  */
 import { Client } from 'pg';
 import type { KeyId } from '../../../src/core/ids.ts';
-import { toDraftRow, toOutcomeRow } from '../../../src/store/engine/rows.ts';
+import { toDraftRow, toOutcomeRow } from '../../../src/store/shared/rows.ts';
 import { writeChanges, type Change } from '../../../src/store/postgres/changes.ts';
 import { openPool, type Connections } from '../../../src/store/postgres/pool.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { openEngine, type Engine } from '../../../src/store/sqlite/engine.ts';
-import type { Operation, Reply } from '../../../src/store/engine/operations.ts';
-import { toKeyDraftRow, toStoredKey, type KeyRow, type LedgerRow } from '../../../src/store/engine/key-rows.ts';
-import { toDraftRow, toOutcomeRow } from '../../../src/store/engine/rows.ts';
+import type { Operation, Reply } from '../../../src/store/shared/operations.ts';
+import { toKeyDraftRow, toStoredKey, type KeyRow, type LedgerRow } from '../../../src/store/shared/key-rows.ts';
+import { toDraftRow, toOutcomeRow } from '../../../src/store/shared/rows.ts';
 import { newHold, newKeyDraft } from '../../support/keys.ts';
 import { CALLER, newDraft, newOutcome } from '../../support/records.ts';
 import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';

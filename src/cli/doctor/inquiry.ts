@@ -1,0 +1,81 @@
+/** Small requests to the backend and all that it answers to each, untouched: for whoever wants to learn what the backend is like. */
+
+import { Pool } from 'undici';
+import { contentType, isPlain } from '../../backend/answer-reader.ts';
+import { type Exchange, openExchange } from '../../backend/connection.ts';
+import type { ReplyHeaders } from '../../backend/reply-headers.ts';
+
+export interface RawReply {
+  readonly status: number;
+  readonly headers: ReplyHeaders;
+  /** An event stream up to its `[DONE]`, anything else up to its end; empty when it came compressed. */
+  readonly text: string;
+}
+
+export interface Inquirer {
+  /** A `body` is sent by POST, as JSON. Throws ApiError when no whole answer comes in time, or the signal's reason. */
+  ask(path: string, options: { readonly body?: object; readonly signal: AbortSignal }): Promise<RawReply>;
+  close(): Promise<void>;
+}
+
+export interface InquirerOptions {
+  /** With its `/v1`. */
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  readonly connectTimeoutMs: number;
+  /** For each answer, from the first byte sent to the last byte read. */
+  readonly timeoutMs: number;
+}
+
+/** More than any answer to a small request has, lists of all models included. What is beyond it is left unread. */
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+
+export function createInquirer({ baseUrl, apiKey, connectTimeoutMs, timeoutMs }: InquirerOptions): Inquirer {
+  const { origin, pathname } = new URL(baseUrl);
+  const pool = new Pool(origin, {
+    allowH2: false,
+    connect: { timeout: connectTimeoutMs },
+    // The exchange has its own timers.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  const headers = {
+    'content-type': 'application/json',
+    'accept-encoding': 'identity',
+    accept: 'application/json, text/event-stream',
+    'user-agent': 'responses-gateway',
+    ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+  };
+  return {
+    async ask(path, { body, signal }) {
+      const exchange = await openExchange(pool, {
+        path: pathname.replace(/\/+$/, '') + path,
+        headers,
+        body: body === undefined ? null : JSON.stringify(body),
+        signal,
+        // Nothing refreshes it, so that it holds for the whole answer.
+        firstByteTimeoutMs: timeoutMs,
+      });
+      const { status, headers: replyHeaders } = exchange;
+      return { status, headers: replyHeaders, text: await readText(exchange) };
+    },
+    close: () => pool.destroy(),
+  };
+}
+
+async function readText(exchange: Exchange): Promise<string> {
+  const isStream = contentType(exchange.headers) === 'text/event-stream';
+  const decoder = new TextDecoder();
+  let text = '';
+  let length = 0;
+  while (length <= MAX_ANSWER_BYTES) {
+    const bytes = await exchange.read();
+    if (bytes === undefined) break;
+    length += bytes.length;
+    text += decoder.decode(bytes, { stream: true });
+    // Some keep the connection open after it.
+    if (isStream && /^data: ?\[DONE\]\s*$/m.test(text.slice(-bytes.length - 16))) break;
+  }
+  exchange.release();
+  return isPlain(exchange.headers) ? text : '';
+}

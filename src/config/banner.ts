@@ -1,0 +1,58 @@
+import { showDatabase } from '../store/database-url.ts';
+import type { Config } from './config.ts';
+import { unreachable } from '../core/unreachable.ts';
+
+/** What a person who has just started the gateway wants to know. */
+export function describeStart({
+  config,
+  url,
+  metricsUrl,
+  demo,
+  workers = 1,
+}: {
+  readonly config: Config;
+  readonly url: string;
+  /** Where `METRICS_PORT` listens. */
+  readonly metricsUrl?: string | undefined;
+  readonly demo: boolean;
+  /** How many processes serve it. */
+  readonly workers?: number;
+}): readonly string[] {
+  const takesAnyKey = demo && config.authMode === 'passthrough';
+  const model = config.defaultModelId ?? (demo ? 'demo' : 'your-model');
+  const clientUrl = config.publicBaseUrl ?? toLoopback(url);
+  return [
+    `Responses gateway at ${url}`,
+    `  backend   ${demo ? 'the embedded demo backend: no model runs behind it (set UPSTREAM_BASE_URL to use yours)' : `${config.upstreamBaseUrl} (${config.upstreamDialect})`}`,
+    `  keys      ${describeKeys(config)}`,
+    `  records   ${config.databaseUrl === ':memory:' ? 'in memory, lost at the end' : showDatabase(config.databaseUrl)}`,
+    `  console   ${clientUrl}/console`,
+    `  docs      ${clientUrl}/docs`,
+    ...(workers === 1 ? [] : [`  workers   ${workers} processes share the port`]),
+    ...(metricsUrl === undefined ? [] : [`  metrics   ${metricsUrl}/metrics`]),
+    ...config.warnings.map((warning) => `  warning   ${warning}`),
+    '',
+    'Try it:',
+    `  export GATEWAY_API_KEY=${takesAnyKey ? 'demo' : 'your-key'}`,
+    `  curl ${clientUrl}/api/v1/responses -H "Authorization: Bearer $GATEWAY_API_KEY" \\`,
+    `    -H 'Content-Type: application/json' -d '{"model": "${model}", "input": "Hello!"}'`,
+  ];
+}
+
+/** Listening on every address is not being at one: browsers refuse to go to 0.0.0.0. */
+function toLoopback(url: string): string {
+  return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+}
+
+function describeKeys({ authMode, apiKeys }: Config): string {
+  switch (authMode) {
+    case 'passthrough':
+      return "passed through: the backend sees each caller's own key";
+    case 'static':
+      return `static: ${apiKeys.length} in API_KEYS`;
+    case 'managed':
+      return 'managed: issued by this gateway, with models, limits and credits of their own';
+    default:
+      return unreachable(authMode);
+  }
+}

@@ -1,0 +1,333 @@
+import { isIP } from 'node:net';
+import { DIALECTS, isDialectName, type Dialect } from '../core/dialects.ts';
+import type { Prices } from '../core/money/pricing.ts';
+import { readDialectsFile, type DialectsFile } from './dialects-file.ts';
+import { readPricesFile } from './prices-file.ts';
+import { findMisspelt, readSettings, showValue, type Environment } from './settings.ts';
+import type {
+  AuthMode,
+  HostedToolsPolicy,
+  ImageUrlPolicy,
+  LogFormat,
+  LogLevel,
+  ReasoningOutput,
+  Settings,
+} from '../contract/types.ts';
+
+/** What the gateway is told at its start, checked and frozen. `.env.example` describes each setting. */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  /** Without a slash at its end. */
+  readonly publicBaseUrl: string | null;
+  /** What Express takes as `trust proxy`: a number of hops, or addresses and subnets. */
+  readonly trustProxy: number | readonly string[];
+  /** Without a slash at its end; null asks for the embedded demo backend. */
+  readonly upstreamBaseUrl: string | null;
+  readonly upstreamApiKey: string | null;
+  readonly upstreamDialect: string;
+  /** What goes by that name. */
+  readonly dialect: Dialect;
+  /** The name which a client uses → the name which the backend knows. */
+  readonly modelAliases: ReadonlyMap<string, string>;
+  readonly defaultModelId: string | null;
+  /** As the caller writes them, such as `/v1/embeddings`. */
+  readonly passthroughPaths: readonly string[];
+  readonly authMode: AuthMode;
+  readonly apiKeys: readonly string[];
+  /** Null turns the admin API off. */
+  readonly adminToken: string | null;
+  /** As browsers send them; `*` for all. */
+  readonly corsOrigins: readonly string[];
+  /** `:memory:`, `file:` and a path, or `postgres://` and a server, with its password: not to be shown. */
+  readonly databaseUrl: string;
+  readonly databasePoolSize: number;
+  /** How many processes share the port of what `start` runs. `createGateway` is one of them, whatever this says. */
+  readonly workers: number;
+  readonly gatewaySecret: string | null;
+  readonly gatewaySecretPrevious: string | null;
+  readonly recordRetentionDays: number;
+  readonly pricesFile: string | null;
+  /** What that file says at the start; null without one. */
+  readonly prices: Prices | null;
+  readonly defaultMaxOutputTokens: number;
+  readonly compactionModel: string | null;
+  readonly compactionMaxOutputTokens: number;
+  readonly hostedTools: HostedToolsPolicy;
+  readonly imageUrls: ImageUrlPolicy;
+  readonly reasoningOutput: ReasoningOutput;
+  readonly itemMemoryTtlS: number;
+  readonly maxBodyBytes: number;
+  readonly maxBodyBytesInFlight: number;
+  readonly maxConcurrentRequests: number;
+  /** 0 for any number. */
+  readonly maxRequestsPerSocket: number;
+  readonly maxWebSockets: number;
+  readonly webSocketIdleTimeoutMs: number;
+  readonly webSocketMaxAgeMs: number;
+  readonly connectTimeoutMs: number;
+  readonly firstByteTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  readonly headerHoldMs: number;
+  readonly keepaliveCommentMs: number;
+  readonly keepaliveEventMs: number;
+  readonly drainTimeoutMs: number;
+  /** 0 leaves every count to arithmetic. */
+  readonly tokenCountTimeoutMs: number;
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+  readonly metricsToken: string | null;
+  /** Null leaves the metrics on the port of the API, for those who have the token. */
+  readonly metricsPort: number | null;
+  readonly metricsHost: string;
+  /** What is allowed but probably not meant, one line each, for the log. */
+  readonly warnings: readonly string[];
+}
+
+/** All mistakes in the settings at once, one line each. Values of secrets are never in it. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`the settings are not valid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    this.problems = problems;
+  }
+}
+
+/** Reads the settings out of an environment: `process.env`, or an object with the same names. Throws ConfigError. */
+export function readConfig(env: Environment): Config {
+  const { settings, problems } = readSettings(env);
+  const wrong = new Set(problems.flatMap((problem) => problem.names));
+  const broken = RULES.filter(({ about }) => !about.some((name) => wrong.has(name))).flatMap(({ find }) =>
+    find(settings),
+  );
+  const own = readDialectsFile(settings.DIALECTS_FILE);
+  const dialect = findDialect(settings.UPSTREAM_DIALECT, own);
+  const { prices, problems: priceProblems } = readPricesFile(settings.PRICES_FILE);
+  const lines = [...problems.map((problem) => problem.line), ...broken, ...own.problems, ...priceProblems];
+  if (dialect === undefined && own.problems.length === 0) lines.push(unknownDialect(settings.UPSTREAM_DIALECT, own));
+  const misspelt = findMisspelt(env);
+  // A misspelt name alone stops nothing, but it is often why another setting is missing.
+  if (lines.length > 0 || dialect === undefined) throw new ConfigError([...lines, ...misspelt]);
+  return toConfig(settings, { dialect, prices }, [...misspelt, ...findDoubtful(settings)]);
+}
+
+function findDialect(name: string, { dialects }: DialectsFile): Dialect | undefined {
+  return dialects.get(name) ?? (isDialectName(name) ? DIALECTS[name] : undefined);
+}
+
+function unknownDialect(name: string, { dialects }: DialectsFile): string {
+  const names = [...Object.keys(DIALECTS), ...dialects.keys()];
+  return `UPSTREAM_DIALECT: must be one of ${names.join(', ')}${showValue('UPSTREAM_DIALECT', name)}`;
+}
+
+interface Rule {
+  /** Where one of these is wrong already, the rule is not asked: its answer would only confuse. */
+  readonly about: readonly (keyof Settings)[];
+  readonly find: (settings: Settings) => readonly string[];
+}
+
+const RULES: readonly Rule[] = [
+  { about: ['UPSTREAM_BASE_URL'], find: (s) => findUrlProblems('UPSTREAM_BASE_URL', s.UPSTREAM_BASE_URL) },
+  { about: ['PUBLIC_BASE_URL'], find: (s) => findUrlProblems('PUBLIC_BASE_URL', s.PUBLIC_BASE_URL) },
+  { about: ['TRUST_PROXY'], find: (s) => findProxyProblems(s.TRUST_PROXY) },
+  { about: ['MODEL_ALIASES'], find: (s) => findAliasProblems(s.MODEL_ALIASES) },
+  { about: ['PASSTHROUGH_PATHS'], find: (s) => findPathProblems(s.PASSTHROUGH_PATHS) },
+  { about: ['MAX_BODY_BYTES', 'MAX_BODY_BYTES_IN_FLIGHT'], find: findBodyProblems },
+  { about: ['AUTH_MODE', 'UPSTREAM_API_KEY', 'API_KEYS'], find: findAuthProblems },
+  { about: ['UPSTREAM_BASE_URL', 'HOST', 'NODE_ENV'], find: findDemoProblems },
+  { about: ['DATABASE_URL', 'GATEWAY_SECRET'], find: findDatabaseProblems },
+  { about: ['WORKERS', 'ITEM_MEMORY_TTL_S'], find: findWorkerProblems },
+];
+
+/** Whether anybody is to see what is counted. */
+export function wantsMetrics({ metricsToken, metricsPort }: Pick<Config, 'metricsToken' | 'metricsPort'>): boolean {
+  return metricsToken !== null || metricsPort !== null;
+}
+
+function findUrlProblems(name: string, text: string | undefined): readonly string[] {
+  if (text === undefined) return [];
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    return [`${name}: must be a URL that begins with http:// or https://${showValue(name, text)}`];
+  }
+  // Credentials would end up in logs and links; a query would be lost behind the paths that are put after the URL.
+  const extra = url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '';
+  if (extra) return [`${name}: must hold no user name, password, query or fragment`];
+  const endpoint = /\/(?:chat\/completions|responses|models)\/*$/.exec(url.pathname)?.[0];
+  return endpoint === undefined ? [] : [`${name}: must be the URL before the paths; leave ${endpoint} out`];
+}
+
+function findProxyProblems(text: string): readonly string[] {
+  const trusted = toTrustProxy(text);
+  if (typeof trusted === 'number' || (trusted.length > 0 && trusted.every(isProxyAddress))) return [];
+  // `true` would believe whatever address and host any caller writes into the headers himself.
+  const shown = showValue('TRUST_PROXY', text);
+  return [`TRUST_PROXY: must be the number of proxies in front, or their addresses and subnets${shown}`];
+}
+
+function isProxyAddress(text: string): boolean {
+  if (['loopback', 'linklocal', 'uniquelocal'].includes(text)) return true;
+  const [address = '', prefix, ...more] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || more.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128));
+}
+
+function findAliasProblems(aliases: Settings['MODEL_ALIASES']): readonly string[] {
+  return Object.entries(aliases)
+    .filter(([, model]) => Object.hasOwn(aliases, model))
+    .map(([alias, model]) => `MODEL_ALIASES: ${alias} must stand for a model, but ${model} is an alias itself`);
+}
+
+function findPathProblems(paths: readonly string[]): readonly string[] {
+  return paths
+    .filter((path) => /^\/v1\/(?:responses|requests|usage|key)(?:\/|$)/.test(path))
+    .map((path) => `PASSTHROUGH_PATHS: must not name ${path}, where the gateway answers itself`);
+}
+
+function findBodyProblems({ MAX_BODY_BYTES, MAX_BODY_BYTES_IN_FLIGHT }: Settings): readonly string[] {
+  if (MAX_BODY_BYTES_IN_FLIGHT >= MAX_BODY_BYTES) return [];
+  return [`MAX_BODY_BYTES_IN_FLIGHT: must be at least MAX_BODY_BYTES, which is ${MAX_BODY_BYTES}`];
+}
+
+function findAuthProblems({ AUTH_MODE, API_KEYS, UPSTREAM_API_KEY }: Settings): readonly string[] {
+  const hasKeys = API_KEYS.length > 0;
+  if (AUTH_MODE === 'static') {
+    return hasKeys ? [] : ['API_KEYS: must name at least one key with AUTH_MODE=static'];
+  }
+  const problems: string[] = [];
+  if (AUTH_MODE === 'passthrough' && UPSTREAM_API_KEY !== undefined) {
+    problems.push(
+      "UPSTREAM_API_KEY: must not be set with AUTH_MODE=passthrough, where the backend gets the caller's own key; " +
+        'use AUTH_MODE=static with API_KEYS, or every stranger would spend on this key',
+    );
+  }
+  if (hasKeys) problems.push('API_KEYS: hold with AUTH_MODE=static only; set it, or leave them out');
+  return problems;
+}
+
+function findDemoProblems({ UPSTREAM_BASE_URL, HOST, NODE_ENV }: Settings): readonly string[] {
+  if (UPSTREAM_BASE_URL !== undefined) return [];
+  const refused = 'must be set, since the demo backend that stands in for it';
+  const problems: string[] = [];
+  if (!isLoopback(HOST)) problems.push(`UPSTREAM_BASE_URL: ${refused} is for a loopback HOST only (HOST is ${HOST})`);
+  if (NODE_ENV === 'production') problems.push(`UPSTREAM_BASE_URL: ${refused} is refused with NODE_ENV=production`);
+  return problems;
+}
+
+function findDatabaseProblems({ DATABASE_URL, GATEWAY_SECRET }: Settings): readonly string[] {
+  if (!DATABASE_URL.startsWith('postgres')) return [];
+  if (!URL.canParse(DATABASE_URL))
+    return ['DATABASE_URL: is not a URL that can be read; are signs in its password escaped?'];
+  return GATEWAY_SECRET === undefined
+    ? ['GATEWAY_SECRET: must be set with PostgreSQL, the same for all gateways that share the database']
+    : [];
+}
+
+function findWorkerProblems({ WORKERS, ITEM_MEMORY_TTL_S }: Settings): readonly string[] {
+  if (WORKERS === 1 || ITEM_MEMORY_TTL_S === 0) return [];
+  return [
+    'ITEM_MEMORY_TTL_S: must be 0 with more than one of WORKERS: each remembers what it has answered itself, and the ' +
+      'next request of a conversation may come to another',
+  ];
+}
+
+function findDoubtful({
+  UPSTREAM_BASE_URL,
+  HOST,
+  API_KEYS,
+  METRICS_PORT,
+  METRICS_TOKEN,
+  METRICS_HOST,
+}: Settings): readonly string[] {
+  const warnings: string[] = [];
+  if (UPSTREAM_BASE_URL !== undefined && new URL(UPSTREAM_BASE_URL).pathname === '/') {
+    warnings.push('UPSTREAM_BASE_URL: has no path; most backends need their /v1 at its end');
+  }
+  if (!isLoopback(HOST) && API_KEYS.some((key) => key.length < 16)) {
+    warnings.push('API_KEYS: has a key of less than 16 characters, which can be guessed from outside');
+  }
+  if (METRICS_PORT !== undefined && METRICS_TOKEN === undefined && !isLoopback(METRICS_HOST)) {
+    warnings.push(
+      'METRICS_HOST: is no loopback address, and without METRICS_TOKEN whoever reaches it reads the metrics',
+    );
+  }
+  return warnings;
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+function toConfig(
+  settings: Settings,
+  { dialect, prices }: Pick<Config, 'dialect' | 'prices'>,
+  warnings: readonly string[],
+): Config {
+  return Object.freeze({
+    host: settings.HOST,
+    port: settings.PORT,
+    publicBaseUrl: toBaseUrl(settings.PUBLIC_BASE_URL),
+    trustProxy: toTrustProxy(settings.TRUST_PROXY),
+    upstreamBaseUrl: toBaseUrl(settings.UPSTREAM_BASE_URL),
+    upstreamApiKey: settings.UPSTREAM_API_KEY ?? null,
+    upstreamDialect: settings.UPSTREAM_DIALECT,
+    dialect: Object.freeze(dialect),
+    modelAliases: new Map(Object.entries(settings.MODEL_ALIASES)),
+    defaultModelId: settings.DEFAULT_MODEL_ID ?? null,
+    passthroughPaths: Object.freeze(settings.PASSTHROUGH_PATHS),
+    authMode: settings.AUTH_MODE,
+    apiKeys: Object.freeze([...new Set(settings.API_KEYS)]),
+    adminToken: settings.ADMIN_TOKEN ?? null,
+    corsOrigins: Object.freeze(settings.CORS_ORIGINS),
+    databaseUrl: settings.DATABASE_URL,
+    databasePoolSize: settings.DATABASE_POOL_SIZE,
+    workers: settings.WORKERS,
+    gatewaySecret: settings.GATEWAY_SECRET ?? null,
+    gatewaySecretPrevious: settings.GATEWAY_SECRET_PREVIOUS ?? null,
+    recordRetentionDays: settings.RECORD_RETENTION_DAYS,
+    pricesFile: settings.PRICES_FILE ?? null,
+    prices,
+    defaultMaxOutputTokens: settings.DEFAULT_MAX_OUTPUT_TOKENS,
+    compactionModel: settings.COMPACTION_MODEL ?? null,
+    compactionMaxOutputTokens: settings.COMPACTION_MAX_OUTPUT_TOKENS,
+    hostedTools: settings.HOSTED_TOOLS,
+    imageUrls: settings.IMAGE_URLS,
+    reasoningOutput: settings.REASONING_OUTPUT,
+    itemMemoryTtlS: settings.ITEM_MEMORY_TTL_S,
+    maxBodyBytes: settings.MAX_BODY_BYTES,
+    maxBodyBytesInFlight: settings.MAX_BODY_BYTES_IN_FLIGHT,
+    maxConcurrentRequests: settings.MAX_CONCURRENT_REQUESTS,
+    maxRequestsPerSocket: settings.MAX_REQUESTS_PER_SOCKET,
+    maxWebSockets: settings.MAX_WEBSOCKETS,
+    webSocketIdleTimeoutMs: settings.WEBSOCKET_IDLE_TIMEOUT_MS,
+    webSocketMaxAgeMs: settings.WEBSOCKET_MAX_AGE_MS,
+    connectTimeoutMs: settings.CONNECT_TIMEOUT_MS,
+    firstByteTimeoutMs: settings.FIRST_BYTE_TIMEOUT_MS,
+    idleTimeoutMs: settings.IDLE_TIMEOUT_MS,
+    headerHoldMs: settings.HEADER_HOLD_MS,
+    keepaliveCommentMs: settings.KEEPALIVE_COMMENT_MS,
+    keepaliveEventMs: settings.KEEPALIVE_EVENT_MS,
+    drainTimeoutMs: settings.DRAIN_TIMEOUT_MS,
+    tokenCountTimeoutMs: settings.TOKEN_COUNT_TIMEOUT_MS,
+    logLevel: settings.LOG_LEVEL,
+    // Lines that nobody but a program reads; a terminal in production is somebody who looks for a moment.
+    logFormat: settings.LOG_FORMAT === 'auto' && settings.NODE_ENV === 'production' ? 'json' : settings.LOG_FORMAT,
+    metricsToken: settings.METRICS_TOKEN ?? null,
+    metricsPort: settings.METRICS_PORT ?? null,
+    metricsHost: settings.METRICS_HOST,
+    warnings: Object.freeze(warnings),
+  });
+}
+
+function toBaseUrl(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  const { origin, pathname } = new URL(text);
+  return origin + pathname.replace(/\/+$/, '');
+}
+
+function toTrustProxy(text: string): number | readonly string[] {
+  return /^\d{1,2}$/.test(text) ? Number(text) : Object.freeze(text.split(/[\s,]+/).filter((part) => part !== ''));
+}

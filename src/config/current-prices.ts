@@ -1,0 +1,64 @@
+import type { Prices } from '../core/money/pricing.ts';
+import { readPricesFile } from './prices-file.ts';
+
+/** The prices in force. Whoever holds a price of them keeps it through a change. */
+export interface CurrentPrices {
+  /** Null without a price file. */
+  readonly currency: string | null;
+  readonly find: Prices['find'];
+  /**
+   * Reads the file again and tells the operator what came of it: a file with a mistake leaves the prices as they are.
+   * Does not throw.
+   */
+  reload(): void;
+  /** Puts others in their place; null for none. */
+  replace(prices: Prices | null): void;
+  /** As they are now. */
+  readonly present: Prices | null;
+}
+
+interface CurrentPricesOptions {
+  /** Null without a price file. */
+  readonly pricesFile: string | null;
+  readonly prices: Prices | null;
+  readonly log: PricesLog;
+}
+
+/** A pino logger is one. */
+interface PricesLog {
+  info(fields: Readonly<Record<string, unknown>>, message: string): void;
+  error(fields: Readonly<Record<string, unknown>>, message: string): void;
+}
+
+/** Begins with what was read at the start. Without a price file no model ever has a price. */
+export function createCurrentPrices({ pricesFile, prices, log }: CurrentPricesOptions): CurrentPrices {
+  let current = prices;
+  return {
+    get currency() {
+      return current?.currency ?? null;
+    },
+    find: (model, backendModel) => current?.find(model, backendModel),
+    reload() {
+      if (pricesFile === null) {
+        log.info({}, 'there is no PRICES_FILE to be read again');
+        return;
+      }
+      const { prices, problems } = readPricesFile(pricesFile);
+      if (prices === null) {
+        log.error({ problems }, 'PRICES_FILE has mistakes: the prices stay as they were');
+        return;
+      }
+      current = prices;
+      log.info(
+        { models: prices.modelCount, currency: prices.currency },
+        'PRICES_FILE was read: its prices hold from now on',
+      );
+    },
+    replace(prices) {
+      current = prices;
+    },
+    get present() {
+      return current;
+    },
+  };
+}

@@ -1,0 +1,61 @@
+/** The operator's own kinds of backends, out of the file that `DIALECTS_FILE` names. */
+import type { ErrorObject } from 'ajv';
+import createResponseSchema from '../../schemas/create-response.json' with { type: 'json' };
+import schema from '../../schemas/dialects.json' with { type: 'json' };
+import responseSchema from '../../schemas/response.json' with { type: 'json' };
+import { isDialectName, toDialect, type Dialect } from '../core/dialects.ts';
+import { readJsonFile } from './json-file.ts';
+import { lazily } from '../core/lazily.ts';
+import { openAjv } from '../contract/ajv.ts';
+import type { OwnDialects } from '../contract/types.ts';
+
+export interface DialectsFile {
+  readonly dialects: ReadonlyMap<string, Dialect>;
+  /** What is wrong with the file, one line each; then no dialect of it holds. */
+  readonly problems: readonly string[];
+}
+
+/** Reads and checks the file; without one there are no own dialects. Does not throw. */
+export function readDialectsFile(path: string | undefined): DialectsFile {
+  if (path === undefined) return { dialects: new Map(), problems: [] };
+  const refuse = (...lines: string[]): DialectsFile => ({
+    dialects: new Map(),
+    problems: lines.map((line) => `DIALECTS_FILE: ${line}`),
+  });
+  const { value, problem } = readJsonFile(path);
+  if (problem !== undefined) return refuse(problem);
+  const isOwnDialects = compileOwnDialects();
+  if (!isOwnDialects(value)) return refuse(...new Set(isOwnDialects.errors?.map(describe)));
+  const builtIn = Object.keys(value).filter(isDialectName);
+  if (builtIn.length > 0) return refuse(...builtIn.map((name) => `${name} is the name of a built-in kind of backend`));
+  return { dialects: new Map(Object.entries(value).map(([name, own]) => [name, toDialect(own)])), problems: [] };
+}
+
+/** Only where there is a file: this compiles most of the schemas, which takes as long as all the rest of a start. */
+const compileOwnDialects = lazily(() =>
+  openAjv({
+    allErrors: true,
+    allowUnionTypes: true,
+    discriminator: true,
+    schemas: [createResponseSchema, responseSchema],
+  }).compile<OwnDialects>(schema),
+);
+
+function describe({ instancePath, keyword, params, parentSchema, propertyName }: ErrorObject): string {
+  const place = instancePath.slice(1).replaceAll('/', '.');
+  switch (keyword) {
+    case 'required':
+      return `${place} must say which built-in kind of backend it extends`;
+    case 'additionalProperties':
+      return `${place}.${String(params['additionalProperty'])} is not a property of a kind of backend`;
+    case 'enum':
+      return `${place} must be one of ${[params['allowedValues']].flat().join(', ')}`;
+    case 'type':
+      return `${place === '' ? 'the file' : place} must be ${[params['type']].flat().join(' or ')}`;
+    case 'pattern':
+    case 'propertyNames':
+      return `${propertyName ?? String(params['propertyName'])} must be a name of lower-case letters, digits and hyphens`;
+    default:
+      return `${place === '' ? 'the file' : place} is not valid. ${String(parentSchema?.['description'] ?? '')}`.trim();
+  }
+}

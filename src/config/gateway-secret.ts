@@ -1,0 +1,172 @@
+/**
+ * The secret by which the keys and records of a database are known: where it lies, and whether the
+ * database knows it.
+ */
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { COMMAND_LINE } from './command-line.ts';
+import { ConfigError, type Config } from './config.ts';
+import { createMark } from '../identity/identities.ts';
+import { locateDatabase, nameDatabase, type SharedDatabase } from '../store/database-url.ts';
+import { isNodeError, makePrivateFolder, writePrivateFile } from '../store/private-files.ts';
+import { changeMark, readMarking, type Marking } from '../store/secret-mark.ts';
+import { StoreOpenError, type Store } from '../store/store.ts';
+
+export type SecretSettings = Pick<Config, 'databaseUrl' | 'gatewaySecret' | 'gatewaySecretPrevious'>;
+
+/**
+ * Waits until the store of these settings is open, and takes its secret as `takeSecret` does.
+ * Closes it when that throws.
+ */
+export async function openWithSecret<Opened extends Pick<Store, 'close'> | undefined>(
+  settings: SecretSettings,
+  opening: Promise<Opened>,
+): Promise<{ readonly store: Opened; readonly secret: string }> {
+  const store = await opening;
+  try {
+    return { store, secret: await takeSecret(settings) };
+  } catch (error) {
+    await store?.close();
+    throw error;
+  }
+}
+
+/**
+ * The secret for whoever begins to write by it. A database without a mark gets that of this secret,
+ * and one that was marked with the previous secret is marked anew. Throws ConfigError when the
+ * database knows another secret, and StoreOpenError.
+ */
+export async function takeSecret(settings: SecretSettings): Promise<string> {
+  const database = locateDatabase(settings.databaseUrl);
+  if (database.kind === 'memory') return loadSecret(settings);
+  const marking = await readMarking(database);
+  const found = findFittingSecret(settings, database, marking);
+  // What is there already was made with a secret that is missing, and not with a new one.
+  if (found === undefined && !marking.isEmpty) throw toRefusal(settings, database);
+  const secret = found ?? loadSecret(settings);
+  const marks = createMark(secret, settings.gatewaySecretPrevious);
+  if (marking.mark === marks[0]) return secret;
+  const mark = await changeMark(database, { from: marking.mark, to: marks[0] });
+  // Another process, which started at the same moment, was first.
+  if (!isMarkOf(marks, mark)) throw toRefusal(settings, database);
+  return secret;
+}
+
+/**
+ * The secret that is set, or lies beside the database; undefined when there is none and the
+ * database knows none either. Throws ConfigError when the database knows another one, and
+ * StoreOpenError.
+ */
+export function findFittingSecret(
+  settings: SecretSettings,
+  database: SharedDatabase,
+  { mark }: Marking,
+): string | undefined {
+  const secret = findSecret(settings, database);
+  const marks = secret === undefined ? [] : createMark(secret, settings.gatewaySecretPrevious);
+  if (mark !== undefined && !isMarkOf(marks, mark)) throw toRefusal(settings, database);
+  return secret;
+}
+
+/** Says what is wrong with the secret of this database, and the ways out. */
+export function toRefusal(settings: SecretSettings, database: SharedDatabase): ConfigError {
+  const its = `the secret by which the database ${nameDatabase(database)} knows its keys and records`;
+  return new ConfigError([
+    `GATEWAY_SECRET: ${describeMisfit(settings, database, its)}; set it to that one, or run \`${COMMAND_LINE} keys secret ` +
+      'accept` to go on without, which says what is lost',
+  ]);
+}
+
+function describeMisfit(settings: SecretSettings, database: SharedDatabase, its: string): string {
+  const { gatewaySecret, gatewaySecretPrevious } = settings;
+  if (gatewaySecret !== null || database.kind !== 'file') {
+    return `is not ${its}${gatewaySecretPrevious === null ? '' : ', and GATEWAY_SECRET_PREVIOUS is not either'}`;
+  }
+  const file = toSecretFile(database.path);
+  return findSecretFile(database.path) === undefined
+    ? `is not set, and there is no ${file} with ${its}`
+    : `is not set, and ${file} does not hold ${its}`;
+}
+
+function isMarkOf(marks: readonly string[], mark: string | undefined): boolean {
+  return mark !== undefined && marks.includes(mark);
+}
+
+function findSecret({ gatewaySecret }: SecretSettings, database: SharedDatabase): string | undefined {
+  if (gatewaySecret !== null) return gatewaySecret;
+  return database.kind === 'file' ? findSecretFile(database.path) : undefined;
+}
+
+/**
+ * The secret that is set, else the one that lies beside the database, where it is made when it is
+ * missing. A database in memory gets a new one, since none of its records outlives the process.
+ * Throws StoreOpenError when the file can be neither read nor made.
+ */
+export function loadSecret({ databaseUrl, gatewaySecret }: Omit<SecretSettings, 'gatewaySecretPrevious'>): string {
+  if (gatewaySecret !== null) return gatewaySecret;
+  const location = locateDatabase(databaseUrl);
+  if (location.kind === 'memory') return newSecret();
+  // Gateways that share a database must share the secret, which lies beside none of them.
+  if (location.kind === 'postgres')
+    throw new StoreOpenError('GATEWAY_SECRET must be set with DATABASE_URL=postgres://.');
+  const file = toSecretFile(location.path);
+  return explaining(file, () => {
+    makePrivateFolder(dirname(file));
+    return readSecret(file) ?? makeSecret(file);
+  });
+}
+
+/**
+ * The secret that lies beside the database in this file; undefined when there is none. Throws
+ * StoreOpenError.
+ */
+export function findSecretFile(databaseFile: string): string | undefined {
+  const path = toSecretFile(databaseFile);
+  return explaining(path, () => readSecret(path));
+}
+
+/** Where the secret of the database in this file lies. */
+export function toSecretFile(databaseFile: string): string {
+  return join(dirname(databaseFile), 'gateway.secret');
+}
+
+function explaining<Result>(file: string, use: () => Result): Result {
+  try {
+    return use();
+  } catch (error) {
+    if (error instanceof StoreOpenError) throw error;
+    const why = error instanceof Error ? error.message : 'unknown reason';
+    throw new StoreOpenError(`The secret ${file} cannot be read or made: ${why}.`, { cause: error });
+  }
+}
+
+/** Undefined when there is no such file. */
+function readSecret(file: string): string | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    if (isNodeError(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+  // A damaged secret would silently be another one, under which no record and no seal is found
+  // again.
+  if (!/^[\w-]{43}$/.test(text)) {
+    throw new StoreOpenError(
+      `The secret ${file} is damaged; restore it, or remove it: the next start says how to go on without.`,
+    );
+  }
+  return text;
+}
+
+function makeSecret(file: string): string {
+  const made = newSecret();
+  if (writePrivateFile(file, `${made}\n`)) return made;
+  // Another process, which started at the same moment, was first.
+  return readSecret(file) ?? made;
+}
+
+function newSecret(): string {
+  return randomBytes(32).toString('base64url');
+}

@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import type { CurrentPrices } from './current-prices.ts';
+import type { Store, StoreLog } from '../store/store.ts';
+
+const EVERY_MS = 15_000;
+
+export interface PriceWatchOptions {
+  readonly store: Pick<Store, 'comparePrices'>;
+  readonly prices: Pick<CurrentPrices, 'present'>;
+  readonly log: StoreLog;
+  readonly everyMs?: number;
+}
+
+/**
+ * Tells the operator when gateways on one database go by different prices: what a request costs would depend on who runs it.
+ * Says so once for each change. Returns a function that stops it.
+ */
+export function watchPrices({ store, prices, log, everyMs = EVERY_MS }: PriceWatchOptions): () => void {
+  let told = '';
+  let isComparing = false;
+
+  async function compare(): Promise<void> {
+    if (isComparing) return;
+    isComparing = true;
+    try {
+      const version = versionOf(prices);
+      const others = await store.comparePrices(version);
+      const found = others.length === 0 ? '' : JSON.stringify([version, others]);
+      if (found !== '' && found !== told) log.warn({ version, others }, DIFFERENT);
+      if (found === '' && told !== '') log.info({ version }, 'all gateways on the database have the same prices again');
+      told = found;
+    } catch {
+      // The store says by itself that it cannot be reached.
+    } finally {
+      isComparing = false;
+    }
+  }
+
+  const timer = setInterval(() => void compare(), everyMs);
+  timer.unref();
+  void compare();
+  return () => clearInterval(timer);
+}
+
+const DIFFERENT = 'other gateways on the database go by other prices: give all of them the same PRICES_FILE';
+
+/** The same for the same prices, however the file is laid out. */
+function versionOf({ present }: Pick<CurrentPrices, 'present'>): string {
+  if (present === null) return 'none';
+  return createHash('sha256').update(JSON.stringify(present.table)).digest('hex').slice(0, 12);
+}

@@ -1,0 +1,143 @@
+import type { ErrorObject } from 'ajv';
+import createResponseSchema from '../../schemas/create-response.json' with { type: 'json' };
+import responseSchema from '../../schemas/response.json' with { type: 'json' };
+import { ApiError } from '../core/errors.ts';
+
+/**
+ * The ApiError for what ajv found. It stops at the first mistake and tells the innermost first; the others only repeat it. The
+ * message is made of words out of the schema, never of what the caller sent.
+ */
+export function toShapeError([error]: readonly ErrorObject[]): ApiError {
+  if (error === undefined) throw new Error('ajv gave no error');
+  const path = toPath(error.instancePath);
+  const missing = missingProperty(error);
+  if (missing !== undefined) return missingError(path === '' ? missing : `${path}.${missing}`, error.data);
+  if (error.keyword === 'additionalProperties') return unknownError(path, error);
+  if (error.keyword === 'discriminator') {
+    const param = `${path}.type`;
+    const message = `${param} must be one of ${typesOf(error.parentSchema).join(', ')}.`;
+    return new ApiError('invalid_request', { param, message });
+  }
+  return new ApiError('invalid_request', { param: path, message: describe(path, error) });
+}
+
+/** `/input/2/call_id` as `input[2].call_id`. Ends at metadata, whose keys are the caller's words. */
+function toPath(instancePath: string): string {
+  if (instancePath.startsWith('/metadata')) return 'metadata';
+  return instancePath
+    .slice(1)
+    .replaceAll(/\/(\d+)/g, '[$1]')
+    .replaceAll('/', '.');
+}
+
+function missingProperty({ keyword, params, data }: ErrorObject): string | undefined {
+  if (keyword === 'required') return text(params['missingProperty']);
+  return keyword === 'discriminator' && !has(data, 'type') ? 'type' : undefined;
+}
+
+function missingError(param: string, data: unknown): ApiError {
+  return new ApiError('missing_required_parameter', { param, message: `${param} is missing.${hintFor(param, data)}` });
+}
+
+/** Only where a typing error would otherwise go unnoticed are other fields than those of the schema refused. */
+function unknownError(path: string, { params, parentSchema }: ErrorObject): ApiError {
+  const name = text(params['additionalProperty']);
+  // The name is the caller's word: it is only given back when it can be nothing but a name.
+  const unknown = /^\w{1,64}$/.test(name) ? name : 'A field';
+  const param = path === '' ? unknown : `${path}.${unknown}`;
+  const properties = member(parentSchema, 'properties');
+  const known = typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
+  return new ApiError('invalid_request', { param, message: `${param} is not known here; use ${known.join(', ')}.` });
+}
+
+/** The two mistakes of those who come from the chat format. */
+function hintFor(param: string, data: unknown): string {
+  if (param === 'input' && has(data, 'messages')) {
+    return ' The Responses format has input where chat completions has messages.';
+  }
+  if (/^tools\[\d+\]\.name$/.test(param) && has(data, 'function')) {
+    return ' The Responses format has name, description and parameters in the tool itself, not under function.';
+  }
+  return '';
+}
+
+function describe(path: string, { keyword, params, parentSchema, propertyName, instancePath }: ErrorObject): string {
+  const subject = nameSubject(path, instancePath, propertyName);
+  const limit = text(params['limit']);
+  switch (keyword) {
+    case 'type':
+      return `${subject} must be ${[params['type']].flat().map(nameOfType).join(' or ')}.`;
+    case 'enum':
+      return `${path} must be one of ${[params['allowedValues']].flat().join(', ')}.`;
+    case 'const':
+      return `${path} must be ${text(params['allowedValue'])}.`;
+    case 'minimum':
+      return `${path} must be at least ${limit}.`;
+    case 'maximum':
+      return `${path} must be at most ${limit}.`;
+    case 'minLength':
+    case 'minItems':
+    // Where the string may be an image of many megabytes, whose characters minLength would count: the schemas say not "".
+    case 'not':
+      return `${path} must not be empty.`;
+    case 'maxLength':
+      return `${subject} may have at most ${limit} characters.`;
+    case 'minProperties':
+      return 'Nothing is named that is to be changed.';
+    case 'maxItems':
+    case 'maxProperties':
+      return `${path} may have at most ${limit} entries.`;
+    default:
+      return `${path} is not valid. ${text(parentSchema?.['description'])}`.trim();
+  }
+}
+
+/** The keys of metadata stand for themselves alone, and are the caller's words. */
+function nameSubject(path: string, instancePath: string, propertyName: string | undefined): string {
+  if (propertyName !== undefined) return `Every key of ${path}`;
+  return path === 'metadata' && instancePath !== '/metadata' ? 'Every value of metadata' : path;
+}
+
+const TYPE_NAMES = new Map<unknown, string>([
+  ['string', 'a string'],
+  ['array', 'an array'],
+  ['object', 'an object'],
+  ['integer', 'a whole number'],
+  ['number', 'a number'],
+  ['boolean', 'true or false'],
+]);
+
+function nameOfType(type: unknown): string {
+  return TYPE_NAMES.get(type) ?? text(type);
+}
+
+/** The values of `type` which the members of a discriminated union have. */
+function typesOf(union: unknown): readonly string[] {
+  return list(member(union, 'oneOf')).flatMap((branch) => {
+    const type = member(member(resolve(text(member(branch, '$ref'))), 'properties'), 'type');
+    return list(member(type, 'enum') ?? [member(type, 'const')]).map(text);
+  });
+}
+
+/** Follows `#/$defs/Name` or `response.json#/$defs/Name`. */
+function resolve(reference: string): unknown {
+  const [file, pointer = ''] = reference.split('#');
+  const root: unknown = file === responseSchema.$id ? responseSchema : createResponseSchema;
+  return pointer.split('/').slice(1).reduce(member, root);
+}
+
+function has(value: unknown, key: string): boolean {
+  return member(value, key) !== undefined;
+}
+
+function member(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}

@@ -1,0 +1,54 @@
+import { CUT_SHORT } from './prompt.ts';
+import { ApiError } from '../errors.ts';
+import type { UniquePart } from '../ids.ts';
+import { initialResponse } from '../reply/initial-response.ts';
+import { planTools } from '../request/tools.ts';
+import { createTranslator, type Translator } from '../reply/translator.ts';
+
+export interface SummaryOptions {
+  readonly model: string;
+  readonly unique: UniquePart;
+  /** The answer may begin with a `<think>` block, which is no part of the summary. */
+  readonly thinkTags: boolean;
+  /** Unix time in seconds. */
+  readonly nowS: () => number;
+}
+
+/** Reads a summary as it reads any answer; nobody is told of its events. */
+export function readSummary({ model, unique, thinkTags, nowS }: SummaryOptions): Translator {
+  const request = { model, input: '' };
+  const tools = planTools(request, 'drop');
+  return createTranslator({
+    response: initialResponse(request, tools, { unique, createdAtS: nowS() }),
+    unique,
+    tools,
+    usedCallIds: new Set(),
+    reasoningOutput: 'hidden',
+    thinkTags,
+    logprobs: false,
+    maxToolCalls: null,
+    nowS,
+  });
+}
+
+/**
+ * The summary that was read, which is over. One that was cut off says so at its end: the model which reads it has less, and
+ * knows it. Throws the ApiError of one that failed, was filtered, or says nothing.
+ */
+export function summaryOf({ response, failure }: Pick<Translator, 'response' | 'failure'>): string {
+  if (failure !== null) throw failure;
+  const reason = response.incomplete_details?.reason;
+  const text = response.output_text.trim();
+  if (reason === 'content_filter') throw noSummary("The backend's content filter stopped the summary.");
+  if (text === '') throw noSummary(reason === undefined ? SAID_NOTHING : NO_ROOM);
+  return reason === undefined ? text : `${text}\n${CUT_SHORT}`;
+}
+
+const SAID_NOTHING = 'The backend was asked for a summary and wrote none.';
+const NO_ROOM =
+  'The backend reached the limit of the summary before it wrote a word of it, perhaps by thinking. ' +
+  'Whoever runs the gateway can raise COMPACTION_MAX_OUTPUT_TOKENS.';
+
+function noSummary(message: string): ApiError {
+  return new ApiError('upstream_invalid_response', { message });
+}

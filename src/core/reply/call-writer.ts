@@ -1,0 +1,121 @@
+import type { OutputItem } from '../../contract/types.ts';
+import { toBuiltInCall } from './built-in-calls.ts';
+import { createCustomInputReader } from './custom-input.ts';
+import type { EventLog } from './event-log.ts';
+import type { CallId, ItemIdPrefix } from '../ids.ts';
+import type { BuiltInKind, ToolRef } from '../request/tool-names.ts';
+import { unreachable } from '../unreachable.ts';
+
+/** Tells the client of one call, in the item type of its tool. */
+export interface CallWriter {
+  /** Takes a piece of the arguments. */
+  write(delta: string): void;
+  /** The arguments are over. */
+  close(status: OutputItem['status']): void;
+}
+
+/** Begins the item of a call: at once where its arguments are streamed, at its end where the item holds them as a whole. */
+export function openCallWriter(tool: ToolRef, callId: CallId, log: EventLog): CallWriter {
+  switch (tool.kind) {
+    case 'function':
+      return writeFunctionCall(tool, callId, log);
+    case 'custom':
+      return writeCustomCall(tool, callId, log);
+    case 'tool_search':
+    case 'local_shell':
+    case 'shell':
+    case 'apply_patch':
+      return writeBuiltInCall(tool.kind, callId, log);
+    default:
+      return unreachable(tool);
+  }
+}
+
+type NamedTool = Extract<ToolRef, { name: string }>;
+
+function writeFunctionCall(tool: Pick<NamedTool, 'name' | 'namespace'>, callId: CallId, log: EventLog): CallWriter {
+  const place = log.addItem('fc', (id) => ({
+    type: 'function_call',
+    id,
+    call_id: callId,
+    ...nameOf(tool),
+    arguments: '',
+    status: 'in_progress',
+  }));
+  let wrote = false;
+
+  function write(delta: string): void {
+    wrote = true;
+    log.emit({ type: 'response.function_call_arguments.delta', ...place, delta });
+  }
+  return {
+    write,
+    close(status) {
+      // A call without arguments is sent as "" by some backends; clients parse the field as JSON.
+      if (!wrote && status === 'completed') write('{}');
+      const item = log.itemAt(place, 'function_call');
+      const { name, arguments: whole } = item;
+      log.emit({ type: 'response.function_call_arguments.done', ...place, name, arguments: whole });
+      log.closeItem(place, { ...item, status });
+    },
+  };
+}
+
+function writeCustomCall(tool: NamedTool, callId: CallId, log: EventLog): CallWriter {
+  const reader = createCustomInputReader();
+  const place = log.addItem('ctc', (id) => ({
+    type: 'custom_tool_call',
+    id,
+    call_id: callId,
+    ...nameOf(tool),
+    input: '',
+    status: 'in_progress',
+  }));
+
+  function emitText(delta: string): void {
+    if (delta !== '') log.emit({ type: 'response.custom_tool_call_input.delta', ...place, delta });
+  }
+  return {
+    write: (delta) => emitText(reader.feed(delta)),
+    close(status) {
+      emitText(reader.end());
+      const item = log.itemAt(place, 'custom_tool_call');
+      log.emit({ type: 'response.custom_tool_call_input.done', ...place, input: item.input });
+      log.closeItem(place, { ...item, status });
+    },
+  };
+}
+
+const BUILT_IN_PREFIXES: { readonly [Kind in BuiltInKind]: ItemIdPrefix } = {
+  tool_search: 'tsc',
+  local_shell: 'lsh',
+  shell: 'sh',
+  apply_patch: 'apc',
+};
+
+/** These items have no events of their own in every client's list, so they are added when they are whole. */
+function writeBuiltInCall(kind: BuiltInKind, callId: CallId, log: EventLog): CallWriter {
+  let whole = '';
+  return {
+    write(delta) {
+      whole += delta;
+    },
+    close(status) {
+      const call = toBuiltInCall(kind, whole);
+      if (call === undefined) {
+        // Not what the tool takes, or cut: the client is shown what the model wrote, as a call it can refuse.
+        const writer = writeFunctionCall({ name: kind }, callId, log);
+        if (whole !== '') writer.write(whole);
+        writer.close(status);
+        return;
+      }
+      const prefix = BUILT_IN_PREFIXES[kind];
+      const place = log.addItem(prefix, (id) => ({ ...call, id, call_id: callId, status: 'in_progress' }));
+      log.closeItem(place, { ...call, id: place.item_id, call_id: callId, status });
+    },
+  };
+}
+
+function nameOf({ name, namespace }: Pick<NamedTool, 'name' | 'namespace'>) {
+  return namespace === undefined ? { name } : { name, namespace };
+}

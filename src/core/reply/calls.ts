@@ -1,0 +1,126 @@
+import type { OutputItem } from '../../contract/types.ts';
+import { openCallWriter } from './call-writer.ts';
+import { beginCall, findCall, isRepetition, type BackendCall } from './match-call.ts';
+import type { CallPiece } from './chunk.ts';
+import { tooMuch, type EventLog } from './event-log.ts';
+import { mintCallId, toCallId, type CallId } from '../ids.ts';
+import { growBy, mergeExtra, type CallOfReply } from './reply-state.ts';
+import type { ToolPlan } from '../request/tools.ts';
+
+/** The tool calls of one reply. They stay open beside each other, since backends interleave their pieces. */
+export interface CallBook {
+  /** Takes a piece. `beforeCall` runs when it begins a call, and before that call's item. Returns the length of what it adds. */
+  add(piece: CallPiece, chunkNumber: number, beforeCall: () => void): number;
+  /** Ends the calls whose arguments are complete, so that whoever runs them can begin. */
+  closeComplete(): void;
+  /** Ends all of them; the model has said what it wanted to say. */
+  closeAll(): void;
+  /** Ends all of them when the model was stopped. `inCall`: while it was writing the last one. */
+  closeCut(inCall: boolean): void;
+  /** Whether a call has arguments and no name, so that no one can be told of it. */
+  hasNameless(): boolean;
+  /** Those that the client is told of, with what the backend has attached to them. */
+  told(): CallOfReply[];
+}
+
+export interface CallBookOptions {
+  readonly tools: Pick<ToolPlan, 'toolOfCall'>;
+  readonly usedCallIds: ReadonlySet<string>;
+  readonly maxToolCalls: number | null;
+}
+
+const MAX_CALLS = 1024;
+
+/** Begins without calls. `add` throws ApiError when there are too many of them, or too much in them. */
+export function createCallBook(log: EventLog, { tools, usedCallIds, maxToolCalls }: CallBookOptions): CallBook {
+  const calls: BackendCall[] = [];
+  const callIds = new Set<string>(usedCallIds);
+  let passedOn = 0;
+
+  function closeComplete(): void {
+    for (const call of openCalls()) if (call.argumentsEnd.reached) close(call, 'completed');
+  }
+
+  return {
+    add(piece, chunkNumber, beforeCall) {
+      const call = findCall(calls, piece, chunkNumber) ?? open(piece, beforeCall);
+      call.lastChunk = chunkNumber;
+      attach(call, piece);
+      // Its arguments were complete: this is the whole call once more, or an empty piece.
+      if (call.closed) return 0;
+      if (call.name === '') call.name = piece.name;
+      const delta = isRepetition(call, piece) ? '' : piece.arguments;
+      log.grow(delta.length);
+      call.arguments += delta;
+      call.argumentsEnd.feed(delta);
+      if (call.writer === undefined) {
+        if (call.name !== '') announce(call, beforeCall);
+      } else if (delta !== '' && call.writer !== 'withheld') {
+        call.writer.write(delta);
+      }
+      return delta.length;
+    },
+    closeComplete,
+    closeAll() {
+      for (const call of openCalls()) close(call, 'completed');
+    },
+    closeCut(inCall) {
+      closeComplete();
+      const cut = inCall ? calls.at(-1) : undefined;
+      for (const call of openCalls()) close(call, call === cut || call.arguments !== '' ? 'incomplete' : 'completed');
+    },
+    hasNameless: () => calls.some((call) => call.name === '' && call.arguments !== ''),
+    told: () =>
+      calls.flatMap(({ callId, extraContent: extra }) =>
+        callId === undefined ? [] : [{ call_id: callId, ...(extra !== undefined && { extra_content: extra }) }],
+      ),
+  };
+
+  function attach(call: BackendCall, { extra_content: extra }: CallPiece): void {
+    if (extra === undefined) return;
+    growBy(log, extra);
+    call.extraContent = mergeExtra(call.extraContent, extra);
+  }
+
+  function open(piece: CallPiece, beforeCall: () => void): BackendCall {
+    if (calls.length >= MAX_CALLS) throw tooMuch();
+    beforeCall();
+    closeComplete();
+    const call = beginCall(piece);
+    calls.push(call);
+    return call;
+  }
+
+  /** Begins its item as soon as the name is known, with what has come of the arguments. */
+  function announce(call: BackendCall, beforeCall: () => void): void {
+    const tool = tools.toolOfCall(call.name);
+    if (tool === undefined || passedOn >= (maxToolCalls ?? Infinity)) {
+      call.writer = 'withheld';
+      return;
+    }
+    passedOn += 1;
+    // Text may have come since the call began without a name.
+    beforeCall();
+    call.callId = claimCallId(call.backendId);
+    call.writer = openCallWriter(tool, call.callId, log);
+    if (call.arguments !== '') call.writer.write(call.arguments);
+  }
+
+  function claimCallId(backendId: string): CallId {
+    let callId = toCallId(backendId);
+    for (let n = log.snapshot.output.length; callId === '' || callIds.has(callId); n += 1) {
+      callId = mintCallId(log.unique, n);
+    }
+    callIds.add(callId);
+    return callId;
+  }
+
+  function openCalls(): BackendCall[] {
+    return calls.filter((call) => !call.closed);
+  }
+
+  function close(call: BackendCall, status: OutputItem['status']): void {
+    call.closed = true;
+    if (call.writer !== undefined && call.writer !== 'withheld') call.writer.close(status);
+  }
+}

@@ -1,0 +1,253 @@
+/**
+ * What a chat chunk says. Backends are trusted with nothing: a field of the wrong type is a field that is not there, and
+ * what its absence means is stated here once.
+ */
+
+import type { LogProb, TopLogProb, UrlCitation } from '../../contract/types.ts';
+import type { CallState, ChatChunk, MessageState } from '../chat.ts';
+import { ApiError } from '../errors.ts';
+import { isObject } from '../json.ts';
+import { readUsage } from './usage.ts';
+
+/** The list that a field holds; an empty one where it holds anything else. */
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** Choice 0, by its index where it has one. With `n > 1` the others are not ours. */
+export function choiceOf(chunk: ChatChunk): ChatChunk | undefined {
+  for (const [position, choice] of listOf(chunk['choices']).entries()) {
+    if (isObject(choice) && indexOf(choice, position) === 0) return choice;
+  }
+  return undefined;
+}
+
+/** All choices, for whoever passes all of them on. */
+export function choicesOf(chunk: ChatChunk): { readonly index: number; readonly choice: ChatChunk }[] {
+  return listOf(chunk['choices']).flatMap((choice, position) =>
+    isObject(choice) ? [{ index: indexOf(choice, position), choice }] : [],
+  );
+}
+
+function indexOf(choice: ChatChunk, position: number): number {
+  return typeof choice['index'] === 'number' ? choice['index'] : position;
+}
+
+/** The delta; some backends send a `message` in its place. */
+export function deltaOf(choice: ChatChunk): ChatChunk {
+  const delta = isObject(choice['delta']) ? choice['delta'] : choice['message'];
+  return isObject(delta) ? delta : {};
+}
+
+/** Lower case; undefined where it is missing, null or empty (some backends send "" in every chunk but the last). */
+export function finishReasonOf(choice: ChatChunk): string | undefined {
+  const reason = choice['finish_reason'];
+  return typeof reason === 'string' && reason !== '' ? reason.toLowerCase() : undefined;
+}
+
+export type TextPiece = { readonly kind: 'text' | 'reasoning' | 'refusal'; readonly text: string };
+
+/**
+ * The text of a delta in the order of the answer: reasoning, text, refusal. Where several reasoning fields carry the same
+ * thought (OpenRouter sends both `reasoning` and `reasoning_details`) the first one that says something is taken.
+ */
+export function textPiecesOf(delta: ChatChunk): TextPiece[] {
+  const pieces: TextPiece[] = [];
+  const reasoning =
+    text(delta['reasoning_content']) || text(delta['reasoning']) || reasoningDetailsText(delta['reasoning_details']);
+  if (reasoning !== '') pieces.push({ kind: 'reasoning', text: reasoning });
+  const content = delta['content'];
+  if (typeof content === 'string') {
+    if (content !== '') pieces.push({ kind: 'text', text: content });
+  } else if (Array.isArray(content)) {
+    for (const part of content) pushContentPart(part, pieces);
+  }
+  const refusal = text(delta['refusal']);
+  if (refusal !== '') pieces.push({ kind: 'refusal', text: refusal });
+  return pieces;
+}
+
+/** Where the reasoning comes from that `textPiecesOf` finds; undefined where it finds none. */
+export function thoughtsFormOf(
+  delta: ChatChunk,
+): 'reasoning_content' | 'reasoning' | 'reasoning_details' | 'thinking-part' | undefined {
+  if (text(delta['reasoning_content']) !== '') return 'reasoning_content';
+  if (text(delta['reasoning']) !== '') return 'reasoning';
+  if (reasoningDetailsText(delta['reasoning_details']) !== '') return 'reasoning_details';
+  return listOf(delta['content']).some((part) => isObject(part) && 'thinking' in part) ? 'thinking-part' : undefined;
+}
+
+/** What the backend attaches to the message without saying it to anybody; empty lists and objects are nothing. */
+export function messageStateOf(delta: ChatChunk): MessageState {
+  const details = listOf(delta['reasoning_details']);
+  const blocks = listOf(delta['thinking_blocks']);
+  return {
+    ...callStateOf(delta),
+    ...(details.length > 0 && { reasoning_details: details }),
+    ...(blocks.length > 0 && { thinking_blocks: blocks }),
+  };
+}
+
+/** The same of a call. */
+export function callStateOf({ extra_content: extra }: ChatChunk): CallState {
+  return isObject(extra) && Object.keys(extra).length > 0 ? { extra_content: extra } : {};
+}
+
+/**
+ * The one piece of text that is all the chunk says, so that a chunk which differs from it in this text alone says no more
+ * than that either. Undefined when it says anything else.
+ */
+export function onlyTextOf(chunk: ChatChunk): TextPiece | undefined {
+  const choice = choiceOf(chunk);
+  if (choice === undefined || listOf(chunk['choices']).length > 1) return undefined;
+  const delta = deltaOf(choice);
+  const [piece, ...others] = textPiecesOf(delta);
+  const saysMore =
+    others.length > 0 ||
+    finishReasonOf(choice) !== undefined ||
+    readUsage(chunk, choice) !== undefined ||
+    sourcesOf(chunk) !== undefined ||
+    citationsOf(delta).length > 0 ||
+    callPiecesOf(delta).length > 0 ||
+    Object.keys(messageStateOf(delta)).length > 0 ||
+    logprobsOf(choice).length > 0;
+  return saysMore ? undefined : piece;
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** OpenRouter: a list of `reasoning.text` and `reasoning.summary`; the encrypted ones say nothing in clear. */
+function reasoningDetailsText(details: unknown): string {
+  if (!Array.isArray(details)) return '';
+  return details.map((detail) => (isObject(detail) ? text(detail['text']) || text(detail['summary']) : '')).join('');
+}
+
+/** Mistral: content as a list of parts, `thinking` among them, which holds a list of text parts in turn. */
+function pushContentPart(part: unknown, pieces: TextPiece[]): void {
+  if (!isObject(part)) return;
+  const thinking = part['thinking'];
+  if (Array.isArray(thinking)) {
+    const thought = thinking.map((inner) => (isObject(inner) ? text(inner['text']) : '')).join('');
+    if (thought !== '') pieces.push({ kind: 'reasoning', text: thought });
+  } else if (text(thinking) !== '') {
+    pieces.push({ kind: 'reasoning', text: text(thinking) });
+  } else if (text(part['refusal']) !== '') {
+    pieces.push({ kind: 'refusal', text: text(part['refusal']) });
+  } else if (text(part['text']) !== '') {
+    pieces.push({ kind: 'text', text: text(part['text']) });
+  }
+}
+
+/** One piece of a tool call. Empty strings stand for what the backend left out. */
+export interface CallPiece extends CallState {
+  readonly index: number | undefined;
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+/** The old `function_call` has no index; this one keeps it apart from every call under `tool_calls`. */
+const LEGACY_INDEX = -1;
+
+/** Throws ApiError for arguments that cannot be passed on. */
+export function callPiecesOf(delta: ChatChunk): CallPiece[] {
+  const pieces: CallPiece[] = [];
+  const calls = delta['tool_calls'];
+  if (Array.isArray(calls)) {
+    for (const call of calls) if (isObject(call)) pieces.push(toCallPiece(call, call['function'], call['index']));
+  }
+  if (isObject(delta['function_call'])) pieces.push(toCallPiece({}, delta['function_call'], LEGACY_INDEX));
+  return pieces.filter(
+    (piece) => piece.id !== '' || piece.name !== '' || piece.arguments !== '' || piece.extra_content !== undefined,
+  );
+}
+
+function toCallPiece(call: ChatChunk, called: unknown, index: unknown): CallPiece {
+  const fields = isObject(called) ? called : {};
+  const given = fields['arguments'];
+  return {
+    index: typeof index === 'number' ? index : undefined,
+    id: text(call['id']),
+    name: text(fields['name']),
+    arguments: isObject(given) ? toJson(given) : text(given),
+    ...callStateOf(call),
+  };
+}
+
+/** Some backends send arguments as the object itself. Throws ApiError for what is too deep to be written. */
+export function toJson(given: object): string {
+  try {
+    return JSON.stringify(given);
+  } catch (cause) {
+    throw new ApiError('upstream_invalid_response', {
+      message: 'The backend sent JSON that is nested too deeply.',
+      cause,
+    });
+  }
+}
+
+/** The log probabilities of a choice; what a backend leaves out of one is empty, or 0. */
+export function logprobsOf(choice: ChatChunk): LogProb[] {
+  const content = isObject(choice['logprobs']) ? listOf(choice['logprobs']['content']) : [];
+  return content.filter(isObject).map((entry) => {
+    const topLogprobs = listOf(entry['top_logprobs']).filter(isObject).map(toTopLogprob);
+    return Object.assign(toTopLogprob(entry), { top_logprobs: topLogprobs });
+  });
+}
+
+function toTopLogprob(entry: ChatChunk): TopLogProb {
+  return {
+    token: text(entry['token']),
+    // JSON can hold 1e999, which is read as infinite and could not be written again.
+    logprob: Number.isFinite(entry['logprob']) ? Number(entry['logprob']) : 0,
+    bytes: listOf(entry['bytes']).filter((byte): byte is number => Number.isInteger(byte)),
+  };
+}
+
+/** The `url_citation` annotations of a delta, flat as the Responses format has them. Other kinds have no counterpart. */
+export function citationsOf(delta: ChatChunk): UrlCitation[] {
+  return listOf(delta['annotations']).flatMap((annotation) => {
+    const fields =
+      isObject(annotation) && isObject(annotation['url_citation']) ? annotation['url_citation'] : annotation;
+    if (!isObject(fields) || text(fields['url']) === '') return [];
+    const start = position(fields['start_index']);
+    return [
+      {
+        type: 'url_citation',
+        url: text(fields['url']),
+        title: text(fields['title']),
+        start_index: start,
+        end_index: Math.max(start, position(fields['end_index'])),
+      },
+    ];
+  });
+}
+
+function position(value: unknown): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0;
+}
+
+/** A page which the text refers to as `[1]`, `[2]`, … (Perplexity). */
+export interface Source {
+  readonly url: string;
+  readonly title: string;
+}
+
+/** The numbered sources of the answer; undefined when the chunk names none. */
+export function sourcesOf(chunk: ChatChunk): Source[] | undefined {
+  const results = Array.isArray(chunk['search_results']) ? chunk['search_results'] : [];
+  const citations = Array.isArray(chunk['citations']) ? chunk['citations'] : results;
+  if (citations.length === 0) return undefined;
+  return citations.map((citation, index) => {
+    const result: unknown = results[index];
+    const { url, title } = isObject(citation) ? citation : isObject(result) ? result : {};
+    return { url: text(citation) || text(url), title: text(title) };
+  });
+}
+
+/** The service tier that was used; undefined where the chunk does not say it. */
+export function serviceTierOf(chunk: ChatChunk): string | undefined {
+  return text(chunk['service_tier']) || undefined;
+}

@@ -1,0 +1,46 @@
+import type { UrlCitation } from '../../contract/types.ts';
+import type { Source } from './chunk.ts';
+import { DETAIL_WEIGHT, type EventLog } from './event-log.ts';
+
+/** What the backend has named as sources of its text, until the text is complete. */
+export interface Citations {
+  add(citation: UrlCitation): void;
+  /** The list that `[1]`, `[2]`, … in the text refer to (Perplexity sends it again and again). */
+  setSources(sources: readonly Source[]): void;
+  /** All citations of this text, which are told once. */
+  take(text: string): readonly UrlCitation[];
+}
+
+/** Begins without any. The log is told their weight, and throws when it becomes too much. */
+export function createCitations(log: Pick<EventLog, 'grow'>): Citations {
+  let citations: UrlCitation[] = [];
+  let sources: readonly Source[] = [];
+
+  function add(citation: UrlCitation): void {
+    log.grow(citation.url.length + citation.title.length + DETAIL_WEIGHT);
+    citations.push(citation);
+  }
+
+  return {
+    add,
+    setSources(given) {
+      sources = given;
+    },
+    take(text) {
+      for (const citation of citationsInText(text, sources)) add(citation);
+      const taken = citations;
+      citations = [];
+      return taken;
+    },
+  };
+}
+
+function* citationsInText(text: string, sources: readonly Source[]): Generator<UrlCitation> {
+  if (sources.length === 0) return;
+  for (const marker of text.matchAll(/\[(\d{1,3})\]/g)) {
+    const source = sources[Number(marker[1]) - 1];
+    if (source === undefined || source.url === '') continue;
+    const { url, title } = source;
+    yield { type: 'url_citation', url, title, start_index: marker.index, end_index: marker.index + marker[0].length };
+  }
+}

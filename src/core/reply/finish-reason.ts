@@ -1,0 +1,31 @@
+import { ApiError } from '../errors.ts';
+
+/** How the response ends. */
+export type Verdict =
+  | { readonly kind: 'completed' }
+  | { readonly kind: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
+  | { readonly kind: 'failed'; readonly error: ApiError };
+
+/** What the backend's finish reason means (contract, section 3). `complete`: `[DONE]` came, which stands in for a missing reason. */
+export function verdictOn(finishReason: string | undefined, complete: boolean): Verdict {
+  switch (finishReason) {
+    case undefined:
+      return complete ? { kind: 'completed' } : failed('The backend ended its answer before it was complete.');
+    case 'length':
+    case 'model_length':
+    case 'max_tokens':
+      return { kind: 'incomplete', reason: 'max_output_tokens' };
+    case 'content_filter':
+      return { kind: 'incomplete', reason: 'content_filter' };
+    case 'error':
+    case 'abort':
+    case 'insufficient_system_resource':
+      return failed('The backend gave up on its answer.');
+    default:
+      return { kind: 'completed' };
+  }
+}
+
+function failed(message: string): Verdict {
+  return { kind: 'failed', error: new ApiError('upstream_error', { message }) };
+}

@@ -1,0 +1,108 @@
+import type {
+  ClientToolChoice,
+  CreateResponse,
+  FunctionToolChoice,
+  RequestedFormat,
+  ResponseResource,
+  TextFormat,
+} from '../../contract/types.ts';
+import { toResponseId, type UniquePart } from '../ids.ts';
+import { DEFAULT_SCHEMA_NAME } from '../request/request.ts';
+import type { ToolRef } from '../request/tool-names.ts';
+import { isAllowedTools, toChosenTool, type ToolPlan } from '../request/tools.ts';
+
+export interface ResponseOrigin {
+  readonly unique: UniquePart;
+  readonly createdAtS: number;
+  /** The response which this one continues, where the transport remembers it. */
+  readonly previousResponseId?: string | null;
+}
+
+/**
+ * The response as it stands before the first chunk: all 31 fields of Open Responses and `output_text`, the request echoed
+ * with the defaults that hold. `createdAtS` is Unix time in seconds.
+ */
+export function initialResponse(
+  request: CreateResponse,
+  tools: ToolPlan,
+  { unique, createdAtS, previousResponseId = null }: ResponseOrigin,
+): ResponseResource {
+  return {
+    id: toResponseId(unique),
+    object: 'response',
+    created_at: createdAtS,
+    completed_at: null,
+    status: 'in_progress',
+    incomplete_details: null,
+    model: request.model,
+    previous_response_id: previousResponseId,
+    instructions: request.instructions ?? null,
+    output: [],
+    output_text: '',
+    error: null,
+    tools: [...tools.echo],
+    tool_choice: toToolChoiceEcho(request.tool_choice),
+    truncation: request.truncation ?? 'disabled',
+    // One call at most leaves nothing to be parallel.
+    parallel_tool_calls: request.max_tool_calls !== 1 && (request.parallel_tool_calls ?? true),
+    text: toTextEcho(request.text),
+    top_p: request.top_p ?? 1,
+    temperature: request.temperature ?? 1,
+    presence_penalty: request.presence_penalty ?? 0,
+    frequency_penalty: request.frequency_penalty ?? 0,
+    top_logprobs: request.top_logprobs ?? 0,
+    reasoning: toReasoningEcho(request.reasoning),
+    usage: null,
+    max_output_tokens: request.max_output_tokens ?? null,
+    max_tool_calls: request.max_tool_calls ?? null,
+    // Nothing is kept, whatever the request says.
+    store: false,
+    background: false,
+    // The backend says which tier it used; what was asked for need not be it.
+    service_tier: 'default',
+    metadata: request.metadata ?? {},
+    safety_identifier: request.safety_identifier ?? null,
+    prompt_cache_key: request.prompt_cache_key ?? null,
+  };
+}
+
+/** As given; hosted tools among the allowed ones were not offered, and are not shown. */
+function toToolChoiceEcho(choice: CreateResponse['tool_choice']): ResponseResource['tool_choice'] {
+  if (choice === undefined) return 'auto';
+  if (typeof choice === 'string') return choice;
+  if (isAllowedTools(choice)) {
+    const tools = choice.tools.map(toChosenTool).filter((tool) => tool !== undefined);
+    return { type: 'allowed_tools', mode: choice.mode ?? 'auto', tools: tools.map(toChoiceEcho) };
+  }
+  const tool = toChosenTool(choice);
+  return tool === undefined ? 'auto' : toChoiceEcho(tool);
+}
+
+function toChoiceEcho(tool: ToolRef): FunctionToolChoice | ClientToolChoice {
+  if (!('name' in tool)) return { type: tool.kind };
+  const { kind, ...name } = tool;
+  return kind === 'function' ? { type: kind, ...name } : { type: kind, ...name };
+}
+
+function toTextEcho(text: CreateResponse['text']): ResponseResource['text'] {
+  return {
+    format: text?.format === undefined ? { type: 'text' } : toFormatEcho(text.format),
+    ...(text?.verbosity !== undefined && { verbosity: text.verbosity }),
+  };
+}
+
+function toFormatEcho(format: RequestedFormat): TextFormat {
+  if (format.type !== 'json_schema') return { type: format.type };
+  return {
+    type: 'json_schema',
+    name: format.name ?? DEFAULT_SCHEMA_NAME,
+    description: format.description ?? null,
+    schema: format.schema,
+    strict: format.strict ?? false,
+  };
+}
+
+function toReasoningEcho(reasoning: CreateResponse['reasoning']): ResponseResource['reasoning'] {
+  if (reasoning === undefined) return null;
+  return { effort: reasoning.effort ?? null, summary: reasoning.summary ?? reasoning.generate_summary ?? null };
+}

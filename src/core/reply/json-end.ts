@@ -1,0 +1,63 @@
+import type { Writable } from '../writable.ts';
+
+/** Follows the text of a JSON object as it comes, and knows when the object is over. Every character is looked at once. */
+export interface ObjectEnd {
+  /** Takes the next piece, cut anywhere. */
+  feed(piece: string): void;
+  /** The object has been closed, and nothing but white space came after it: no piece of it is missing. */
+  readonly reached: boolean;
+}
+
+/** Begins before the object. What is no object has no end either. */
+export function createObjectEnd(): ObjectEnd {
+  let depth = 0;
+  let inString = false;
+  let escaped = false;
+  let state: 'before' | 'inside' | 'after' | 'broken' = 'before';
+
+  const end: Writable<ObjectEnd> = {
+    feed(piece) {
+      for (let at = 0; at < piece.length; at += 1) step(piece.charCodeAt(at));
+      end.reached = state === 'after';
+    },
+    reached: false,
+  };
+  return end;
+
+  function step(code: number): void {
+    if (state !== 'inside') stepOutside(code);
+    else if (inString) stepInString(code);
+    else stepInside(code);
+  }
+
+  function stepOutside(code: number): void {
+    if (isSpace(code)) return;
+    const opens = state === 'before' && code === OPEN_BRACE;
+    state = opens ? 'inside' : 'broken';
+    depth = 1;
+  }
+
+  function stepInString(code: number): void {
+    if (escaped) escaped = false;
+    else if (code === BACKSLASH) escaped = true;
+    else if (code === QUOTE) inString = false;
+  }
+
+  function stepInside(code: number): void {
+    if (code === QUOTE) inString = true;
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth += 1;
+    else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth -= 1;
+    if (depth === 0) state = 'after';
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+}

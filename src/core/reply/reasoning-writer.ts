@@ -1,0 +1,80 @@
+import type { OutputItem, ReasoningItem, ReasoningOutput } from '../../contract/types.ts';
+import { PLACE_WEIGHT, type EventLog } from './event-log.ts';
+
+/** Tells the client of one stretch of the model's reasoning. */
+export interface ReasoningWriter {
+  write(delta: string): void;
+  close(status: OutputItem['status']): void;
+}
+
+export interface ReasoningOptions {
+  /** Most clients show summaries alone, so the reasoning stands there, unless they are to get it as it is, or not at all. */
+  readonly reasoningOutput: ReasoningOutput;
+  /** The `encrypted_content` of an item that ends now; undefined when it has none. */
+  readonly seal: () => string | undefined;
+}
+
+/** Begins a reasoning item in the log, in the form that the options ask for. */
+export function openReasoningWriter(log: EventLog, { reasoningOutput, seal }: ReasoningOptions): ReasoningWriter {
+  const place = log.addItem('rs', (id) => ({ type: 'reasoning', id, status: 'in_progress', summary: [] }));
+  const form = FORMS[reasoningOutput](log, place);
+  let whole = '';
+  form.begin();
+  return {
+    write(delta) {
+      whole += delta;
+      form.tell(delta);
+    },
+    close(status) {
+      form.end(whole);
+      const sealed = seal();
+      const item: ReasoningItem = { ...log.itemAt(place, 'reasoning'), status };
+      log.closeItem(place, sealed === undefined ? item : { ...item, encrypted_content: sealed });
+    },
+  };
+}
+
+interface Form {
+  begin(): void;
+  tell(delta: string): void;
+  end(whole: string): void;
+}
+
+const FORMS: {
+  readonly [Output in ReasoningOptions['reasoningOutput']]: (
+    log: EventLog,
+    item: ReturnType<EventLog['addItem']>,
+  ) => Form;
+} = {
+  hidden: () => ({ begin: () => undefined, tell: () => undefined, end: () => undefined }),
+  summary(log, item) {
+    const place = { ...item, summary_index: 0 };
+    const toPart = (text: string) => ({ type: 'summary_text', text }) as const;
+    return {
+      begin() {
+        log.grow(PLACE_WEIGHT);
+        log.emit({ type: 'response.reasoning_summary_part.added', ...place, part: toPart('') });
+      },
+      tell: (delta) => log.emit({ type: 'response.reasoning_summary_text.delta', ...place, delta }),
+      end(whole) {
+        log.emit({ type: 'response.reasoning_summary_text.done', ...place, text: whole });
+        log.emit({ type: 'response.reasoning_summary_part.done', ...place, part: toPart(whole) });
+      },
+    };
+  },
+  content(log, item) {
+    const place = { ...item, content_index: 0 };
+    const toPart = (text: string) => ({ type: 'reasoning_text', text }) as const;
+    return {
+      begin() {
+        log.grow(PLACE_WEIGHT);
+        log.emit({ type: 'response.content_part.added', ...place, part: toPart('') });
+      },
+      tell: (delta) => log.emit({ type: 'response.reasoning_text.delta', ...place, delta }),
+      end(whole) {
+        log.emit({ type: 'response.reasoning_text.done', ...place, text: whole });
+        log.emit({ type: 'response.content_part.done', ...place, part: toPart(whole) });
+      },
+    };
+  },
+};

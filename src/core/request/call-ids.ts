@@ -1,0 +1,53 @@
+import type { Dialect } from '../dialects.ts';
+
+/**
+ * The ids of calls as the backend takes them. A client may bring any id, that of another backend too, and some backends refuse
+ * those that are not like their own. An id that is fine stays; another is replaced, always by the same one, so that a history
+ * reads alike in every request. `ids` are all ids of a request: no two of them become one.
+ */
+export function createCallIds(ids: Iterable<string>, rule: Dialect['callIds']): (id: string) => string {
+  const fits = RULES[rule];
+  const towardsBackend = new Map<string, string>();
+  const taken = new Set<string>();
+  const others: string[] = [];
+  for (const id of ids) {
+    if (!fits.test(id)) others.push(id);
+    else taken.add(id);
+  }
+  for (const id of others) {
+    if (towardsBackend.has(id)) continue;
+    let replacement = digest(id, 0);
+    for (let attempt = 1; taken.has(replacement); attempt += 1) replacement = digest(id, attempt);
+    taken.add(replacement);
+    towardsBackend.set(id, replacement);
+  }
+  return (id) => towardsBackend.get(id) ?? id;
+}
+
+const RULES: { readonly [Rule in Dialect['callIds']]: RegExp } = {
+  any: /^/,
+  'up-to-40': /^[^]{1,40}$/,
+  'nine-alphanumeric': /^[a-zA-Z0-9]{9}$/,
+};
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const DIGEST_LENGTH = 9;
+
+/** Nine letters and digits, which every rule takes: FNV-1a in two halves. It has to spread ids, not to keep secrets. */
+function digest(id: string, attempt: number): string {
+  let low = 0x811c9dc5 ^ attempt;
+  let high = 0x9747b28c ^ attempt;
+  for (let at = 0; at < id.length; at += 1) {
+    const unit = id.charCodeAt(at);
+    low = Math.imul(low ^ unit, 0x01000193);
+    high = Math.imul(high ^ unit, 0x85ebca6b) ^ (high >>> 13);
+  }
+  let text = '';
+  for (let at = 0; at < DIGEST_LENGTH; at += 1) {
+    const half = at % 2 === 0 ? low : high;
+    text += ALPHABET[(half >>> 0) % ALPHABET.length] ?? '';
+    low = Math.imul(low ^ (low >>> 15), 0x2c1b3c6d);
+    high = Math.imul(high ^ (high >>> 12), 0x297a2d39);
+  }
+  return text;
+}

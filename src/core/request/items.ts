@@ -1,0 +1,240 @@
+import type { InputItem, InputPart, KnownItem } from '../../contract/types.ts';
+import type { ChatPart } from '../chat.ts';
+import { mediaOf, refusalOf, textOf, toUserContent, type PartForms } from './parts.ts';
+import { isObject, readJson } from '../json.ts';
+import { toContext } from '../compaction/prompt.ts';
+import { INPUT_PARAMETER } from '../reply/custom-input.ts';
+import { ApiError } from '../errors.ts';
+import { uniqueOfItem } from '../ids.ts';
+import { readReplyState, type ReplyState, type StateOrigin } from '../reply/reply-state.ts';
+import type { ToolRef } from './tool-names.ts';
+import { clientToolsOf } from './tools.ts';
+import { unreachable } from '../unreachable.ts';
+
+/** What one input item says, before `turns.ts` puts all of them into the order which strict backends want. */
+export type Piece =
+  | { readonly kind: 'system'; readonly role: 'system' | 'developer'; readonly text: string }
+  | { readonly kind: 'user'; readonly content: string | readonly ChatPart[] }
+  | { readonly kind: 'assistant'; readonly text: string; readonly refusal: string }
+  | ReasoningPiece
+  | { readonly kind: 'call'; readonly callId: string; readonly name: string; readonly arguments: string }
+  | { readonly kind: 'output'; readonly callId: string; readonly text: string; readonly media: readonly ChatPart[] };
+
+export interface ReasoningPiece {
+  readonly kind: 'reasoning';
+  readonly text: string;
+  /** Marks the reply that it is of, where that is known. */
+  readonly reply?: string;
+  /** What was sealed of that reply; the text is that of its thoughts then. */
+  readonly state?: ReplyState;
+}
+
+/**
+ * An item that is no piece: what it asks for is done elsewhere (`folded`), or the model cannot be told of it, which its caller
+ * hears of then (`left out`).
+ */
+export type Untold = 'folded' | 'left out';
+
+type ItemType = KnownItem['type'];
+type ItemOf<Type extends ItemType> = Extract<KnownItem, { type: Type }>;
+type ToPiece<Type extends ItemType> = (item: ItemOf<Type>, place: ItemPlace) => Piece | Untold;
+
+export interface ItemPlace {
+  /** Where the item stands in the request, for errors: `input[2]`. */
+  readonly path: string;
+  readonly nameTowardsBackend: (tool: ToolRef) => string;
+  readonly forms: PartForms;
+  /** What is in an `encrypted_content` of ours; undefined for a foreign or damaged one. */
+  readonly openSeal?: OpenSeal | undefined;
+  /** Who is asked: the state of a reply that came from elsewhere is not for them. */
+  readonly origin: StateOrigin;
+  /** The same for the summary in a compaction. */
+  readonly openCompaction?: OpenSeal | undefined;
+}
+
+/** Undefined for a seal that is foreign or damaged. */
+export type OpenSeal = (sealed: string) => string | undefined;
+
+/** One entry per item type; a new type of the schema fails to compile here until it has one. What has no entry is left out. */
+const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
+  message(item, { path, forms }) {
+    switch (item.role) {
+      case 'user':
+        return { kind: 'user', content: toUserContent(item.content, `${path}.content`, forms) };
+      case 'assistant':
+        refuseMedia(item.content, path);
+        return { kind: 'assistant', text: textOf(item.content, ''), refusal: refusalOf(item.content) };
+      case 'system':
+      case 'developer':
+        refuseMedia(item.content, path);
+        return { kind: 'system', role: item.role, text: textOf(item.content, '\n') };
+      default:
+        return unreachable(item.role);
+    }
+  },
+  function_call(item, { nameTowardsBackend }) {
+    const name = nameTowardsBackend({ kind: 'function', ...nameOf(item) });
+    return { kind: 'call', callId: item.call_id, name, arguments: toArguments(item.arguments) };
+  },
+  function_call_output: (item, place) =>
+    item.call_id === undefined ? toUserOutput(item, place) : toOutput(item.call_id, item, place),
+  custom_tool_call(item, { nameTowardsBackend }) {
+    const name = nameTowardsBackend({ kind: 'custom', ...nameOf(item) });
+    return { kind: 'call', callId: item.call_id, name, arguments: JSON.stringify({ [INPUT_PARAMETER]: item.input }) };
+  },
+  custom_tool_call_output: (item, place) => toOutput(item.call_id, item, place),
+  tool_search_call(item, { nameTowardsBackend }) {
+    // The server has searched, not the client.
+    if (item.call_id === undefined) return 'left out';
+    const name = nameTowardsBackend({ kind: 'tool_search' });
+    // Some clients keep the arguments as the text they were.
+    const given = typeof item.arguments === 'string' ? item.arguments : JSON.stringify(item.arguments);
+    return { kind: 'call', callId: item.call_id, name, arguments: given };
+  },
+  tool_search_output(item, { nameTowardsBackend }) {
+    if (item.call_id === undefined) return 'left out';
+    const names = clientToolsOf(item.tools).map(nameTowardsBackend);
+    const text = names.length === 0 ? 'No tool was found.' : `Found, and ready to be called: ${names.join(', ')}`;
+    return { kind: 'output', callId: item.call_id, text, media: [] };
+  },
+  local_shell_call(item, { nameTowardsBackend }) {
+    const { type: _exec, env = {}, ...action } = item.action;
+    const given = Object.keys(env).length > 0 ? { ...action, env } : action;
+    const name = nameTowardsBackend({ kind: 'local_shell' });
+    return { kind: 'call', callId: item.call_id, name, arguments: JSON.stringify(given) };
+  },
+  local_shell_call_output(item, { path }) {
+    const callId = item.call_id ?? item.id;
+    if (callId === undefined) throw missing(`${path}.call_id`);
+    return { kind: 'output', callId, text: item.output, media: [] };
+  },
+  shell_call(item, { nameTowardsBackend }) {
+    const name = nameTowardsBackend({ kind: 'shell' });
+    return { kind: 'call', callId: item.call_id, name, arguments: JSON.stringify(item.action) };
+  },
+  shell_call_output(item) {
+    const text = typeof item.output === 'string' ? item.output : JSON.stringify(item.output);
+    return { kind: 'output', callId: item.call_id, text, media: [] };
+  },
+  apply_patch_call(item, { nameTowardsBackend }) {
+    const name = nameTowardsBackend({ kind: 'apply_patch' });
+    return { kind: 'call', callId: item.call_id, name, arguments: JSON.stringify(item.operation) };
+  },
+  apply_patch_call_output(item) {
+    const result = item.status === 'failed' ? 'The patch could not be applied.' : 'The patch was applied.';
+    const text = item.output === undefined || item.output === '' ? result : `${result}\n${item.output}`;
+    return { kind: 'output', callId: item.call_id, text, media: [] };
+  },
+  // Its tools are offered beside those of `tools`.
+  additional_tools: () => 'folded',
+  reasoning(item, { openSeal, origin }) {
+    const sealed = item.encrypted_content === undefined ? undefined : openSeal?.(item.encrypted_content);
+    const state = sealed === undefined ? undefined : readReplyState(sealed);
+    if (sealed !== undefined && state === undefined) return { kind: 'reasoning', text: sealed };
+    if (state?.dialect === origin.dialect && state.model === origin.model)
+      return { kind: 'reasoning', text: state.thoughts, reply: state.reply, state };
+    const parts = item.content !== undefined && item.content.length > 0 ? item.content : (item.summary ?? []);
+    const reply = item.id === undefined ? undefined : uniqueOfItem(item.id);
+    return {
+      kind: 'reasoning',
+      text: parts.map((part) => part.text).join('\n'),
+      ...(reply !== undefined && { reply }),
+    };
+  },
+  compaction(item, { path, openCompaction }) {
+    const summary = openCompaction?.(item.encrypted_content);
+    // To go on without it would be to forget the conversation in silence.
+    if (summary === undefined) throw unreadableCompaction(`${path}.encrypted_content`);
+    return { kind: 'user', content: toContext(summary) };
+  },
+  compaction_trigger: () => 'folded',
+  // It changes the request (configuration-update.ts).
+  configuration_update: () => 'folded',
+  agent_message(item, { path, forms }) {
+    // A server that runs such agents would have encrypted the payload. The model's words were left as they are here.
+    const parts = item.content.map((part) =>
+      part.type === 'encrypted_content' ? ({ type: 'input_text', text: part.encrypted_content } as const) : part,
+    );
+    return { kind: 'user', content: toUserContent(parts, `${path}.content`, forms) };
+  },
+  item_reference(_item, { path }) {
+    throw new ApiError('unsupported_parameter', {
+      param: path,
+      message:
+        `${path} is an item_reference, but this gateway stores no items. Send the full items instead: set "store": false ` +
+        '(in the AI SDK: providerOptions: { openai: { store: false } }). ' +
+        'Whoever runs the gateway can set ITEM_MEMORY_TTL_S, with which it remembers items for so many seconds.',
+    });
+  },
+};
+
+/** What an input item says. Throws ApiError for what no chat backend can be told and must not be left out. */
+export function toPiece(item: InputItem, place: ItemPlace): Piece | Untold {
+  return isKnown(item) ? convert(item.type, item, place) : 'left out';
+}
+
+/** Whether there is anything for items of this type but to leave them out. */
+export function isKnownType(type: string): boolean {
+  return Object.hasOwn(ITEMS, type);
+}
+
+function isKnown(item: InputItem): item is KnownItem {
+  return isKnownType(item.type);
+}
+
+/** Generic, so that the compiler sees that the entry and the item are of one type. */
+function convert<Type extends ItemType>(type: Type, item: ItemOf<Type>, place: ItemPlace): Piece | Untold {
+  return ITEMS[type](item, place);
+}
+
+function nameOf({ name, namespace }: { name: string; namespace?: string }): { name: string; namespace?: string } {
+  return namespace === undefined ? { name } : { name, namespace };
+}
+
+function toOutput(
+  callId: string,
+  { output }: { readonly output: string | InputPart[] },
+  { path, forms }: ItemPlace,
+): Extract<Piece, { kind: 'output' }> {
+  return { kind: 'output', callId, text: textOf(output, '\n'), media: mediaOf(output, `${path}.output`, forms) };
+}
+
+/** Of a call that nobody names (Codex Desktop: openai/codex#43296). A tool message would have to name it. */
+function toUserOutput({ name, output }: ItemOf<'function_call_output'>, { path, forms }: ItemPlace): Piece {
+  const media = mediaOf(output, `${path}.output`, forms);
+  const text = `Output of ${name === undefined ? 'an earlier tool call' : `the tool ${name}`}:\n${textOf(output, '\n')}`;
+  return { kind: 'user', content: media.length === 0 ? text : [{ type: 'text', text }, ...media] };
+}
+
+function unreadableCompaction(param: string): ApiError {
+  return new ApiError('invalid_request', {
+    param,
+    message:
+      `${param} cannot be read: it was changed on its way, or was not made here for this API key. ` +
+      'Send the items that it stands for instead.',
+  });
+}
+
+function missing(param: string): ApiError {
+  return new ApiError('missing_required_parameter', { param, message: `${param} is missing.` });
+}
+
+/** In the chat format only the user shows images and files; leaving them out in silence would change what was said. */
+function refuseMedia(content: string | readonly InputPart[], path: string): void {
+  if (typeof content === 'string') return;
+  const index = content.findIndex((part) => !('text' in part) && part.type !== 'refusal');
+  if (index < 0) return;
+  const param = `${path}.content[${index}]`;
+  throw new ApiError('unsupported_parameter', {
+    param,
+    message: `${param} is not supported: only messages of the user and tool outputs may hold images, files and audio.`,
+  });
+}
+
+/** Backends parse the field as JSON: vLLM and Ollama refuse a whole history in which one call was cut or badly written. */
+function toArguments(text: string): string {
+  if (text === '') return '{}';
+  return isObject(readJson(text)) ? text : JSON.stringify({ [UNREADABLE]: text });
+}
+
+const UNREADABLE = 'unreadable_arguments';

@@ -1,0 +1,142 @@
+import type { InputPart } from '../../contract/types.ts';
+import type { ChatPart } from '../chat.ts';
+import type { Dialect } from '../dialects.ts';
+import { ApiError } from '../errors.ts';
+import { unreachable } from '../unreachable.ts';
+
+/** Says what is wrong with a URL that the backend would fetch, as the end of a sentence; undefined when nothing is. */
+export type UrlFault = (text: string) => string | undefined;
+
+/** The forms in which a backend takes what is not text. */
+export interface PartForms extends Pick<Dialect, 'imageForm' | 'fileForm' | 'audioForm'> {
+  readonly urlFault?: UrlFault;
+}
+
+/**
+ * What a user says, in the parts of the chat format; `path` is where it stands in the request. Throws ApiError for what the
+ * backend has no form for.
+ */
+export function toUserContent(
+  content: string | readonly InputPart[],
+  path: string,
+  forms: PartForms,
+): string | readonly ChatPart[] {
+  if (typeof content === 'string') return content;
+  // Plain text goes as a string, which also backends without vision take.
+  if (content.every((part) => 'text' in part)) return textOf(content, '\n');
+  return content
+    .map((part, index) => toChatPart(part, `${path}[${index}]`, forms))
+    .filter((part) => part !== undefined);
+}
+
+/** The parts that are not text. Throws as `toUserContent` does. */
+export function mediaOf(content: string | readonly InputPart[], path: string, forms: PartForms): readonly ChatPart[] {
+  if (typeof content === 'string') return [];
+  return content.flatMap((part, index) => {
+    const chatPart = 'text' in part ? undefined : toChatPart(part, `${path}[${index}]`, forms);
+    return chatPart === undefined ? [] : [chatPart];
+  });
+}
+
+/** The texts of the parts, with this between them; what is not text is left out. */
+export function textOf(content: string | readonly InputPart[], separator: string): string {
+  if (typeof content === 'string') return content;
+  return content.flatMap((part) => ('text' in part ? [part.text] : [])).join(separator);
+}
+
+/** The refusals of the parts as one; empty when there is none. */
+export function refusalOf(content: string | readonly InputPart[]): string {
+  if (typeof content === 'string') return '';
+  return content.flatMap((part) => (part.type === 'refusal' ? [part.refusal] : [])).join('');
+}
+
+function toChatPart(part: InputPart, path: string, forms: PartForms): ChatPart | undefined {
+  switch (part.type) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      // Backends refuse empty text parts.
+      return part.text === '' ? undefined : { type: 'text', text: part.text };
+    case 'refusal':
+      return { type: 'text', text: part.refusal };
+    case 'input_image':
+      return toImage(part, path, forms);
+    case 'input_file':
+      return toFile(part, path, forms);
+    case 'input_audio':
+      return toAudio(part.input_audio, path, forms);
+    default:
+      return unreachable(part);
+  }
+}
+
+type PartOf<Type extends InputPart['type']> = Extract<InputPart, { type: Type }>;
+
+function toImage(
+  { image_url: url, file_id: id, detail }: PartOf<'input_image'>,
+  path: string,
+  { imageForm, urlFault }: PartForms,
+): ChatPart {
+  if (url === undefined && id === undefined) throw missing(`${path}.image_url`);
+  if (url === undefined) throw notStored(`${path}.file_id`, 'image_url');
+  if (imageForm === 'data' && !url.startsWith('data:')) {
+    throw unsupported(`${path}.image_url`, 'the backend fetches no images. Send the image itself, as a data: URL.');
+  }
+  checkUrl(url, `${path}.image_url`, urlFault);
+  return { type: 'image_url', image_url: { url, ...imageDetail(detail) } };
+}
+
+/** The chat format does not know `original`; `high` comes nearest. */
+function imageDetail(detail: PartOf<'input_image'>['detail']): { readonly detail?: string } {
+  if (detail === undefined) return {};
+  return { detail: detail === 'original' ? 'high' : detail };
+}
+
+function toFile(part: PartOf<'input_file'>, path: string, { fileForm, urlFault }: PartForms): ChatPart {
+  const { filename, file_data: data, file_url: url, file_id: id } = part;
+  if (data === undefined && url === undefined && id === undefined) throw missing(`${path}.file_data`);
+  if (fileForm === 'none')
+    throw unsupported(path, 'the backend takes no files. Send their text as input_text instead.');
+  if (data === undefined && url === undefined) throw notStored(`${path}.file_id`, 'file_data');
+  if (data === undefined && fileForm === 'data') throw notStored(`${path}.file_url`, 'file_data');
+  const content = data ?? url ?? '';
+  // Some backends take a URL in the place of the data as well.
+  checkUrl(content, `${path}.${data === undefined ? 'file_url' : 'file_data'}`, urlFault);
+  if (fileForm === 'document-url') return { type: 'document_url', document_url: content };
+  return { type: 'file', file: { ...(filename !== undefined && { filename }), file_data: content } };
+}
+
+function toAudio(
+  { data, format }: PartOf<'input_audio'>['input_audio'],
+  path: string,
+  { audioForm, urlFault }: PartForms,
+): ChatPart {
+  checkUrl(data, `${path}.input_audio.data`, urlFault);
+  switch (audioForm) {
+    case 'object':
+      return { type: 'input_audio', input_audio: { data, format } };
+    case 'text':
+      return { type: 'input_audio', input_audio: data };
+    case 'url':
+      return { type: 'audio_url', audio_url: { url: `data:audio/${format};base64,${data}` } };
+    default:
+      return unreachable(audioForm);
+  }
+}
+
+function checkUrl(text: string, param: string, urlFault: UrlFault | undefined): void {
+  const fault = urlFault?.(text);
+  if (fault !== undefined) throw new ApiError('invalid_request', { param, message: `${param} ${fault}.` });
+}
+
+function missing(param: string): ApiError {
+  return new ApiError('missing_required_parameter', { param, message: `${param} is missing.` });
+}
+
+function notStored(param: string, instead: string): ApiError {
+  return unsupported(param, `this gateway stores and fetches no files. Send ${instead} instead.`);
+}
+
+function unsupported(param: string, why: string): ApiError {
+  return new ApiError('unsupported_parameter', { param, message: `${param} is not supported: ${why}` });
+}

@@ -1,0 +1,210 @@
+import type { CreateResponse, HostedToolsPolicy, ReasoningEffort, RequestedFormat } from '../../contract/types.ts';
+import type { ChatMessage, ChatRequest, ChatTool } from '../chat.ts';
+import type { PartForms, UrlFault } from './parts.ts';
+import type { Dialect } from '../dialects.ts';
+import { ApiError } from '../errors.ts';
+import { toPiece, type ItemPlace, type OpenSeal, type Piece } from './items.ts';
+import { planTools, type ToolPlan } from './tools.ts';
+import { toMessages } from './turns.ts';
+import { compactThresholdOf, inForceOf, keptLengthFor } from './kept-input.ts';
+
+/** A Responses request as the backend is asked it, and what is needed to understand the answer. */
+export interface Translation {
+  readonly chat: ChatRequest;
+  readonly tools: ToolPlan;
+  /** Types of items of the input that the model cannot be told of and which were therefore left out. */
+  readonly droppedItems: readonly string[];
+  /** Call ids which the input uses; the reply's calls get others. */
+  readonly usedCallIds: ReadonlySet<string>;
+}
+
+export interface TranslationOptions {
+  readonly dialect: Dialect;
+  /** The name of that kind. */
+  readonly upstreamDialect: string;
+  readonly modelAliases: ReadonlyMap<string, string>;
+  readonly hostedTools: HostedToolsPolicy;
+  /** What is in the `encrypted_content` of reasoning which this caller was given; undefined for a foreign or damaged one. */
+  readonly openSeal?: OpenSeal;
+  /** The same for the summary in a compaction. */
+  readonly openCompaction?: OpenSeal;
+  /** Undefined when the backend may be told to fetch anything. */
+  readonly urlFault?: UrlFault | undefined;
+  /** Whether the input may have nothing for the model, as where the backend is not asked. */
+  readonly mayBeEmpty?: boolean;
+}
+
+/**
+ * Translates a Responses request (contract, section 2). The result is an allow-list: fields which the chat format does not
+ * know never reach a backend, and defaults are not invented. Throws ApiError for what cannot be said in the chat format.
+ */
+export function toChatRequest(request: CreateResponse, options: TranslationOptions): Translation {
+  const { dialect } = options;
+  const tools = planTools(request, options.hostedTools);
+  const model = options.modelAliases.get(request.model) ?? request.model;
+  const origin = { dialect: options.upstreamDialect, model };
+  const { pieces, droppedItems } = toPieces(request, tools, { ...options, origin });
+  const messages = toMessages([...instructionsOf(request), ...pieces], dialect);
+  if (options.mayBeEmpty !== true && !saysAnything(pieces, messages)) throw emptyInput();
+  const stream = request.stream === true;
+  return {
+    tools,
+    droppedItems,
+    usedCallIds: new Set(pieces.flatMap((piece) => (piece.kind === 'call' ? [piece.callId] : []))),
+    chat: {
+      // First, so that they replace nothing that is written here.
+      ...toEffortFields(request, dialect),
+      model,
+      messages,
+      stream,
+      // Usage is always asked for: clients count on it, and records need it.
+      ...(stream && dialect.streamOptions && { stream_options: { include_usage: true } }),
+      ...toToolFields(request, tools, dialect),
+      ...toSamplingFields(request),
+      ...toLogprobFields(request),
+      ...(request.max_output_tokens !== undefined && { [dialect.tokenLimitField]: request.max_output_tokens }),
+      ...(request.text?.format !== undefined && toResponseFormat(request.text.format)),
+      ...toOptionalFields(request, dialect),
+    },
+  };
+}
+
+/** Whether the caller wants reasoning back in a form which it can replay without reading it. */
+export function wantsSealedReasoning(request: Pick<CreateResponse, 'include'>): boolean {
+  return (request.include ?? []).includes('reasoning.encrypted_content');
+}
+
+/** Whether the caller wants log probabilities, by either of the two ways to ask for them. */
+export function wantsLogprobs(request: Pick<CreateResponse, 'include' | 'top_logprobs'>): boolean {
+  return (request.top_logprobs ?? 0) > 0 || (request.include ?? []).includes('message.output_text.logprobs');
+}
+
+function instructionsOf({ instructions = '' }: CreateResponse): readonly Piece[] {
+  return instructions === '' ? [] : [{ kind: 'system', role: 'system', text: instructions }];
+}
+
+function toPieces(
+  request: CreateResponse,
+  { nameTowardsBackend }: ToolPlan,
+  { dialect, urlFault, openSeal, openCompaction, origin }: TranslationOptions & Pick<ItemPlace, 'origin'>,
+): { readonly pieces: readonly Piece[]; readonly droppedItems: readonly string[] } {
+  if (typeof request.input === 'string')
+    return { pieces: [{ kind: 'user', content: request.input }], droppedItems: [] };
+  const forms: PartForms = urlFault === undefined ? dialect : { ...dialect, urlFault };
+  const isInForce = inForceOf(request.input, keptLengthFor(compactThresholdOf(request)));
+  const pieces: Piece[] = [];
+  const dropped = new Set<string>();
+  for (const [index, item] of request.input.entries()) {
+    if (!isInForce(index)) continue;
+    const piece = toPiece(item, {
+      path: `input[${index}]`,
+      nameTowardsBackend,
+      forms,
+      openSeal,
+      openCompaction,
+      origin,
+    });
+    if (piece === 'left out') dropped.add(item.type);
+    else if (piece !== 'folded') pieces.push(piece);
+  }
+  return { pieces, droppedItems: [...dropped] };
+}
+
+/** Whether anything of the input is among the messages: what is in `instructions` alone is nothing to answer. */
+function saysAnything(pieces: readonly Piece[], messages: readonly ChatMessage[]): boolean {
+  const isSystem = ({ role }: ChatMessage): boolean => role === 'system' || role === 'developer';
+  return !messages.every(isSystem) || pieces.some((piece) => piece.kind === 'system' && piece.text !== '');
+}
+
+function emptyInput(): ApiError {
+  return new ApiError('invalid_request', {
+    param: 'input',
+    message:
+      'Nothing of input can be told to the model: all its items are empty, or of types that are left out here. ' +
+      'Send at least one message.',
+  });
+}
+
+/** Backends refuse `tools: []`, and `tool_choice` or `parallel_tool_calls` without tools: all three go together. */
+function toToolFields(request: CreateResponse, tools: ToolPlan, { strictTools }: Dialect): Partial<ChatRequest> {
+  if (tools.offered.length === 0) return {};
+  const parallel = request.max_tool_calls === 1 ? false : request.parallel_tool_calls;
+  return {
+    tools: strictTools ? tools.offered : tools.offered.map(withoutStrict),
+    ...(tools.choice !== undefined && { tool_choice: tools.choice }),
+    ...(parallel !== undefined && { parallel_tool_calls: parallel }),
+  };
+}
+
+function withoutStrict({ type, function: { strict: _strict, ...offered } }: ChatTool): ChatTool {
+  return { type, function: offered };
+}
+
+const SAMPLING_FIELDS = ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty'] as const;
+
+function toSamplingFields(request: CreateResponse): Partial<ChatRequest> {
+  return Object.fromEntries(
+    SAMPLING_FIELDS.flatMap((name) => (request[name] === undefined ? [] : [[name, request[name]]])),
+  );
+}
+
+function toLogprobFields(request: CreateResponse): Partial<ChatRequest> {
+  if (!wantsLogprobs(request)) return {};
+  return { logprobs: true, ...(request.top_logprobs !== undefined && { top_logprobs: request.top_logprobs }) };
+}
+
+function toResponseFormat(format: RequestedFormat): Partial<ChatRequest> {
+  if (format.type === 'text') return {};
+  if (format.type === 'json_object') return { response_format: { type: 'json_object' } };
+  const { name, description, schema, strict } = format;
+  return {
+    response_format: {
+      type: 'json_schema',
+      json_schema: {
+        name: name ?? DEFAULT_SCHEMA_NAME,
+        ...(description !== undefined && { description }),
+        schema,
+        ...(strict !== undefined && { strict }),
+      },
+    },
+  };
+}
+
+/** The chat format demands a name for a schema, Open Responses does not. */
+export const DEFAULT_SCHEMA_NAME = 'response';
+
+function toOptionalFields(request: CreateResponse, dialect: Dialect): Partial<ChatRequest> {
+  const values = {
+    reasoning_effort: toEffort(request.reasoning?.effort, dialect),
+    verbosity: request.text?.verbosity,
+    service_tier: request.service_tier,
+    prompt_cache_key: request.prompt_cache_key,
+    safety_identifier: request.safety_identifier,
+    user: request.user,
+  };
+  const fields: Record<string, string> = {};
+  for (const name of dialect.optionalFields) {
+    const value = values[name];
+    if (value !== undefined) fields[name] = value;
+  }
+  return fields;
+}
+
+/** What says the effort where `reasoning_effort` does not; undefined where that does, or no effort was asked for. */
+function toEffortFields({ reasoning }: CreateResponse, { effortFields }: Dialect): Dialect['effortFields']['none'] {
+  return reasoning?.effort === undefined ? undefined : effortFields[reasoning.effort];
+}
+
+/** From least to most. "none" stands apart: it switches reasoning off. */
+const EFFORTS: readonly ReasoningEffort[] = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+/** The effort that was asked for, or the nearest below it which `reasoning_effort` knows, or its least. */
+function toEffort(
+  effort: ReasoningEffort | undefined,
+  { efforts: known, effortFields }: Dialect,
+): ReasoningEffort | undefined {
+  if (effort === undefined || effortFields[effort] !== undefined) return undefined;
+  if (effort === 'none' || known === null || known.includes(effort)) return effort;
+  const steps = EFFORTS.filter((step) => known.includes(step));
+  return steps.findLast((step) => EFFORTS.indexOf(step) < EFFORTS.indexOf(effort)) ?? steps[0];
+}

@@ -1,0 +1,404 @@
+import type {
+  AllowedTools,
+  CreateResponse,
+  CustomTool,
+  FunctionTool,
+  HostedToolsPolicy,
+  LocalShellTool,
+  NamespaceTool,
+  ApplyPatchTool,
+  ShellTool,
+  ToolEcho,
+  ToolParam,
+  ToolSearchTool,
+} from '../../contract/types.ts';
+import type { ChatTool, ChatToolChoice } from '../chat.ts';
+import { INPUT_PARAMETER } from '../reply/custom-input.ts';
+import { ApiError } from '../errors.ts';
+import { createToolNames, toolKey, type ToolRef } from './tool-names.ts';
+
+/** The tools of one request on their way out, and the way back for the calls which the model makes of them. */
+export interface ToolPlan {
+  /** What the backend is offered; empty when no tool is left, and then `choice` is absent too. */
+  readonly offered: readonly ChatTool[];
+  readonly choice?: ChatToolChoice;
+  /** The tools as the response object shows them. */
+  readonly echo: readonly ToolEcho[];
+  /** Types of tools that a server would have to execute and which were therefore left out. */
+  readonly dropped: readonly string[];
+  /** The name under which a backend knows a tool: `[a-zA-Z0-9_-]{1,64}`, unique, the tool's own name where it can be. */
+  readonly nameTowardsBackend: (tool: ToolRef) => string;
+  /** The tool that a backend's call is for; undefined when `allowed_tools` forbids the call. */
+  readonly toolOfCall: (backendName: string) => ToolRef | undefined;
+}
+
+type ClientTool =
+  | FunctionTool
+  | CustomTool
+  | NamespaceTool
+  | ToolSearchTool
+  | LocalShellTool
+  | ShellTool
+  | ApplyPatchTool;
+
+/** One function as the backend is offered it, but for its name. */
+interface Offer {
+  readonly tool: ToolRef;
+  readonly description?: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly strict?: boolean;
+}
+
+/** In the place of an offer: a tool that the client does not execute, and where it stands in the request. */
+interface Hosted {
+  readonly hosted: string;
+  readonly path: string;
+}
+
+interface ToolPlace {
+  /** Where the tool stands in the request, for errors: `tools[2]`. */
+  readonly path: string;
+  readonly namespace?: string;
+}
+
+type ToOffers<Type extends ClientTool['type']> = (
+  tool: Extract<ClientTool, { type: Type }>,
+  place: ToolPlace,
+) => readonly (Offer | Hosted)[];
+
+/** One entry per type of tool that the client executes: how it is offered. A type without an entry is a hosted one. */
+const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
+  function: ({ name, description, parameters, strict }, { namespace }) => [
+    {
+      tool: toRef('function', name, namespace),
+      ...(description !== undefined && { description }),
+      // Some backends refuse a function without parameters; an empty object says the same.
+      parameters: parameters ?? objectSchema({}, []),
+      ...(strict !== undefined && { strict }),
+    },
+  ],
+  custom: (custom, { namespace }) => [
+    {
+      tool: toRef('custom', custom.name, namespace),
+      description: describeCustomTool(custom),
+      parameters: objectSchema({ [INPUT_PARAMETER]: string('The whole input of the tool, as plain text.') }, [
+        INPUT_PARAMETER,
+      ]),
+    },
+  ],
+  namespace({ name, description, tools }, { path }) {
+    const offers = tools.flatMap((tool, index) => {
+      const place = { path: `${path}.tools[${index}]`, namespace: name };
+      // Nobody nests them, and a call has room for one namespace.
+      return tool.type === 'namespace' ? [toHosted(tool, place)] : toOffers(tool, place);
+    });
+    return description === undefined || description === '' ? offers : describeNamespace(name, description, offers);
+  },
+  tool_search: ({ type, execution, description, parameters }, place) =>
+    execution === 'client'
+      ? [
+          {
+            tool: { kind: 'tool_search' },
+            description: description ?? 'Searches for more tools, which can be called once they have been found.',
+            parameters: parameters ?? objectSchema({ query: string('What the tool should do.') }, ['query']),
+          },
+        ]
+      : [toHosted({ type }, place)],
+  local_shell: () => [
+    {
+      tool: { kind: 'local_shell' },
+      description: "Runs a command on the user's machine and returns its output.",
+      parameters: objectSchema(
+        {
+          command: strings('The program and its arguments.'),
+          working_directory: string('The folder to run it in.'),
+          timeout_ms: number('The time limit in milliseconds.'),
+        },
+        ['command'],
+      ),
+    },
+  ],
+  shell: ({ type, environment }, place) =>
+    environment?.type === undefined || environment.type === 'local'
+      ? [
+          {
+            tool: { kind: 'shell' },
+            description: "Runs shell commands on the user's machine and returns their output.",
+            parameters: objectSchema(
+              {
+                commands: strings('The commands, each a line for the shell.'),
+                timeout_ms: number('The time limit in milliseconds.'),
+                max_output_length: number('The most characters of output to return.'),
+              },
+              ['commands'],
+            ),
+          },
+        ]
+      : [toHosted({ type }, place)],
+  apply_patch: () => [
+    {
+      tool: { kind: 'apply_patch' },
+      description: "Creates, changes or deletes one file on the user's machine.",
+      parameters: objectSchema(
+        {
+          type: { type: 'string', enum: ['create_file', 'update_file', 'delete_file'] },
+          path: string('The path of the file.'),
+          diff: string(
+            'For create_file and update_file: the change in the V4A diff format. Sections begin with "@@", ' +
+              'and lines with " " (kept), "-" (removed) or "+" (added). In a new file every line begins with "+".',
+          ),
+        },
+        ['type', 'path'],
+      ),
+    },
+  ],
+};
+
+/**
+ * Decides what the backend is offered (contract, section 2). Tools come from `tools`, from `additional_tools` items and
+ * from what a client-side tool search has found. Throws ApiError `unsupported_tool` for a hosted tool that is forced, or
+ * given at all under `reject`, and `invalid_request` for a `tool_choice` that names no tool of the request and for too
+ * many tools.
+ */
+export function planTools(
+  request: Pick<CreateResponse, 'tools' | 'tool_choice' | 'input'>,
+  hostedTools: HostedToolsPolicy,
+): ToolPlan {
+  const offers = new Map<string, Offer>();
+  const dropped = new Set<string>();
+  let given = 0;
+  for (const { tool, path } of givenTools(request)) {
+    const found = toOffers(tool, { path });
+    given += found.length;
+    if (given > MAX_TOOLS) throw tooManyTools(path);
+    for (const offer of found) {
+      if ('tool' in offer) offers.set(toolKey(offer.tool), offer);
+      else if (hostedTools === 'drop') dropped.add(offer.hosted);
+      else throw hostedToolError(offer.hosted, `${offer.path}.type`);
+    }
+  }
+  const tools = [...offers.values()].map((offer) => offer.tool);
+  const names = createToolNames(tools);
+  const isOffered = (tool: ToolRef) => offers.has(toolKey(tool));
+  const allowed = allowedTools(request.tool_choice, isOffered);
+  const offered = [...offers.values()]
+    .filter(({ tool }) => allowed === undefined || allowed.has(toolKey(tool)))
+    .map((offer) => toChatTool(offer, names.towardsBackend(offer.tool)));
+  const choice = toChatToolChoice(request.tool_choice, isOffered, names.towardsBackend);
+  if (offered.length === 0 && choice !== undefined && choice !== 'auto' && choice !== 'none') {
+    throw new ApiError('invalid_request', {
+      param: 'tool_choice',
+      message: 'tool_choice asks for a call, but no tool that this gateway can offer is left in tools.',
+    });
+  }
+  return {
+    offered,
+    ...(offered.length > 0 && choice !== undefined && { choice }),
+    echo: (request.tools ?? []).flatMap(toEcho),
+    dropped: [...dropped],
+    nameTowardsBackend: (tool) => names.towardsBackend(isOffered(tool) ? tool : (builtInOf(tool, isOffered) ?? tool)),
+    toolOfCall(backendName) {
+      const tool: ToolRef = names.original(backendName) ?? { kind: 'function', name: backendName };
+      return allowed === undefined || allowed.has(toolKey(tool)) ? tool : undefined;
+    },
+  };
+}
+
+/** Of all lists of a request together, with those in namespaces. Each list has a limit of its own in the schema. */
+const MAX_TOOLS = 10_000;
+
+function tooManyTools(param: string): ApiError {
+  const message = `With ${param} the request has more than ${MAX_TOOLS} tools, those in namespaces and in input counted.`;
+  return new ApiError('invalid_request', { param, message });
+}
+
+/** The tools of a list of them, inside namespaces too, which the client executes. */
+export function clientToolsOf(tools: readonly ToolParam[]): ToolRef[] {
+  return tools.flatMap((tool) =>
+    toOffers(tool, { path: '' }).flatMap((offer) => ('tool' in offer ? [offer.tool] : [])),
+  );
+}
+
+/** All tools of the request with their places, for errors. */
+function givenTools({ tools = [], input }: Pick<CreateResponse, 'tools' | 'input'>) {
+  const given = tools.map((tool, index) => ({ tool, path: `tools[${index}]` }));
+  if (typeof input === 'string') return given;
+  for (const [itemIndex, item] of input.entries()) {
+    if (item.type !== 'additional_tools' && item.type !== 'tool_search_output') continue;
+    for (const [index, tool] of item.tools.entries()) given.push({ tool, path: `input[${itemIndex}].tools[${index}]` });
+  }
+  return given;
+}
+
+function toOffers(tool: ToolParam, place: ToolPlace): readonly (Offer | Hosted)[] {
+  return isClientTool(tool) ? offersOf(tool.type, tool, place) : [toHosted(tool, place)];
+}
+
+/** Generic, so that the compiler sees that the entry and the tool are of one type. */
+function offersOf<Type extends ClientTool['type']>(
+  type: Type,
+  tool: Extract<ClientTool, { type: Type }>,
+  place: ToolPlace,
+): readonly (Offer | Hosted)[] {
+  return TOOLS[type](tool, place);
+}
+
+function toHosted({ type }: Pick<ToolParam, 'type'>, { path }: ToolPlace): Hosted {
+  return { hosted: type, path };
+}
+
+function isClientTool(tool: ToolParam): tool is ClientTool {
+  return Object.hasOwn(TOOLS, tool.type);
+}
+
+function toRef(kind: 'function' | 'custom', name: string, namespace: string | undefined): ToolRef {
+  return namespace === undefined ? { kind, name } : { kind, name, namespace };
+}
+
+/** The chat format has no free-form tools: the grammar goes where the model reads it. */
+function describeCustomTool({ description, format }: CustomTool): string {
+  const parts = description === undefined ? [] : [description];
+  if (format?.type === 'grammar' && format.definition !== undefined) {
+    parts.push(`The input must match this ${format.syntax ?? ''} grammar:\n${format.definition}`);
+  }
+  return parts.join('\n\n');
+}
+
+/** The chat format has no namespaces either: what is said of one goes to the first of its tools. */
+function describeNamespace(
+  name: string,
+  description: string,
+  offers: readonly (Offer | Hosted)[],
+): readonly (Offer | Hosted)[] {
+  const first = offers.findIndex((offer) => 'tool' in offer);
+  return offers.map((offer, index) => {
+    if (index !== first || !('tool' in offer)) return offer;
+    const about = `About all tools of ${name}: ${description}`;
+    return { ...offer, description: offer.description === undefined ? about : `${offer.description}\n\n${about}` };
+  });
+}
+
+/**
+ * A call of a built-in tool that is not what the tool takes is shown as a function call of its name (see call-writer.ts).
+ * Replayed, it is again a call of that tool.
+ */
+function builtInOf(tool: ToolRef, isOffered: (tool: ToolRef) => boolean): ToolRef | undefined {
+  if (tool.kind !== 'function' || tool.namespace !== undefined) return undefined;
+  const builtIn = toChosenTool({ type: tool.name });
+  return builtIn !== undefined && isOffered(builtIn) ? builtIn : undefined;
+}
+
+function hostedToolError(type: string, param: string): ApiError {
+  return new ApiError('unsupported_tool', {
+    param,
+    message:
+      `Tools of type "${type}" would have to be executed by the server, which this gateway does not do. ` +
+      'It offers the model tools that the client executes.',
+  });
+}
+
+function allowedTools(
+  choice: CreateResponse['tool_choice'],
+  isOffered: (tool: ToolRef) => boolean,
+): ReadonlySet<string> | undefined {
+  if (!isAllowedTools(choice)) return undefined;
+  const allowed = new Set<string>();
+  for (const [index, entry] of choice.tools.entries()) {
+    const tool = toChosenTool(entry);
+    if (tool === undefined) continue;
+    if (!isOffered(tool)) throw unknownToolError(`tool_choice.tools[${index}].${'name' in tool ? 'name' : 'type'}`);
+    allowed.add(toolKey(tool));
+  }
+  return allowed;
+}
+
+/** Whether the choice is a list of the only tools that may be called. */
+export function isAllowedTools(choice: CreateResponse['tool_choice']): choice is AllowedTools {
+  return typeof choice === 'object' && choice.type === 'allowed_tools';
+}
+
+/** The tool that an entry of `tool_choice` means; undefined for hosted ones. */
+export function toChosenTool(entry: { type: string; name?: string; namespace?: string }): ToolRef | undefined {
+  switch (entry.type) {
+    case 'function':
+    case 'custom':
+      // Without a name it is no tool of the request, which is for the caller to know.
+      return toRef(entry.type, entry.name ?? '', entry.namespace);
+    case 'tool_search':
+    case 'local_shell':
+    case 'shell':
+    case 'apply_patch':
+      return { kind: entry.type };
+    default:
+      return undefined;
+  }
+}
+
+function unknownToolError(param: string): ApiError {
+  return new ApiError('invalid_request', { param, message: `${param} names no tool of this request.` });
+}
+
+function toChatToolChoice(
+  choice: CreateResponse['tool_choice'],
+  isOffered: (tool: ToolRef) => boolean,
+  towardsBackend: (tool: ToolRef) => string,
+): ChatToolChoice | undefined {
+  if (choice === undefined || typeof choice === 'string') return choice;
+  if (isAllowedTools(choice)) return choice.mode ?? 'auto';
+  const tool = toChosenTool(choice);
+  if (tool === undefined) throw hostedToolError(choice.type, 'tool_choice.type');
+  if (!isOffered(tool)) throw unknownToolError('name' in tool ? 'tool_choice.name' : 'tool_choice.type');
+  return { type: 'function', function: { name: towardsBackend(tool) } };
+}
+
+function toChatTool({ description, parameters, strict }: Offer, name: string): ChatTool {
+  return {
+    type: 'function',
+    function: {
+      name,
+      ...(description !== undefined && description !== '' && { description }),
+      parameters,
+      ...(strict !== undefined && { strict }),
+    },
+  };
+}
+
+/** As given, with null for what a function leaves out. What was left out of the offer is not shown. */
+function toEcho(tool: ToolParam): ToolEcho[] {
+  if (!isClientTool(tool)) return [];
+  if (tool.type === 'namespace') {
+    const shown: NamespaceTool = { ...tool, tools: tool.tools.filter(isOffer) };
+    return [shown];
+  }
+  if (tool.type !== 'function') return isOffer(tool) ? [tool] : [];
+  const { name, description, parameters, strict } = tool;
+  return [
+    {
+      type: 'function',
+      name,
+      description: description ?? null,
+      parameters: parameters ?? null,
+      strict: strict ?? null,
+    },
+  ];
+}
+
+function isOffer(tool: ToolParam): boolean {
+  return tool.type !== 'namespace' && toOffers(tool, { path: '' }).every((offer) => 'tool' in offer);
+}
+
+function objectSchema(properties: Readonly<Record<string, unknown>>, required: readonly string[]) {
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
+function string(description: string) {
+  return { type: 'string', description };
+}
+
+function strings(description: string) {
+  return { type: 'array', items: { type: 'string' }, description };
+}
+
+function number(description: string) {
+  return { type: 'number', description };
+}

@@ -1,0 +1,304 @@
+import { createCallIds } from './call-ids.ts';
+import type {
+  CallState,
+  ChatAssistantMessage,
+  ChatAssistantPart,
+  ChatMessage,
+  ChatPart,
+  ChatToolCall,
+  MessageState,
+} from '../chat.ts';
+import type { Dialect } from '../dialects.ts';
+import { uniqueOfItem } from '../ids.ts';
+import type { Piece, ReasoningPiece } from './items.ts';
+import { unreachable } from '../unreachable.ts';
+
+interface Call {
+  readonly id: string;
+  /** The same in the words of the client. */
+  readonly givenId: string;
+  readonly name: string;
+  readonly arguments: string;
+  output: { readonly text: string; readonly media: readonly ChatPart[] } | undefined;
+}
+
+interface AssistantTurn {
+  readonly kind: 'assistant';
+  readonly texts: string[];
+  readonly refusals: string[];
+  readonly reasoning: ReasoningPiece[];
+  readonly calls: Call[];
+  /** Where it stands among all turns. */
+  readonly place: number;
+  /** An output of this turn was seen, so what the assistant says next is another turn. */
+  answered: boolean;
+}
+
+type Turn = AssistantTurn | { readonly kind: 'message'; readonly message: ChatMessage };
+
+/** What of a dialect decides how a conversation is told. */
+type TurnRules = Pick<
+  Dialect,
+  | 'systemRole'
+  | 'systemPlace'
+  | 'userMessages'
+  | 'afterOutputs'
+  | 'reasoningField'
+  | 'reasoningAlways'
+  | 'refusalField'
+  | 'callIds'
+>;
+
+export const NO_OUTPUT = 'No output was recorded for this call.';
+
+/**
+ * Messages in the order that strict backends want (contract, section 2): what the assistant says and calls in one go is
+ * ONE message, the outputs of its calls follow directly and in call order, whatever order the client replayed.
+ */
+export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMessage[] {
+  const turns: Turn[] = [];
+  const systemTexts: string[] = [];
+  const ownIds = new Set(pieces.flatMap(ownCallIdsOf));
+  const callIds = pieces.flatMap((piece) => (piece.kind === 'call' && !ownIds.has(piece.callId) ? [piece.callId] : []));
+  const toCallId = createCallIds(callIds, dialect.callIds);
+  const unanswered = new Map<string, { readonly turn: AssistantTurn; readonly calls: Call[] }[]>();
+  const turnsOfCall = new Map<string, AssistantTurn[]>();
+
+  for (const piece of pieces) {
+    switch (piece.kind) {
+      case 'system':
+        if (piece.text === '') break;
+        if (dialect.systemPlace === 'merged-first') systemTexts.push(piece.text);
+        else turns.push({ kind: 'message', message: { role: systemRole(piece.role), content: piece.text } });
+        break;
+      case 'user':
+        turns.push({ kind: 'message', message: { role: 'user', content: piece.content } });
+        break;
+      case 'assistant':
+        if (piece.text !== '') currentTurn().texts.push(piece.text);
+        if (piece.refusal !== '') currentTurn().refusals.push(piece.refusal);
+        break;
+      case 'reasoning':
+        if (piece.text !== '' || piece.state !== undefined) currentTurn().reasoning.push(piece);
+        break;
+      case 'call':
+        addCall(piece);
+        break;
+      case 'output':
+        addOutput(piece);
+        break;
+      default:
+        unreachable(piece);
+    }
+  }
+  for (const turn of turns) if (turn.kind === 'assistant') bringHome(turn);
+  const system: ChatMessage[] =
+    systemTexts.length > 0 ? [{ role: systemRole('system'), content: systemTexts.join('\n\n') }] : [];
+  const messages = turns.flatMap((turn) => (turn.kind === 'message' ? [turn.message] : toTurnMessages(turn, dialect)));
+  return inOrder([...system, ...messages], dialect);
+
+  function systemRole(given: 'system' | 'developer'): 'system' | 'developer' {
+    return dialect.systemRole === 'as-given' ? given : dialect.systemRole;
+  }
+
+  function currentTurn(): AssistantTurn {
+    const last = turns.at(-1);
+    if (last?.kind === 'assistant' && !last.answered) return last;
+    const turn: AssistantTurn = {
+      kind: 'assistant',
+      texts: [],
+      refusals: [],
+      reasoning: [],
+      calls: [],
+      place: turns.length,
+      answered: false,
+    };
+    turns.push(turn);
+    return turn;
+  }
+
+  function addCall(piece: Extract<Piece, { kind: 'call' }>): void {
+    const turn = currentTurn();
+    const { callId: givenId, name } = piece;
+    const call: Call = { id: toCallId(givenId), givenId, name, arguments: piece.arguments, output: undefined };
+    turn.calls.push(call);
+    const turnsWithId = turnsOfCall.get(givenId) ?? [];
+    turnsOfCall.set(givenId, turnsWithId);
+    if (turnsWithId.at(-1) !== turn) turnsWithId.push(turn);
+    const waiting = unanswered.get(piece.callId) ?? [];
+    unanswered.set(piece.callId, waiting);
+    const nearest = waiting.at(-1);
+    if (nearest?.turn === turn) nearest.calls.push(call);
+    else waiting.push({ turn, calls: [call] });
+  }
+
+  /** What a backend attaches last comes after its calls, and with some clients after their outputs: the calls tell its turn. */
+  function bringHome(turn: AssistantTurn): void {
+    for (const piece of turn.reasoning.splice(0)) homeOf(piece, turn).reasoning.push(piece);
+  }
+
+  function homeOf({ state }: ReasoningPiece, turn: AssistantTurn): AssistantTurn {
+    for (const { call_id: callId } of state?.calls ?? []) {
+      const turnsWithId = turnsOfCall.get(callId) ?? [];
+      const home = turnsWithId.findLast(({ place }) => place <= turn.place) ?? turnsWithId[0];
+      if (home !== undefined) return home;
+    }
+    return turn;
+  }
+
+  /**
+   * Backends repeat call ids in later turns, so an output belongs to the nearest earlier turn with such a call that has none
+   * yet, and there to the first one, since outputs come in the order of their calls.
+   */
+  function addOutput(piece: Extract<Piece, { kind: 'output' }>): void {
+    const waiting = unanswered.get(piece.callId);
+    const nearest = waiting?.at(-1);
+    const call = nearest?.calls.shift();
+    if (nearest === undefined || call === undefined) {
+      turns.push({ kind: 'message', message: toOrphanMessage(piece) });
+      return;
+    }
+    if (nearest.calls.length === 0) waiting?.pop();
+    call.output = { text: piece.text, media: piece.media };
+    nearest.turn.answered = true;
+  }
+}
+
+/**
+ * The ids that the backend has made itself, which it takes back however they look, and has to where its state names them:
+ * OpenRouter's details for Gemini do.
+ */
+function ownCallIdsOf(piece: Piece): string[] {
+  const calls = piece.kind === 'reasoning' ? (piece.state?.calls ?? []) : [];
+  return calls.map(({ call_id: id }) => id).filter((id) => uniqueOfItem(id) === undefined);
+}
+
+/** An output whose call is not in the input: no backend takes a tool message for it, and dropping it would lose what it says. */
+function toOrphanMessage(piece: Extract<Piece, { kind: 'output' }>): ChatMessage {
+  const text = `Output of an earlier tool call (${piece.callId}):\n${piece.text}`;
+  return {
+    role: 'user',
+    content: piece.media.length === 0 ? text : [{ type: 'text', text }, ...piece.media],
+  };
+}
+
+/** Chat templates of many models raise an error when roles do not take turns. */
+function inOrder(messages: readonly ChatMessage[], { userMessages, afterOutputs }: TurnRules): ChatMessage[] {
+  const ordered: ChatMessage[] = [];
+  // What the user says in a row. Joined once, at its end: message by message, the parts would be copied again for each.
+  let said: UserContent[] = [];
+
+  function endSaid(): void {
+    if (said.length > 0) ordered.push({ role: 'user', content: joinContents(said) });
+    said = [];
+  }
+
+  for (const message of messages) {
+    if (message.role !== 'user') {
+      endSaid();
+      ordered.push(message);
+      continue;
+    }
+    if (said.length === 0 && ordered.at(-1)?.role === 'tool' && afterOutputs === 'assistant')
+      ordered.push(ACKNOWLEDGED);
+    said.push(message.content);
+    if (userMessages === 'as-given') endSaid();
+  }
+  endSaid();
+  return ordered;
+}
+
+const ACKNOWLEDGED: ChatMessage = { role: 'assistant', content: 'I have read the output.' };
+
+type UserContent = Extract<ChatMessage, { role: 'user' }>['content'];
+
+/** One text where all are text, separated by empty lines. Beside parts, text is a part; texts before the first of them are one. */
+function joinContents(contents: readonly UserContent[]): UserContent {
+  const texts = contents.filter((content) => typeof content === 'string');
+  if (texts.length === contents.length) return texts.join('\n\n');
+  const firstParts = contents.findIndex((content) => typeof content !== 'string');
+  return [...toParts(texts.slice(0, firstParts).join('\n\n')), ...contents.slice(firstParts).flatMap(toParts)];
+}
+
+function toParts(content: UserContent): readonly ChatPart[] {
+  if (typeof content !== 'string') return content;
+  return content === '' ? [] : [{ type: 'text', text: content }];
+}
+
+function toTurnMessages(turn: AssistantTurn, dialect: TurnRules): ChatMessage[] {
+  const assistant = toAssistantMessage(turn, dialect);
+  if (assistant === undefined) return [];
+  const media = turn.calls.flatMap((call) => toMediaParts(call));
+  return [
+    assistant,
+    ...turn.calls.map(toToolMessage),
+    // Tool messages take text only; images follow when all of them have been sent.
+    ...(media.length > 0 ? [{ role: 'user', content: media } as const] : []),
+  ];
+}
+
+function toAssistantMessage(turn: AssistantTurn, dialect: TurnRules): ChatAssistantMessage | undefined {
+  const refusal = turn.refusals.join('\n');
+  const text = (dialect.refusalField ? turn.texts : [...turn.texts, ...turn.refusals]).join('\n');
+  // Thoughts alone are no message: it "must not be empty" (MoonshotAI/kimi-code#1985).
+  if (text === '' && refusal === '' && turn.calls.length === 0) return undefined;
+  const pieces = saidOnce(turn.reasoning);
+  const states = pieces.flatMap(({ state }) => state ?? []);
+  const form = dialect.reasoningField === null ? null : (states.at(-1)?.thoughtsForm ?? dialect.reasoningField);
+  const thoughts = pieces.map((piece) => piece.text).filter((thought) => thought !== '');
+  const reasoning = form === null ? '' : thoughts.join('\n');
+  const attached: MessageState = {};
+  for (const { message } of states) Object.assign(attached, message);
+  const stateOfCall = new Map(states.flatMap(({ calls }) => calls).map(({ call_id: id, ...state }) => [id, state]));
+  // null is allowed beside calls or a refusal only.
+  const content = text === '' && (turn.calls.length > 0 || refusal !== '') ? null : text;
+  return {
+    role: 'assistant',
+    content: form === 'thinking-part' && reasoning !== '' ? toThinking(reasoning, text) : content,
+    ...(dialect.refusalField && refusal !== '' && { refusal }),
+    ...toReasoningField(reasoning, form, dialect),
+    ...attached,
+    ...(turn.calls.length > 0 && {
+      tool_calls: turn.calls.map((call) => toToolCall(call, stateOfCall.get(call.givenId))),
+    }),
+  };
+}
+
+/** A later state of a reply says what its earlier ones say, and the plain text that the client was shown beside them. */
+function saidOnce(pieces: readonly ReasoningPiece[]): ReasoningPiece[] {
+  const latest = new Map(pieces.flatMap((piece) => (piece.state === undefined ? [] : [[piece.state.reply, piece]])));
+  return pieces.filter((piece) => piece.reply === undefined || (latest.get(piece.reply) ?? piece) === piece);
+}
+
+function toThinking(reasoning: string, text: string): ChatAssistantPart[] {
+  const thinking: ChatAssistantPart = { type: 'thinking', thinking: [{ type: 'text', text: reasoning }] };
+  return text === '' ? [thinking] : [thinking, { type: 'text', text }];
+}
+
+function toReasoningField(
+  reasoning: string,
+  form: Dialect['reasoningField'],
+  { reasoningAlways }: TurnRules,
+): Pick<ChatAssistantMessage, 'reasoning' | 'reasoning_content'> {
+  if (form === null || form === 'thinking-part') return {};
+  return reasoning === '' && !reasoningAlways ? {} : { [form]: reasoning };
+}
+
+function toToolCall(call: Call, state: CallState | undefined): ChatToolCall {
+  return { id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments }, ...state };
+}
+
+function toToolMessage(call: Call): ChatMessage {
+  return { role: 'tool', tool_call_id: call.id, content: toolText(call.output) };
+}
+
+function toolText(output: Call['output']): string {
+  if (output === undefined) return NO_OUTPUT;
+  if (output.text === '' && output.media.length > 0) return 'The output follows in the next user message.';
+  return output.text;
+}
+
+function toMediaParts(call: Call): readonly ChatPart[] {
+  const media = call.output?.media ?? [];
+  return media.length === 0 ? [] : [{ type: 'text', text: `From the output of ${call.name} (${call.id}):` }, ...media];
+}

@@ -1,0 +1,25 @@
+import type { RequestHandler } from 'express';
+import { ApiError } from '../../core/errors.ts';
+import { createKeyCheck } from '../access/authenticate.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+
+/** `/metrics`, for whoever has the token; for everybody when there is none. */
+export function showMetrics(metrics: Pick<Metrics, 'show' | 'contentType'>, token: string | null): RequestHandler {
+  const isToken = token === null ? () => true : createKeyCheck([token]);
+  return async (req, res) => {
+    const presented = /^bearer +(.*)$/i.exec(req.headers.authorization?.trim() ?? '')?.[1] ?? '';
+    if (!isToken(presented)) {
+      throw new ApiError(presented === '' ? 'missing_api_key' : 'invalid_api_key', {
+        message: 'Send METRICS_TOKEN as "Authorization: Bearer <token>".',
+        headers: { 'www-authenticate': 'Bearer' },
+      });
+    }
+    const text = await metrics.show();
+    res.set({ 'content-type': metrics.contentType, 'cache-control': 'no-store' }).end(text);
+  };
+}
+
+/** `/metrics` where it is not served: whoever sets up a scrape should learn why it fails. */
+export const refuseMetrics: RequestHandler = () => {
+  throw new ApiError('not_found', { message: 'Metrics are served here with METRICS_TOKEN, or else on METRICS_PORT.' });
+};

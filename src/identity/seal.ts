@@ -1,0 +1,81 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import type { Identity } from '../store/store.ts';
+
+/** What a text is sealed as; opened as anything else, a seal is as foreign as that of another gateway. */
+export type SealPurpose = 'reasoning' | 'compaction';
+
+/**
+ * Text that the client carries for us and cannot read: the `encrypted_content` of reasoning and of compactions. AES-256-GCM,
+ * bound to the caller and to its purpose. It stands outside the core, which is free of randomness.
+ */
+export interface Sealer {
+  /** Undefined when the text is too long to be worth carrying. */
+  seal(caller: Identity, text: string): string | undefined;
+  /**
+   * The text of a seal of ours, made for this caller with the present or the previous secret; undefined for anything else. Of
+   * several that a client has joined (LangChain does so with those of one reply) it is that of the last.
+   */
+  open(caller: Identity, sealed: string): string | undefined;
+}
+
+/** Tells our seals from those of others, and a later form from this one. */
+const PREFIXES: { readonly [Purpose in SealPurpose]: string } = { reasoning: 'rgw1_', compaction: 'rgwc1_' };
+const MAX_TEXT_BYTES = 4 * 1024 * 1024;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+const MAX_BYTES_LENGTH = Math.ceil(((MAX_TEXT_BYTES + IV_BYTES + TAG_BYTES) * 4) / 3) + 4;
+
+/** The secrets are those which the callers' identities are made with, in the same order. */
+export function createSealer(purpose: SealPurpose, secret: string, previousSecret: string | null): Sealer {
+  const prefix = PREFIXES[purpose];
+  const keys = [secret, ...(previousSecret === null ? [] : [previousSecret])].map((each) => deriveKey(purpose, each));
+  const boundTo = (caller: string) => Buffer.from(`${purpose}\0${caller}`);
+
+  function openOne(caller: Identity, sealed: string): string | undefined {
+    const bytes = decode(sealed.slice(prefix.length));
+    if (bytes === undefined || bytes.length < IV_BYTES + TAG_BYTES) return undefined;
+    for (const [index, key] of keys.entries()) {
+      const text = decrypt(key, boundTo(caller[index] ?? ''), bytes);
+      if (text !== undefined) return text;
+    }
+    return undefined;
+  }
+
+  return {
+    seal(caller, text) {
+      const [key] = keys;
+      if (key === undefined || Buffer.byteLength(text) > MAX_TEXT_BYTES) return undefined;
+      const iv = randomBytes(IV_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(boundTo(caller[0]));
+      const sealed = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+      return prefix + sealed.toString('base64url');
+    },
+    open(caller, sealed) {
+      if (!sealed.startsWith(prefix) || sealed.length > prefix.length + MAX_BYTES_LENGTH) return undefined;
+      const last = sealed.lastIndexOf(prefix);
+      return openOne(caller, sealed) ?? (last === 0 ? undefined : openOne(caller, sealed.slice(last)));
+    },
+  };
+}
+
+function deriveKey(purpose: SealPurpose, secret: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', `responses-gateway ${purpose} seal v1`, 32));
+}
+
+/** Node passes over what is not base64url; a seal in which something was changed is not to open, whatever it was. */
+function decode(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64url');
+  return bytes.toString('base64url') === text ? bytes : undefined;
+}
+
+function decrypt(key: Buffer, binding: Buffer, bytes: Buffer): string | undefined {
+  const end = bytes.length - TAG_BYTES;
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES });
+  decipher.setAAD(binding).setAuthTag(bytes.subarray(end));
+  try {
+    return decipher.update(bytes.subarray(IV_BYTES, end), undefined, 'utf8') + decipher.final('utf8');
+  } catch {
+    // Somebody else's, or damaged.
+    return undefined;
+  }
+}

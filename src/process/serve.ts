@@ -1,0 +1,97 @@
+/** The gateway as a process: its start, its signals and its end. What `npm start` and the command line share. */
+import { describeCrash } from './crash.ts';
+import { loadEnvFile } from '../config/env-file.ts';
+import { ConfigError, readConfig, type Config } from '../config/config.ts';
+import type { Gateway } from '../gateway.ts';
+import { openWithSecret } from '../config/gateway-secret.ts';
+import { createLogger, openLogOutput } from '../telemetry/log.ts';
+import type { Environment } from '../config/settings.ts';
+import { openStore } from '../store/open.ts';
+
+/** EX_CONFIG of sysexits.h: a supervisor can see that another start will not help. */
+export const EXIT_WRONG_SETTINGS = 78;
+const CRASH_LIMIT_MS = 5000;
+const REPEATED_SIGNAL_MS = 200;
+
+/**
+ * Starts the gateway with the settings of the environment, of `.env`, and with these instead where they are given. It ends
+ * the process by itself: after its signals, or when it cannot start.
+ */
+export async function serve(overrides: Environment = {}): Promise<void> {
+  ignoreGoneReaders();
+  // From the beginning, since without a listener this signal ends the process.
+  process.on('SIGHUP', () => undefined);
+  try {
+    loadEnvFile(process.env);
+    const gateway = await openGateway(readConfig({ ...process.env, ...overrides }));
+    process.on('uncaughtException', (thrown) => crash(gateway, thrown));
+    process.on('unhandledRejection', (thrown) => crash(gateway, thrown));
+    process.on('SIGHUP', () => gateway.reload());
+    drainOnSignal(gateway);
+    await gateway.listen();
+    for (const line of gateway.banner) console.log(line);
+    const warning = await gateway.probe();
+    if (warning !== undefined) console.log(`\nWarning: ${warning}`);
+  } catch (error) {
+    if (error instanceof ConfigError) leave(EXIT_WRONG_SETTINGS, ...error.problems);
+    leave(1, error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** Whoever reads the output may leave; requests go on without him. Other commands have nothing left to do then, and end. */
+export function ignoreGoneReaders(): void {
+  process.stdout.removeAllListeners('error').on('error', () => undefined);
+  process.stderr.on('error', () => undefined);
+}
+
+/** Only one of the two is loaded: the first of several processes serves no request itself. */
+async function openGateway(config: Config): Promise<Gateway> {
+  if (config.workers > 1) {
+    const { openWorkers } = await import('./workers/primary.ts');
+    return openWorkers(config);
+  }
+  const log = createLogger(config.logLevel, await openLogOutput(config.logFormat));
+  // The thread of the store opens the database while this one loads the rest of the program.
+  const [{ store, secret }, { createGateway }] = await Promise.all([
+    openWithSecret(config, openStore({ ...config, log })),
+    import('../gateway.ts'),
+  ]);
+  return createGateway({ ...config, gatewaySecret: secret }, { log, store });
+}
+
+/** The first signal lets the running requests end; a second one ends them at once. */
+function drainOnSignal(gateway: Gateway): void {
+  let firstAtMs: number | undefined;
+  const stop = (signal: NodeJS.Signals): void => {
+    if (firstAtMs === undefined) {
+      firstAtMs = performance.now();
+      void gateway.drain().then(() => leave(0));
+      return;
+    }
+    // Ctrl-C reaches the whole process group, and npm passes a copy on (to us, where sh is bash): one signal, not two.
+    const repeated = signal === 'SIGINT' && performance.now() - firstAtMs < REPEATED_SIGNAL_MS;
+    if (!repeated) leave(signal === 'SIGINT' ? 130 : 143);
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+}
+
+/**
+ * After a throw that nobody expected, no one knows what state is half changed, and a wrong record would be kept for ever.
+ * So the running requests are told of a failure and the process ends, for a supervisor to start a clean one; a drain would
+ * keep the doubtful state alive and the port shut for longer. What a caller or a backend can cause does not come this way.
+ */
+export function crash(gateway: Gateway, thrown: unknown): void {
+  console.error(JSON.stringify({ level: 60, time: Date.now(), msg: `crash: ${describeCrash(thrown)}` }));
+  process.exitCode = 1;
+  setTimeout(() => leave(1), CRASH_LIMIT_MS).unref();
+  gateway.close().then(
+    () => leave(1),
+    () => leave(1),
+  );
+}
+
+function leave(exitCode: number, ...lines: readonly string[]): never {
+  for (const line of lines) console.error(line);
+  process.exit(exitCode);
+}

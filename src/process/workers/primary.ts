@@ -1,0 +1,141 @@
+/**
+ * The first of several processes that share a port (`WORKERS`). It serves no request: it keeps the workers alive, and has
+ * what there must be one of: the writer of the records, the demo backend, the prices and the sum of the metrics.
+ */
+import type { Logger } from 'pino';
+import { startDemoBackend } from '../../backend/demo/demo.ts';
+import { describeStart } from '../../config/banner.ts';
+import { wantsMetrics, type Config } from '../../config/config.ts';
+import { createCurrentPrices } from '../../config/current-prices.ts';
+import type { Gateway } from '../../gateway.ts';
+import { openWithSecret } from '../../config/gateway-secret.ts';
+import type { JoinedMetrics } from '../../telemetry/joined-metrics.ts';
+import { createLogger, openLogOutput } from '../../telemetry/log.ts';
+import { openSharedStore, type SharedStore } from '../../store/open.ts';
+import type { Operation } from '../../store/shared/operations.ts';
+import { createCrew, type LaunchedWorker } from './supervisor.ts';
+import type { Place, PrimaryService, WorkerStart } from './messages.ts';
+import { forkWorker, type WorkerProcess } from './worker-process.ts';
+
+/** After their time for what runs: for its failure path, the last writes and the last replies. */
+const END_WITHIN_MS = 8000;
+
+/** As `createGateway`, for as many processes as the settings say. Throws when the records cannot be opened. */
+export async function openWorkers(config: Config): Promise<Gateway> {
+  const log = createLogger(config.logLevel, await openLogOutput(config.logFormat));
+  const { store, secret } = await openWithSecret(config, openSharedStore({ ...config, log }));
+  const demo = config.upstreamBaseUrl === null ? await startDemoBackend() : undefined;
+  const metrics = wantsMetrics(config) ? await openMetrics() : undefined;
+  const prices = createCurrentPrices({ ...config, log });
+  const crew = createCrew({ count: config.workers, launch, log });
+  let place: Place = { url: '' };
+  let closed: Promise<void> | undefined;
+
+  function launch(number: number): LaunchedWorker {
+    const guest = store?.admit();
+    const worker = forkWorker({
+      async run(mode, batch) {
+        if (guest === undefined) throw new Error('the records are on a server');
+        const reply = await guest.run(mode, batch);
+        if (batch.some(isCancel)) tellOthersOfCancel(worker);
+        return reply;
+      },
+      showMetrics: () => metrics?.show() ?? Promise.resolve(''),
+    } satisfies PrimaryService);
+    const leaveMetrics = metrics?.join(() => worker.line.ask('snapshotMetrics'));
+    const ended = worker.ended.then(async (how) => {
+      leaveMetrics?.();
+      guest?.leave();
+      if (store !== undefined) await closeLeft(store, number, log);
+      return how;
+    });
+    const ready = whenReady(worker, {
+      number,
+      config: withoutPrices({ ...config, gatewaySecret: secret, warnings: [] }),
+      priceTable: prices.present?.table ?? null,
+      demoBaseUrl: demo?.baseUrl ?? null,
+      isGuest: guest !== undefined,
+    });
+    return { ...worker, ended, ready };
+  }
+
+  function tellOthersOfCancel(asked: WorkerProcess): void {
+    for (const { pid, line } of crew.serving) if (pid !== asked.pid) line.ask('hearCancel').catch(() => undefined);
+  }
+
+  function end(how: 'drain' | 'close', withinMs: number): Promise<void> {
+    closed ??= endAll(how, withinMs);
+    return closed;
+  }
+
+  async function endAll(how: 'drain' | 'close', withinMs: number): Promise<void> {
+    await crew.sendHome(how, withinMs);
+    await demo?.close();
+    await store?.close();
+  }
+
+  return {
+    async listen() {
+      place = await crew.start();
+      for (const warning of config.warnings) log.warn(warning);
+      return place;
+    },
+    drain: () => end('drain', config.drainTimeoutMs + END_WITHIN_MS),
+    close: () => end('close', END_WITHIN_MS),
+    probe: async () => crew.serving[0]?.line.ask('probe'),
+    reload() {
+      const before = prices.present;
+      prices.reload();
+      const { present } = prices;
+      if (present === null || present === before) return;
+      for (const { line } of crew.serving) line.ask('changePrices', present.table).catch(() => undefined);
+    },
+    get banner() {
+      const { url, metricsUrl } = place;
+      return describeStart({ config, url, metricsUrl, demo: demo !== undefined, workers: config.workers });
+    },
+  };
+}
+
+function isCancel([name]: Operation): boolean {
+  return name === 'requestCancel' || name === 'requestCancelOfAny';
+}
+
+/** Loaded only where somebody looks. */
+async function openMetrics(): Promise<JoinedMetrics> {
+  const [{ joinMetrics }, { snapshotProcess }] = await Promise.all([
+    import('../../telemetry/joined-metrics.ts'),
+    import('../../telemetry/metrics.ts'),
+  ]);
+  return joinMetrics(snapshotProcess);
+}
+
+async function whenReady({ line, ended }: WorkerProcess, start: WorkerStart): Promise<Place> {
+  const died = ended.then((how) => {
+    throw new Error(`Worker ${start.number} ended before it listened (${how}).`);
+  });
+  // The line is cut a moment before the end is known, which says more.
+  const answer = line
+    .ask('start', start)
+    .catch((error: unknown) => (line.isCut ? died : Promise.reject(asError(error))));
+  return Promise.race([answer, died]);
+}
+
+/** What a dead worker has left unfinished. */
+async function closeLeft(store: SharedStore, worker: number, log: Logger): Promise<void> {
+  try {
+    const recovered = await store.recover();
+    if (recovered > 0) log.info({ recovered, worker }, 'closed what a dead worker left unfinished');
+  } catch (error) {
+    // The upkeep of the store tries again.
+    log.warn({ reason: asError(error).message, worker }, 'closing what a dead worker left unfinished has to wait');
+  }
+}
+
+function withoutPrices({ prices: _prices, ...rest }: Config): Omit<Config, 'prices'> {
+  return rest;
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error('unknown reason');
+}

@@ -1,0 +1,83 @@
+/** One of the processes that share the port (`WORKERS`). Started by worker-process.ts, which tells it all that it does. */
+import cluster from 'node:cluster';
+import { createCurrentPrices } from '../../config/current-prices.ts';
+import { createPrices } from '../../core/money/pricing.ts';
+import { createGateway, type Gateway } from '../../gateway.ts';
+import { createLogger, openLogOutput } from '../../telemetry/log.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { crash, ignoreGoneReaders } from '../serve.ts';
+import { openGuestStore } from '../../store/open.ts';
+import type { Store, StoreLog } from '../../store/store.ts';
+import { openLine } from './rpc.ts';
+import type { Place, PrimaryService, WorkerService, WorkerStart } from './messages.ts';
+
+const current = createCurrentPrices({ pricesFile: null, prices: null, log: { info: ignore, error: ignore } });
+let gateway: Gateway | undefined;
+let metrics: Metrics | undefined;
+/** Who wants to know that another worker was asked for a cancel. */
+const hearers = new Set<() => void>();
+
+const service: WorkerService = {
+  start,
+  probe: async () => gateway?.probe(),
+  ping: ignore,
+  snapshotMetrics: async () => metrics?.snapshot() ?? [],
+  hearCancel() {
+    for (const heard of hearers) heard();
+  },
+  changePrices: (table) => current.replace(createPrices(table)),
+  drain: () => endAfter(gateway?.drain()),
+  close: () => endAfter(gateway?.close()),
+};
+
+ignoreGoneReaders();
+// A terminal, and systemd, send them to all processes: the first one says what they mean for the others.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, ignore);
+
+// Without the first process, `node:cluster` ends this one at once; what it could not send a moment before is no crash.
+cluster.worker?.on('error', ignore);
+const primary = openLine<PrimaryService>((message) => process.send?.(message, ignore), service);
+process.on('message', primary.receive);
+
+async function start({ number, config, priceTable, demoBaseUrl, isGuest }: WorkerStart): Promise<Place> {
+  const log = createLogger(config.logLevel, await openLogOutput(config.logFormat)).child({ worker: number });
+  const prices = priceTable === null ? null : createPrices(priceTable);
+  current.replace(prices);
+  const opened = await createGateway(
+    { ...config, prices },
+    {
+      log,
+      ...(isGuest && { store: openStoreOfPrimary(log) }),
+      shared: { demoBaseUrl, prices: current, joinMetrics },
+    },
+  );
+  process.on('uncaughtException', (thrown) => crash(opened, thrown));
+  process.on('unhandledRejection', (thrown) => crash(opened, thrown));
+  gateway = opened;
+  return opened.listen();
+}
+
+function openStoreOfPrimary(log: StoreLog): Store {
+  return openGuestStore({
+    run: (mode, batch) => primary.ask('run', mode, batch),
+    hearCancels(heard) {
+      hearers.add(heard);
+      return () => hearers.delete(heard);
+    },
+    log,
+  });
+}
+
+function joinMetrics(own: Metrics): Pick<Metrics, 'show' | 'contentType'> {
+  metrics = own;
+  return { show: () => primary.ask('showMetrics'), contentType: own.contentType };
+}
+
+async function endAfter(closed: Promise<void> | undefined): Promise<void> {
+  await closed;
+  process.exit(0);
+}
+
+function ignore(): void {
+  // Nothing is to be done.
+}

@@ -1,0 +1,79 @@
+/** Which URLs of images, files and audio a request may name: it is the backend that fetches them, from where it stands. */
+
+import { BlockList, isIP, isIPv6 } from 'node:net';
+import type { UrlFault } from '../core/request/parts.ts';
+import type { ImageUrlPolicy } from '../contract/types.ts';
+
+/** What each policy refuses. What is sent along, as a data: URL or as base64, is refused by none. */
+export const URL_FAULTS: { readonly [Policy in ImageUrlPolicy]: UrlFault | undefined } = {
+  any: undefined,
+  'https-public': (text) => (isSentAlong(text) ? undefined : publicUrlFault(text)),
+  data: (text) => (isSentAlong(text) ? undefined : 'must be a data: URL here, since the backend is to fetch nothing'),
+};
+
+function isSentAlong(text: string): boolean {
+  return /^(?:data:|[\w+/=\s-]*$)/i.test(text);
+}
+
+/**
+ * The names that a resolver finds in public but which lead to a private address are for the network of the backend to
+ * stop: what a name means there, and at the moment of the fetch, cannot be known here.
+ */
+function publicUrlFault(text: string): string | undefined {
+  // Programs differ in how they read a URL with white space, a backslash or a second @ in it.
+  const url = /^https:\/\/[^\s\\@/?#]+(?:[/?#][^\s\\]*)?$/i.test(text) ? URL.parse(text) : null;
+  if (url === null) return 'must be a data: URL, or an https:// URL without user name and password';
+  if (url.port !== '') return 'must not name a port';
+  // The parser has brought every notation of an IPv4 address into the common one, and names to small letters.
+  const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  if (isIP(host) === 0 ? isPrivateName(host) : isPrivateAddress(host)) return 'must name a host of the public internet';
+  return undefined;
+}
+
+const PRIVATE_NAME =
+  /(?:^|\.)(?:localhost|local|localdomain|internal|intranet|private|lan|home|corp|home\.arpa|onion|test)$/;
+
+function isPrivateName(host: string): boolean {
+  // A name without a dot is looked up in the domain of whoever asks.
+  return !host.includes('.') || PRIVATE_NAME.test(host);
+}
+
+function isPrivateAddress(address: string): boolean {
+  const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+  return RESERVED.check(address, family) || (family === 'ipv6' && !GLOBAL_V6.check(address, 'ipv6'));
+}
+
+/** The registries of special purpose addresses of IANA (RFC 6890 and what came after it), with multicast. */
+const RESERVED = blockListOf([
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/3',
+  // Within these lie Teredo, the addresses for benchmarks and documentation, and 6to4, which has an IPv4 address inside.
+  '2001::/23',
+  '2001:db8::/32',
+  '2002::/16',
+  '3fff::/20',
+]);
+
+/** All that has been given out of IPv6; the addresses that stand for IPv4 ones are outside. */
+const GLOBAL_V6 = blockListOf(['2000::/3']);
+
+function blockListOf(subnets: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const subnet of subnets) {
+    const [address = '', prefix = ''] = subnet.split('/');
+    list.addSubnet(address, Number(prefix), isIPv6(address) ? 'ipv6' : 'ipv4');
+  }
+  return list;
+}

@@ -1,0 +1,122 @@
+import { isList, isObject } from '../core/json.ts';
+import { ApiError } from '../core/errors.ts';
+import type { Identity } from '../store/store.ts';
+import type { OutputItem } from '../contract/types.ts';
+
+/**
+ * The items of recent replies, for clients that refer to them instead of sending them again (the AI SDK does, unless it is told
+ * `store: false`). In the memory of this process alone, and only where an operator asks for it (`ITEM_MEMORY_TTL_S`).
+ */
+export interface ItemMemory {
+  /** Keeps the items of a reply for whom it was made. */
+  remember(caller: Identity, items: readonly OutputItem[]): void;
+  /**
+   * Puts the items in the place of the references in the parsed body of a request, which it changes. Returns the bytes that this
+   * adds. Throws ApiError with the path of a reference to an item which is not remembered, or not this caller's.
+   */
+  resolve(caller: Identity, body: unknown): number;
+}
+
+export interface ItemMemoryOptions {
+  /** How long an item is kept, in seconds; 0 keeps none, and leaves references for the translation to refuse. */
+  readonly itemMemoryTtlS: number;
+  /** The most that the references of one request may add, in bytes. */
+  readonly maxBodyBytes: number;
+  readonly nowMs: () => number;
+  /** Of all callers together; the oldest go first. */
+  readonly maxItems?: number;
+  readonly maxBytes?: number;
+}
+
+interface Remembered {
+  readonly json: string;
+  readonly bytes: number;
+  readonly expiresAtMs: number;
+}
+
+const MAX_ITEMS = 20_000;
+const MAX_BYTES = 128 * 1024 * 1024;
+
+/** Begins empty. With a time of 0 it keeps nothing and changes no request. */
+export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
+  const { itemMemoryTtlS, maxBodyBytes, nowMs, maxItems = MAX_ITEMS, maxBytes = MAX_BYTES } = options;
+  // In the order of their making, which is that of their end too.
+  const items = new Map<string, Remembered>();
+  let bytes = 0;
+
+  if (itemMemoryTtlS === 0) return { remember: () => undefined, resolve: () => 0 };
+  return {
+    remember(caller, output) {
+      forgetExpired();
+      for (const item of output) {
+        const json = JSON.stringify(item);
+        const size = Buffer.byteLength(json);
+        if (size > maxBytes) continue;
+        const key = keyOf(caller, item.id);
+        forget(key);
+        items.set(key, { json, bytes: size, expiresAtMs: nowMs() + itemMemoryTtlS * 1000 });
+        bytes += size;
+      }
+      for (const key of items.keys()) {
+        if (items.size <= maxItems && bytes <= maxBytes) break;
+        forget(key);
+      }
+    },
+    resolve(caller, body) {
+      if (!isObject(body) || !isList(body['input'])) return 0;
+      forgetExpired();
+      let added = 0;
+      for (const [index, item] of body['input'].entries()) {
+        if (!isReference(item)) continue;
+        const path = `input[${index}]`;
+        const found = items.get(keyOf(caller, item.id));
+        if (found === undefined) throw notRemembered(path);
+        added += found.bytes;
+        if (added > maxBodyBytes) throw tooLarge(path, maxBodyBytes);
+        body['input'][index] = JSON.parse(found.json);
+      }
+      return added;
+    },
+  };
+
+  function forget(key: string): void {
+    bytes -= items.get(key)?.bytes ?? 0;
+    items.delete(key);
+  }
+
+  function forgetExpired(): void {
+    const now = nowMs();
+    for (const [key, { expiresAtMs }] of items) {
+      if (expiresAtMs > now) return;
+      forget(key);
+    }
+  }
+}
+
+/** Ids are unique, so that the caller is there to keep strangers out alone. */
+function keyOf([caller]: Identity, id: string): string {
+  return `${caller} ${id}`;
+}
+
+/** As `validate.ts` reads it: the type may be left out. */
+function isReference(item: unknown): item is { readonly id: string } {
+  if (!isObject(item) || typeof item['id'] !== 'string') return false;
+  const { type, role, content } = item;
+  return type === 'item_reference' || (type ?? role ?? content ?? null) === null;
+}
+
+function notRemembered(path: string): ApiError {
+  return new ApiError('invalid_request', {
+    param: path,
+    message:
+      `${path} refers to an item that is not remembered here: it is too old, or was never given to this API key by this ` +
+      'gateway. Send the full item instead ("store": false makes the AI SDK do so).',
+  });
+}
+
+function tooLarge(path: string, maxBytes: number): ApiError {
+  return new ApiError('payload_too_large', {
+    param: path,
+    message: `The items which input refers to, up to ${path}, have more than ${maxBytes} bytes.`,
+  });
+}

@@ -1,0 +1,212 @@
+import type { ValidateFunction } from 'ajv';
+import { windowOf } from '../core/compaction/compaction.ts';
+import { withUpdates } from '../core/request/configuration-update.ts';
+import { ApiError } from '../core/errors.ts';
+import type {
+  CreateChatCompletion,
+  CreateResponse,
+  InputItem,
+  InputMessage,
+  InputPart,
+  ToolParam,
+  WebSocketCreate,
+} from '../contract/types.ts';
+import { isCompactResponse, isCreateChatCompletion, isCreateResponse, isWebSocketCreate } from '../contract/validators.generated.js';
+import { toShapeError } from '../contract/shape-error.ts';
+
+/**
+ * Takes the parsed body of a create request, which it changes in place: a null property goes, an input item without a type
+ * gets one. Returns it as its `configuration_update` items change it. Throws ApiError with the path of the field at fault; the message never quotes what the caller sent.
+ */
+export function validateCreateResponse(body: unknown): CreateResponse {
+  checkObject(body);
+  dropNulls(body);
+  refuseState(body);
+  if (Array.isArray(body['input'])) body['input'].forEach(nameType);
+  checkShape(isCreateResponse, body);
+  checkInput(body.input);
+  checkNames(body.tools ?? [], 'tools');
+  return withUpdates(body);
+}
+
+/**
+ * Takes the parsed body of a request for a compaction, changes it as `validateCreateResponse` does, and returns it as the
+ * request for a response that asks for the same. Throws as that does.
+ */
+export function validateCompactResponse(body: unknown): CreateResponse {
+  checkObject(body);
+  dropNulls(body);
+  refuseState(body);
+  if (Array.isArray(body['input'])) body['input'].forEach(nameType);
+  checkShape(isCompactResponse, body);
+  checkInput(body.input);
+  const { model, input, instructions, reasoning, service_tier, prompt_cache_key } = withUpdates(body);
+  return {
+    model,
+    input: [...windowOf({ input }), { type: 'compaction_trigger' }],
+    ...(instructions !== undefined && { instructions }),
+    ...(reasoning !== undefined && { reasoning }),
+    ...(service_tier !== undefined && { service_tier }),
+    ...(prompt_cache_key !== undefined && { prompt_cache_key }),
+  };
+}
+
+/**
+ * The fields of a chat completion which the gateway has to understand itself, as the caller wrote them; all others are for the
+ * backend to judge. Throws as `validateCreateResponse` does.
+ */
+export function validateCreateChatCompletion(body: unknown): CreateChatCompletion {
+  checkObject(body);
+  checkShape(isCreateChatCompletion, body);
+  return body;
+}
+
+/**
+ * The fields of a WebSocket frame which HTTP has not, or elsewhere; the rest of it is for `validateCreateResponse`. A null
+ * property goes. Throws as that does.
+ */
+export function validateWebSocketCreate(frame: unknown): WebSocketCreate & JsonObject {
+  checkObject(frame);
+  dropNulls(frame);
+  checkShape(isWebSocketCreate, frame);
+  return frame;
+}
+
+type JsonObject = Record<string, unknown>;
+
+function checkObject(body: unknown): asserts body is JsonObject {
+  if (!isObject(body)) throw new ApiError('invalid_request', { message: 'The body must be a JSON object.' });
+}
+
+function checkShape<T>(hasShape: ValidateFunction<T>, body: unknown): asserts body is T {
+  if (hasShape(body)) return;
+  const errors = hasShape.errors ?? [];
+  // ajv would keep them, and through them this body, until the next mistake.
+  hasShape.errors = null;
+  throw toShapeError(errors);
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What is inside these belongs to the caller, and a null there may mean something. */
+const FREE_FORM = new Set(['parameters', 'schema', 'metadata', 'arguments']);
+
+/** Clients write null for absent. Recursion is safe: the body is at most 128 levels deep. */
+function dropNulls(object: JsonObject): void {
+  for (const key in object) {
+    const value = object[key];
+    if (value === null) Reflect.deleteProperty(object, key);
+    else if (typeof value === 'object' && !FREE_FORM.has(key)) dropNullsWithin(value);
+  }
+}
+
+function dropNullsWithin(value: unknown): void {
+  if (Array.isArray(value)) value.forEach(dropNullsWithin);
+  else if (isObject(value)) dropNulls(value);
+}
+
+/** This gateway keeps nothing between requests, so what refers to an earlier one cannot be honoured (contract, section 2). */
+function refuseState(body: JsonObject): void {
+  if (typeof body['previous_response_id'] === 'string') {
+    throw new ApiError('previous_response_not_found', {
+      param: 'previous_response_id',
+      message: 'No response is stored here, so none can be continued. Send the full history in input instead.',
+    });
+  }
+  if (body['conversation'] !== undefined) {
+    throw unsupported('conversation', 'No conversation is stored here. Send the full history in input instead.');
+  }
+  if (body['prompt'] !== undefined) {
+    throw unsupported('prompt', 'No prompt is stored here. Send its text in instructions or input instead.');
+  }
+  if (body['background'] === true) {
+    throw unsupported(
+      'background',
+      'Responses are not made in the background here. Leave background out, and use stream.',
+    );
+  }
+}
+
+function unsupported(param: string, message: string): ApiError {
+  return new ApiError('unsupported_parameter', { param, message });
+}
+
+/** Clients leave the type out of messages and of item references. */
+function nameType(item: unknown): void {
+  if (!isObject(item) || item['type'] !== undefined) return;
+  const { id, role, content } = item;
+  item['type'] = id !== undefined && role === undefined && content === undefined ? 'item_reference' : 'message';
+}
+
+/** What the chat format has a place for in a message of each role. */
+const ROLES_OF: { readonly [Type in InputPart['type']]: readonly InputMessage['role'][] } = {
+  input_text: ['user', 'assistant', 'system', 'developer'],
+  output_text: ['user', 'assistant', 'system', 'developer'],
+  text: ['user', 'assistant', 'system', 'developer'],
+  refusal: ['user', 'assistant'],
+  input_image: ['user'],
+  input_file: ['user'],
+  input_audio: ['user'],
+};
+
+function checkInput(input: CreateResponse['input']): void {
+  if (typeof input === 'string') return;
+  input.forEach((item, index) => checkItem(item, `input[${index}]`));
+  const trigger = input.findIndex(({ type }) => type === 'compaction_trigger');
+  if (trigger < 0 || (trigger > 0 && trigger === input.length - 1)) return;
+  const param = `input[${trigger}]`;
+  throw new ApiError('invalid_request', {
+    param,
+    message: `${param} asks to compact the items before it: it must be the last item, and not the only one.`,
+  });
+}
+
+function checkItem(item: InputItem, path: string): void {
+  switch (item.type) {
+    case 'message':
+      return checkParts(item.content, `${path}.content`, item.role);
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      // What a tool has brought is told to the model as if the user had.
+      return checkParts(item.output, `${path}.output`, 'user');
+    case 'additional_tools':
+    case 'tool_search_output':
+      return checkNames(item.tools, `${path}.tools`);
+    default:
+  }
+}
+
+function checkParts(parts: string | readonly InputPart[], path: string, role: InputMessage['role']): void {
+  if (typeof parts === 'string') return;
+  parts.forEach((part, index) => {
+    if (ROLES_OF[part.type].includes(role)) return;
+    const param = `${path}[${index}].type`;
+    const message = `${param} must be one of ${partsOf(role).join(', ')} in a message of the role ${role}.`;
+    throw new ApiError('invalid_request', { param, message });
+  });
+}
+
+function partsOf(role: InputMessage['role']): readonly string[] {
+  return Object.entries(ROLES_OF)
+    .filter(([, roles]) => roles.includes(role))
+    .map(([type]) => type);
+}
+
+const NAMED = new Set(['function', 'custom', 'namespace']);
+
+/** A model that calls a name has to mean one tool. A namespace has names of its own, and so have the kinds of tools. */
+function checkNames(tools: readonly ToolParam[], path: string): void {
+  const names = new Set<string>();
+  tools.forEach((tool, index) => {
+    // Of a tool that is not known here, nothing but the type has been looked at.
+    if (!NAMED.has(tool.type) || !('name' in tool)) return;
+    if (tool.type === 'namespace' && 'tools' in tool) checkNames(tool.tools, `${path}[${index}].tools`);
+    const param = `${path}[${index}].name`;
+    const name = `${tool.type} ${tool.name}`;
+    if (names.has(name))
+      throw new ApiError('invalid_request', { param, message: `${param} is the name of an earlier tool too.` });
+    names.add(name);
+  });
+}

@@ -1,0 +1,328 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ApiError } from '../../core/errors.ts';
+import { createBeside } from './lookup-slots.ts';
+import type { Failure } from './failures.ts';
+import {
+  checkReply,
+  type Mode,
+  type Operation,
+  type OperationName,
+  type OperationOf,
+  type RemoteEngine,
+  type Reply,
+  type ResultOf,
+} from './operations.ts';
+
+/**
+ * The calls on their way to the engine, in the order in which they were made, one batch at a time. What arrives while a
+ * batch is being committed is the next batch: there is no timer, and the busier the store, the cheaper each call. A lookup
+ * sees every change that was called for before it, also when nobody waited for that; whether it sees a later one, nobody
+ * knows.
+ */
+export interface Lane {
+  /** Resolves with what the operation returned, after its commit. Throws ApiError `store_unavailable` within seconds otherwise. */
+  call<Name extends OperationName>(operation: OperationOf<Name>, care?: Care): Promise<ResultOf<Name>>;
+  /** As `call`, for what only some engines can be asked for. */
+  ask(operation: Operation, care?: Care): Promise<unknown>;
+  /** Takes no more calls, and resolves when the last one is over or can wait no longer. Returns how many were given up. */
+  close(): Promise<number>;
+}
+
+export interface Care {
+  /** Changes nothing, so it needs no transaction and is answered also while nothing can be written. */
+  readonly isLookup?: boolean;
+  /** When its caller has been told that it failed, it is tried on until the engine takes it. */
+  readonly isKept?: boolean;
+  /** When its caller has been told that it failed, this is run, and kept, in case it had its effect all the same. */
+  readonly undo?: Operation;
+}
+
+export interface LaneOptions {
+  readonly engine: RemoteEngine;
+  /** Operations which need a transaction of their own; the engine gets them one at a time, with nothing beside. */
+  readonly alone?: ReadonlySet<Operation[0]>;
+  /**
+   * How many lookups the engine can run at once beside a batch, each by itself: the next changes do not wait for them.
+   * Without it they are part of the batch.
+   */
+  readonly lookupsBeside?: number;
+  readonly onFailure?: (failure: Failure) => void;
+  readonly onSuccess?: () => void;
+  /** Others than the usual ones, for tests. */
+  readonly limits?: Partial<LaneLimits> | undefined;
+}
+
+export interface LaneLimits {
+  readonly batch: number;
+  /** Of a batch. A lookup can cost as much as many changes, and the changes of its batch wait for it. */
+  readonly lookups: number;
+  readonly waiting: number;
+  readonly kept: number;
+  readonly answerWithinMs: number;
+  readonly closeWithinMs: number;
+}
+
+const LIMITS: LaneLimits = {
+  batch: 256,
+  lookups: 16,
+  waiting: 10_000,
+  kept: 20_000,
+  answerWithinMs: 2000,
+  closeWithinMs: 3000,
+};
+
+const NONE: ReadonlySet<Operation[0]> = new Set();
+
+const SWEEP_MS = 100;
+const RETRY_PASSING_MS = 5;
+const RETRY_KEPT_FIRST_MS = 50;
+const RETRY_KEPT_AT_MOST_MS = 1000;
+
+const TOO_MANY = 'too many calls wait for the store';
+const SLOW: Failure = { reason: 'busy', message: 'the database takes too long' };
+
+interface Call {
+  readonly operation: Operation;
+  readonly care: Care;
+  readonly deadlineMs: number;
+  /** Undefined once the caller has been told something. */
+  caller: { readonly resolve: (result: unknown) => void; readonly reject: (error: Error) => void } | undefined;
+  failures: number;
+}
+
+/** Opens a lane to the engine. `onFailure` hears of each call that is refused, `onSuccess` of each batch of changes that is written. */
+export function createLane({
+  engine,
+  alone = NONE,
+  lookupsBeside = 0,
+  onFailure,
+  onSuccess,
+  limits,
+}: LaneOptions): Lane {
+  const limit: LaneLimits = { ...LIMITS, ...limits };
+  let waiting: Call[] = [];
+  /**
+   * Changes that failed and must not be forgotten. They go in batches of their own: on a full disk a change that needs no
+   * new page succeeds, but not together with one that does.
+   */
+  let kept: Call[] = [];
+  let running: readonly Call[] = [];
+  let keptRetryAtMs = 0;
+  let keptRetryAfterMs = 0;
+  let areLookupsFirst = false;
+  let isAwake = false;
+  let isClosed = false;
+  let sweeper: NodeJS.Timeout | undefined;
+  let lastFailure = SLOW;
+  let onIdle: (() => void) | undefined;
+  const beside = createBeside({ places: lookupsBeside, run: lookUp, onIdle: noteIdle });
+
+  function call<Name extends OperationName>(operation: OperationOf<Name>, care?: Care): Promise<ResultOf<Name>>;
+  // The list of calls is too mixed for the compiler to see that each gets the result of its own operation.
+  function call(operation: Operation, care?: Care): Promise<unknown> {
+    return ask(operation, care);
+  }
+
+  function ask(operation: Operation, care: Care = {}): Promise<unknown> {
+    if (isClosed) return Promise.reject(toUnavailable('the store is closed'));
+    const room = care.isKept === true ? limit.waiting + limit.kept : limit.waiting;
+    if (waiting.length + beside.size + kept.length >= room) return Promise.reject(toUnavailable(TOO_MANY));
+    return new Promise((resolve, reject) => {
+      const deadlineMs = performance.now() + limit.answerWithinMs;
+      waiting.push({ operation, care, deadlineMs, caller: { resolve, reject }, failures: 0 });
+      wake();
+    });
+  }
+
+  function wake(): void {
+    sweeper ??= setInterval(sweep, SWEEP_MS);
+    if (isAwake) return;
+    isAwake = true;
+    void work();
+  }
+
+  async function work(): Promise<void> {
+    await endOfTurn();
+    for (let taken = take(); taken.length > 0; taken = take()) {
+      running = taken;
+      const batch = lookupsBeside === 0 ? taken : taken.filter((call) => !isLookup(call));
+      const reply = batch.length === 0 ? undefined : await runBatch(batch);
+      running = [];
+      // After the changes which were called for before them.
+      if (lookupsBeside > 0) beside.add(taken.filter(isLookup));
+      if (reply !== undefined && 'failure' in reply) await putOff(batch, reply.failure);
+      await endOfTurn();
+    }
+    isAwake = false;
+    if (kept.length > 0) setTimeout(wake, Math.max(0, keptRetryAtMs - performance.now()));
+    else noteIdle();
+  }
+
+  async function runBatch(batch: readonly Call[]): Promise<Reply> {
+    const mode = batch.every(isLookup) ? 'read' : 'write';
+    const reply = await runCalls(mode, batch);
+    if ('results' in reply) {
+      if (mode === 'write') noteSuccess();
+      succeed(batch, reply.results);
+    }
+    return reply;
+  }
+
+  async function runCalls(mode: Mode, batch: readonly Call[]): Promise<Reply> {
+    const operations = batch.map(({ operation }) => operation);
+    return checkReply(await engine.run(mode, operations), operations.length);
+  }
+
+  function noteIdle(): void {
+    if (!isAwake && kept.length === 0 && beside.size === 0) onIdle?.();
+  }
+
+  /** Tries until it is answered, or its caller has been told that it took too long. */
+  async function lookUp(call: Call): Promise<void> {
+    while (call.caller !== undefined) {
+      const reply = await runCalls('read', [call]);
+      if ('results' in reply) return succeed([call], reply.results);
+      lastFailure = reply.failure;
+      if (!isPassing(reply.failure)) return refuse(call);
+      await delay(RETRY_PASSING_MS);
+    }
+  }
+
+  function take(): Call[] {
+    if (kept.length > 0 && performance.now() >= keptRetryAtMs) return takeBatch(kept);
+    if (areLookupsFirst) {
+      areLookupsFirst = false;
+      const lookups = new Set(waiting.filter(isLookup).slice(0, limit.lookups));
+      waiting = waiting.filter((call) => !lookups.has(call));
+      if (lookups.size > 0) return [...lookups];
+    }
+    return takeBatch(waiting);
+  }
+
+  /** Takes from the beginning of the list what may go to the engine together. */
+  function takeBatch(calls: Call[]): Call[] {
+    let lookups = 0;
+    const end = calls.findIndex((call, index) => {
+      if (lookupsBeside === 0 && isLookup(call)) lookups += 1;
+      const isCut = index > 0 && (isAlone(call) || isAlone(calls[index - 1]));
+      return isCut || index === limit.batch || lookups > limit.lookups;
+    });
+    return calls.splice(0, end === -1 ? calls.length : end);
+  }
+
+  function isAlone(call: Call | undefined): boolean {
+    return call !== undefined && alone.has(call.operation[0]);
+  }
+
+  function noteSuccess(): void {
+    keptRetryAtMs = 0;
+    keptRetryAfterMs = 0;
+    lastFailure = SLOW;
+    onSuccess?.();
+  }
+
+  function succeed(batch: readonly Call[], results: readonly unknown[]): void {
+    for (const [index, call] of batch.entries()) {
+      const result = results[index];
+      if (call.caller === undefined) undo(call);
+      else if (result instanceof Error) call.caller.reject(result);
+      else call.caller.resolve(result);
+      call.caller = undefined;
+    }
+  }
+
+  async function putOff(batch: readonly Call[], failure: Failure): Promise<void> {
+    lastFailure = failure;
+    if (isPassing(failure)) {
+      waiting.unshift(...batch.filter(isWanted));
+      areLookupsFirst = true;
+      await delay(RETRY_PASSING_MS);
+      return;
+    }
+    const wereLookups = batch.every(isLookup);
+    // What kept changes from being written does not concern the lookups beside them.
+    const [again, failed] = wereLookups
+      ? [[], batch]
+      : [batch.filter(isLookup), batch.filter((call) => !isLookup(call))];
+    waiting.unshift(...again);
+    areLookupsFirst = again.length > 0;
+    fail(failed, failure);
+  }
+
+  function fail(batch: readonly Call[], failure: Failure): void {
+    for (const call of batch) {
+      call.failures += 1;
+      // The first failure may have been caused by the others of the batch.
+      if (call.care.isKept !== true || call.failures > 1) refuse(call);
+      if (call.care.isKept === true) kept.push(call);
+      else if (failure.reason === 'lost') undo(call);
+    }
+    // Only their own failures put the next try off, or a stream of failing newcomers would do so for ever.
+    if (!batch.some(({ failures }) => failures > 1)) return;
+    keptRetryAtMs = performance.now() + keptRetryAfterMs;
+    keptRetryAfterMs = Math.min(Math.max(keptRetryAfterMs * 2, RETRY_KEPT_FIRST_MS), RETRY_KEPT_AT_MOST_MS);
+  }
+
+  /** The caller was told that it failed, but it took effect, or nobody knows. */
+  function undo({ care }: Call): void {
+    if (care.undo === undefined || kept.length >= limit.waiting + limit.kept) return;
+    kept.push({ operation: care.undo, care: { isKept: true }, deadlineMs: 0, caller: undefined, failures: 0 });
+  }
+
+  function refuse(call: Call): void {
+    if (call.caller === undefined) return;
+    onFailure?.(lastFailure);
+    call.caller.reject(toUnavailable(`${lastFailure.reason}: ${lastFailure.message}`));
+    call.caller = undefined;
+  }
+
+  /** Tells those who have waited too long, whatever holds the lane up. */
+  function sweep(): void {
+    const nowMs = performance.now();
+    const all = () => [...running, ...waiting, ...beside.calls, ...kept];
+    for (const call of all()) if (call.deadlineMs <= nowMs) refuse(call);
+    waiting = waiting.filter(isWanted);
+    if (all().length > 0) return;
+    clearInterval(sweeper);
+    sweeper = undefined;
+  }
+
+  async function close(): Promise<number> {
+    isClosed = true;
+    const over = new Promise<void>((resolve) => {
+      onIdle = resolve;
+    });
+    if (isAwake || kept.length > 0 || beside.size > 0)
+      await Promise.race([over, delay(limit.closeWithinMs, undefined, { ref: false })]);
+    const left = [...running, ...waiting, ...beside.calls, ...kept];
+    for (const call of left) refuse(call);
+    waiting = [];
+    kept = [];
+    clearInterval(sweeper);
+    return left.length;
+  }
+
+  return { call, ask, close };
+}
+
+/** After the sockets of this turn have been read, so that requests which arrive together share a commit. */
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function isLookup({ care }: Call): boolean {
+  return care.isLookup === true;
+}
+
+/** It passes by itself within moments, so that the same is tried again. */
+function isPassing({ reason }: Failure): boolean {
+  return reason === 'busy' || reason === 'starting';
+}
+
+function isWanted({ caller, care }: Call): boolean {
+  return caller !== undefined || care.isKept === true;
+}
+
+function toUnavailable(why: string): ApiError {
+  return new ApiError('store_unavailable', { cause: new Error(why) });
+}

@@ -1,0 +1,136 @@
+import type { KeyId, RequestId } from '../../core/ids.ts';
+import type { Hold, LedgerKind, Refusal } from '../keys.ts';
+import { refusalOf, reserve, settle, type Funds, type SpendLimits } from './funds.ts';
+import {
+  correctTokens,
+  countRequest,
+  countsAt,
+  exceededBy,
+  standingOf,
+  type RateCounts,
+  type RateLimits,
+  type RateRow,
+} from './rates.ts';
+import type { Books } from './unit-of-work.ts';
+import type { ClosedRecord, RecordRow } from './rows.ts';
+
+/** What decides whether a key may start something. */
+export interface Account extends Funds, SpendLimits, RateCounts, RateLimits {
+  readonly keyId: KeyId;
+  readonly seq: number;
+  readonly isDisabled: 0 | 1;
+  readonly expiresAtMs: number | null;
+  /** The time of the database, by which rates are counted, where it has a clock of its own. */
+  readonly clockMs?: number;
+}
+
+type RateRefusal = Extract<Refusal, 'invalid_api_key' | 'rate_limit_exceeded'>;
+
+/** What came of a request that was to be counted, and how its key stands in its minute then. */
+export type CountedRow = readonly [refused: RateRefusal | null, rates: RateRow | null];
+
+/** What came of the draft of a key that pays. */
+export type PaidRow =
+  | readonly [kind: 'duplicate', record: RecordRow]
+  | readonly [kind: 'accepted' | Refusal, rates: RateRow | null];
+
+export type EntryRow = readonly [
+  key: number,
+  kind: LedgerKind,
+  amountMicro: number,
+  requestId: RequestId | null,
+  note: string,
+  createdAtMs: number,
+  /** A name which no other entry of the key has. */
+  reference?: string | null,
+];
+
+/** The funds of keys and the ledger that explains them, inside one transaction of whoever calls. */
+export interface Funding {
+  /** Undefined when the key was deleted. */
+  of(key: number): Account | undefined;
+  find(keyId: KeyId): Account | undefined;
+  write(key: number, funds: Funds): void;
+  count(key: number, counts: RateCounts): void;
+  /** Leaves out what changes nothing. */
+  enter(...entry: EntryRow): void;
+}
+
+export type Charges = ReturnType<typeof prepareCharges>;
+
+type Settled = Pick<ClosedRecord, 'requestId' | 'key' | 'heldMicro' | 'costMicro'>;
+
+type Held = NotHeld<Refusal> | { readonly key: number; readonly rates: RateRow | null };
+
+interface NotHeld<Why> {
+  readonly refused: Why;
+  readonly rates: RateRow | null;
+}
+
+/** What a record does to the funds and the rate of its key, inside the transaction that changes the record. */
+export function prepareCharges({ funding: funds, noteUsage }: Pick<Books, 'funding' | 'noteUsage'>) {
+  /** Takes the rate and the hold and returns the place of the key, or changes nothing and returns why. */
+  function takeHold(requestId: RequestId, hold: Hold, atMs: number): Held {
+    const account = findUsable(hold.keyId, hold.tokens, atMs);
+    if ('refused' in account) return account;
+    const refused = refusalOf(account, account, hold, atMs);
+    if (refused !== undefined) return { refused, rates: null };
+    if (hold.heldMicro > 0) funds.write(account.seq, reserve(account, hold.heldMicro));
+    if (account.balanceMicro !== null) funds.enter(account.seq, 'reserve', -hold.heldMicro, requestId, '', atMs);
+    return { key: account.seq, rates: count(account, hold.tokens, atMs) };
+  }
+
+  /** For a request without a record. */
+  function takeRate(keyId: KeyId, tokens: number, atMs: number): CountedRow {
+    const account = findUsable(keyId, tokens, atMs);
+    return 'refused' in account ? [account.refused, account.rates] : [null, count(account, tokens, atMs)];
+  }
+
+  function correctRate(keyId: KeyId, minute: number, tokens: number): null {
+    const account = funds.find(keyId);
+    const counts = account && correctTokens(account, minute, tokens);
+    if (account !== undefined && counts !== undefined) funds.count(account.seq, counts);
+    return null;
+  }
+
+  /** The account of a key that may start such a request, as far as its rate goes, or why it may not. */
+  function findUsable(keyId: KeyId, tokens: number, atMs: number): Account | NotHeld<RateRefusal> {
+    const account = funds.find(keyId);
+    if (account === undefined || account.isDisabled === 1) return { refused: 'invalid_api_key', rates: null };
+    const { expiresAtMs, clockMs = atMs } = account;
+    if (expiresAtMs !== null && expiresAtMs <= atMs) return { refused: 'invalid_api_key', rates: null };
+    if (exceededBy(tokens, account, countsAt(account, clockMs)) === undefined) return account;
+    return { refused: 'rate_limit_exceeded', rates: standingOf(account, clockMs) };
+  }
+
+  /** Counts a request where anything is limited, and returns how the key stands with it. */
+  function count(account: Account, tokens: number, atMs: number): RateRow | null {
+    const { seq, clockMs = atMs } = account;
+    if (standingOf(account, clockMs) === null) return null;
+    const counts = countRequest(countsAt(account, clockMs), tokens);
+    funds.count(seq, counts);
+    return standingOf({ ...account, ...counts }, clockMs);
+  }
+
+  /** For a record that has just become final. */
+  function end(closed: ClosedRecord): void {
+    settleHold(closed, closed.endedAtMs);
+    noteUsage(closed);
+  }
+
+  /** For a record that was just deleted, or has become final, which happens to each of them once. */
+  function settleHold({ requestId, key, ...record }: Settled, atMs: number): void {
+    const [heldMicro, costMicro] = [record.heldMicro ?? 0, record.costMicro ?? 0];
+    if (key === null || (heldMicro === 0 && costMicro === 0)) return;
+    const account = funds.of(key);
+    // The key may have been deleted meanwhile, and its ledger with it.
+    if (account === undefined) return;
+    const settled = settle(account, { heldMicro, costMicro, atMs });
+    funds.write(key, settled.funds);
+    if (account.balanceMicro === null) return;
+    funds.enter(key, 'release', heldMicro, requestId, '', atMs);
+    funds.enter(key, 'settle', -settled.chargedMicro, requestId, '', atMs);
+  }
+
+  return { takeHold, settleHold, end, takeRate, correctRate };
+}

@@ -1,0 +1,69 @@
+import type { Database } from 'better-sqlite3';
+import type { KeyId } from '../../core/ids.ts';
+import { openBooks, type Books } from '../shared/unit-of-work.ts';
+import type { Account, EntryRow } from '../shared/charges.ts';
+import { USAGE_SUMS, type UsageSumRow } from '../shared/usage-rows.ts';
+
+/** The books of whichever transaction runs. */
+export interface SqliteBooks extends Pick<Books, 'funding' | 'noteUsage'> {
+  /** Writes what was changed: before anybody looks at it by himself, and at the end. The books are empty then. */
+  settle(): void;
+  /** Drops what was changed: the transaction is rolled back. */
+  forget(): void;
+}
+
+/** How many entries one statement inserts: each statement looks up anew which number comes next, which is a third of its time. */
+const AT_ONCE = 8;
+
+/** Prepares the statements of the books. Nothing is in them yet. */
+export function prepareBooks(database: Database): SqliteBooks {
+  const columns = `seq, key_id AS keyId, is_disabled AS isDisabled, expires_at_ms AS expiresAtMs, balance_micro AS balanceMicro,
+    held_micro AS heldMicro, day, day_spent_micro AS daySpentMicro, month, month_spent_micro AS monthSpentMicro,
+    spend_per_day_micro AS spendPerDayMicro, spend_per_month_micro AS spendPerMonthMicro,
+    requests_per_minute AS requestsPerMinute, tokens_per_minute AS tokensPerMinute, minute,
+    minute_requests AS minuteRequests, minute_tokens AS minuteTokens`;
+  const select = database.prepare<[number], Account>(`SELECT ${columns} FROM keys WHERE seq = ?`);
+  const selectById = database.prepare<[KeyId], Account>(`SELECT ${columns} FROM keys WHERE key_id = ?`);
+  const update = database.prepare<[Account]>(`
+    UPDATE keys SET balance_micro = :balanceMicro, held_micro = :heldMicro, day = :day, day_spent_micro = :daySpentMicro,
+      month = :month, month_spent_micro = :monthSpentMicro, minute = :minute, minute_requests = :minuteRequests,
+      minute_tokens = :minuteTokens
+    WHERE seq = :seq`);
+  const insertEntry = prepareInsertEntries(database, 1);
+  const insertEntries = prepareInsertEntries(database, AT_ONCE);
+  // Sums stay within what JavaScript counts exactly, whatever backends report: with a row that takes no more, no record
+  // could become final.
+  const sum = (column: string) => `${column} = min(${column} + excluded.${column}, ${Number.MAX_SAFE_INTEGER})`;
+  const upsertUsage = database.prepare<[...UsageSumRow]>(`
+    INSERT INTO usage (hour, caller, model, ${USAGE_SUMS.join(', ')}) VALUES (?, ?, ?, ${USAGE_SUMS.map(() => '?').join(', ')})
+    ON CONFLICT DO UPDATE SET ${USAGE_SUMS.map(sum).join(', ')}`);
+
+  const books = openBooks({
+    of: (key) => select.get(key),
+    find: (keyId) => selectById.get(keyId),
+  });
+
+  return {
+    funding: books.funding,
+    noteUsage: books.noteUsage,
+    settle() {
+      const { accounts, entries, sums } = books.close();
+      for (const account of accounts) update.run(account);
+      const many = entries.length - (entries.length % AT_ONCE);
+      for (let at = 0; at < many; at += AT_ONCE) insertEntries.run(entries.slice(at, at + AT_ONCE).flatMap(toColumns));
+      for (const entry of entries.slice(many)) insertEntry.run(toColumns(entry));
+      for (const row of sums) upsertUsage.run(...row);
+    },
+    forget: () => void books.close(),
+  };
+}
+
+function prepareInsertEntries(database: Database, count: number) {
+  return database.prepare<[ReturnType<typeof toColumns>]>(`
+    INSERT INTO ledger (key, kind, amount_micro, request_id, note, created_at_ms, reference)
+    VALUES ${Array.from({ length: count }, () => '(?, ?, ?, ?, ?, ?, ?)').join(', ')}`);
+}
+
+function toColumns([key, kind, amountMicro, requestId, note, createdAtMs, reference = null]: EntryRow): unknown[] {
+  return [key, kind, amountMicro, requestId, note, createdAtMs, reference];
+}

@@ -1,0 +1,193 @@
+/** A database on a server as the target of a transfer. */
+import { Client } from 'pg';
+import { showDatabase } from '../database-url.ts';
+import type { Batch, BookSums, SourceTable, TransferState, TransferTarget } from './plan.ts';
+import { StoreOpenError } from '../store.ts';
+import { findBookProblems } from '../postgres/check.ts';
+import { toReason } from '../postgres/failures.ts';
+import { listMigrations, migrate, refuseNewer } from '../postgres/migrations.ts';
+import { toConnection, toSlowClientConfig, toStorable } from '../postgres/pool.ts';
+import { examineTarget, forgetUnfinished, readTypes, refuseLiving, type TargetOptions } from './postgres-begin.ts';
+import { createMarks, MARK_TABLE, readMarks } from './postgres-mark.ts';
+
+/** After this time the server takes back what a run has begun that was cut off from it, so that the next one can go on. */
+const CUT_OFF_AFTER_MS = 60_000;
+
+/** Looks whether a transfer could begin or go on; changes nothing. Throws StoreOpenError when it could not. */
+export async function checkTarget(options: TargetOptions): Promise<TransferState> {
+  return telling(options.url, async () => {
+    const client = await connect(options.url);
+    try {
+      refuseNewer(options.url, await listMigrations(client));
+      return await examineTarget(client, options);
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  });
+}
+
+/** Connects, and makes the tables where they are missing. It throws StoreOpenError, as all calls of the target do. */
+export async function openTarget({ url, tables }: TargetOptions): Promise<TransferTarget> {
+  const { client, statements } = await telling(url, async () => {
+    const client = await connect(url);
+    try {
+      // Looked at before its tables are touched: it may be a database which others use.
+      if ((await readMarks(client)) === undefined) await examineTarget(client, { url, tables });
+      await migrate(url, { isForTransfer: true });
+      return { client, statements: await prepareStatements(client, tables) };
+    } catch (error) {
+      await client.end().catch(() => undefined);
+      throw error;
+    }
+  });
+  const tell = <Result>(work: () => Promise<Result>) => telling(url, work);
+  return {
+    begin: ({ restart }) => tell(() => inTransaction(client, () => begin(client, { url, tables }, restart))),
+    countArrived: ({ name }) =>
+      tell(() => readNumber(client, `SELECT arrived_rows FROM ${MARK_TABLE} WHERE table_name = $1`, [name])),
+    take: ({ name }, read) =>
+      tell(() => inTransaction(client, () => take(client, { name, insert: statements.of(name).insert, read }))),
+    settle: () => tell(async () => void (await client.query(`ANALYZE ${tables.map(({ name }) => name).join(', ')}`))),
+    countEqual: ({ name }, batch) => tell(() => readNumber(client, statements.of(name).countEqual, toLists(batch))),
+    count: ({ name }) => tell(() => readNumber(client, `SELECT count(*) FROM ${name}`)),
+    sums: () => tell(() => readSums(client)),
+    findBookProblems: () => tell(() => findBookProblems(toConnection(client))),
+    finish: () => tell(() => inTransaction(client, () => finish(client, { url, tables }))),
+    async close() {
+      await client.end().catch(() => undefined);
+    },
+  };
+}
+
+async function begin(client: Client, options: TargetOptions, restart: boolean): Promise<TransferState> {
+  // Of two commands which begin at once the second waits here, and finds the marks of the first.
+  await client.query('LOCK TABLE migrations IN EXCLUSIVE MODE');
+  if (restart) await forgetUnfinished(client, options);
+  const state = await examineTarget(client, options);
+  if (state === 'new') {
+    await client.query('DELETE FROM secret_mark');
+    await createMarks(client, options.tables);
+  }
+  return state;
+}
+
+interface Taking {
+  readonly name: string;
+  readonly insert: string;
+  readonly read: (position: string | null) => Batch | undefined;
+}
+
+/** The rows and how far they reach are committed together, so that no row can come twice. */
+async function take(client: Client, { name, insert, read }: Taking): Promise<number> {
+  // What an earlier run has sent last, before it was killed, is committed or gone when this has the row.
+  const { rows: marks } = await client.query<{ position: string | null }>(
+    `SELECT position FROM ${MARK_TABLE} WHERE table_name = $1 FOR UPDATE`,
+    [name],
+  );
+  const batch = read(marks[0]?.position ?? null);
+  if (batch === undefined) return 0;
+  await client.query(insert, toLists(batch));
+  await client.query(`UPDATE ${MARK_TABLE} SET position = $2, arrived_rows = arrived_rows + $3 WHERE table_name = $1`, [
+    name,
+    batch.position,
+    batch.rows.length,
+  ]);
+  return batch.rows.length;
+}
+
+async function finish(client: Client, { url, tables }: TargetOptions): Promise<void> {
+  await refuseLiving(client, url);
+  for (const { name, key, highestNumber } of tables) {
+    if (highestNumber === 0n) continue;
+    await client.query('SELECT setval(pg_get_serial_sequence($1, $2), $3)', [name, key[0], highestNumber]);
+  }
+  // What deleted keys have left in the ledger is found by their places here, and goes with the upkeep of a gateway.
+  await client.query(`
+    INSERT INTO deleted_keys
+    SELECT DISTINCT key FROM ledger WHERE NOT EXISTS (SELECT FROM keys WHERE keys.seq = ledger.key)`);
+  await client.query(`UPDATE ${MARK_TABLE} SET finished_at = clock_timestamp()`);
+}
+
+interface TableStatements {
+  readonly insert: string;
+  readonly countEqual: string;
+}
+
+/** Both take one list for each column, of the type which the column has here. */
+async function prepareStatements(
+  client: Client,
+  tables: readonly SourceTable[],
+): Promise<{ of(name: string): TableStatements }> {
+  const statements = new Map<string, TableStatements>();
+  for (const table of tables) statements.set(table.name, toStatements(table, await readTypes(client, table)));
+  return {
+    of(name) {
+      const found = statements.get(name);
+      if (found === undefined) throw new Error(`the table ${name} was not named when the transfer began`);
+      return found;
+    },
+  };
+}
+
+function toStatements({ name, columns, key }: SourceTable, types: readonly string[]): TableStatements {
+  const lists = `unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')})`;
+  const of = (alias: string, names: readonly string[]) => names.map((column) => `${alias}.${column}`).join(', ');
+  return {
+    insert: `INSERT INTO ${name} (${columns.join(', ')}) OVERRIDING SYSTEM VALUE SELECT * FROM ${lists}`,
+    countEqual: `
+      SELECT count(*) FROM ${lists} AS source (${columns.join(', ')})
+      JOIN ${name} AS target ON (${of('target', key)}) = (${of('source', key)})
+      WHERE (${of('target', columns)}) IS NOT DISTINCT FROM (${of('source', columns)})`,
+  };
+}
+
+function toLists({ rows }: Batch): unknown[][] {
+  return (rows[0] ?? []).map((_, index) => rows.map((row) => toStorable(row[index])));
+}
+
+/** As on SQLite; sums are sent as texts, which stay exact. */
+async function readSums(client: Client): Promise<BookSums> {
+  const { rows } = await client.query<BookSums>(`
+    SELECT (SELECT coalesce(sum(amount_micro), 0) FROM ledger)::text AS ledger,
+      coalesce(sum(balance_micro), 0)::text AS balances, coalesce(sum(held_micro), 0)::text AS held
+    FROM keys`);
+  return rows[0] ?? { ledger: '0', balances: '0', held: '0' };
+}
+
+async function readNumber(client: Client, text: string, values: unknown[] = []): Promise<number> {
+  const { rows } = await client.query<[number]>({ text, values, rowMode: 'array' });
+  return rows[0]?.[0] ?? 0;
+}
+
+async function connect(url: string): Promise<Client> {
+  const client = new Client({
+    ...toSlowClientConfig(url),
+    idle_in_transaction_session_timeout: CUT_OFF_AFTER_MS,
+  });
+  // Told to whoever waits for an answer.
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+async function inTransaction<Result>(client: Client, work: () => Promise<Result>): Promise<Result> {
+  await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+  try {
+    const result = await work();
+    await client.query('COMMIT');
+    return result;
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined);
+    throw error;
+  }
+}
+
+/** What the server, or the way to it, has against the work, as a sentence for the operator. */
+async function telling<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof StoreOpenError) throw error;
+    throw new StoreOpenError(`The database ${showDatabase(url)} cannot be used: ${toReason(error)}.`, { cause: error });
+  }
+}

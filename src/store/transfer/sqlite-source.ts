@@ -1,0 +1,200 @@
+/** A database in a file as the source of a transfer. */
+import { existsSync, realpathSync } from 'node:fs';
+import Sqlite, { type Database } from 'better-sqlite3';
+import type { Batch, BookSums, SourceTable, TransferSource, Value } from './plan.ts';
+import { StoreOpenError } from '../store.ts';
+import { checkDatabase, withCurrentSnapshot } from '../sqlite/check.ts';
+import { toFailureReason } from '../sqlite/failures.ts';
+import { isOwnerDead, listOwners } from '../sqlite/owner-lock.ts';
+import { openSqliteStore } from '../sqlite/sqlite-store.ts';
+
+/** Of each table as many at a time: some hundred kilobytes. */
+const BATCH_ROWS = 2000;
+
+/** What is each engine's own: which migrations it had, and what it writes to see whether it can. */
+const OWN_TABLES: ReadonlySet<string> = new Set(['migrations', 'write_probes']);
+
+/**
+ * Shows the database to `use` while no other process can write it, so that nothing is missing in the end: a gateway that is
+ * started meanwhile is told that the database is locked. Before, it is brought up to this program, and what dead gateways
+ * left unfinished is closed, as their next start would. Throws StoreOpenError when a process has the database open, or it is
+ * not sound.
+ */
+export async function withIdleSource<Result>(
+  file: string,
+  clock: () => number,
+  use: (source: TransferSource, closed: number) => Promise<Result>,
+): Promise<Result> {
+  if (!existsSync(file)) throw new StoreOpenError(`There is no database ${file}.`);
+  const realFile = realpathSync(file);
+  refuseInUse(realFile);
+  const closed = await closeUnfinished(realFile, clock);
+  const database = openLocked(realFile);
+  try {
+    // Again, for what was started between these lines. Whatever begins from now on is kept out by the lock.
+    refuseInUse(realFile);
+    await refuseUnsound(realFile);
+    return await use(createSource(database), closed);
+  } finally {
+    database.close();
+  }
+}
+
+/** As `withIdleSource`, of the present state, and changing nothing; `use` also gets how many requests are unfinished. */
+export function withSourceAsItIs<Result>(
+  file: string,
+  use: (source: TransferSource, unfinished: number) => Promise<Result>,
+): Promise<Result> {
+  return withCurrentSnapshot(file, async (database) => {
+    refuseInUse(realpathSync(file));
+    await refuseUnsound(file);
+    return use(createSource(database), countUnfinished(database));
+  });
+}
+
+function refuseInUse(file: string): void {
+  const living = listOwners(file).filter((owner) => !isOwnerDead(file, owner));
+  if (living.length === 0) return;
+  throw new StoreOpenError(
+    `The database ${file} is open in another process; stop the gateway first, so that nothing is left behind.`,
+  );
+}
+
+async function refuseUnsound(file: string): Promise<void> {
+  const { problems } = await checkDatabase(file);
+  if (problems.length === 0) return;
+  throw new StoreOpenError(`The database ${file} is not sound; db check says more. ${problems[0]}`);
+}
+
+async function closeUnfinished(file: string, clock: () => number): Promise<number> {
+  const store = await openSqliteStore({ file, clock, log: { info: () => undefined, warn: () => undefined } });
+  try {
+    return await store.recover();
+  } finally {
+    await store.close();
+  }
+}
+
+/** A transaction which may write keeps all others from beginning one, and ends with this process. */
+function openLocked(file: string): Database {
+  const database = new Sqlite(file, { timeout: 0, fileMustExist: true });
+  try {
+    database.exec('BEGIN IMMEDIATE');
+    const unfinished = countUnfinished(database);
+    if (unfinished > 0) throw new StoreOpenError(`The database ${file} has requests that are running.`);
+    return database;
+  } catch (error) {
+    database.close();
+    if (toFailureReason(error) !== 'busy') throw error;
+    throw new StoreOpenError(`The database ${file} is locked by another process.`, { cause: error });
+  }
+}
+
+function countUnfinished(database: Database): number {
+  const count = database.prepare<[], number>('SELECT count(*) FROM requests WHERE owner IS NOT NULL').pluck();
+  return count.get() ?? 0;
+}
+
+/** Tables and columns are asked of the database itself, so that what later versions add is not forgotten here. */
+function createSource(database: Database): TransferSource {
+  const tables = listTables(database);
+  const readers = new Map(tables.map((table) => [table.name, prepareRead(database, table)]));
+  return {
+    tables,
+    read: (table, position) => readers.get(table.name)?.(position),
+    sums: () => readSums(database),
+  };
+}
+
+function listTables(database: Database): readonly SourceTable[] {
+  return database
+    .prepare<[], string>(
+      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name`,
+    )
+    .pluck()
+    .all()
+    .filter((name) => !OWN_TABLES.has(name))
+    .map((name) => describeTable(database, name));
+}
+
+function describeTable(database: Database, name: string): SourceTable {
+  const found = database
+    .prepare<[string], { name: string; place: number }>(
+      'SELECT name, pk AS place FROM pragma_table_info(?) ORDER BY cid',
+    )
+    .all(name);
+  const key = found
+    .filter(({ place }) => place > 0)
+    .sort((one, other) => one.place - other.place)
+    .map(({ name }) => name);
+  const last = database
+    .prepare<[], Value[]>(
+      `SELECT ${key.join(', ')} FROM ${name} ORDER BY ${key.map((column) => `${column} DESC`).join(', ')} LIMIT 1`,
+    )
+    .raw()
+    .safeIntegers()
+    .get();
+  return {
+    name,
+    key,
+    columns: found.map(({ name }) => name),
+    rows: database.prepare<[], number>(`SELECT count(*) FROM ${name}`).pluck().get() ?? 0,
+    lastPosition: last === undefined ? null : toPosition(last),
+    highestNumber: findHighestNumber(database, name, last),
+  };
+}
+
+/** That of a row which was deleted since, where SQLite remembers it. */
+function findHighestNumber(database: Database, name: string, [last]: readonly Value[] = []): bigint {
+  const remembered = database
+    .prepare<[string], bigint>('SELECT seq FROM sqlite_sequence WHERE name = ?')
+    .pluck()
+    .safeIntegers()
+    .get(name);
+  const present = typeof last === 'bigint' ? last : 0n;
+  return remembered !== undefined && remembered > present ? remembered : present;
+}
+
+function prepareRead(
+  database: Database,
+  { name, columns, key }: SourceTable,
+): (position: string | null) => Batch | undefined {
+  const keyColumns = key.join(', ');
+  const prepare = (where: string) =>
+    database
+      .prepare<string[], Value[]>(
+        `SELECT ${columns.join(', ')} FROM ${name} ${where} ORDER BY ${keyColumns} LIMIT ${BATCH_ROWS}`,
+      )
+      .raw()
+      .safeIntegers();
+  const first = prepare('');
+  // The texts of a position are compared with integers as the integers which they are, since the columns are of that kind.
+  const next = prepare(`WHERE (${keyColumns}) > (${key.map(() => '?').join(', ')})`);
+  const places = key.map((column) => columns.indexOf(column));
+  return (position) => {
+    const rows = position === null ? first.all() : next.all(...fromPosition(position));
+    const last = rows.at(-1);
+    return last === undefined ? undefined : { rows, position: toPosition(places.map((place) => last[place] ?? null)) };
+  };
+}
+
+function toPosition(key: readonly Value[]): string {
+  return JSON.stringify(key.map(String));
+}
+
+function fromPosition(position: string): string[] {
+  const key: unknown = JSON.parse(position);
+  return Array.isArray(key) ? key.map(String) : [];
+}
+
+function readSums(database: Database): BookSums {
+  const row = database
+    .prepare<[], [ledger: bigint, balances: bigint, held: bigint]>(`
+    SELECT (SELECT coalesce(sum(amount_micro), 0) FROM ledger), coalesce(sum(balance_micro), 0),
+      coalesce(sum(held_micro), 0) FROM keys`)
+    .raw()
+    .safeIntegers()
+    .get();
+  const [ledger, balances, held] = row ?? [0n, 0n, 0n];
+  return { ledger: String(ledger), balances: String(balances), held: String(held) };
+}

@@ -1,0 +1,149 @@
+/**
+ * What is counted, by name. Names and buckets follow the GenAI conventions of OpenTelemetry where they have one, with dots as
+ * underscores and the unit at the end: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/
+ * Every label has a small set of values.
+ */
+
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import packageJson from '../../package.json' with { type: 'json' };
+
+const MODEL_CALL = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const;
+
+/** The first four are the buckets which the conventions ask for. */
+const DURATION_BUCKETS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
+const FIRST_TOKEN_BUCKETS = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+const PER_TOKEN_BUCKETS = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
+const TOKEN_BUCKETS = Array.from({ length: 14 }, (_, power) => 4 ** power);
+/** From a commit in memory to a database that is out of order. */
+const STORE_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
+
+/** What is counted for every request. */
+export function createRequestInstruments(registry: Registry) {
+  const registers = [registry];
+  return {
+    requests: new Counter({
+      name: 'responses_gateway_requests_total',
+      help: 'Requests that are over, by the class of their status and by how they ended.',
+      labelNames: ['endpoint', 'status', 'stream', 'outcome'] as const,
+      registers,
+    }),
+    errors: new Counter({
+      name: 'responses_gateway_errors_total',
+      help: 'Requests that ended with an error of the gateway, by its code. What was rejected never reached the backend.',
+      labelNames: ['endpoint', 'code', 'rejected'] as const,
+      registers,
+    }),
+    store: new Histogram({
+      name: 'responses_gateway_store_operation_duration_seconds',
+      help: 'How long the record store took.',
+      labelNames: ['operation', 'result'] as const,
+      buckets: STORE_BUCKETS,
+      registers,
+    }),
+  };
+}
+
+/** What is counted for the requests that ask a model. */
+export function createModelInstruments(registry: Registry) {
+  const registers = [registry];
+  return {
+    duration: new Histogram({
+      name: 'gen_ai_server_request_duration_seconds',
+      help: 'From the head of a request to the end of its reply, of requests that reached the backend.',
+      labelNames: [...MODEL_CALL, 'error_type'] as const,
+      buckets: DURATION_BUCKETS,
+      registers,
+    }),
+    firstToken: new Histogram({
+      name: 'gen_ai_server_time_to_first_token_seconds',
+      help: 'From the head of a streaming request to the first output of the backend.',
+      labelNames: MODEL_CALL,
+      buckets: FIRST_TOKEN_BUCKETS,
+      registers,
+    }),
+    perToken: new Histogram({
+      name: 'gen_ai_server_time_per_output_token_seconds',
+      help: 'Mean time per output token after the first one, of each stream whose usage is known.',
+      labelNames: MODEL_CALL,
+      buckets: PER_TOKEN_BUCKETS,
+      registers,
+    }),
+    perChunk: new Histogram({
+      name: 'responses_gateway_time_per_output_chunk_seconds',
+      help: 'Mean time per chunk of the backend after the first output, of each stream.',
+      labelNames: ['model'] as const,
+      buckets: PER_TOKEN_BUCKETS,
+      registers,
+    }),
+    tokensPerRequest: new Histogram({
+      name: 'gen_ai_client_token_usage',
+      help: 'Tokens of a request, as the backend reported them.',
+      labelNames: [...MODEL_CALL, 'gen_ai_token_type'] as const,
+      buckets: TOKEN_BUCKETS,
+      registers,
+    }),
+    tokens: new Counter({
+      name: 'responses_gateway_tokens_total',
+      help: 'Tokens as the backend reported them. Cached ones are among the input, reasoning ones among the output.',
+      labelNames: ['model', 'kind'] as const,
+      registers,
+    }),
+  };
+}
+
+/** How something is at the moment of a scrape, for each combination of two labels. */
+export type Reading<Label extends string> = readonly (readonly [
+  labels: Readonly<Record<Label, string>>,
+  value: number,
+])[];
+
+export interface Readings {
+  readonly running: () => Reading<'endpoint' | 'stream'>;
+  readonly connections: () => Reading<'pool' | 'state'>;
+  readonly webSockets: () => number;
+}
+
+/** What is looked up at each scrape. */
+export function addGauges(registry: Registry, { running, connections, webSockets }: Readings): void {
+  const build = new Gauge({
+    name: 'responses_gateway_build_info',
+    help: 'Always 1; the labels say what runs.',
+    labelNames: ['version', 'node'] as const,
+    // Not the number of processes.
+    aggregator: 'first',
+    registers: [registry],
+  });
+  build.set({ version: packageJson.version, node: process.versions.node }, 1);
+  registry.registerMetric(
+    new Gauge({
+      name: 'responses_gateway_requests_running',
+      help: 'Requests whose reply is not over.',
+      labelNames: ['endpoint', 'stream'] as const,
+      registers: [],
+      collect() {
+        for (const [labels, value] of running()) this.set(labels, value);
+      },
+    }),
+  );
+  registry.registerMetric(
+    new Gauge({
+      name: 'responses_gateway_backend_connections',
+      help: 'Connections to the backend that are open.',
+      labelNames: ['pool', 'state'] as const,
+      registers: [],
+      collect() {
+        for (const [labels, value] of connections()) this.set(labels, value);
+      },
+    }),
+  );
+  registry.registerMetric(
+    new Gauge({
+      name: 'responses_gateway_websockets',
+      help: 'WebSockets that are open, idle ones among them.',
+      registers: [],
+      collect() {
+        this.set(webSockets());
+      },
+    }),
+  );
+}

@@ -1,0 +1,115 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pino, type DestinationStream, type Logger } from 'pino';
+import { pinoHttp } from 'pino-http';
+import type { LogFormat, LogLevel } from '../contract/types.ts';
+import { isFault, type RequestEnd, type RequestFacts, type RequestObserver } from '../requests/facts.ts';
+
+const MAX_PATH_CHARACTERS = 256;
+const MAX_ID_CHARACTERS = 128;
+const MAX_CAUSES = 3;
+/** Of lines which nobody takes. A reader that has stopped must neither stop the gateway nor fill its memory. */
+const MAX_WAITING_BYTES = 4 * 1024 * 1024;
+
+const SERIALIZERS = { err: (error: unknown) => describeError(error) };
+
+/** JSON lines on standard output, or where `destination` says. */
+export function createLogger(level: LogLevel, destination: DestinationStream = openStdout()): Logger {
+  return pino({ level, serializers: SERIALIZERS }, destination);
+}
+
+/** Standard output, for lines in this format. `auto` is for the eyes when that is a terminal, and JSON otherwise. */
+export async function openLogOutput(format: LogFormat): Promise<DestinationStream> {
+  const output = openStdout();
+  if (format === 'json' || (format === 'auto' && !process.stdout.isTTY)) return output;
+  // Loaded only where somebody looks.
+  const { prettyFactory } = await import('pino-pretty');
+  const toPretty = prettyFactory({
+    colorize: process.stdout.isTTY,
+    translateTime: 'SYS:HH:MM:ss.l',
+    ignore: 'pid,hostname,req,endpoint,status',
+    singleLine: true,
+    messageFormat: '{if req}{req.method} {req.path} {end}{if status}{status} {end}{msg}',
+  });
+  return { write: (line) => output.write(toPretty(line)) };
+}
+
+function openStdout(): DestinationStream {
+  return pino.destination({ dest: 1, sync: false, maxLength: MAX_WAITING_BYTES });
+}
+
+/** Gives each request a logger of its own, as `req.log` and `res.log`. The line of the request is written by `requestLines`. */
+export function bindLog(logger: Logger): (req: IncomingMessage, res: ServerResponse) => void {
+  return pinoHttp({
+    logger,
+    autoLogging: false,
+    customLogLevel: () => 'silent',
+    genReqId: (_req, res) => String(res.getHeader('x-request-id')),
+    wrapSerializers: false,
+    serializers: { ...SERIALIZERS, req: describeRequest },
+  });
+}
+
+/** One line per request. It names no header, no query and no body, since keys and prompts are in them. */
+export const requestLines: RequestObserver = {
+  begin: () => undefined,
+  end(facts, end) {
+    facts.log[levelOf(facts, end)](describeEnd(facts, end), end.outcome);
+  },
+};
+
+/** Probes come every few seconds. */
+function levelOf(facts: RequestFacts, end: RequestEnd): 'debug' | 'info' | 'error' {
+  if (isFault(facts, end)) return 'error';
+  return facts.endpoint === 'health' && end.outcome === 'answered' ? 'debug' : 'info';
+}
+
+function describeEnd(facts: RequestFacts, end: RequestEnd): object {
+  const { firstOutputAtMs, usage } = facts;
+  return {
+    requestId: end.requestId,
+    endpoint: facts.endpoint,
+    key: facts.keyPrefix,
+    model: facts.model,
+    stream: facts.stream,
+    status: end.status,
+    errorCode: facts.errorCode,
+    leftOut: facts.leftOut,
+    inputTokens: usage?.input_tokens,
+    outputTokens: usage?.output_tokens,
+    ms: Math.round(end.durationMs),
+    firstOutputMs: firstOutputAtMs === undefined ? undefined : Math.round(firstOutputAtMs - facts.startedAtMs),
+    bytes: end.bytes,
+  };
+}
+
+/** Seen when the request comes in: on its way through the program a request is given another path and other headers. */
+function describeRequest(req: IncomingMessage): object {
+  const [path = ''] = (req.url ?? '').split('?', 1);
+  return {
+    method: req.method,
+    path: path.slice(0, MAX_PATH_CHARACTERS),
+    clientId: clientRequestIdOf(req),
+  };
+}
+
+/** The id which the client gave its request, so that its own logs and ours can be laid side by side. */
+function clientRequestIdOf(req: IncomingMessage): string | undefined {
+  const id = req.headers['x-client-request-id'] ?? req.headers['x-request-id'];
+  return typeof id === 'string' ? id.replaceAll(/[^\x21-\x7e]/g, '').slice(0, MAX_ID_CHARACTERS) : undefined;
+}
+
+/** What we did wrong, for the operator. The message of an error can quote a request, so only its kind and place are told. */
+function describeError(error: unknown, depth = 0): unknown {
+  if (!(error instanceof Error)) return { type: typeof error };
+  const { name, message, cause } = error;
+  const stack = error.stack ?? '';
+  // A message that was changed later still stands in the stack as it was, so such a stack is not shown.
+  const start = stack.indexOf(message);
+  const lines = start < 0 ? [] : stack.slice(start + message.length).split('\n');
+  return {
+    type: name,
+    code: 'code' in error && typeof error.code === 'string' ? error.code : undefined,
+    stack: lines.slice(1, 11).map((line) => line.trim()),
+    cause: cause === undefined || depth === MAX_CAUSES ? undefined : describeError(cause, depth + 1),
+  };
+}

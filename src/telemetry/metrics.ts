@@ -1,0 +1,151 @@
+/** What Prometheus gets to read. Everything is counted when a request is over, and nothing while it streams. */
+
+import { collectDefaultMetrics, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client';
+import type { Connected } from '../backend/chat.ts';
+import type { Usage } from '../contract/types.ts';
+import { ENDPOINTS } from '../requests/endpoints.ts';
+import { isModelCall, OPERATION } from './gen-ai.ts';
+import { addGauges, createModelInstruments, createRequestInstruments, type Reading } from './instruments.ts';
+import { createModelLabels } from './model-labels.ts';
+import type { RequestEnd, RequestFacts, RequestObserver } from '../requests/facts.ts';
+
+export interface MetricsOptions {
+  /** As the conventions call the kind of backend. */
+  readonly providerName: string;
+  /** What the gateway asks of the backend itself, and what goes through it; both are looked at in each scrape. */
+  readonly backend: Connected;
+  readonly relay: Connected;
+  readonly webSockets: { readonly count: number };
+}
+
+export interface Metrics extends RequestObserver {
+  /** How long the store took for one of its operations. */
+  storeTook(operation: string, seconds: number, succeeded: boolean): void;
+  /** In the text format of Prometheus. */
+  show(): Promise<string>;
+  readonly contentType: string;
+  /** As values, to be added to those of other processes. */
+  snapshot(): Promise<MetricSnapshot>;
+}
+
+/** Every metric of a process with its values at one moment. */
+export type MetricSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[];
+
+/** More models than an operator watches. Each has about a hundred series. */
+const MAX_MODELS = 50;
+
+/** Of one gateway; another one in the same process has its own. */
+export function createMetrics({ providerName, backend, relay, webSockets }: MetricsOptions): Metrics {
+  const registry = new Registry();
+  const registries = [registry, processRegistry()];
+  const { requests, errors, store } = createRequestInstruments(registry);
+  const countModelCall = createModelCallCounter(registry, providerName);
+  const running = new Set<RequestFacts>();
+  addGauges(registry, {
+    running: () => countRunning(running),
+    connections: () => countConnections({ backend, passthrough: relay }),
+    webSockets: () => webSockets.count,
+  });
+
+  return {
+    begin: (facts) => void running.add(facts),
+    end(facts, end) {
+      running.delete(facts);
+      const { endpoint, stream, errorCode } = facts;
+      const { status, outcome } = end;
+      requests.inc({ endpoint, status: `${Math.floor(status / 100)}xx`, stream: String(stream), outcome });
+      if (errorCode !== undefined) errors.inc({ endpoint, code: errorCode, rejected: String(outcome === 'rejected') });
+      if (facts.backend !== 'not asked' && isModelCall(facts)) countModelCall(facts, end);
+    },
+    storeTook(operation, seconds, succeeded) {
+      store.observe({ operation, result: succeeded ? 'ok' : 'error' }, seconds);
+    },
+    async show() {
+      const texts = await Promise.all(registries.map((part) => part.metrics()));
+      return texts.join('\n');
+    },
+    contentType: Registry.PROMETHEUS_CONTENT_TYPE,
+    snapshot: () => snapshotOf(registries),
+  };
+}
+
+async function snapshotOf(registries: readonly Registry[]): Promise<MetricSnapshot> {
+  const snapshots = await Promise.all(registries.map((part) => part.getMetricsAsJSON()));
+  return snapshots.flat();
+}
+
+/** Of a process that serves no requests. */
+export function snapshotProcess(): Promise<MetricSnapshot> {
+  return snapshotOf([processRegistry()]);
+}
+
+function createModelCallCounter(
+  registry: Registry,
+  providerName: string,
+): (facts: RequestFacts, end: RequestEnd) => void {
+  const instruments = createModelInstruments(registry);
+  const { duration, firstToken, perToken, perChunk, tokensPerRequest, tokens } = instruments;
+  const models = createModelLabels(MAX_MODELS);
+
+  return (facts, end) => {
+    const { firstOutputAtMs, chunks, usage } = facts;
+    const model = models.labelOf(facts.model, facts.backend === 'answered');
+    const call = { gen_ai_operation_name: OPERATION, gen_ai_provider_name: providerName, gen_ai_request_model: model };
+    const answered = end.outcome === 'answered';
+    duration.observe(
+      answered ? call : { ...call, error_type: facts.errorCode ?? String(end.status) },
+      end.durationMs / 1000,
+    );
+    if (usage !== null) countTokens(usage, call);
+    if (!facts.stream || firstOutputAtMs === undefined) return;
+
+    const firstOutputMs = firstOutputAtMs - facts.startedAtMs;
+    firstToken.observe(call, firstOutputMs / 1000);
+    if (!answered) return;
+    // As the conventions define it: the rest of the duration, divided by what was generated in it.
+    const restS = (end.durationMs - firstOutputMs) / 1000;
+    if (usage !== null && usage.output_tokens > 1) perToken.observe(call, restS / (usage.output_tokens - 1));
+    if (chunks > 1) perChunk.observe({ model }, restS / (chunks - 1));
+  };
+
+  function countTokens(usage: Usage, call: { readonly gen_ai_request_model: string }): void {
+    const model = call.gen_ai_request_model;
+    tokensPerRequest.observe({ ...call, gen_ai_token_type: 'input' }, usage.input_tokens);
+    tokensPerRequest.observe({ ...call, gen_ai_token_type: 'output' }, usage.output_tokens);
+    tokens.inc({ model, kind: 'input' }, usage.input_tokens);
+    tokens.inc({ model, kind: 'cached_input' }, usage.input_tokens_details.cached_tokens);
+    tokens.inc({ model, kind: 'output' }, usage.output_tokens);
+    tokens.inc({ model, kind: 'reasoning' }, usage.output_tokens_details.reasoning_tokens);
+  }
+}
+
+/** For all combinations, so that none is missing where it is zero. */
+function countRunning(running: ReadonlySet<RequestFacts>): Reading<'endpoint' | 'stream'> {
+  return ENDPOINTS.flatMap((endpoint) =>
+    [true, false].map((stream) => {
+      const count = [...running].filter((facts) => facts.endpoint === endpoint && facts.stream === stream).length;
+      return [{ endpoint, stream: String(stream) }, count] as const;
+    }),
+  );
+}
+
+function countConnections(pools: Readonly<Record<string, Connected>>): Reading<'pool' | 'state'> {
+  return Object.entries(pools).flatMap(([pool, connected]) => {
+    const { busy, idle } = connected.connections();
+    return [[{ pool, state: 'busy' }, busy] as const, [{ pool, state: 'idle' }, idle] as const];
+  });
+}
+
+let ofProcess: Registry | undefined;
+
+/** Memory, CPU, garbage collection, event loop: there is one process, however many gateways are in it. */
+function processRegistry(): Registry {
+  if (ofProcess === undefined) {
+    ofProcess = new Registry();
+    collectDefaultMetrics({ register: ofProcess });
+    // Gauges with the name of a counter, which Prometheus' own check refuses.
+    for (const kind of ['handles', 'requests', 'resources'])
+      ofProcess.removeSingleMetric(`nodejs_active_${kind}_total`);
+  }
+  return ofProcess;
+}

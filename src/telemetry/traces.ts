@@ -1,0 +1,145 @@
+/**
+ * Traces as W3C Trace Context and OpenTelemetry have them. Without an SDK, which the user registers, the API makes no spans,
+ * and the caller's `traceparent` goes to the backend as it came; with one, the backend sees our own span of the call to it.
+ */
+
+import type { IncomingHttpHeaders } from 'node:http';
+import {
+  context,
+  createTraceState,
+  isSpanContextValid,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Attributes,
+  type Context,
+  type Span,
+  type SpanContext,
+} from '@opentelemetry/api';
+import packageJson from '../../package.json' with { type: 'json' };
+import { routeOf } from '../requests/endpoints.ts';
+import { isModelCall, OPERATION } from './gen-ai.ts';
+import type { TracedRequest } from './observe.ts';
+import { isFault, type RequestEnd, type RequestFacts, type RequestTrace } from '../requests/facts.ts';
+
+export interface TracingOptions {
+  /** Where the backend is. */
+  readonly baseUrl: string;
+  /** As the conventions call the kind of backend. */
+  readonly providerName: string;
+}
+
+const NO_TRACE: RequestTrace = { callBackend: () => ({}), end: () => undefined };
+
+/** Returns what begins the trace of each request. Where no SDK is registered, nothing but two headers is looked at. */
+export function createTracing({ baseUrl, providerName }: TracingOptions): (request: TracedRequest) => RequestTrace {
+  // Asks for the registered SDK at each call, so that it may be registered later than this.
+  const tracer = trace.getTracer(packageJson.name, packageJson.version);
+  const { hostname, port, protocol } = new URL(baseUrl);
+  const backendPlace: Attributes = {
+    'server.address': hostname,
+    'server.port': Number(port === '' ? (protocol === 'https:' ? 443 : 80) : port),
+  };
+
+  return ({ endpoint, method, headers }) => {
+    // Probes would be most of all traces, and say nothing.
+    const route = routeOf(endpoint);
+    if (route === undefined) return NO_TRACE;
+    const parent = parentOf(headers);
+    const attributes = { 'http.request.method': method, 'http.route': route };
+    const plainName = `${method} ${route}`;
+    const span = tracer.startSpan(plainName, { kind: SpanKind.SERVER, attributes }, parent);
+    // Without an SDK a span is only its parent: no trace of the caller, nothing to pass on.
+    if (!isSpanContextValid(span.spanContext())) return NO_TRACE;
+    const inSpan = trace.setSpan(parent, span);
+    let call: Span | undefined;
+
+    return {
+      callBackend(facts) {
+        call = tracer.startSpan(
+          nameOf(facts, plainName),
+          { kind: SpanKind.CLIENT, attributes: { ...backendPlace, ...requestAttributes(facts) } },
+          inSpan,
+        );
+        return toHeaders(call.spanContext());
+      },
+      end(facts, end) {
+        if (call !== undefined) finish(call, facts, end);
+        if (span.isRecording()) {
+          span.updateName(nameOf(facts, plainName));
+          span.setAttributes({ ...requestAttributes(facts), 'http.response.status_code': end.status });
+        }
+        finish(span, facts, end);
+      },
+    };
+  };
+
+  /** By the GenAI conventions: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ */
+  function requestAttributes(facts: RequestFacts): Attributes {
+    if (!isModelCall(facts)) return {};
+    return {
+      'gen_ai.operation.name': OPERATION,
+      'gen_ai.provider.name': providerName,
+      ...(facts.model !== undefined && { 'gen_ai.request.model': facts.model }),
+    };
+  }
+}
+
+/** The span that is active where the gateway is embedded or instrumented already, else the caller's. */
+function parentOf(headers: IncomingHttpHeaders): Context {
+  const active = context.active();
+  if (trace.getSpanContext(active) !== undefined) return active;
+  const remote = readTraceParent(headers);
+  return remote === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, remote);
+}
+
+/** https://www.w3.org/TR/trace-context/: a later version may have more fields behind the four that we know. */
+const TRACEPARENT = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/;
+const MAX_TRACEPARENT_CHARACTERS = 512;
+
+/** Undefined when there is none, or it is not valid; a `tracestate` alone means nothing. */
+function readTraceParent({ traceparent, tracestate }: IncomingHttpHeaders): SpanContext | undefined {
+  if (typeof traceparent !== 'string' || traceparent.length > MAX_TRACEPARENT_CHARACTERS) return undefined;
+  const [, version = 'ff', traceId = '', spanId = '', flags = '', more] = TRACEPARENT.exec(traceparent) ?? [];
+  if (version === 'ff' || (version === '00' && more !== undefined)) return undefined;
+  const remote: SpanContext = {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16),
+    isRemote: true,
+    // Drops what is not valid in it, and what is longer than 512 characters.
+    ...(typeof tracestate === 'string' && { traceState: createTraceState(tracestate) }),
+  };
+  return isSpanContextValid(remote) ? remote : undefined;
+}
+
+function toHeaders(call: SpanContext): Readonly<Record<string, string>> {
+  if (!isSpanContextValid(call)) return {};
+  const flags = (call.traceFlags & 0xff).toString(16).padStart(2, '0');
+  const state = call.traceState?.serialize() ?? '';
+  return {
+    traceparent: `00-${call.traceId}-${call.spanId}-${flags}`,
+    ...(state !== '' && { tracestate: state }),
+  };
+}
+
+function nameOf(facts: RequestFacts, plainName: string): string {
+  if (!isModelCall(facts)) return plainName;
+  return facts.model === undefined ? OPERATION : `${OPERATION} ${facts.model}`;
+}
+
+function finish(span: Span, facts: RequestFacts, end: RequestEnd): void {
+  if (span.isRecording()) {
+    const { usage, errorCode } = facts;
+    if (usage !== null) {
+      span.setAttributes({
+        'gen_ai.usage.input_tokens': usage.input_tokens,
+        'gen_ai.usage.output_tokens': usage.output_tokens,
+      });
+    }
+    if (end.outcome !== 'answered') span.setAttribute('error.type', errorCode ?? String(end.status));
+    if (isFault(facts, end)) span.setStatus({ code: SpanStatusCode.ERROR });
+  }
+  span.end();
+}

@@ -1,0 +1,249 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
+import { WebSocket } from 'ws';
+import { ApiError, toApiError } from '../core/errors.ts';
+import type { NewUniquePart } from '../core/ids.ts';
+import type { Load, Share } from '../http/access/load.ts';
+import type { Observe, Observed } from '../telemetry/observe.ts';
+import { noteFailure } from '../http/error-handler.ts';
+import { openFrameClient, toErrorFrame, type FrameClient } from './frame-reply.ts';
+import type { TellingWebSocket } from './closing-web-socket.ts';
+
+/** An open WebSocket, and what its handshake told. */
+export interface Opened {
+  readonly ws: TellingWebSocket;
+  readonly socket: Socket;
+  readonly baseUrl: string;
+  readonly log: Logger;
+  /** The trace which the requests of this connection belong to. */
+  readonly traceHeaders: IncomingHttpHeaders;
+}
+
+/** A frame as it came, and what it may use of the gateway's memory. */
+export interface Frame {
+  readonly bytes: Buffer;
+  readonly isBinary: boolean;
+  readonly share: Share;
+}
+
+export interface ConnectionOptions {
+  /** Answers one frame. Throws the ApiError of a failure which the client has not been told of. */
+  readonly serveFrame: (frame: Frame, client: FrameClient) => Promise<void>;
+  readonly observe: Observe;
+  readonly newUniquePart: NewUniquePart;
+  readonly load: Load;
+  readonly webSocketIdleTimeoutMs: number;
+  readonly webSocketMaxAgeMs: number;
+  /** After so much silence of the client it is pinged, which keeps proxies from cutting the connection. */
+  readonly keepaliveCommentMs: number;
+  readonly maxBodyBytes: number;
+  readonly clientStallMs: number;
+}
+
+export interface Connection {
+  /** Closes the connection as soon as its requests are answered, at once when there are none. */
+  leave(): void;
+  /** Breaks it. */
+  terminate(): void;
+}
+
+/** Requests which may wait behind the one that runs. */
+const MAX_WAITING = 16;
+/** Frames beyond those are answered in their turn too, by a refusal; from here on nothing more is read until there is room. */
+const MAX_REFUSED = 64;
+/** Of a frame that is not complete; beyond these it takes its share of the load, as a body does while it comes in. */
+const UNCOUNTED_BYTES = 64 * 1024;
+/** Besides its data. */
+const CONTROL_FRAME_BYTES = 6;
+
+interface Waiting {
+  readonly observed: Observed;
+  /** Or why it is not served. */
+  readonly frame: Frame | ApiError;
+}
+
+/**
+ * Answers the frames of one connection one after the other, in the order in which they came: errors too, since a client takes
+ * what it reads for the answer to its oldest request.
+ */
+export function openConnection(opened: Opened, options: ConnectionOptions): Connection {
+  const { ws, socket, log, baseUrl } = opened;
+  const { observe, newUniquePart, load } = options;
+  const reading = load.openShare();
+  const waiting: Waiting[] = [];
+  /** Of the frame that is coming in, and how much of that is counted in the load. */
+  let unread = 0;
+  let held = 0;
+  let isServing = false;
+  let isLeaving = false;
+  let isOld = false;
+
+  let idle = openIdle();
+  const age = setTimeout(() => {
+    isOld = true;
+    if (!isServing) rest();
+  }, options.webSocketMaxAgeMs);
+  const ping = setInterval(() => {
+    if (!socket.writableNeedDrain) ws.ping();
+  }, options.keepaliveCommentMs);
+
+  // Before the listener of `ws`, which then finds out whether a frame is complete.
+  socket.prependListener('data', (piece: Buffer) => {
+    unread += piece.length;
+    if (unread - held < UNCOUNTED_BYTES || !isOpen()) return;
+    try {
+      reading.hold(unread - held);
+      held = unread;
+    } catch (thrown) {
+      refuse(toApiError(thrown));
+      close(1013);
+      // The rest of the frame stays where it is.
+      ws.pause();
+    }
+  });
+  for (const control of ['ping', 'pong'] as const) {
+    ws.on(control, (data: Buffer) => {
+      unread -= CONTROL_FRAME_BYTES + data.length;
+    });
+  }
+  // Node counts every byte that the client takes, so that one which reads slowly is never cut.
+  socket.setTimeout(options.clientStallMs, () => {
+    if (socket.writableLength > 0) ws.terminate();
+  });
+  ws.on('message', (data: Buffer, isBinary) => receive(data, isBinary));
+  ws.beforeClose = (code) => {
+    const reason = UNREADABLE.get(code);
+    if (reason !== undefined) refuse(reason(options));
+  };
+  // What `ws` cannot read on it closes by itself.
+  ws.on('error', () => undefined);
+  ws.once('close', () => {
+    clearTimeout(idle);
+    clearTimeout(age);
+    clearInterval(ping);
+    reading.release();
+  });
+
+  return {
+    leave() {
+      isLeaving = true;
+      if (!isServing) rest();
+    },
+    terminate: () => ws.terminate(),
+  };
+
+  function receive(bytes: Buffer, isBinary: boolean): void {
+    reading.release();
+    unread = 0;
+    held = 0;
+    waiting.push({ observed: begin(), frame: admit(bytes, isBinary) });
+    if (waiting.length >= MAX_REFUSED) ws.pause();
+    if (!isServing) void serveAll();
+  }
+
+  function begin(): Observed {
+    return observe({
+      unique: newUniquePart(),
+      endpoint: 'responses',
+      method: 'GET',
+      headers: opened.traceHeaders,
+      log,
+    });
+  }
+
+  function admit(bytes: Buffer, isBinary: boolean): Frame | ApiError {
+    if (waiting.length >= MAX_WAITING) return tooManyWaiting();
+    let share: Share | undefined;
+    try {
+      share = load.enter();
+      share.hold(bytes.length);
+      return { bytes, isBinary, share };
+    } catch (error) {
+      share?.release();
+      return toApiError(error);
+    }
+  }
+
+  async function serveAll(): Promise<void> {
+    isServing = true;
+    clearTimeout(idle);
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      await answer(next);
+      if (ws.isPaused && isOpen() && waiting.length < MAX_WAITING) ws.resume();
+    }
+    isServing = false;
+    if (isOpen()) idle = openIdle();
+    rest();
+  }
+
+  /** Resolves when the client has the answer, or is gone. */
+  async function answer({ observed: { facts, end }, frame }: Waiting): Promise<void> {
+    const bytesBefore = socket.bytesWritten;
+    const client = openFrameClient({ ws, socket, facts, baseUrl });
+    try {
+      if (frame instanceof ApiError) throw frame;
+      // Gone, or its goodbye or ours is on the way: nothing that is asked now would be answered.
+      if (client.isServed) throw new ApiError('client_disconnected');
+      if (isOld) throw new ApiError('websocket_connection_limit_reached');
+      await options.serveFrame(frame, client);
+    } catch (thrown) {
+      client.fail(noteFailure(thrown, facts));
+    }
+    await client.untilServed();
+    if (!(frame instanceof ApiError)) frame.share.release();
+    end({ status: client.status, bytes: socket.bytesWritten - bytesBefore, requestId: client.requestId });
+  }
+
+  /** Answers at once, out of turn: the connection ends. */
+  function refuse(reason: ApiError): void {
+    void answer({ observed: begin(), frame: reason });
+  }
+
+  /** Nothing runs and nothing waits. */
+  function rest(): void {
+    if (isOld) {
+      ws.send(JSON.stringify(toErrorFrame(new ApiError('websocket_connection_limit_reached'))));
+      close(1000);
+    } else if (isLeaving) {
+      close(1001);
+    }
+  }
+
+  function openIdle(): NodeJS.Timeout {
+    return setTimeout(() => close(1000), options.webSocketIdleTimeoutMs);
+  }
+
+  function isOpen(): boolean {
+    return ws.readyState === WebSocket.OPEN;
+  }
+
+  function close(code: number): void {
+    ws.close(code, WHY_CLOSED[code]);
+  }
+}
+
+/** RFC 6455, section 7.4.1, and the registry it names. */
+const WHY_CLOSED: Readonly<Record<number, string>> = {
+  1000: 'the connection is over',
+  1001: 'the gateway is shutting down',
+  1013: 'the gateway has too much to do',
+};
+
+/** What follows a frame that cannot be read cannot be read either. */
+const UNREADABLE = new Map<number, (limits: Pick<ConnectionOptions, 'maxBodyBytes'>) => ApiError>([
+  [1002, () => new ApiError('invalid_request', { message: 'This is not a valid WebSocket frame.' })],
+  [1007, () => new ApiError('invalid_json', { message: 'The frame is not valid UTF-8.' })],
+  [1008, () => new ApiError('payload_too_large', { message: 'The frame came in too many pieces.' })],
+  [
+    1009,
+    ({ maxBodyBytes }) =>
+      new ApiError('payload_too_large', { message: `A frame may have at most ${maxBodyBytes} bytes.` }),
+  ],
+]);
+
+function tooManyWaiting(): ApiError {
+  return new ApiError('rate_limit_exceeded', {
+    message: `At most ${MAX_WAITING} requests may wait on one connection. Wait for an answer, or open more connections.`,
+  });
+}

@@ -1,0 +1,119 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { Request, RequestHandler } from 'express';
+import { WebSocketServer } from 'ws';
+import { ApiError } from '../core/errors.ts';
+import type { Visitor } from '../http/access/authenticate.ts';
+import { baseUrlOf } from '../http/records/record.ts';
+import { refuseWhileDraining } from '../requests/running.ts';
+import { endSwitched } from '../telemetry/observe.ts';
+import { upgradeOf, type Upgrade } from '../http/upgrade.ts';
+import { createChains } from './history.ts';
+import { chooseProtocol } from '../http/access/key-protocol.ts';
+import { openConnection, type ConnectionOptions } from './connection.ts';
+import { serveFrame, type ServeFrameOptions } from './serve-frame.ts';
+import type { Sockets } from './sockets.ts';
+import { TellingWebSocket } from './closing-web-socket.ts';
+
+export interface WebSocketOptions extends Omit<ConnectionOptions, 'serveFrame'>, ServeFrameOptions {
+  readonly sockets: Sockets;
+  readonly publicBaseUrl: string | null;
+  readonly corsOrigins: readonly string[];
+}
+
+/** `GET /api/v1/responses` as a WebSocket; without an upgrade, the next route. The caller is known by here. */
+export function openWebSocket(options: WebSocketOptions): RequestHandler {
+  const { sockets, running, corsOrigins } = options;
+  const chains = createChains({ maxBytes: options.maxBodyBytes });
+  const server = createSpeaker(options.maxBodyBytes);
+
+  return (req, res, next) => {
+    const upgrade = upgradeOf(res);
+    if (upgrade === undefined) {
+      next();
+      return;
+    }
+    refuseWhileDraining(running);
+    const baseUrl = baseUrlOf(req, options.publicBaseUrl);
+    checkOrigin(req.headers.origin, [...corsOrigins, new URL(baseUrl).origin], req.host);
+    sockets.checkRoom();
+    const { ip, log } = req;
+    const visitor: Visitor = { headers: pick(req.headers, CALLER_HEADERS), rawHeaders: [], ip };
+    const traceHeaders = pick(req.headers, TRACE_HEADERS);
+    shakeHands(server, req, res, upgrade, (ws) => {
+      const chain = chains.open();
+      const connection = openConnection(
+        { ws, socket: upgrade.socket, baseUrl, log, traceHeaders },
+        { ...options, serveFrame: (frame, client) => serveFrame(frame, client, { visitor, chain }, options) },
+      );
+      sockets.add(connection);
+      ws.once('close', () => {
+        chain.close();
+        sockets.delete(connection);
+      });
+    });
+  };
+}
+
+/**
+ * A page could otherwise make any browser open one: no preflight is asked, and what comes over it is for the page to read.
+ * Whoever sends no origin is no browser.
+ */
+function checkOrigin(origin: string | undefined, origins: readonly string[], host: string): void {
+  if (origin === undefined || origins.includes('*') || origins.includes(origin)) return;
+  // A proxy in front may end TLS, so that the scheme is not known here.
+  if (URL.parse(origin)?.host === host) return;
+  throw new ApiError('forbidden', { message: 'Pages of this origin may not open a WebSocket here (CORS_ORIGINS).' });
+}
+
+/** What the door looks at, for as long as the connection lasts; all else of the request is given up. */
+const CALLER_HEADERS = ['authorization', 'openai-organization', 'openai-project'];
+const TRACE_HEADERS = ['traceparent', 'tracestate'];
+
+function pick(headers: IncomingHttpHeaders, names: readonly string[]): IncomingHttpHeaders {
+  return Object.fromEntries(names.map((name) => [name, headers[name]]));
+}
+
+/** Beside the bytes of a frame: the pieces in which it may come, and how long a client may take over its goodbye. */
+const LIMITS = { maxBufferedChunks: 65_536, maxFragments: 4096, closeTimeout: 2000 };
+
+function createSpeaker(maxPayload: number) {
+  return new WebSocketServer({
+    ...LIMITS,
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload,
+    handleProtocols: chooseProtocol,
+    WebSocket: TellingWebSocket,
+  });
+}
+
+/** Throws ApiError when the handshake is none. */
+function shakeHands(
+  server: ReturnType<typeof createSpeaker>,
+  req: Request,
+  res: ServerResponse,
+  { socket, head }: Upgrade,
+  onOpen: (ws: TellingWebSocket) => void,
+): void {
+  let isRefused = false;
+  const refuse = (): void => {
+    isRefused = true;
+  };
+  const addHeaders = (headers: string[]): void => {
+    for (const [name, value] of Object.entries(res.getHeaders())) headers.push(`${name}: ${String(value)}`);
+  };
+  // Both are told before `handleUpgrade` returns.
+  server.once('wsClientError', refuse).once('headers', addHeaders);
+  server.handleUpgrade(req, socket, head, (ws) => {
+    res.detachSocket(socket);
+    endSwitched(res);
+    onOpen(ws);
+  });
+  server.off('wsClientError', refuse).off('headers', addHeaders);
+  if (!isRefused) return;
+  throw new ApiError('invalid_request', {
+    message: 'This is no valid handshake of a WebSocket (RFC 6455, version 13).',
+    headers: { 'sec-websocket-version': '13' },
+  });
+}

@@ -1,0 +1,130 @@
+import { toApiError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
+import type { Translator } from '../core/reply/translator.ts';
+import type { ResponseEvent } from '../contract/types.ts';
+import type { Door, Visitor } from '../http/access/authenticate.ts';
+import type { Share } from '../http/access/load.ts';
+import type { ServeResponse } from '../requests/respond.ts';
+import type { CreateRequest } from '../requests/prepare.ts';
+import { refuseWhileDraining, type RunningRequests } from '../requests/running.ts';
+import { createStreamReply, type Reply } from '../http/responses/reply.ts';
+import type { StopSignal } from '../core/stop-signal.ts';
+import { validateCreateResponse } from '../requests/validate.ts';
+import type { Chain } from './history.ts';
+import type { Frame } from './connection.ts';
+import type { FrameClient } from './frame-reply.ts';
+import { checkOutputs, inputItemsOf, readCreateFrame, tooLarge, withoutHistory, type CreateFrame } from './frames.ts';
+
+export interface ServeFrameOptions {
+  readonly door: Door;
+  readonly serveResponse: ServeResponse;
+  readonly running: Pick<RunningRequests, 'draining'>;
+  readonly maxBodyBytes: number;
+  readonly headerHoldMs: number;
+  readonly keepaliveEventMs: number;
+}
+
+/** What the frames of one connection have in common. */
+export interface Speaker {
+  readonly visitor: Visitor;
+  readonly chain: Chain;
+}
+
+/**
+ * Answers one frame as HTTP answers a request: through the same door, since a key can be revoked while a connection is open,
+ * and by the same story. Throws the ApiError of a failure which the client has not been told of.
+ */
+export async function serveFrame(
+  { bytes, isBinary, share }: Frame,
+  client: FrameClient,
+  { visitor, chain }: Speaker,
+  options: ServeFrameOptions,
+): Promise<void> {
+  const { facts } = client;
+  const { caller, noteReply } = await options.door(visitor);
+  facts.keyPrefix = caller.key?.prefix;
+  try {
+    const frame = readCreateFrame(bytes, isBinary);
+    // All other requests are refused where their records are made, which knows duplicates.
+    if (frame.isWarmUp) refuseWhileDraining(options.running);
+    await serveCreate(frame, client, { caller, chain, share }, options);
+    noteReply?.(client.status ?? 499, facts.backend !== 'not asked');
+  } catch (error) {
+    noteReply?.(toApiError(error).status, false);
+    throw error;
+  }
+}
+
+interface Talk {
+  readonly caller: CreateRequest['caller'];
+  readonly chain: Chain;
+  readonly share: Share;
+}
+
+/** Puts what the connection remembers before the input, and remembers what comes of it. A failed continuation is forgotten. */
+async function serveCreate(
+  { body, previousResponseId, ...frame }: CreateFrame,
+  client: FrameClient,
+  { caller, chain, share }: Talk,
+  options: ServeFrameOptions,
+): Promise<void> {
+  const { value } = body;
+  const made: { translator?: Translator } = {};
+  let historyLength = 0;
+  let bytesRecalled = 0;
+  try {
+    if (previousResponseId !== undefined) {
+      const history = chain.recall(previousResponseId);
+      bytesRecalled = history.bytes;
+      if (bytesRecalled + body.bytes.length > options.maxBodyBytes) throw tooLarge(options.maxBodyBytes);
+      share.hold(bytesRecalled);
+      const items = inputItemsOf(value['input']);
+      checkOutputs(items, history.items);
+      historyLength = history.items.length;
+      value['input'] = [...history.items, ...items];
+    }
+    // A client may warm up before it has anything to say.
+    const isEmpty = frame.isWarmUp && inputItemsOf(value['input']).length === 0;
+    if (isEmpty) value['input'] = '';
+    await options.serveResponse(client, {
+      ...frame,
+      caller,
+      body,
+      ...(previousResponseId !== undefined && { continues: { responseId: previousResponseId, bytes: bytesRecalled } }),
+      endpoint: 'responses',
+      validate: validateCreateResponse,
+      openReply(translator, { signal }) {
+        made.translator = translator;
+        return openReply(client, translator, { ...options, signal });
+      },
+    });
+    const response = made.translator?.failure === null ? made.translator.response : undefined;
+    if (response === undefined) {
+      chain.forget(previousResponseId);
+      return;
+    }
+    // What has asked for a compaction asks for it once.
+    const items = isEmpty ? [] : inputItemsOf(value['input']).slice(historyLength).filter(isNoTrigger);
+    chain.keep(response.id, [...items, ...response.output], previousResponseId);
+  } catch (error) {
+    chain.forget(previousResponseId);
+    throw withoutHistory(toApiError(error), historyLength);
+  }
+}
+
+function isNoTrigger(item: unknown): boolean {
+  return !isObject(item) || item['type'] !== 'compaction_trigger';
+}
+
+function openReply(
+  client: FrameClient,
+  translator: Translator,
+  { headerHoldMs, keepaliveEventMs, signal }: ServeFrameOptions & { readonly signal: StopSignal },
+): Reply {
+  const keepAliveEvents = (): readonly ResponseEvent[] => translator.keepAlive();
+  return createStreamReply(translator, {
+    headerHoldMs,
+    client,
+    open: () => client.openStream({ signal, eventMs: keepaliveEventMs, keepAliveEvents }),
+  });
+}

@@ -1,0 +1,58 @@
+import { ApiError } from '../core/errors.ts';
+import type { Connection } from './connection.ts';
+
+/** All open WebSockets. */
+export interface Sockets {
+  readonly count: number;
+  /** Throws ApiError `server_overloaded` when there are as many as there may be. */
+  checkRoom(): void;
+  add(connection: Connection): void;
+  delete(connection: Connection): void;
+  /** Each connection closes as soon as its requests are answered. */
+  leave(): void;
+  /** Resolves when all are closed; what takes too long is broken. */
+  close(): Promise<void>;
+}
+
+/** For answers that are complete to reach their clients, and for the goodbyes. */
+const CLOSE_MS = 1000;
+
+/** Begins with none. */
+export function createSockets({ maxWebSockets }: { readonly maxWebSockets: number }): Sockets {
+  const connections = new Set<Connection>();
+  let waiting: (() => void)[] = [];
+
+  const sockets: Sockets = {
+    get count() {
+      return connections.size;
+    },
+    checkRoom() {
+      if (connections.size < maxWebSockets) return;
+      throw new ApiError('server_overloaded', {
+        message: 'The gateway has as many WebSockets as it takes.',
+        headers: { 'retry-after': '1' },
+      });
+    },
+    add: (connection) => void connections.add(connection),
+    delete(connection) {
+      connections.delete(connection);
+      if (connections.size > 0) return;
+      for (const resolve of waiting) resolve();
+      waiting = [];
+    },
+    leave() {
+      for (const connection of connections) connection.leave();
+    },
+    async close() {
+      if (connections.size === 0) return;
+      const closed = new Promise<void>((resolve) => waiting.push(resolve));
+      sockets.leave();
+      const late = setTimeout(() => {
+        for (const connection of connections) connection.terminate();
+      }, CLOSE_MS);
+      await closed;
+      clearTimeout(late);
+    },
+  };
+  return sockets;
+}

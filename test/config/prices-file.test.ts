@@ -1,0 +1,241 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { ConfigError, readConfig } from '../../src/config/config.ts';
+import { costOfTokens } from '../../src/core/money/pricing.ts';
+import { createCurrentPrices } from '../../src/config/current-prices.ts';
+import type { Environment } from '../../src/config/settings.ts';
+
+const PRICE = { input: '2.50', cached_input: '1.25', output: '10.00' };
+
+describe('PRICES_FILE', () => {
+  let folder: string;
+  let path: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'prices-'));
+    path = join(folder, 'prices.json');
+  });
+
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  function write(content: unknown): void {
+    writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+  }
+
+  function writeModels(models: unknown): void {
+    write({ currency: 'USD', models });
+  }
+
+  function problemsOf(env: Environment): readonly string[] {
+    try {
+      readConfig(env);
+    } catch (error) {
+      if (error instanceof ConfigError) return error.problems;
+      throw error;
+    }
+    return [];
+  }
+
+  it('gives the models their prices', () => {
+    writeModels({ 'gpt-4o*': PRICE });
+    const { prices } = readConfig({ PRICES_FILE: path });
+    const price = prices?.find('gpt-4o-mini', 'gpt-4o-mini');
+    // 1 × 1.25 + 1 × 2.50 + 1 × 10.00 = 13.75
+    expect(price && costOfTokens(price, { inputTokens: 2, cachedTokens: 1, outputTokens: 1 })).to.equal(14);
+    expect(prices).to.include({ currency: 'USD', modelCount: 1 });
+  });
+
+  const refused: { name: string; content: unknown; lines: RegExp[] }[] = [
+    { name: 'what is not JSON', content: '{', lines: [/^is not valid JSON$/] },
+    { name: 'a list', content: [], lines: [/^the file must be object$/] },
+    { name: 'nothing', content: {}, lines: [/^the file must have currency$/, /^the file must have models$/] },
+    { name: 'no model', content: { currency: 'USD', models: {} }, lines: [/^models is not valid\. The prices by /] },
+    {
+      name: 'a property that does not exist',
+      content: { currency: 'USD', models: { m: PRICE }, model: {} },
+      lines: [/^the file must not have "model"$/],
+    },
+    {
+      name: 'a strange currency',
+      content: { currency: 'US dollar', models: { m: PRICE } },
+      lines: [/^currency is not valid\. What the unit is called\.$/],
+    },
+  ];
+  const refusedModels: { name: string; models: unknown; lines: RegExp[] }[] = [
+    {
+      name: 'a price that is a number',
+      models: { 'org/model-4.1~x': { ...PRICE, input: 2.5 } },
+      lines: [
+        /^models\["org\/model-4\.1~x"\]\.input must be in quotes, as in "2\.50", since a JSON number is a float$/,
+      ],
+    },
+    {
+      name: 'a price below zero',
+      models: { m: { ...PRICE, output: '-1' } },
+      lines: [/^models\["m"\]\.output is not valid\. A decimal number in quotes, with at most 9 digits /],
+    },
+    {
+      name: 'a price with an exponent',
+      models: { m: { ...PRICE, cached_input: '1e3' } },
+      lines: [/^models\["m"\]\.cached_input is not valid\. A decimal number in quotes, /],
+    },
+    {
+      name: 'a price with 13 decimals',
+      models: { m: { ...PRICE, input: '0.0000000000001' } },
+      lines: [/^models\["m"\]\.input is not valid\. /],
+    },
+    {
+      name: 'a price of null',
+      models: { m: { ...PRICE, input: null } },
+      lines: [/^models\["m"\]\.input must be string$/],
+    },
+    { name: 'half a price', models: { m: { input: '1' } }, lines: [/^models\["m"\] must have output$/] },
+    { name: 'a bare price', models: { m: '1' }, lines: [/^models\["m"\] must be object$/] },
+    {
+      name: 'a misspelt price',
+      models: { m: { ...PRICE, cachedInput: '1' } },
+      lines: [/^models\["m"\] must not have "cachedInput"$/],
+    },
+    {
+      name: 'a name with a line break',
+      models: { 'a\nb': PRICE },
+      lines: [/^models must have names of 1 to 256 characters, none of them a control character$/],
+    },
+    { name: 'an empty name', models: { '': PRICE }, lines: [/^models must have names of 1 to 256 characters/] },
+  ];
+  for (const { name, content, lines } of [
+    ...refused,
+    ...refusedModels.map(({ models, ...rest }) => ({ ...rest, content: { currency: 'USD', models } })),
+  ]) {
+    it(`with ${name} stops the start and says so`, () => {
+      write(content);
+      const problems = problemsOf({ PRICES_FILE: path });
+      expect(problems).to.have.length(lines.length);
+      for (const [index, line] of lines.entries()) {
+        expect(problems[index]).to.match(/^PRICES_FILE: /);
+        expect(problems[index]?.slice('PRICES_FILE: '.length)).to.match(line);
+      }
+    });
+  }
+
+  it('that cannot be read stops the start', () => {
+    expect(problemsOf({ PRICES_FILE: join(folder, 'absent.json') })).to.deep.equal(['PRICES_FILE: cannot be read']);
+  });
+
+  it('that is a folder, or anything else without an end, stops the start', () => {
+    expect(problemsOf({ PRICES_FILE: folder })).to.deep.equal(['PRICES_FILE: is not a file']);
+    expect(problemsOf({ PRICES_FILE: '/dev/zero' })).to.deep.equal(['PRICES_FILE: is not a file']);
+  });
+
+  it('that is too large stops the start', () => {
+    write(`{"currency": "USD", "models": {"m": {"input": "1", "output": "1"}}}${' '.repeat(1_048_576)}`);
+    expect(problemsOf({ PRICES_FILE: path })).to.deep.equal(['PRICES_FILE: is larger than 1048576 bytes']);
+  });
+
+  it('tells its mistakes beside those of the other settings', () => {
+    writeModels({ m: { input: 1, output: '1' } });
+    const problems = problemsOf({ PRICES_FILE: path, PORT: 'x' });
+    expect(problems.map((line) => line.split(':')[0])).to.deep.equal(['PORT', 'PRICES_FILE']);
+  });
+
+  it('tells twenty mistakes, and how many more there are', () => {
+    writeModels(Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`m${index}`, 1])));
+    const problems = problemsOf({ PRICES_FILE: path });
+    expect(problems).to.have.length(21);
+    expect(problems.at(-1)).to.equal('PRICES_FILE: has 10 more mistakes');
+  });
+
+  it('has lines of bounded length, whatever the names in it', () => {
+    writeModels({ ['x'.repeat(100_000)]: 1 });
+    for (const line of problemsOf({ PRICES_FILE: path })) expect(line.length).to.be.below(400);
+  });
+
+  describe('when it is read again', () => {
+    let lines: { level: string; fields: Readonly<Record<string, unknown>>; message: string }[];
+
+    beforeEach(() => {
+      lines = [];
+    });
+
+    function open(env: Environment) {
+      const { pricesFile, prices } = readConfig(env);
+      return createCurrentPrices({
+        pricesFile,
+        prices,
+        log: {
+          info: (fields, message) => lines.push({ level: 'info', fields, message }),
+          error: (fields, message) => lines.push({ level: 'error', fields, message }),
+        },
+      });
+    }
+
+    it('gives new requests the new prices, while running ones keep theirs', () => {
+      writeModels({ m: PRICE });
+      const prices = open({ PRICES_FILE: path });
+      const before = prices.find('m', 'm');
+      write({ currency: 'EUR', models: { m: { input: '3', output: '15' }, 'n*': PRICE } });
+      prices.reload();
+      const tokens = { inputTokens: 1000, cachedTokens: 0, outputTokens: 0 };
+      const after = prices.find('m', 'm');
+      expect(before && costOfTokens(before, tokens)).to.equal(2500);
+      expect(after && costOfTokens(after, tokens)).to.equal(3000);
+      expect(prices.currency).to.equal('EUR');
+      expect(lines).to.have.length(1);
+      expect(lines[0]).to.deep.include({ level: 'info', fields: { models: 2, currency: 'EUR' } });
+    });
+
+    it('takes away the prices that are in it no more', () => {
+      writeModels({ m: PRICE, n: PRICE });
+      const prices = open({ PRICES_FILE: path });
+      writeModels({ m: PRICE });
+      prices.reload();
+      expect(prices.find('n', 'n')).to.equal(undefined);
+    });
+
+    for (const { name, content, problem } of [
+      {
+        name: 'a mistake',
+        content: '{"currency": "USD", "models": {"m": {"input": 3, "output": "1"}}}',
+        problem: /quotes/,
+      },
+      { name: 'half of its text', content: '{"currency": "USD", "mod', problem: /is not valid JSON/ },
+      { name: 'nothing in it', content: '', problem: /is not valid JSON/ },
+    ]) {
+      it(`with ${name} leaves the prices as they were and says what is wrong`, () => {
+        writeModels({ m: PRICE });
+        const prices = open({ PRICES_FILE: path });
+        const before = prices.find('m', 'm');
+        write(content);
+        prices.reload();
+        expect(prices.find('m', 'm')).to.equal(before);
+        expect(prices.currency).to.equal('USD');
+        expect(lines).to.have.length(1);
+        expect(lines[0]).to.include({ level: 'error' });
+        expect(JSON.stringify(lines[0]?.fields)).to.match(problem);
+      });
+    }
+
+    it('after it was removed leaves the prices as they were, and takes those of a later one', () => {
+      writeModels({ m: PRICE });
+      const prices = open({ PRICES_FILE: path });
+      const before = prices.find('m', 'm');
+      rmSync(path);
+      prices.reload();
+      expect(prices.find('m', 'm')).to.equal(before);
+      writeModels({ n: PRICE });
+      prices.reload();
+      expect(prices.find('m', 'm')).to.equal(undefined);
+      expect(lines.map(({ level }) => level)).to.deep.equal(['error', 'info']);
+    });
+
+    it('changes nothing where there is none', () => {
+      const prices = open({});
+      prices.reload();
+      expect(prices.find('m', 'm')).to.equal(undefined);
+      expect(prices.currency).to.equal(null);
+      expect(lines.map(({ level }) => level)).to.deep.equal(['info']);
+    });
+  });
+});

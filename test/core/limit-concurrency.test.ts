@@ -1,0 +1,56 @@
+import { expect } from 'chai';
+import { createTurns } from '../../src/core/limit-concurrency.ts';
+
+describe('createTurns', () => {
+  let takeTurn: ReturnType<typeof createTurns>;
+  let running: { readonly name: string; readonly end: (error?: Error) => void }[];
+
+  beforeEach(() => {
+    takeTurn = createTurns(2);
+    running = [];
+  });
+
+  it('lets so many run at once, and the others in their order', async () => {
+    const turns = ['a', 'b', 'c', 'd'].map(take);
+    expect(await namesRunning()).to.deep.equal(['a', 'b']);
+    running[1]?.end();
+    expect(await namesRunning()).to.deep.equal(['a', 'b', 'c']);
+    running[0]?.end();
+    running[2]?.end();
+    expect(await namesRunning()).to.deep.equal(['a', 'b', 'c', 'd']);
+    running[3]?.end();
+    expect(await Promise.all(turns)).to.deep.equal(['a', 'b', 'c', 'd']);
+  });
+
+  it('gives the turn of work that fails to the next', async () => {
+    const turns = ['a', 'b', 'c'].map(take);
+    const failed = turns[0]?.catch((error: unknown) => error);
+    await namesRunning();
+    running[0]?.end(new Error('no'));
+    expect(await failed).to.be.an('error');
+    expect(await namesRunning()).to.deep.equal(['a', 'b', 'c']);
+  });
+
+  it('never lets one more run who comes while a turn changes hands', async () => {
+    for (const name of ['a', 'b', 'c']) void take(name);
+    await namesRunning();
+    running[0]?.end();
+    void take('d');
+    expect(await namesRunning()).to.deep.equal(['a', 'b', 'c']);
+  });
+
+  function take(name: string): Promise<string> {
+    return takeTurn(
+      () =>
+        new Promise((resolve, reject) => {
+          running.push({ name, end: (error) => (error === undefined ? resolve(name) : reject(error)) });
+        }),
+    );
+  }
+
+  /** Of all that have begun so far. */
+  async function namesRunning(): Promise<string[]> {
+    await new Promise(setImmediate);
+    return running.map(({ name }) => name);
+  }
+});

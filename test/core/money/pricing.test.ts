@@ -1,0 +1,290 @@
+import { expect } from 'chai';
+import * as fc from 'fast-check';
+import { parseDecimal } from '../../../src/core/money/decimal.ts';
+import {
+  costOf,
+  costOfTokens,
+  createPrices,
+  expectedOutputOf,
+  holdOf,
+  MAX_COST_MICRO,
+  type Price,
+} from '../../../src/core/money/pricing.ts';
+import { readUsage } from '../../../src/core/reply/usage.ts';
+import type { ModelPrice, Usage } from '../../../src/contract/types.ts';
+
+function priceOf(price: ModelPrice): Price {
+  const found = createPrices({ currency: 'USD', models: { m: price } }).find('m', 'm');
+  if (found === undefined) throw new Error('the model has no price');
+  return found;
+}
+
+function usageOf({ input = 0, cached = 0, output = 0, reasoning = 0 }): Usage {
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: cached },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: input + output,
+  };
+}
+
+const CHAT = { input: '2.50', cached_input: '1.25', output: '10.00' };
+const SMALL = { input: '0.15', cached_input: '0.075', output: '0.60' };
+const NO_CACHE = { input: '3', output: '15' };
+
+describe('the cost of a usage', () => {
+  // A price per million tokens is as many millionths per token.
+  const cases: { name: string; price: ModelPrice; usage: Usage; micro: number }[] = [
+    { name: 'of nothing', price: CHAT, usage: usageOf({}), micro: 0 },
+    // 1000 × 2.50 + 500 × 10.00 = 2500 + 5000
+    { name: 'of input and output', price: CHAT, usage: usageOf({ input: 1000, output: 500 }), micro: 7500 },
+    // (1000 - 400) × 2.50 + 400 × 1.25 + 10 × 10.00 = 1500 + 500 + 100
+    {
+      name: 'with cached tokens',
+      price: CHAT,
+      usage: usageOf({ input: 1000, cached: 400, output: 10 }),
+      micro: 2100,
+    },
+    // 1000 × 1.25
+    { name: 'with nothing but cached tokens', price: CHAT, usage: usageOf({ input: 1000, cached: 1000 }), micro: 1250 },
+    // 100 × 1.25, and nothing below zero for the 900 that cannot be
+    {
+      name: 'with more cached tokens than input',
+      price: CHAT,
+      usage: usageOf({ input: 100, cached: 1000 }),
+      micro: 125,
+    },
+    // 1000 × 3 + 1 × 15
+    {
+      name: 'with cached tokens that have no price of their own',
+      price: NO_CACHE,
+      usage: usageOf({ input: 1000, cached: 400, output: 1 }),
+      micro: 3015,
+    },
+    // 0 × 2.50 + 300 × 10.00: the 200 are among the 300
+    { name: 'with reasoning', price: CHAT, usage: usageOf({ output: 300, reasoning: 200 }), micro: 3000 },
+    // 1 × 0.15 = 0.15
+    { name: 'of less than a millionth', price: SMALL, usage: usageOf({ input: 1 }), micro: 1 },
+    // 7 × 0.15 = 1.05
+    { name: 'of a little more than a millionth', price: SMALL, usage: usageOf({ input: 7 }), micro: 2 },
+    // 20 × 0.15 = 3.00 and 5 × 0.60 = 3.00
+    { name: 'of whole millionths', price: SMALL, usage: usageOf({ input: 20, output: 5 }), micro: 6 },
+    // 1 × 0.15 + 1 × 0.075 + 1 × 0.60 = 0.825; each rounded up alone would be 3
+    {
+      name: 'that is rounded up once, after the sum',
+      price: SMALL,
+      usage: usageOf({ input: 2, cached: 1, output: 1 }),
+      micro: 1,
+    },
+    // 3 × 0.1 = 0.3 (0.30000000000000004 in floats), 10 × 0.1 = 1 exactly; 1 × 0.7 + 3 × 0.1 = 1 exactly
+    {
+      name: 'that floats get wrong',
+      price: { input: '0.1', output: '0.7' },
+      usage: usageOf({ input: 3, output: 1 }),
+      micro: 1,
+    },
+    // 1 × 0.000000000001, and a million million of them
+    {
+      name: 'of the finest price',
+      price: { input: '0.000000000001', output: '0' },
+      usage: usageOf({ input: 1 }),
+      micro: 1,
+    },
+    {
+      name: 'of very many tokens at the finest price',
+      price: { input: '0.000000000001', output: '0' },
+      usage: usageOf({ input: 1_000_000_000_001 }),
+      micro: 2,
+    },
+    {
+      name: 'of a free model',
+      price: { input: '0', output: '0.00' },
+      usage: usageOf({ input: 9, output: 9 }),
+      micro: 0,
+    },
+    // 100000000000 × 10.00 = 10^12
+    { name: 'at the maximum', price: CHAT, usage: usageOf({ output: 100_000_000_000 }), micro: MAX_COST_MICRO },
+    // 99999999999 × 10.00 + 3 × 2.50 = 999999999990 + 7.5
+    {
+      name: 'just below the maximum',
+      price: CHAT,
+      usage: usageOf({ input: 3, output: 99_999_999_999 }),
+      micro: 999_999_999_998,
+    },
+    {
+      name: 'of absurd usage, which is the maximum',
+      price: { input: '999999999.999999999999', output: '999999999' },
+      usage: usageOf({ input: Number.MAX_SAFE_INTEGER, output: Number.MAX_SAFE_INTEGER }),
+      micro: MAX_COST_MICRO,
+    },
+  ];
+  for (const { name, price, usage, micro } of cases) {
+    it(`${name} is ${micro} millionths`, () => expect(costOf(priceOf(price), usage)).to.equal(micro));
+  }
+
+  it('counts details that the backend left out as none', () => {
+    const usage = readUsage({ usage: { prompt_tokens: 1000, completion_tokens: 500 } }, undefined);
+    // 1000 × 2.50 + 500 × 10.00
+    expect(usage && costOf(priceOf(CHAT), usage)).to.equal(7500);
+  });
+
+  it('is the least whole number of millionths that is not below the sum of the fractions', () => {
+    const digits = (max: number) => fc.stringMatching(new RegExp(`^[0-9]{1,${max}}$`));
+    const decimal = fc.oneof(
+      digits(4),
+      fc.tuple(digits(4), digits(12)).map(([whole, fraction]) => `${whole}.${fraction}`),
+    );
+    const tokens = fc.nat({ max: 10_000_000 });
+    fc.assert(
+      fc.property(decimal, decimal, decimal, tokens, tokens, tokens, (input, cached_input, output, a, b, c) => {
+        const micro = costOf(priceOf({ input, cached_input, output }), usageOf({ input: a + b, cached: b, output: c }));
+        const sum = add(
+          add(times(a, toFraction(input)), times(b, toFraction(cached_input))),
+          times(c, toFraction(output)),
+        );
+        expect(Number.isSafeInteger(micro)).to.equal(true);
+        expect(BigInt(micro) * sum.over >= sum.of).to.equal(true);
+        expect(micro === 0 || BigInt(micro - 1) * sum.over < sum.of).to.equal(true);
+      }),
+    );
+  });
+
+  it('never shrinks when tokens are added', () => {
+    const tokens = fc.nat({ max: Number.MAX_SAFE_INTEGER - 1000 });
+    fc.assert(
+      fc.property(tokens, tokens, fc.nat({ max: 1000 }), (inputTokens, outputTokens, more) => {
+        const counts = { inputTokens, outputTokens, cachedTokens: 0 };
+        const cost = costOfTokens(priceOf(CHAT), counts);
+        expect(cost).to.be.at.most(MAX_COST_MICRO);
+        expect(costOfTokens(priceOf(CHAT), { ...counts, inputTokens: inputTokens + more })).to.be.at.least(cost);
+        expect(costOfTokens(priceOf(CHAT), { ...counts, outputTokens: outputTokens + more })).to.be.at.least(cost);
+      }),
+    );
+  });
+});
+
+describe('the output that a request is let in for', () => {
+  const cases: { name: string; maxOutputTokens: number | null; choices?: number; tokens: number }[] = [
+    { name: 'is what the request allows', maxOutputTokens: 100, tokens: 100 },
+    { name: 'is the default where the request names no limit', maxOutputTokens: null, tokens: 4096 },
+    { name: 'is the default at most', maxOutputTokens: 1_000_000, tokens: 4096 },
+    { name: 'is nothing where no output is allowed', maxOutputTokens: 0, tokens: 0 },
+    { name: 'is that of all choices', maxOutputTokens: 100, choices: 3, tokens: 300 },
+    { name: 'is the default for each choice', maxOutputTokens: null, choices: 2, tokens: 8192 },
+  ];
+  for (const { name, maxOutputTokens, choices = 1, tokens } of cases) {
+    it(name, () => {
+      expect(expectedOutputOf({ maxOutputTokens, choices, defaultMaxOutputTokens: 4096 })).to.equal(tokens);
+    });
+  }
+});
+
+describe('the hold of a request', () => {
+  it('is for its input and its output', () => {
+    // 1000 × 2.50 + 100 × 10.00
+    expect(holdOf(priceOf(CHAT), { inputTokens: 1000, outputTokens: 100 })).to.equal(3500);
+  });
+
+  it('does not hope for the cache', () => {
+    const free = { ...CHAT, cached_input: '0' };
+    expect(holdOf(priceOf(free), { inputTokens: 1000, outputTokens: 0 })).to.equal(2500);
+  });
+});
+
+describe('the prices of a table', () => {
+  /** Which entry of a table, in whose place there is a number, is found. */
+  function entryFor(names: string[], model: string, backendModel = model): string | undefined {
+    const models = Object.fromEntries(names.map((name, index) => [name, { input: String(index), output: '0' }]));
+    const found = createPrices({ currency: 'USD', models }).find(model, backendModel);
+    return names.find((_, index) => parseDecimal(String(index), 12) === found?.inputParts);
+  }
+
+  it('know how many models they are for, and the currency', () => {
+    const prices = createPrices({ currency: 'EUR', models: { a: NO_CACHE, 'b*': NO_CACHE } });
+    expect(prices).to.include({ currency: 'EUR', modelCount: 2 });
+  });
+
+  const cases: { name: string; names: string[]; model: string; backendModel?: string; entry: string | undefined }[] = [
+    { name: 'have none for an unknown model', names: ['a', 'b*'], model: 'c', entry: undefined },
+    { name: 'have none for half a name', names: ['gpt-4o'], model: 'gpt-4', entry: undefined },
+    { name: 'prefer a name to patterns', names: ['gpt*', 'gpt-4o', 'gpt-4o*'], model: 'gpt-4o', entry: 'gpt-4o' },
+    { name: 'prefer the longer pattern', names: ['*', 'gpt-4o*', 'gpt*'], model: 'gpt-4o-mini', entry: 'gpt-4o*' },
+    { name: 'do not count stars', names: ['g*', '****'], model: 'gpt', entry: 'g*' },
+    { name: 'prefer the first of two alike', names: ['*b', 'a*'], model: 'ab', entry: '*b' },
+    {
+      name: 'prefer the name that the caller used',
+      names: ['llama', 'fast'],
+      model: 'fast',
+      backendModel: 'llama',
+      entry: 'fast',
+    },
+    {
+      name: 'take the name that the backend knows for an alias without a price',
+      names: ['llama'],
+      model: 'fast',
+      backendModel: 'llama',
+      entry: 'llama',
+    },
+    {
+      name: 'take a pattern for the name that the backend knows',
+      names: ['x*', 'llama*'],
+      model: 'fast',
+      backendModel: 'llama-3',
+      entry: 'llama*',
+    },
+    {
+      name: 'take a pattern for the name that the caller used',
+      names: ['x*', 'fast*'],
+      model: 'fast-1',
+      backendModel: 'llama-3',
+      entry: 'fast*',
+    },
+    {
+      name: 'do not let a pattern for all hide the model behind an alias',
+      names: ['*', 'llama-3'],
+      model: 'fast',
+      backendModel: 'llama-3',
+      entry: 'llama-3',
+    },
+    {
+      name: 'take no meaning from names that objects have anyway',
+      names: ['a'],
+      model: 'constructor',
+      entry: undefined,
+    },
+    {
+      name: 'know a model of any name',
+      names: ['__proto__x', 'constructor'],
+      model: 'constructor',
+      entry: 'constructor',
+    },
+  ];
+  for (const { name, names, model, backendModel, entry } of cases) {
+    it(name, () => expect(entryFor(names, model, backendModel)).to.equal(entry));
+  }
+
+  it('are refused when they do not keep their schema', () => {
+    const models = { a: { input: '-1', output: '0' } };
+    expect(() => createPrices({ currency: 'USD', models })).to.throw(RangeError);
+  });
+});
+
+/** As one learns it at school. */
+interface Fraction {
+  readonly of: bigint;
+  readonly over: bigint;
+}
+
+function toFraction(text: string): Fraction {
+  const [whole = '', fraction = ''] = text.split('.');
+  return { of: BigInt(whole + fraction), over: 10n ** BigInt(fraction.length) };
+}
+
+function times(tokens: number, { of, over }: Fraction): Fraction {
+  return { of: BigInt(tokens) * of, over };
+}
+
+function add(one: Fraction, other: Fraction): Fraction {
+  return { of: one.of * other.over + other.of * one.over, over: one.over * other.over };
+}

@@ -1,0 +1,298 @@
+import { expect } from 'chai';
+import type { ChatChunk } from '../../../src/core/chat.ts';
+import { ApiError } from '../../../src/core/errors.ts';
+import type { ResponseEvent, ResponseResource } from '../../../src/contract/types.ts';
+import { chunkOf, openMachine, PLAIN_REQUEST, translate } from '../../support/machine.ts';
+import { expectWellFormed } from '../../support/well-formed.ts';
+
+const text = (content: string) => chunkOf({ content });
+const openCall = (index: number, more: object = {}) =>
+  chunkOf({ tool_calls: [{ index, id: `call_${index}`, function: { name: 'look', arguments: '{"x":' }, ...more }] });
+
+const LOST = new ApiError('upstream_error', { message: 'The backend closed the connection.' });
+
+describe('createTranslator', () => {
+  describe('the response', () => {
+    it('is at each moment what the events so far have made', () => {
+      const machine = openMachine();
+      machine.start();
+      machine.feed(text('Hel'));
+      expect(machine.response).to.include({ status: 'in_progress', output_text: 'Hel' });
+      machine.feed(text('lo'));
+      expect(machine.response.output_text).to.equal('Hello');
+      machine.feed(chunkOf({}, 'stop'));
+      expect(finalResponse(machine.end(true))).to.equal(machine.response);
+    });
+
+    for (const end of ['fail', 'cancel'] as const) {
+      it(`is that of the terminal event after ${end}`, () => {
+        const machine = openMachine();
+        machine.start();
+        expect(finalResponse(machine[end](LOST))).to.equal(machine.response);
+      });
+    }
+  });
+
+  describe('keepAlive', () => {
+    it('tells the response as it stands, which later events do not change', () => {
+      const machine = openMachine();
+      const events = [
+        ...machine.start(),
+        ...machine.feed(text('Hel')),
+        ...machine.keepAlive(),
+        ...machine.feed(text('lo')),
+      ];
+      events.push(...machine.feed(chunkOf({}, 'stop')), ...machine.end(true));
+      const again = events.filter((event) => event.type === 'response.in_progress')[1];
+      expect(again?.response.output_text).to.equal('Hel');
+      expect(expectWellFormed(events).output_text).to.equal('Hello');
+    });
+
+    it('says nothing after the end', () => {
+      const machine = openMachine();
+      machine.start();
+      machine.cancel();
+      expect(machine.keepAlive()).to.deep.equal([]);
+    });
+  });
+
+  describe('ends once', () => {
+    const ways: Record<string, (machine: ReturnType<typeof openMachine>) => readonly ResponseEvent[]> = {
+      end: (machine) => machine.end(true),
+      'end without [DONE]': (machine) => machine.end(false),
+      fail: (machine) => machine.fail(LOST),
+      cancel: (machine) => machine.cancel(),
+    };
+    for (const [first, endFirst] of Object.entries(ways)) {
+      for (const [second, endSecond] of Object.entries(ways)) {
+        it(`by ${first}, and ${second} adds nothing`, () => {
+          const machine = openMachine();
+          const events = [...machine.start(), ...machine.feed(text('Hello')), ...endFirst(machine)];
+          expectWellFormed(events);
+          expect(machine.ended).to.equal(true);
+          expect(endSecond(machine)).to.deep.equal([]);
+          expect(machine.feed(text('more'))).to.deep.equal([]);
+        });
+      }
+    }
+  });
+
+  describe('a failure', () => {
+    it('tells its code and message, and leaves out what was not finished', () => {
+      const machine = openMachine();
+      const events = [...machine.start()];
+      events.push(
+        ...machine.feed(chunkOf({ reasoning_content: 'Hmm.' })),
+        ...machine.feed(text('Hel')),
+        ...machine.fail(LOST),
+      );
+      const response = expectWellFormed(events);
+      expect(response.status).to.equal('failed');
+      expect(response.error).to.deep.equal({ code: 'upstream_error', message: 'The backend closed the connection.' });
+      expect(response.output.map((item) => item.type)).to.deep.equal(['reasoning']);
+      expect(response.output_text).to.equal('');
+      expect(machine.failure).to.equal(LOST);
+    });
+
+    for (const { code, status } of [
+      { code: 'upstream_error', status: 'completed' },
+      { code: 'upstream_timeout', status: 'completed' },
+      { code: 'gateway_interrupted', status: 'failed' },
+      { code: 'internal_error', status: 'failed' },
+    ] as const) {
+      it(`of code ${code} after the finish reason ends the response as ${status}`, () => {
+        const machine = openMachine();
+        const events = [...machine.start(), ...machine.feed(text('Hello')), ...machine.feed(chunkOf({}, 'stop'))];
+        expect(machine.finishing).to.equal(true);
+        events.push(...machine.fail(new ApiError(code)));
+        expect(expectWellFormed(events).status).to.equal(status);
+      });
+    }
+
+    it('after the finish reason length leaves the response incomplete', () => {
+      const machine = openMachine();
+      const events = [...machine.start(), ...machine.feed(text('Hel')), ...machine.feed(chunkOf({}, 'length'))];
+      events.push(...machine.fail(LOST));
+      expect(expectWellFormed(events).status).to.equal('incomplete');
+    });
+  });
+
+  describe('a cancel', () => {
+    it('ends with response.failed and status cancelled', () => {
+      const machine = openMachine();
+      const events = [...machine.start(), ...machine.feed(text('Hel')), ...machine.cancel()];
+      const response = expectWellFormed(events);
+      expect(events.at(-1)?.type).to.equal('response.failed');
+      expect(response.status).to.equal('cancelled');
+      expect(response.error?.code).to.equal('request_cancelled');
+    });
+
+    it('after the finish reason is still a cancel', () => {
+      const machine = openMachine();
+      const events = [...machine.start(), ...machine.feed(chunkOf({ content: 'Hello' }, 'stop')), ...machine.cancel()];
+      expect(expectWellFormed(events).status).to.equal('cancelled');
+    });
+  });
+
+  describe('what it knows on the way', () => {
+    it('is the latest usage, also while it runs', () => {
+      const machine = openMachine();
+      machine.start();
+      expect(machine.usage).to.equal(null);
+      machine.feed({ ...text('Hel'), usage: { prompt_tokens: 3, completion_tokens: 1 } });
+      machine.feed(text('lo'));
+      expect(machine.usage?.output_tokens).to.equal(1);
+    });
+
+    it('is the length of all that the backend said, shown or not', () => {
+      const machine = openMachine(PLAIN_REQUEST, { reasoningOutput: 'hidden' });
+      machine.start();
+      expect(machine.outputLength).to.equal(0);
+      machine.feed(chunkOf({ reasoning_content: '123' }));
+      machine.feed(text('4567'));
+      machine.feed(chunkOf({ refusal: '89' }));
+      machine.feed(chunkOf({ tool_calls: [{ index: 0, id: 'a', function: { name: 'look', arguments: '{}' } }] }));
+      expect(machine.outputLength).to.equal(11);
+    });
+
+    it('is whether the backend has said why it stopped', () => {
+      const machine = openMachine();
+      machine.start();
+      machine.feed(text('Hello'));
+      expect(machine.finishing).to.equal(false);
+      machine.feed(chunkOf({}, 'stop'));
+      expect(machine.finishing).to.equal(true);
+    });
+  });
+
+  describe('calls at the end', () => {
+    it('that were cut by length are incomplete, except one that needs no arguments', () => {
+      const chunks = [
+        chunkOf({ tool_calls: [{ index: 0, id: 'call_0', function: { name: 'now', arguments: '' } }] }),
+        openCall(1),
+        chunkOf({}, 'length'),
+      ];
+      const { output } = expectWellFormed(translate({ chunks, done: true }));
+      expect(output.map((item) => (item.type === 'function_call' ? [item.arguments, item.status] : []))).to.deep.equal([
+        ['{}', 'completed'],
+        ['{"x":', 'incomplete'],
+      ]);
+    });
+
+    it('that were complete before a length stop in the text after them stay completed', () => {
+      const chunks = [
+        openCall(0, { function: { name: 'look', arguments: '{}' } }),
+        text('And n'),
+        chunkOf({}, 'length'),
+      ];
+      const { output } = expectWellFormed(translate({ chunks, done: true }));
+      expect(output.map((item) => item.status)).to.deep.equal(['completed', 'incomplete']);
+    });
+  });
+
+  describe('more than this gateway takes', () => {
+    const megabyte = 'x'.repeat(1024 * 1024);
+    const cases: {
+      readonly name: string;
+      readonly chunk: ChatChunk;
+      readonly times: number;
+      readonly logprobs?: boolean;
+    }[] = [
+      { name: 'text', chunk: text(megabyte), times: 33 },
+      { name: 'reasoning', chunk: chunkOf({ reasoning: megabyte }), times: 33 },
+      { name: 'arguments', chunk: openCall(0, { function: { name: 'look', arguments: megabyte } }), times: 33 },
+      {
+        name: 'calls in one chunk',
+        chunk: chunkOf({ tool_calls: Array.from({ length: 100_000 }, (_, index) => ({ index, id: 'a' })) }),
+        times: 1,
+      },
+      {
+        name: 'items in one chunk',
+        chunk: chunkOf({
+          content: Array.from({ length: 50_000 }, (_, i) => (i % 2 ? { text: 'a' } : { thinking: 'b' })),
+        }),
+        times: 1,
+      },
+      {
+        name: 'parts in one chunk',
+        chunk: chunkOf({
+          content: Array.from({ length: 50_000 }, (_, i) => (i % 2 ? { text: 'a' } : { refusal: 'b' })),
+        }),
+        times: 1,
+      },
+      {
+        name: 'citations',
+        chunk: chunkOf({ content: 'a', annotations: Array.from({ length: 200_000 }, () => ({ url: 'u' })) }),
+        times: 12,
+      },
+      { name: 'citation addresses', chunk: chunkOf({ content: 'a', annotations: [{ url: megabyte }] }), times: 33 },
+      {
+        name: 'markers of citations',
+        chunk: { ...text('[1]'.repeat(100_000)), citations: ['u'.repeat(1000)] },
+        times: 1,
+      },
+      {
+        name: 'log probabilities',
+        chunk: {
+          choices: [
+            {
+              index: 0,
+              delta: { content: 'a' },
+              logprobs: { content: Array.from({ length: 200_000 }, () => ({ token: 'a' })) },
+            },
+          ],
+        },
+        times: 12,
+        logprobs: true,
+      },
+    ];
+    for (const { name, chunk, times, logprobs = false } of cases) {
+      it(`fails the response: ${name}`, () => {
+        const request = { ...PLAIN_REQUEST, ...(logprobs && { top_logprobs: 1 }) };
+        const chunks = [...Array.from({ length: times }, () => chunk), chunkOf({}, 'stop')];
+        const response = finalResponse(translate({ chunks, done: true }, request));
+        expect(response.error).to.deep.equal({
+          code: 'upstream_invalid_response',
+          message: 'The backend sent more than this gateway takes.',
+        });
+      });
+    }
+
+    it('is not a list longer than a function call takes arguments', () => {
+      const many = 200_000;
+      const request = { ...PLAIN_REQUEST, top_logprobs: 1 };
+      const chunk = {
+        choices: [
+          {
+            index: 0,
+            delta: { content: 'a', annotations: Array.from({ length: many }, () => ({ url: 'u' })) },
+            logprobs: { content: Array.from({ length: many }, () => ({ token: 'a' })) },
+            finish_reason: 'stop',
+          },
+        ],
+      };
+      const item = finalResponse(translate({ chunks: [chunk], done: true }, request)).output[0];
+      const part = item?.type === 'message' ? item.content[0] : undefined;
+      expect(part).to.have.property('logprobs').with.lengthOf(many);
+      expect(part).to.have.property('annotations').with.lengthOf(many);
+    });
+  });
+
+  it('fails on arguments that are an object too deep to be written', () => {
+    const deep: unknown = JSON.parse('{"a":'.repeat(100_000) + '1' + '}'.repeat(100_000));
+    const chunks = [
+      text('Look: '),
+      openCall(0, { function: { name: 'look', arguments: deep } }),
+      chunkOf({}, 'tool_calls'),
+    ];
+    const response = expectWellFormed(translate({ chunks, done: true }));
+    expect(response.error?.code).to.equal('upstream_invalid_response');
+  });
+});
+
+/** Without the checks of a whole stream, which take their time when it is huge. */
+function finalResponse(events: readonly ResponseEvent[]): ResponseResource {
+  const last = events.at(-1);
+  if (last === undefined || !('response' in last)) throw new Error('the stream has no terminal event');
+  return last.response;
+}

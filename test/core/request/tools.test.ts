@@ -1,0 +1,286 @@
+import { expect } from 'chai';
+import { ApiError } from '../../../src/core/errors.ts';
+import { planTools } from '../../../src/core/request/tools.ts';
+import type { CreateResponse, ToolParam } from '../../../src/contract/types.ts';
+
+type ToolFields = Pick<CreateResponse, 'tools' | 'tool_choice'>;
+
+const look: ToolParam = { type: 'function', name: 'look' };
+const see: ToolParam = { type: 'function', name: 'see' };
+const webSearch: ToolParam = { type: 'web_search' };
+const named = (name: string) => ({ kind: 'function', name }) as const;
+
+function refusal(request: ToolFields, hostedTools: 'drop' | 'reject' = 'drop'): { code: string; param: string } {
+  try {
+    planTools({ input: '', ...request }, hostedTools);
+  } catch (error) {
+    if (error instanceof ApiError) return { code: error.code, param: error.param };
+    throw error;
+  }
+  throw new Error('the tools were accepted');
+}
+
+describe('planTools', () => {
+  it('offers a function with what the request says of it, and shows it with null for the rest', () => {
+    const parameters = { type: 'object', properties: { x: { type: 'number' } } };
+    const look: ToolParam = { type: 'function', name: 'look', description: 'Looks.', parameters, strict: false };
+    const plan = planTools({ input: '', tools: [look, see] }, 'drop');
+    expect(plan.offered).to.deep.equal([
+      { type: 'function', function: { name: 'look', description: 'Looks.', parameters, strict: false } },
+      {
+        type: 'function',
+        function: {
+          name: 'see',
+          parameters: { type: 'object', properties: {}, required: [], additionalProperties: false },
+        },
+      },
+    ]);
+    expect(plan.echo).to.deep.equal([
+      { type: 'function', name: 'look', description: 'Looks.', parameters, strict: false },
+      { type: 'function', name: 'see', description: null, parameters: null, strict: null },
+    ]);
+  });
+
+  describe('tool_choice', () => {
+    const cases: { name: string; request: ToolFields; offered: string[]; choice: unknown }[] = [
+      { name: 'absent', request: { tools: [look, see] }, offered: ['look', 'see'], choice: undefined },
+      { name: 'none', request: { tools: [look], tool_choice: 'none' }, offered: ['look'], choice: 'none' },
+      { name: 'auto', request: { tools: [look], tool_choice: 'auto' }, offered: ['look'], choice: 'auto' },
+      { name: 'required', request: { tools: [look], tool_choice: 'required' }, offered: ['look'], choice: 'required' },
+      {
+        name: 'one function',
+        request: { tools: [look, see], tool_choice: { type: 'function', name: 'see' } },
+        offered: ['look', 'see'],
+        choice: { type: 'function', function: { name: 'see' } },
+      },
+      {
+        name: 'one function whose name no backend takes',
+        request: { tools: [{ type: 'function', name: 'a.b' }], tool_choice: { type: 'function', name: 'a.b' } },
+        offered: ['a_b'],
+        choice: { type: 'function', function: { name: 'a_b' } },
+      },
+      {
+        name: 'allowed tools, of which the model may call any',
+        request: {
+          tools: [look, see],
+          tool_choice: { type: 'allowed_tools', tools: [{ type: 'function', name: 'see' }], mode: 'auto' },
+        },
+        offered: ['see'],
+        choice: 'auto',
+      },
+      {
+        name: 'allowed tools, of which it has to call one',
+        request: {
+          tools: [look, see],
+          tool_choice: { type: 'allowed_tools', tools: [{ type: 'function', name: 'see' }], mode: 'required' },
+        },
+        offered: ['see'],
+        choice: 'required',
+      },
+      {
+        name: 'allowed tools without a mode',
+        request: {
+          tools: [look, see],
+          tool_choice: { type: 'allowed_tools', tools: [{ type: 'function', name: 'look' }] },
+        },
+        offered: ['look'],
+        choice: 'auto',
+      },
+      {
+        name: 'allowed tools that are all hosted',
+        request: { tools: [look, webSearch], tool_choice: { type: 'allowed_tools', tools: [{ type: 'web_search' }] } },
+        offered: [],
+        choice: undefined,
+      },
+      { name: 'auto without tools', request: { tools: [], tool_choice: 'auto' }, offered: [], choice: undefined },
+      { name: 'none without tools', request: { tool_choice: 'none' }, offered: [], choice: undefined },
+    ];
+    for (const { name, request, offered, choice } of cases) {
+      it(`is passed on: ${name}`, () => {
+        const plan = planTools({ input: '', ...request }, 'drop');
+        expect(plan.offered.map((tool) => tool.function.name)).to.deep.equal(offered);
+        expect(plan.choice).to.deep.equal(choice);
+        expect('choice' in plan, 'a choice that is not there is absent').to.equal(choice !== undefined);
+      });
+    }
+
+    const refused: { name: string; request: ToolFields; code: string; param: string }[] = [
+      {
+        name: 'required without tools',
+        request: { tool_choice: 'required' },
+        code: 'invalid_request',
+        param: 'tool_choice',
+      },
+      {
+        name: 'required with hosted tools only',
+        request: { tools: [webSearch], tool_choice: 'required' },
+        code: 'invalid_request',
+        param: 'tool_choice',
+      },
+      {
+        name: 'a function that is not there',
+        request: { tools: [look], tool_choice: { type: 'function', name: 'see' } },
+        code: 'invalid_request',
+        param: 'tool_choice.name',
+      },
+      {
+        name: 'a hosted tool',
+        request: { tools: [look, webSearch], tool_choice: { type: 'web_search' } },
+        code: 'unsupported_tool',
+        param: 'tool_choice.type',
+      },
+      {
+        name: 'a tool of a type not known',
+        request: { tools: [look], tool_choice: { type: 'teleport' } },
+        code: 'unsupported_tool',
+        param: 'tool_choice.type',
+      },
+      {
+        name: 'a custom tool without a name',
+        request: { tools: [look], tool_choice: { type: 'custom' } },
+        code: 'invalid_request',
+        param: 'tool_choice.name',
+      },
+      {
+        name: 'an allowed function that is not there',
+        request: {
+          tools: [look],
+          tool_choice: {
+            type: 'allowed_tools',
+            tools: [
+              { type: 'function', name: 'look' },
+              { type: 'function', name: 'see' },
+            ],
+          },
+        },
+        code: 'invalid_request',
+        param: 'tool_choice.tools[1].name',
+      },
+      {
+        name: 'an allowed function without a name',
+        request: { tools: [look], tool_choice: { type: 'allowed_tools', tools: [{ type: 'function' }] } },
+        code: 'invalid_request',
+        param: 'tool_choice.tools[0].name',
+      },
+      {
+        name: 'one of allowed tools when only hosted ones are allowed',
+        request: {
+          tools: [look, webSearch],
+          tool_choice: { type: 'allowed_tools', mode: 'required', tools: [{ type: 'web_search' }] },
+        },
+        code: 'invalid_request',
+        param: 'tool_choice',
+      },
+    ];
+    for (const { name, request, code, param } of refused) {
+      it(`is refused: ${name}`, () => {
+        expect(refusal(request)).to.deep.equal({ code, param });
+      });
+    }
+  });
+
+  describe('hosted tools', () => {
+    const tools = [webSearch, look, { type: 'mcp' }, { type: 'web_search' }, { type: 'teleport' }];
+
+    it('are dropped, named once each, and not shown', () => {
+      const plan = planTools({ input: '', tools }, 'drop');
+      expect(plan.dropped).to.deep.equal(['web_search', 'mcp', 'teleport']);
+      expect(plan.offered.map((tool) => tool.function.name)).to.deep.equal(['look']);
+      expect(plan.echo.map((tool) => tool.type)).to.deep.equal(['function']);
+    });
+
+    it('are refused where they are not to be dropped', () => {
+      expect(refusal({ tools: [look, webSearch] }, 'reject')).to.deep.equal({
+        code: 'unsupported_tool',
+        param: 'tools[1].type',
+      });
+    });
+  });
+
+  describe('toolOfCall', () => {
+    it('passes on a call to a function that was never offered', () => {
+      expect(planTools({ input: '', tools: [look] }, 'drop').toolOfCall('see')).to.deep.equal(named('see'));
+    });
+
+    it('forbids every call that allowed_tools does not name, known or not', () => {
+      const allowed: ToolFields = {
+        tools: [look, see],
+        tool_choice: { type: 'allowed_tools', tools: [{ type: 'function', name: 'see' }] },
+      };
+      const plan = planTools({ input: '', ...allowed }, 'drop');
+      expect(plan.toolOfCall('see')).to.deep.equal(named('see'));
+      expect(plan.toolOfCall('look')).to.equal(undefined);
+      expect(plan.toolOfCall('teleport')).to.equal(undefined);
+    });
+
+    for (const name of ['constructor', '__proto__', 'toString']) {
+      it(`takes ${name} for a name like any other`, () => {
+        const plan = planTools({ input: '', tools: [{ type: 'function', name }] }, 'drop');
+        expect(plan.offered[0]?.function.name).to.equal(name);
+        expect(plan.toolOfCall(name)).to.deep.equal(named(name));
+      });
+    }
+  });
+
+  describe('names towards the backend', () => {
+    const long = 'n'.repeat(64);
+    const cases: { name: string; given: string[]; expected: string[] }[] = [
+      { name: 'stay where a backend takes them', given: ['look', 'a-b_C9', long], expected: ['look', 'a-b_C9', long] },
+      {
+        name: 'lose the characters that no backend takes',
+        given: ['a.b', 'größe', 'a b/c'],
+        expected: ['a_b', 'gr__e', 'a_b_c'],
+      },
+      { name: 'are cut to fit 64', given: [`${long}x`], expected: [`${'n'.repeat(56)}_2`] },
+      {
+        name: 'are numbered where they would be one',
+        given: ['a.b', 'a b', 'a/b'],
+        expected: ['a_b', 'a_b_2', 'a_b_3'],
+      },
+      {
+        name: 'leave a name that is fine to whom it belongs, whatever the order',
+        given: ['a.b', 'a_b', 'a_b_2'],
+        expected: ['a_b_3', 'a_b', 'a_b_2'],
+      },
+      {
+        name: 'are numbered within 64',
+        given: [long, `${long}x`, `${long}y`],
+        expected: [long, `${'n'.repeat(56)}_2`, `${'n'.repeat(56)}_3`],
+      },
+    ];
+    for (const { name, given, expected } of cases) {
+      it(`they ${name}`, () => {
+        const plan = planTools({ input: '', tools: given.map((tool) => ({ type: 'function', name: tool })) }, 'drop');
+        expect(plan.offered.map((tool) => tool.function.name)).to.deep.equal(expected);
+        expect(expected.map(plan.toolOfCall)).to.deep.equal(given.map(named));
+      });
+    }
+
+    it('are found for the functions of earlier calls too, which need not be offered any more', () => {
+      const plan = planTools({ input: '', tools: [{ type: 'function', name: 'a.b' }] }, 'drop');
+      expect(plan.nameTowardsBackend(named('a.b'))).to.equal('a_b');
+      expect(plan.nameTowardsBackend(named('a_b'))).to.equal('a_b_2');
+      expect(plan.nameTowardsBackend(named('c.d'))).to.equal('c_d');
+      expect(plan.nameTowardsBackend(named('c.d'))).to.equal('c_d');
+      expect(plan.toolOfCall('a_b_2')).to.deep.equal(named('a_b'));
+    });
+
+    it('are found at once, however many would be one', () => {
+      const plan = planTools({ input: '' }, 'drop');
+      const start = performance.now();
+      const names = Array.from({ length: 10_000 }, (_, index) => plan.nameTowardsBackend(named(`${long}${index}`)));
+      expect(new Set(names).size).to.equal(10_000);
+      expect(performance.now() - start, 'milliseconds').to.be.below(2000);
+    });
+  });
+
+  it('refuses more tools than a request can mean, however the lists are cut', () => {
+    const tools = Array.from({ length: 512 }, (_, index): ToolParam => ({ type: 'function', name: `t${index}` }));
+    const lists = (length: number): CreateResponse['input'] =>
+      Array.from({ length }, () => ({ type: 'additional_tools', role: 'developer', tools }));
+    expect(planTools({ input: lists(19) }, 'drop').offered).to.have.length(512);
+    expect(() => planTools({ input: lists(20) }, 'drop'))
+      .to.throw(ApiError, '10000 tools')
+      .that.includes({ code: 'invalid_request', param: 'input[19].tools[272]' });
+  });
+});

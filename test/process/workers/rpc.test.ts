@@ -1,0 +1,69 @@
+import { expect } from 'chai';
+import { openLine, type Line } from '../../../src/process/workers/rpc.ts';
+
+type Sums = { readonly add: (one: number, other: number) => number; readonly fail: () => never };
+
+describe('a line between two processes', () => {
+  let sums: Line<Sums>;
+  let sent: unknown[];
+
+  beforeEach(() => {
+    sent = [];
+    const service = {
+      add: async (one: number, other: number) => one + other,
+      fail: () => {
+        throw new RangeError('on purpose');
+      },
+    };
+    const there = openLine<Sums>((message) => sums.receive(structuredClone(message)), service);
+    sums = openLine<Sums>((message) => {
+      sent.push(message);
+      there.receive(structuredClone(message));
+    }, {});
+  });
+
+  it('brings each answer to who has asked', async () => {
+    const answers = await Promise.all([sums.ask('add', 1, 2), sums.ask('add', 3, 4)]);
+    expect(answers).to.deep.equal([3, 7]);
+  });
+
+  it('says what went wrong there', async () => {
+    expect(await failureOf(sums.ask('fail'))).to.equal('on purpose');
+  });
+
+  it('says that something is not served there', async () => {
+    const other = sums as unknown as Line<{ readonly multiply: () => number }>;
+    expect(await failureOf(other.ask('multiply'))).to.equal('multiply is not served here');
+  });
+
+  it('does not mind what others send over the same channel', async () => {
+    for (const message of [null, 'text', { cmd: 'NODE_CLUSTER' }, [], ['reply', 1, 2], ['answer', 77, 'late']]) {
+      sums.receive(message);
+    }
+    expect(await sums.ask('add', 1, 1)).to.equal(2);
+  });
+
+  it('answers nobody any more when it is cut, and takes no more questions', async () => {
+    const silent = openLine<Sums>(() => undefined, {});
+    const asked = silent.ask('add', 1, 2);
+    expect(silent.isCut).to.equal(false);
+    silent.cut();
+    expect(silent.isCut).to.equal(true);
+    expect(await failureOf(asked)).to.equal('the other process is gone');
+    expect(await failureOf(silent.ask('add', 1, 2))).to.equal('the other process is gone');
+  });
+
+  it('is cut when nothing can be sent', async () => {
+    const broken = openLine<Sums>(() => {
+      throw new Error('channel closed');
+    }, {});
+    expect(await failureOf(broken.ask('add', 1, 2))).to.equal('the other process is gone');
+  });
+
+  async function failureOf(asked: Promise<unknown>): Promise<string> {
+    return asked.then(
+      () => 'no failure',
+      (error: unknown) => (error instanceof Error ? error.message : 'no error'),
+    );
+  }
+});

@@ -1,0 +1,56 @@
+import { expect } from 'chai';
+import { setTimeout as delay } from 'node:timers/promises';
+import { watchForStuck } from '../../../src/process/workers/watchdog.ts';
+import { until } from '../../support/time.ts';
+
+describe('the watch over a process', () => {
+  let stop: () => void;
+  let stuck: number;
+
+  beforeEach(() => {
+    stuck = 0;
+  });
+  afterEach(() => stop());
+
+  function watch(ping: () => Promise<unknown>): void {
+    stop = watchForStuck(ping, () => (stuck += 1), { everyMs: 5, withinMs: 20 });
+  }
+
+  it('calls out, once, when it does not answer', async () => {
+    watch(() => new Promise(() => undefined));
+    await until(() => stuck > 0);
+    await delay(100);
+    expect(stuck).to.equal(1);
+  });
+
+  it('goes on asking while it answers', async () => {
+    let asked = 0;
+    watch(async () => {
+      asked += 1;
+    });
+    await until(() => asked >= 20);
+    expect(stuck).to.equal(0);
+  });
+
+  it('leaves it to others to see that it has ended', async () => {
+    let asked = 0;
+    watch(() => {
+      asked += 1;
+      return Promise.reject(new Error('gone'));
+    });
+    await until(() => asked >= 20);
+    expect(stuck).to.equal(0);
+  });
+
+  it('asks no more when it is stopped', async () => {
+    let asked = 0;
+    watch(async () => {
+      asked += 1;
+    });
+    await until(() => asked > 0);
+    stop();
+    const before = asked;
+    await delay(50);
+    expect(asked).to.equal(before);
+  });
+});

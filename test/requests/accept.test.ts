@@ -1,0 +1,257 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import express from 'express';
+import { ADMIT_ALL } from '../../src/accounts/admission.ts';
+import { createTokenEstimator } from '../../src/core/tokens/estimate.ts';
+import { createAcceptance, type Submission } from '../../src/requests/accept.ts';
+import { httpClient } from '../../src/http/responses/client.ts';
+import { errorHandler } from '../../src/http/error-handler.ts';
+import { createRunningRequests } from '../../src/requests/running.ts';
+import { createIdentities } from '../../src/identity/identities.ts';
+import { callerOf, readError } from '../records/caller.ts';
+import { answer } from '../records/chunks.ts';
+import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
+import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../support/managed.ts';
+import { observe } from '../support/observe.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
+
+/** Ten seconds into a minute. */
+const NOW_MS = 1_790_000_050_000;
+const REQUEST = { model: 'priced', input: 'Hello', max_output_tokens: 100 };
+const CHAT = { model: 'priced', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 100 };
+
+describe('accepting a request', () => {
+  useRealSockets();
+
+  let backend: ScriptedBackend;
+  let gateway: ManagedGateway;
+  let nowMs: number;
+
+  beforeEach(async () => {
+    nowMs = NOW_MS;
+    backend = await startScriptedBackend();
+    gateway = await openManagedGateway({ UPSTREAM_BASE_URL: backend.baseUrl }, { nowMs: () => nowMs });
+  });
+
+  afterEach(async () => {
+    await gateway.close();
+    await backend.close();
+  });
+
+  /** How a key or a request is made to fail, in the order in which it is looked at. */
+  interface Obstacle {
+    readonly told: string;
+    readonly request?: object;
+    readonly isRepeat?: boolean;
+    readonly spoil?: (issued: IssuedKey) => Promise<unknown>;
+  }
+  const obstacles: readonly Obstacle[] = [
+    {
+      told: '401 invalid_api_key',
+      spoil: ({ key }) => gateway.store.updateKey(key.keyId, { isDisabled: true }),
+    },
+    { told: '400 invalid_request', request: { ...REQUEST, input: 7 } },
+    { told: '409 duplicate_request', isRepeat: true },
+    {
+      told: '404 model_not_found',
+      spoil: ({ key }) => gateway.store.updateKey(key.keyId, { models: ['other'] }),
+    },
+    {
+      told: '429 rate_limit_exceeded',
+      spoil: ({ key }) => gateway.store.updateKey(key.keyId, { limits: { requestsPerMinute: 1 } }),
+    },
+    {
+      told: '402 insufficient_credits',
+      spoil: async ({ key }) => {
+        const { balanceMicro } = (await gateway.store.findKey(key.keyId)) ?? key;
+        const amountMicro = -(balanceMicro ?? 0);
+        await gateway.store.credit(key.keyId, { kind: 'adjust', amountMicro, note: '', createdAtMs: nowMs });
+      },
+    },
+  ];
+
+  for (const [at, first] of obstacles.entries()) {
+    for (const second of [undefined, ...obstacles.slice(at + 1)]) {
+      const beside = second === undefined ? '' : `, rather than ${second.told}`;
+      it(`ends in ${first.told}${beside}, without a record and without the backend`, async () => {
+        const issued = await gateway.issue({ limits: { requestsPerMinute: 100 }, creditsMicro: 1_000_000 });
+        const caller = callerOf(gateway.url, issued.secret);
+        const original = { 'idempotency-key': 'original' };
+        backend.reply(answer());
+        const reply = await caller.create(REQUEST, { headers: original });
+        await caller.final(reply.headers.get('x-request-id') ?? '');
+
+        const both = second === undefined ? [first] : [first, second];
+        for (const { spoil } of both) await spoil?.(issued);
+        nowMs += 1000;
+        const isRepeat = both.some((obstacle) => obstacle.isRepeat);
+        const request = both.map((obstacle) => obstacle.request).find((spoilt) => spoilt !== undefined) ?? REQUEST;
+        const refused = await caller.create(request, { headers: isRepeat ? original : { 'idempotency-key': 'new' } });
+        const { code } = ((await refused.json()) as { error: { code: string } }).error;
+        expect(`${refused.status} ${code}`).to.equal(first.told);
+        expect(backend.requests).to.have.lengthOf(1);
+        const page = await gateway.store.list([issued.key.keyId], { limit: 10 });
+        expect(page?.records).to.have.lengthOf(1);
+      });
+    }
+  }
+
+  it('gives back what a duplicate and a request without funds took of the rate limits', async () => {
+    const { secret, key } = await gateway.issue({
+      limits: { requestsPerMinute: 3, tokensPerMinute: 100_000 },
+      creditsMicro: 2000,
+    });
+    const caller = callerOf(gateway.url, secret);
+    const headers = { 'idempotency-key': 'original' };
+    backend.always(answer());
+    const first = await caller.create(REQUEST, { headers });
+    await caller.final(first.headers.get('x-request-id') ?? '');
+    for (let time = 0; time < 5; time++) {
+      expect((await caller.create(REQUEST, { headers })).status).to.equal(409);
+      expect((await caller.create({ ...REQUEST, max_output_tokens: 1000 })).status).to.equal(402);
+    }
+    const { headers: last } = await caller.create(REQUEST);
+    expect(last.get('x-ratelimit-remaining-requests')).to.equal('1');
+    // What the first one used, and what this one has reserved.
+    const [reserved] = (await gateway.store.listLedger(key.keyId, { limit: 100 }))?.entries.filter(
+      ({ kind }) => kind === 'reserve',
+    ) ?? [undefined];
+    const reservedInput = (-(reserved?.amountMicro ?? 0) - 100 * 10) / 2;
+    expect(last.get('x-ratelimit-remaining-tokens')).to.equal(String(100_000 - 18 - 100 - reservedInput));
+  });
+
+  it('puts the tokens that were used in the place of those that were expected', async () => {
+    const { secret } = await gateway.issue({ limits: { tokensPerMinute: 10_000 } });
+    const caller = callerOf(gateway.url, secret);
+    const used = { prompt_tokens: 1000, completion_tokens: 2000, total_tokens: 3000 };
+    backend.reply(answer('Hello', 'stop', used), { json: { error: { message: 'Oh' } }, status: 500 }, answer());
+    const run = async (): Promise<number> => {
+      const reply = await caller.create(REQUEST);
+      await caller.final(reply.headers.get('x-request-id') ?? '');
+      return Number(reply.headers.get('x-ratelimit-remaining-tokens'));
+    };
+    const first = await run();
+    expect(first).to.be.within(9800, 9899);
+    // 3000 used; then nothing at all, since the backend did not come to write.
+    expect(await run()).to.equal(first - 3000);
+    expect(await run()).to.equal(first - 3000);
+  });
+
+  it('lets one of 100 equal requests through with one left in the minute, and the others are its duplicates', async () => {
+    const { secret } = await gateway.issue({ limits: { requestsPerMinute: 1 } });
+    const caller = callerOf(gateway.url, secret);
+    backend.always(answer());
+    const headers = { 'idempotency-key': 'one' };
+    const replies = await Promise.all(Array.from({ length: 100 }, () => caller.create(REQUEST, { headers })));
+    expect(countStatuses(replies)).to.deep.equal({ 200: 1, 409: 99 });
+    expect(backend.requests).to.have.lengthOf(1);
+  });
+
+  it('lets as many of 100 requests through as the minute has left, and tells the others when to come again', async () => {
+    const { secret } = await gateway.issue({ limits: { requestsPerMinute: 10 } });
+    const caller = callerOf(gateway.url, secret);
+    backend.always(answer());
+    const replies = await Promise.all(Array.from({ length: 100 }, () => caller.create(REQUEST)));
+    expect(countStatuses(replies)).to.deep.equal({ 200: 10, 429: 90 });
+    expect(backend.requests).to.have.lengthOf(10);
+    for (const { status, headers } of replies) {
+      expect(headers.get('x-ratelimit-limit-requests')).to.equal('10');
+      expect(headers.get('retry-after')).to.equal(status === 429 ? '50' : null);
+    }
+    expect((await caller.create(REQUEST)).status).to.equal(429);
+    nowMs += 50_000;
+    expect((await caller.create(REQUEST)).status).to.equal(200);
+  });
+
+  it('counts both endpoints against one limit', async () => {
+    const { secret } = await gateway.issue({ limits: { requestsPerMinute: 2 } });
+    const caller = callerOf(gateway.url, secret);
+    backend.always(answer());
+    expect((await caller.create(REQUEST)).headers.get('x-ratelimit-remaining-requests')).to.equal('1');
+    const chat = await caller.complete(CHAT);
+    expect(chat.status).to.equal(200);
+    expect(chat.headers.get('x-ratelimit-remaining-requests')).to.equal('0');
+    for (const refused of [await caller.create(REQUEST), await caller.complete(CHAT)]) {
+      expect(refused.status).to.equal(429);
+      expect(refused.headers.get('x-ratelimit-remaining-requests')).to.equal('0');
+      expect(await readError(refused)).to.include({ code: 'rate_limit_exceeded', type: 'rate_limit_error' });
+    }
+  });
+
+  it('refuses a key that was disabled a moment ago, and says so, while the door still remembers it', async () => {
+    const { secret, key } = await gateway.issue({ limits: { requestsPerMinute: 2 } });
+    const caller = callerOf(gateway.url, secret);
+    await caller.get('/api/v1/key');
+    await gateway.store.updateKey(key.keyId, { isDisabled: true });
+    const reply = await caller.create(REQUEST);
+    expect(reply.status).to.equal(401);
+    expect((await readError(reply)).message).to.equal('The API key is disabled.');
+    expect(backend.requests).to.deep.equal([]);
+  });
+});
+
+describe('performing an accepted request', () => {
+  let workshop: Workshop;
+  let server: Server;
+
+  beforeEach(() => {
+    workshop = makeWorkshop();
+  });
+
+  afterEach(async () => {
+    server.close();
+    await once(server, 'close');
+    await workshop.clear();
+  });
+
+  it('settles what throws before it has settled itself', async () => {
+    const store = await workshop.open({ file: undefined });
+    const serveAccepted = createAcceptance({
+      store,
+      admission: ADMIT_ALL,
+      running: createRunningRequests(),
+      identities: createIdentities('a secret of ours', null),
+      estimator: createTokenEstimator(),
+      keyOwner: 'gateway',
+      nowMs: Date.now,
+    });
+    const submission: Submission = {
+      caller: { identity: ['me'], backendHeaders: {} },
+      endpoint: 'responses',
+      model: 'm',
+      backendModel: 'm',
+      stream: false,
+      body: Buffer.from('{}'),
+      idempotencyKey: 'key',
+      inputSize: { textBytes: 2, media: 0 },
+      maxOutputTokens: null,
+      choices: 1,
+    };
+    const app = express();
+    app.use(observe());
+    app.use((req, res) =>
+      serveAccepted(httpClient(req, res, null), submission, () => Promise.reject(new Error('a mistake of ours'))),
+    );
+    app.use(errorHandler);
+    server = app.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const reply = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { method: 'POST' });
+
+    expect(reply.status).to.equal(502);
+    // The record keeps the idempotency key, so that trying again would only find the record.
+    expect(reply.headers.get('x-should-retry')).to.equal('false');
+    expect(await reply.text()).not.to.include('mistake');
+    const page = await store.list(['me'], { limit: 10 });
+    expect(page?.records).to.have.lengthOf(1);
+    expect(page?.records[0]).to.include({ status: 'failed', errorCode: 'internal_error', usage: null });
+  });
+});
+
+function countStatuses(replies: readonly Response[]): Record<number, number> {
+  const counts: Record<number, number> = {};
+  for (const { status } of replies) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}

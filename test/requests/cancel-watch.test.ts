@@ -1,0 +1,84 @@
+import { expect } from 'chai';
+import { setTimeout as delay } from 'node:timers/promises';
+import { watchCancels } from '../../src/requests/cancel-watch.ts';
+import { createRunningRequests } from '../../src/requests/running.ts';
+import type { RequestId } from '../../src/core/ids.ts';
+import { newRequestId } from '../support/records.ts';
+import { until } from '../support/time.ts';
+
+describe('watchCancels', () => {
+  const EVERY_MS = 5;
+  let asked: RequestId[];
+  let looks: number;
+  let fails: boolean;
+  let stop: () => void;
+  let heard: () => void;
+
+  beforeEach(() => {
+    asked = [];
+    looks = 0;
+    fails = false;
+  });
+  afterEach(() => stop());
+
+  function watch(everyMs = EVERY_MS) {
+    const running = createRunningRequests();
+    const listCancelRequested = () => {
+      looks += 1;
+      return fails ? Promise.reject(new Error('no store')) : Promise.resolve(asked);
+    };
+    const hearCancels = (listener: () => void) => {
+      heard = listener;
+      return () => {
+        heard = () => undefined;
+      };
+    };
+    stop = watchCancels({ listCancelRequested, hearCancels }, running, everyMs);
+    return running;
+  }
+
+  it('ends the request which runs here, and no other', async () => {
+    const running = watch();
+    const [one, other] = [newRequestId(), newRequestId()];
+    const [first, second] = [running.begin(one), running.begin(other)];
+    asked = [newRequestId(), one];
+    await until(() => first.signal.aborted);
+    expect(first.signal.reason).to.have.property('code', 'request_cancelled');
+    expect(second.signal.aborted).to.equal(false);
+  });
+
+  it('looks at once when it hears of one, also when it has just looked', async () => {
+    const running = watch(1e6);
+    const [first, second] = [newRequestId(), newRequestId()];
+    const runs = [running.begin(first), running.begin(second)];
+    asked = [first];
+    heard();
+    asked = [first, second];
+    heard();
+    await until(() => runs.every(({ signal }) => signal.aborted));
+    expect(looks).to.equal(2);
+    stop();
+    heard();
+    expect(looks).to.equal(2);
+  });
+
+  it('goes on when the store could not be asked', async () => {
+    const running = watch();
+    const requestId = newRequestId();
+    const run = running.begin(requestId);
+    fails = true;
+    await until(() => looks > 1);
+    [fails, asked] = [false, [requestId]];
+    await until(() => run.signal.aborted);
+  });
+
+  it('asks nobody while nothing runs, or when it was stopped', async () => {
+    const running = watch();
+    await delay(10 * EVERY_MS);
+    expect(looks).to.equal(0);
+    running.begin(newRequestId());
+    stop();
+    await delay(10 * EVERY_MS);
+    expect(looks).to.equal(0);
+  });
+});

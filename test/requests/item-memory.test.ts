@@ -1,0 +1,264 @@
+import { expect } from 'chai';
+import { ApiError } from '../../src/core/errors.ts';
+import { createItemMemory, type ItemMemory, type ItemMemoryOptions } from '../../src/requests/item-memory.ts';
+import type { Identity } from '../../src/store/store.ts';
+import type { OutputItem } from '../../src/contract/types.ts';
+import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
+import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
+
+const ME: Identity = ['me'];
+const OTHER: Identity = ['other'];
+
+function message(id: string, text = id): OutputItem {
+  const content = [{ type: 'output_text', text, annotations: [], logprobs: [] }];
+  return { type: 'message', id, role: 'assistant', status: 'completed', content } as unknown as OutputItem;
+}
+
+function reference(id: string): object {
+  return { type: 'item_reference', id };
+}
+
+/** What a request with this input becomes; the error's code and param where it is refused. */
+function resolve(memory: ItemMemory, input: readonly unknown[], caller = ME): unknown {
+  const body = { model: 'm', input: structuredClone(input) };
+  try {
+    memory.resolve(caller, body);
+  } catch (error) {
+    if (error instanceof ApiError) return `${error.code} ${error.param}`;
+    throw error;
+  }
+  return body.input;
+}
+
+describe('createItemMemory', () => {
+  let nowMs: number;
+
+  beforeEach(() => {
+    nowMs = 1_000_000;
+  });
+
+  function open(options: Partial<ItemMemoryOptions> = {}): ItemMemory {
+    return createItemMemory({ itemMemoryTtlS: 60, maxBodyBytes: 10_000, nowMs: () => nowMs, ...options });
+  }
+
+  it('puts an item in the place of each reference, and leaves the rest', () => {
+    const memory = open();
+    memory.remember(ME, [message('msg_1'), message('msg_2')]);
+    const user = { role: 'user', content: 'Hi' };
+    expect(resolve(memory, [user, reference('msg_2'), { id: 'msg_1' }, user, reference('msg_2')])).to.deep.equal([
+      user,
+      message('msg_2'),
+      message('msg_1'),
+      user,
+      message('msg_2'),
+    ]);
+  });
+
+  it('says how much it has added', () => {
+    const memory = open();
+    memory.remember(ME, [message('msg_1', 'ä')]);
+    const added = memory.resolve(ME, { input: [reference('msg_1'), reference('msg_1')] });
+    expect(added).to.equal(2 * Buffer.byteLength(JSON.stringify(message('msg_1', 'ä'))));
+  });
+
+  it('gives a copy, so that nobody changes what is remembered', () => {
+    const memory = open();
+    memory.remember(ME, [message('msg_1')]);
+    const body = { input: [reference('msg_1')] };
+    memory.resolve(ME, body);
+    Object.assign(body.input[0] ?? {}, { role: 'user' });
+    expect(resolve(memory, [reference('msg_1')])).to.deep.equal([message('msg_1')]);
+  });
+
+  const untouched: { name: string; item: unknown }[] = [
+    { name: 'a message without a type', item: { id: 'msg_1', role: 'user', content: 'Hi' } },
+    { name: 'a message without a type and content', item: { id: 'msg_1', role: 'user' } },
+    { name: 'a message without a type and role', item: { id: 'msg_1', content: 'Hi' } },
+    { name: 'an item of a type of its own', item: { type: 'reasoning', id: 'msg_1', summary: [] } },
+    { name: 'a reference without an id', item: { type: 'item_reference' } },
+    { name: 'a reference whose id is no text', item: { type: 'item_reference', id: 5 } },
+    { name: 'what is no object', item: 'msg_1' },
+    { name: 'null', item: null },
+  ];
+  for (const { name, item } of untouched) {
+    it(`leaves ${name} to validation`, () => {
+      const memory = open();
+      memory.remember(ME, [message('msg_1')]);
+      expect(resolve(memory, [item])).to.deep.equal([item]);
+    });
+  }
+
+  for (const body of [null, 'text', [], {}, { input: 'Hi' }, { input: { id: 'msg_1' } }]) {
+    it(`leaves a body of ${JSON.stringify(body)} to validation`, () => {
+      expect(open().resolve(ME, body)).to.equal(0);
+    });
+  }
+
+  const refused = 'invalid_request input[1]';
+
+  it('names the path of an item that was never given', () => {
+    expect(resolve(open(), [{ role: 'user', content: 'Hi' }, reference('msg_9')])).to.equal(refused);
+  });
+
+  it('does not give an item to another caller', () => {
+    const memory = open();
+    memory.remember(OTHER, [message('msg_1')]);
+    expect(resolve(memory, ['', reference('msg_1')])).to.equal(refused);
+    expect(resolve(memory, [reference('msg_1')], OTHER)).to.deep.equal([message('msg_1')]);
+  });
+
+  it('forgets an item when its time is over', () => {
+    const memory = open();
+    memory.remember(ME, [message('msg_1')]);
+    nowMs += 59_999;
+    expect(resolve(memory, [reference('msg_1')])).to.deep.equal([message('msg_1')]);
+    nowMs += 1;
+    expect(resolve(memory, ['', reference('msg_1')])).to.equal(refused);
+  });
+
+  it('forgets the oldest items when there are too many', () => {
+    const memory = open({ maxItems: 2 });
+    for (const id of ['msg_1', 'msg_2', 'msg_3']) memory.remember(ME, [message(id)]);
+    expect(resolve(memory, ['', reference('msg_1')])).to.equal(refused);
+    expect(resolve(memory, [reference('msg_2'), reference('msg_3')])).to.have.length(2);
+  });
+
+  it('forgets the oldest items when they are too large together', () => {
+    const memory = open({ maxBytes: 1000 });
+    for (const id of ['msg_1', 'msg_2', 'msg_3']) memory.remember(ME, [message(id, 'x'.repeat(300))]);
+    expect(resolve(memory, ['', reference('msg_1')])).to.equal(refused);
+    expect(resolve(memory, [reference('msg_2'), reference('msg_3')])).to.have.length(2);
+  });
+
+  it('does not give up all others for an item that is too large alone', () => {
+    const memory = open({ maxBytes: 1000 });
+    memory.remember(ME, [message('msg_1'), message('msg_2', 'x'.repeat(2000))]);
+    expect(resolve(memory, [reference('msg_1')])).to.have.length(1);
+    expect(resolve(memory, ['', reference('msg_2')])).to.equal(refused);
+  });
+
+  it('counts an item once that is given again', () => {
+    const memory = open({ maxBytes: 2 * JSON.stringify(message('msg_1')).length });
+    memory.remember(ME, [message('msg_1'), message('msg_2'), message('msg_2', 'new')]);
+    expect(resolve(memory, [reference('msg_1'), reference('msg_2')])).to.deep.equal([
+      message('msg_1'),
+      message('msg_2', 'new'),
+    ]);
+  });
+
+  it('does not let references make more of a body than a body may be', () => {
+    const memory = open();
+    memory.remember(ME, [message('msg_1', 'x'.repeat(4000))]);
+    const input = [reference('msg_1'), reference('msg_1'), reference('msg_1')];
+    expect(resolve(memory, input)).to.equal('payload_too_large input[2]');
+  });
+
+  it('remembers nothing, and leaves references alone, where its time is 0', () => {
+    const memory = open({ itemMemoryTtlS: 0 });
+    memory.remember(ME, [message('msg_1')]);
+    expect(resolve(memory, [reference('msg_1')])).to.deep.equal([reference('msg_1')]);
+  });
+});
+
+describe('ITEM_MEMORY_TTL_S', () => {
+  let backend: ScriptedBackend;
+  let gateway: TestGateway;
+  let nowMs: number;
+
+  beforeEach(async () => {
+    nowMs = 1_790_000_000_000;
+    backend = await startScriptedBackend();
+    const message = { role: 'assistant', content: 'Rain.', reasoning_content: 'Hmm.' };
+    backend.always({ json: { choices: [{ index: 0, message, finish_reason: 'stop' }] } });
+  });
+
+  afterEach(async () => {
+    await gateway.close();
+    await backend.close();
+  });
+
+  async function open(settings: Readonly<Record<string, string>>): Promise<void> {
+    gateway = await openGateway(
+      { UPSTREAM_BASE_URL: backend.baseUrl, UPSTREAM_DIALECT: 'deepseek', ...settings },
+      { nowMs: () => nowMs },
+    );
+  }
+
+  /** Asks, and returns the ids of what came. */
+  async function ask(request: object = {}): Promise<string[]> {
+    const reply = await gateway.create({ model: 'm', input: 'Weather?', ...request });
+    const { output } = (await reply.json()) as { output: { id: string }[] };
+    return output.map(({ id }) => id);
+  }
+
+  function goOn(ids: readonly string[], headers?: Record<string, string>): Promise<Response> {
+    const input = [{ role: 'user', content: 'Weather?' }, ...ids.map(reference), { role: 'user', content: 'And?' }];
+    return gateway.create({ model: 'm', input }, { ...(headers !== undefined && { headers }) });
+  }
+
+  it('lets a client refer to what it was told', async () => {
+    await open({ ITEM_MEMORY_TTL_S: '60' });
+    const reply = await goOn(await ask());
+    expect(reply.status).to.equal(200);
+    expect((await backend.request(2)).body).to.deep.include({
+      messages: [
+        { role: 'user', content: 'Weather?' },
+        { role: 'assistant', content: 'Rain.', reasoning_content: 'Hmm.' },
+        { role: 'user', content: 'And?' },
+      ],
+    });
+  });
+
+  it('remembers what was streamed as well', async () => {
+    await open({ ITEM_MEMORY_TTL_S: '60' });
+    const stream = await gateway.create({ model: 'm', input: 'Weather?', stream: true });
+    const [id = ''] = /msg_[0-9a-f]+/.exec(await stream.text()) ?? [];
+    expect((await goOn([id])).status).to.equal(200);
+  });
+
+  const refused: { name: string; prepare: () => Promise<string[]>; headers?: Record<string, string> }[] = [
+    {
+      name: 'what a request asked not to be stored',
+      prepare: () => ask({ store: false }),
+    },
+    {
+      name: 'what is older than that',
+      async prepare() {
+        const ids = await ask();
+        nowMs += 60_000;
+        return ids;
+      },
+    },
+    { name: 'what another key was told', prepare: () => ask(), headers: { authorization: `Bearer ${TEST_KEY}-2` } },
+    {
+      name: 'a reply that failed',
+      async prepare() {
+        const deltas = [{ reasoning_content: 'Hmm.' }, { content: 'Ra' }];
+        backend.reply({ sse: deltas.map((delta) => ({ choices: [{ index: 0, delta }] })), done: false });
+        const stream = await gateway.create({ model: 'm', input: 'Weather?', stream: true });
+        return /rs_[0-9a-f]+/.exec(await stream.text())?.slice(0, 1) ?? [];
+      },
+    },
+  ];
+  for (const { name, prepare, headers } of refused) {
+    it(`does not remember ${name}`, async () => {
+      await open({ ITEM_MEMORY_TTL_S: '60' });
+      const ids = await prepare();
+      expect(ids).not.to.have.length(0);
+      const reply = await goOn(ids, headers);
+      const { error } = (await reply.json()) as { error: { message: string; param: string; code: string } };
+      expect(reply.status).to.equal(400);
+      expect([error.code, error.param]).to.deep.equal(['invalid_request', 'input[1]']);
+      expect(error.message).to.include('"store": false');
+    });
+  }
+
+  it('is off at first, and then the refusal says what to set', async () => {
+    await open({});
+    const reply = await goOn(await ask());
+    const { error } = (await reply.json()) as { error: { message: string; param: string; code: string } };
+    expect(reply.status).to.equal(400);
+    expect([error.code, error.param]).to.deep.equal(['unsupported_parameter', 'input[1]']);
+    expect(error.message).to.match(/"store": false.*providerOptions.*ITEM_MEMORY_TTL_S/);
+  });
+});

@@ -1,0 +1,49 @@
+import { expect } from 'chai';
+import { createStopController, type StopController } from '../../../src/core/stop-signal.ts';
+import { createLane } from '../../../src/store/shared/batch-queue.ts';
+import { createLaneStore } from '../../../src/store/shared/engine-store.ts';
+import type { Operation, RemoteEngine } from '../../../src/store/shared/operations.ts';
+import type { Store } from '../../../src/store/store.ts';
+
+const DAY_MS = 86_400_000;
+
+describe('a list of the store, once nobody waits for it any more', () => {
+  let store: Store;
+  let stop: StopController;
+  let steps: string[];
+  const reason = new Error('the client has gone');
+
+  beforeEach(() => {
+    steps = [];
+    stop = createStopController();
+    const engine: RemoteEngine = {
+      run: async (_mode, batch) => ({ results: batch.map(answer) }),
+      close: async () => {},
+    };
+    const log = { info: () => undefined, warn: () => undefined };
+    store = createLaneStore({ engine, lane: createLane({ engine }), clock: Date.now, log });
+  });
+  afterEach(() => store.close());
+
+  /** Nothing is ever found, and there is always more to look at. */
+  function answer([name]: Operation): unknown {
+    if (name === 'findUsageSpan') return { from: 0, until: 24 * 400 };
+    steps.push(name);
+    if (steps.length === 3) stop.abort(reason);
+    return name === 'list' ? [[], 1000 - steps.length] : [];
+  }
+
+  for (const { name, call, step } of [
+    { name: 'of records', step: 'list', call: () => store.list(['caller'], { limit: 10 }, stop.signal) },
+    {
+      name: 'of usage',
+      step: 'sumUsage',
+      call: () => store.listUsage({ fromMs: 0, untilMs: 400 * DAY_MS, per: 'day' }, stop.signal),
+    },
+  ]) {
+    it(`takes no further step: one ${name}`, async () => {
+      expect(await call().catch((error: unknown) => error)).to.equal(reason);
+      expect(steps).to.deep.equal([step, step, step]);
+    });
+  }
+});
