@@ -43,7 +43,7 @@ describe('what is made from the schemas', () => {
   });
 
   for (const [path, text] of generateValidators()) {
-    it(`src/types/${basename(path)} is not stale (else: npm run types)`, () => {
+    it(`src/contract/${basename(path)} is not stale (else: npm run types)`, () => {
       expect(readFileSync(path, 'utf8')).to.equal(text);
     });
   }

@@ -25,6 +25,7 @@ function toCheck<Body>(compile: () => ValidateFunction<Body>): (body: unknown) =
     if (errors[0]?.instancePath === '' && errors[0].keyword === 'type') {
       throw new ApiError('invalid_request', { message: 'The body must be a JSON object.' });
     }
-    throw toShapeError(errors);
+    const { code, param, message } = toShapeError(errors);
+    throw new ApiError(code, { param, message });
   };
 }

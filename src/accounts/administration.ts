@@ -1,6 +1,6 @@
 import { formatAmount, parseAmount, parseSignedAmount } from '../core/money/decimal.ts';
 import { ApiError } from '../core/errors.ts';
-import type { KeyId } from '../core/ids.ts';
+import type { KeyId } from '../contract/ids.ts';
 import type { AccountStore, KeyLimits, LedgerEntry, LedgerQuery, StoredKey } from '../store/keys.ts';
 import type { Identity } from '../store/store.ts';
 import type {

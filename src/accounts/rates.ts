@@ -1,5 +1,5 @@
 import { ApiError } from '../core/errors.ts';
-import type { KeyId } from '../core/ids.ts';
+import type { KeyId } from '../contract/ids.ts';
 import type { AccountStore, RateStanding, StoredKey } from '../store/keys.ts';
 import { exceededBy } from '../store/shared/rates.ts';
 

@@ -1,5 +1,6 @@
 import { createAdministration, type Administration } from '../accounts/administration.ts';
-import { parseKeyId, toKeyId, type KeyId } from '../core/ids.ts';
+import type { KeyId } from '../contract/ids.ts';
+import { parseKeyId, toKeyId } from '../core/ids.ts';
 import { toRefusal } from '../config/gateway-secret.ts';
 import { createIdentities, type Identities } from '../identity/identities.ts';
 import type { AdminKey } from '../contract/types.ts';

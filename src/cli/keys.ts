@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Administration } from '../accounts/administration.ts';
-import type { KeyId } from '../core/ids.ts';
+import type { KeyId } from '../contract/ids.ts';
 import type { AdminKey, IssuedKey, UpdateKey } from '../contract/types.ts';
 import { findKeyId, listAllKeys, withAdministration } from './administration.ts';
 import type { CliContext } from './context.ts';

@@ -18,7 +18,6 @@ function validate10(data, {instancePath="", parentData, parentDataProperty, root
 /*# sourceURL="settings.json" */;
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.HOST === undefined){
 data.HOST = "127.0.0.1";
@@ -502,8 +501,6 @@ vErrors.push(err36);
 errors++;
 }
 let data0 = data.HOST;
-const _errs1 = errors;
-const _errs2 = errors;
 if(typeof data0 === "string"){
 if(!pattern0.test(data0)){
 const err37 = {instancePath:instancePath+"/HOST",schemaPath:"#/properties/HOST/pattern",keyword:"pattern",params:{pattern: "^[^\\s/]{1,255}$"},message:"must match pattern \""+"^[^\\s/]{1,255}$"+"\""};
@@ -526,9 +523,7 @@ vErrors.push(err38);
 }
 errors++;
 }
-var valid0 = _errs1 === errors;
 let data1 = data.PORT;
-const _errs3 = errors;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
 const err39 = {instancePath:instancePath+"/PORT",schemaPath:"#/properties/PORT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -539,7 +534,6 @@ vErrors.push(err39);
 }
 errors++;
 }
-const _errs4 = errors;
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 65535 || isNaN(data1)){
 const err40 = {instancePath:instancePath+"/PORT",schemaPath:"#/properties/PORT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535"};
@@ -562,11 +556,8 @@ vErrors.push(err41);
 errors++;
 }
 }
-var valid0 = _errs3 === errors;
 if(data.PUBLIC_BASE_URL !== undefined){
-let data2 = data.PUBLIC_BASE_URL;
-const _errs5 = errors;
-if(typeof data2 !== "string"){
+if(typeof data.PUBLIC_BASE_URL !== "string"){
 const err42 = {instancePath:instancePath+"/PUBLIC_BASE_URL",schemaPath:"#/properties/PUBLIC_BASE_URL/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err42];
@@ -576,12 +567,8 @@ vErrors.push(err42);
 }
 errors++;
 }
-const _errs6 = errors;
-var valid0 = _errs5 === errors;
 }
 let data3 = data.TRUST_PROXY;
-const _errs7 = errors;
-const _errs8 = errors;
 if(typeof data3 === "string"){
 if(func2(data3) > 4096){
 const err43 = {instancePath:instancePath+"/TRUST_PROXY",schemaPath:"#/properties/TRUST_PROXY/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
@@ -604,11 +591,8 @@ vErrors.push(err44);
 }
 errors++;
 }
-var valid0 = _errs7 === errors;
 if(data.UPSTREAM_BASE_URL !== undefined){
-let data4 = data.UPSTREAM_BASE_URL;
-const _errs9 = errors;
-if(typeof data4 !== "string"){
+if(typeof data.UPSTREAM_BASE_URL !== "string"){
 const err45 = {instancePath:instancePath+"/UPSTREAM_BASE_URL",schemaPath:"#/properties/UPSTREAM_BASE_URL/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err45];
@@ -618,13 +602,9 @@ vErrors.push(err45);
 }
 errors++;
 }
-const _errs10 = errors;
-var valid0 = _errs9 === errors;
 }
 if(data.UPSTREAM_API_KEY !== undefined){
 let data5 = data.UPSTREAM_API_KEY;
-const _errs11 = errors;
-const _errs12 = errors;
 if(typeof data5 === "string"){
 if(!pattern1.test(data5)){
 const err46 = {instancePath:instancePath+"/UPSTREAM_API_KEY",schemaPath:"#/properties/UPSTREAM_API_KEY/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]{1,4096}$"},message:"must match pattern \""+"^[\\x21-\\x7e]{1,4096}$"+"\""};
@@ -647,11 +627,8 @@ vErrors.push(err47);
 }
 errors++;
 }
-var valid0 = _errs11 === errors;
 }
 let data6 = data.UPSTREAM_DIALECT;
-const _errs13 = errors;
-const _errs14 = errors;
 if(typeof data6 === "string"){
 if(!pattern2.test(data6)){
 const err48 = {instancePath:instancePath+"/UPSTREAM_DIALECT",schemaPath:"#/properties/UPSTREAM_DIALECT/pattern",keyword:"pattern",params:{pattern: "^\\S{1,64}$"},message:"must match pattern \""+"^\\S{1,64}$"+"\""};
@@ -674,11 +651,8 @@ vErrors.push(err49);
 }
 errors++;
 }
-var valid0 = _errs13 === errors;
 if(data.DIALECTS_FILE !== undefined){
 let data7 = data.DIALECTS_FILE;
-const _errs15 = errors;
-const _errs16 = errors;
 if(typeof data7 === "string"){
 if(func2(data7) > 4096){
 const err50 = {instancePath:instancePath+"/DIALECTS_FILE",schemaPath:"#/properties/DIALECTS_FILE/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
@@ -711,11 +685,8 @@ vErrors.push(err52);
 }
 errors++;
 }
-var valid0 = _errs15 === errors;
 }
 let data8 = data.MODEL_ALIASES;
-const _errs17 = errors;
-const _errs18 = errors;
 if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
 if(Object.keys(data8).length > 1000){
 const err53 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/maxProperties",keyword:"maxProperties",params:{limit: 1000},message:"must NOT have more than 1000 properties"};
@@ -773,11 +744,8 @@ vErrors.push(err57);
 errors++;
 }
 }
-const _errs20 = errors;
 for(const key1 in data8){
 let data9 = data8[key1];
-const _errs21 = errors;
-const _errs22 = errors;
 if(typeof data9 === "string"){
 if(func2(data9) > 256){
 const err58 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
@@ -820,7 +788,6 @@ vErrors.push(err61);
 }
 errors++;
 }
-var valid2 = _errs21 === errors;
 }
 }
 else {
@@ -833,11 +800,8 @@ vErrors.push(err62);
 }
 errors++;
 }
-var valid0 = _errs17 === errors;
 if(data.DEFAULT_MODEL_ID !== undefined){
 let data10 = data.DEFAULT_MODEL_ID;
-const _errs23 = errors;
-const _errs24 = errors;
 if(typeof data10 === "string"){
 if(func2(data10) > 256){
 const err63 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
@@ -880,11 +844,8 @@ vErrors.push(err66);
 }
 errors++;
 }
-var valid0 = _errs23 === errors;
 }
 let data11 = data.PASSTHROUGH_PATHS;
-const _errs25 = errors;
-const _errs26 = errors;
 if(Array.isArray(data11)){
 if(data11.length > 64){
 const err67 = {instancePath:instancePath+"/PASSTHROUGH_PATHS",schemaPath:"#/properties/PASSTHROUGH_PATHS/maxItems",keyword:"maxItems",params:{limit: 64},message:"must NOT have more than 64 items"};
@@ -896,12 +857,9 @@ vErrors.push(err67);
 }
 errors++;
 }
-let valid4 = true;
 const len0 = data11.length;
 for(let i0=0; i0<len0; i0++){
 let data12 = data11[i0];
-const _errs27 = errors;
-const _errs28 = errors;
 if(typeof data12 === "string"){
 if(func2(data12) > 256){
 const err68 = {instancePath:instancePath+"/PASSTHROUGH_PATHS/" + i0,schemaPath:"#/properties/PASSTHROUGH_PATHS/items/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
@@ -934,10 +892,6 @@ vErrors.push(err70);
 }
 errors++;
 }
-var valid3 = _errs27 === errors;
-if(!valid3){
-valid4 = false;
-}
 }
 }
 else {
@@ -950,10 +904,7 @@ vErrors.push(err71);
 }
 errors++;
 }
-var valid0 = _errs25 === errors;
 let data13 = data.AUTH_MODE;
-const _errs29 = errors;
-const vSchema0 = schema11.properties.AUTH_MODE.enum;
 if(!(((data13 === "passthrough") || (data13 === "static")) || (data13 === "managed"))){
 const err72 = {instancePath:instancePath+"/AUTH_MODE",schemaPath:"#/properties/AUTH_MODE/enum",keyword:"enum",params:{allowedValues: schema11.properties.AUTH_MODE.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
@@ -964,10 +915,7 @@ vErrors.push(err72);
 }
 errors++;
 }
-var valid0 = _errs29 === errors;
 let data14 = data.API_KEYS;
-const _errs30 = errors;
-const _errs31 = errors;
 if(Array.isArray(data14)){
 if(data14.length > 10000){
 const err73 = {instancePath:instancePath+"/API_KEYS",schemaPath:"#/properties/API_KEYS/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items"};
@@ -979,12 +927,9 @@ vErrors.push(err73);
 }
 errors++;
 }
-let valid6 = true;
 const len1 = data14.length;
 for(let i1=0; i1<len1; i1++){
 let data15 = data14[i1];
-const _errs32 = errors;
-const _errs33 = errors;
 if(typeof data15 === "string"){
 if(func2(data15) > 512){
 const err74 = {instancePath:instancePath+"/API_KEYS/" + i1,schemaPath:"#/properties/API_KEYS/items/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
@@ -1017,10 +962,6 @@ vErrors.push(err76);
 }
 errors++;
 }
-var valid5 = _errs32 === errors;
-if(!valid5){
-valid6 = false;
-}
 }
 }
 else {
@@ -1033,11 +974,8 @@ vErrors.push(err77);
 }
 errors++;
 }
-var valid0 = _errs30 === errors;
 if(data.API_KEYS_FILE !== undefined){
 let data16 = data.API_KEYS_FILE;
-const _errs34 = errors;
-const _errs35 = errors;
 if(typeof data16 === "string"){
 if(func2(data16) < 1){
 const err78 = {instancePath:instancePath+"/API_KEYS_FILE",schemaPath:"#/properties/API_KEYS_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
@@ -1060,12 +998,9 @@ vErrors.push(err79);
 }
 errors++;
 }
-var valid0 = _errs34 === errors;
 }
 if(data.ADMIN_TOKEN !== undefined){
 let data17 = data.ADMIN_TOKEN;
-const _errs36 = errors;
-const _errs37 = errors;
 if(typeof data17 === "string"){
 if(func2(data17) < 16){
 const err80 = {instancePath:instancePath+"/ADMIN_TOKEN",schemaPath:"#/properties/ADMIN_TOKEN/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
@@ -1098,11 +1033,8 @@ vErrors.push(err82);
 }
 errors++;
 }
-var valid0 = _errs36 === errors;
 }
 let data18 = data.CORS_ORIGINS;
-const _errs38 = errors;
-const _errs39 = errors;
 if(Array.isArray(data18)){
 if(data18.length > 1000){
 const err83 = {instancePath:instancePath+"/CORS_ORIGINS",schemaPath:"#/properties/CORS_ORIGINS/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items"};
@@ -1114,12 +1046,9 @@ vErrors.push(err83);
 }
 errors++;
 }
-let valid8 = true;
 const len2 = data18.length;
 for(let i2=0; i2<len2; i2++){
 let data19 = data18[i2];
-const _errs40 = errors;
-const _errs41 = errors;
 if(typeof data19 === "string"){
 if(func2(data19) > 512){
 const err84 = {instancePath:instancePath+"/CORS_ORIGINS/" + i2,schemaPath:"#/properties/CORS_ORIGINS/items/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
@@ -1152,10 +1081,6 @@ vErrors.push(err86);
 }
 errors++;
 }
-var valid7 = _errs40 === errors;
-if(!valid7){
-valid8 = false;
-}
 }
 }
 else {
@@ -1168,10 +1093,7 @@ vErrors.push(err87);
 }
 errors++;
 }
-var valid0 = _errs38 === errors;
 let data20 = data.DATABASE_URL;
-const _errs42 = errors;
-const _errs43 = errors;
 if(typeof data20 === "string"){
 if(func2(data20) > 4096){
 const err88 = {instancePath:instancePath+"/DATABASE_URL",schemaPath:"#/properties/DATABASE_URL/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
@@ -1204,9 +1126,7 @@ vErrors.push(err90);
 }
 errors++;
 }
-var valid0 = _errs42 === errors;
 let data21 = data.DATABASE_POOL_SIZE;
-const _errs44 = errors;
 if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
 const err91 = {instancePath:instancePath+"/DATABASE_POOL_SIZE",schemaPath:"#/properties/DATABASE_POOL_SIZE/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -1217,7 +1137,6 @@ vErrors.push(err91);
 }
 errors++;
 }
-const _errs45 = errors;
 if((typeof data21 == "number") && (isFinite(data21))){
 if(data21 > 100 || isNaN(data21)){
 const err92 = {instancePath:instancePath+"/DATABASE_POOL_SIZE",schemaPath:"#/properties/DATABASE_POOL_SIZE/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
@@ -1240,9 +1159,7 @@ vErrors.push(err93);
 errors++;
 }
 }
-var valid0 = _errs44 === errors;
 let data22 = data.WORKERS;
-const _errs46 = errors;
 if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
 const err94 = {instancePath:instancePath+"/WORKERS",schemaPath:"#/properties/WORKERS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -1253,7 +1170,6 @@ vErrors.push(err94);
 }
 errors++;
 }
-const _errs47 = errors;
 if((typeof data22 == "number") && (isFinite(data22))){
 if(data22 > 64 || isNaN(data22)){
 const err95 = {instancePath:instancePath+"/WORKERS",schemaPath:"#/properties/WORKERS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64"};
@@ -1276,11 +1192,8 @@ vErrors.push(err96);
 errors++;
 }
 }
-var valid0 = _errs46 === errors;
 if(data.GATEWAY_SECRET !== undefined){
 let data23 = data.GATEWAY_SECRET;
-const _errs48 = errors;
-const _errs49 = errors;
 if(typeof data23 === "string"){
 if(func2(data23) > 4096){
 const err97 = {instancePath:instancePath+"/GATEWAY_SECRET",schemaPath:"#/properties/GATEWAY_SECRET/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
@@ -1313,12 +1226,9 @@ vErrors.push(err99);
 }
 errors++;
 }
-var valid0 = _errs48 === errors;
 }
 if(data.GATEWAY_SECRET_PREVIOUS !== undefined){
 let data24 = data.GATEWAY_SECRET_PREVIOUS;
-const _errs50 = errors;
-const _errs51 = errors;
 if(typeof data24 === "string"){
 if(func2(data24) > 4096){
 const err100 = {instancePath:instancePath+"/GATEWAY_SECRET_PREVIOUS",schemaPath:"#/properties/GATEWAY_SECRET_PREVIOUS/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
@@ -1351,10 +1261,8 @@ vErrors.push(err102);
 }
 errors++;
 }
-var valid0 = _errs50 === errors;
 }
 let data25 = data.RECORD_RETENTION_DAYS;
-const _errs52 = errors;
 if(!(((typeof data25 == "number") && (!(data25 % 1) && !isNaN(data25))) && (isFinite(data25)))){
 const err103 = {instancePath:instancePath+"/RECORD_RETENTION_DAYS",schemaPath:"#/properties/RECORD_RETENTION_DAYS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -1365,7 +1273,6 @@ vErrors.push(err103);
 }
 errors++;
 }
-const _errs53 = errors;
 if((typeof data25 == "number") && (isFinite(data25))){
 if(data25 > 36500 || isNaN(data25)){
 const err104 = {instancePath:instancePath+"/RECORD_RETENTION_DAYS",schemaPath:"#/properties/RECORD_RETENTION_DAYS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 36500},message:"must be <= 36500"};
@@ -1388,11 +1295,8 @@ vErrors.push(err105);
 errors++;
 }
 }
-var valid0 = _errs52 === errors;
 if(data.PRICES_FILE !== undefined){
 let data26 = data.PRICES_FILE;
-const _errs54 = errors;
-const _errs55 = errors;
 if(typeof data26 === "string"){
 if(func2(data26) > 4096){
 const err106 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
@@ -1425,10 +1329,8 @@ vErrors.push(err108);
 }
 errors++;
 }
-var valid0 = _errs54 === errors;
 }
 let data27 = data.DEFAULT_MAX_OUTPUT_TOKENS;
-const _errs56 = errors;
 if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
 const err109 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -1439,7 +1341,6 @@ vErrors.push(err109);
 }
 errors++;
 }
-const _errs57 = errors;
 if((typeof data27 == "number") && (isFinite(data27))){
 if(data27 > 1000000000 || isNaN(data27)){
 const err110 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000},message:"must be <= 1000000000"};
@@ -1462,11 +1363,8 @@ vErrors.push(err111);
 errors++;
 }
 }
-var valid0 = _errs56 === errors;
 if(data.COMPACTION_MODEL !== undefined){
 let data28 = data.COMPACTION_MODEL;
-const _errs58 = errors;
-const _errs59 = errors;
 if(typeof data28 === "string"){
 if(func2(data28) > 256){
 const err112 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
@@ -1509,10 +1407,8 @@ vErrors.push(err115);
 }
 errors++;
 }
-var valid0 = _errs58 === errors;
 }
 let data29 = data.COMPACTION_MAX_OUTPUT_TOKENS;
-const _errs60 = errors;
 if(!(((typeof data29 == "number") && (!(data29 % 1) && !isNaN(data29))) && (isFinite(data29)))){
 const err116 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -1523,7 +1419,6 @@ vErrors.push(err116);
 }
 errors++;
 }
-const _errs61 = errors;
 if((typeof data29 == "number") && (isFinite(data29))){
 if(data29 > 131072 || isNaN(data29)){
 const err117 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 131072},message:"must be <= 131072"};
@@ -1546,10 +1441,7 @@ vErrors.push(err118);
 errors++;
 }
 }
-var valid0 = _errs60 === errors;
 let data30 = data.HOSTED_TOOLS;
-const _errs62 = errors;
-const vSchema1 = schema11.properties.HOSTED_TOOLS.enum;
 if(!((data30 === "drop") || (data30 === "reject"))){
 const err119 = {instancePath:instancePath+"/HOSTED_TOOLS",schemaPath:"#/properties/HOSTED_TOOLS/enum",keyword:"enum",params:{allowedValues: schema11.properties.HOSTED_TOOLS.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
@@ -1560,10 +1452,7 @@ vErrors.push(err119);
 }
 errors++;
 }
-var valid0 = _errs62 === errors;
 let data31 = data.IMAGE_URLS;
-const _errs63 = errors;
-const vSchema2 = schema11.properties.IMAGE_URLS.enum;
 if(!(((data31 === "any") || (data31 === "https-public")) || (data31 === "data"))){
 const err120 = {instancePath:instancePath+"/IMAGE_URLS",schemaPath:"#/properties/IMAGE_URLS/enum",keyword:"enum",params:{allowedValues: schema11.properties.IMAGE_URLS.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
@@ -1574,10 +1463,7 @@ vErrors.push(err120);
 }
 errors++;
 }
-var valid0 = _errs63 === errors;
 let data32 = data.REASONING_OUTPUT;
-const _errs64 = errors;
-const vSchema3 = schema11.properties.REASONING_OUTPUT.enum;
 if(!(((data32 === "summary") || (data32 === "content")) || (data32 === "hidden"))){
 const err121 = {instancePath:instancePath+"/REASONING_OUTPUT",schemaPath:"#/properties/REASONING_OUTPUT/enum",keyword:"enum",params:{allowedValues: schema11.properties.REASONING_OUTPUT.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
@@ -1588,9 +1474,7 @@ vErrors.push(err121);
 }
 errors++;
 }
-var valid0 = _errs64 === errors;
 let data33 = data.ITEM_MEMORY_TTL_S;
-const _errs65 = errors;
 if(!(((typeof data33 == "number") && (!(data33 % 1) && !isNaN(data33))) && (isFinite(data33)))){
 const err122 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -1601,7 +1485,6 @@ vErrors.push(err122);
 }
 errors++;
 }
-const _errs66 = errors;
 if((typeof data33 == "number") && (isFinite(data33))){
 if(data33 > 604800 || isNaN(data33)){
 const err123 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/maximum",keyword:"maximum",params:{comparison: "<=", limit: 604800},message:"must be <= 604800"};
@@ -1624,9 +1507,7 @@ vErrors.push(err124);
 errors++;
 }
 }
-var valid0 = _errs65 === errors;
 let data34 = data.MAX_BODY_BYTES;
-const _errs67 = errors;
 if(!(((typeof data34 == "number") && (!(data34 % 1) && !isNaN(data34))) && (isFinite(data34)))){
 const err125 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -1637,7 +1518,6 @@ vErrors.push(err125);
 }
 errors++;
 }
-const _errs68 = errors;
 if((typeof data34 == "number") && (isFinite(data34))){
 if(data34 > 268435456 || isNaN(data34)){
 const err126 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/maximum",keyword:"maximum",params:{comparison: "<=", limit: 268435456},message:"must be <= 268435456"};
@@ -1660,9 +1540,7 @@ vErrors.push(err127);
 errors++;
 }
 }
-var valid0 = _errs67 === errors;
 let data35 = data.MAX_BODY_BYTES_IN_FLIGHT;
-const _errs69 = errors;
 if(!(((typeof data35 == "number") && (!(data35 % 1) && !isNaN(data35))) && (isFinite(data35)))){
 const err128 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -1673,7 +1551,6 @@ vErrors.push(err128);
 }
 errors++;
 }
-const _errs70 = errors;
 if((typeof data35 == "number") && (isFinite(data35))){
 if(data35 > 1099511627776 || isNaN(data35)){
 const err129 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"};
@@ -1696,9 +1573,7 @@ vErrors.push(err130);
 errors++;
 }
 }
-var valid0 = _errs69 === errors;
 let data36 = data.MAX_CONCURRENT_REQUESTS;
-const _errs71 = errors;
 if(!(((typeof data36 == "number") && (!(data36 % 1) && !isNaN(data36))) && (isFinite(data36)))){
 const err131 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -1709,7 +1584,6 @@ vErrors.push(err131);
 }
 errors++;
 }
-const _errs72 = errors;
 if((typeof data36 == "number") && (isFinite(data36))){
 if(data36 > 1000000 || isNaN(data36)){
 const err132 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
@@ -1732,9 +1606,7 @@ vErrors.push(err133);
 errors++;
 }
 }
-var valid0 = _errs71 === errors;
 let data37 = data.MAX_REQUESTS_PER_SOCKET;
-const _errs73 = errors;
 if(!(((typeof data37 == "number") && (!(data37 % 1) && !isNaN(data37))) && (isFinite(data37)))){
 const err134 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -1745,7 +1617,6 @@ vErrors.push(err134);
 }
 errors++;
 }
-const _errs74 = errors;
 if((typeof data37 == "number") && (isFinite(data37))){
 if(data37 > 1000000000 || isNaN(data37)){
 const err135 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000},message:"must be <= 1000000000"};
@@ -1768,9 +1639,7 @@ vErrors.push(err136);
 errors++;
 }
 }
-var valid0 = _errs73 === errors;
 let data38 = data.MAX_WEBSOCKETS;
-const _errs75 = errors;
 if(!(((typeof data38 == "number") && (!(data38 % 1) && !isNaN(data38))) && (isFinite(data38)))){
 const err137 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -1781,7 +1650,6 @@ vErrors.push(err137);
 }
 errors++;
 }
-const _errs76 = errors;
 if((typeof data38 == "number") && (isFinite(data38))){
 if(data38 > 1000000 || isNaN(data38)){
 const err138 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
@@ -1804,9 +1672,7 @@ vErrors.push(err139);
 errors++;
 }
 }
-var valid0 = _errs75 === errors;
 let data39 = data.WEBSOCKET_IDLE_TIMEOUT_MS;
-const _errs77 = errors;
 if(!(((typeof data39 == "number") && (!(data39 % 1) && !isNaN(data39))) && (isFinite(data39)))){
 const err140 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -1817,7 +1683,6 @@ vErrors.push(err140);
 }
 errors++;
 }
-const _errs78 = errors;
 if((typeof data39 == "number") && (isFinite(data39))){
 if(data39 > 86400000 || isNaN(data39)){
 const err141 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
@@ -1840,9 +1705,7 @@ vErrors.push(err142);
 errors++;
 }
 }
-var valid0 = _errs77 === errors;
 let data40 = data.WEBSOCKET_MAX_AGE_MS;
-const _errs79 = errors;
 if(!(((typeof data40 == "number") && (!(data40 % 1) && !isNaN(data40))) && (isFinite(data40)))){
 const err143 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -1853,7 +1716,6 @@ vErrors.push(err143);
 }
 errors++;
 }
-const _errs80 = errors;
 if((typeof data40 == "number") && (isFinite(data40))){
 if(data40 > 86400000 || isNaN(data40)){
 const err144 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
@@ -1876,9 +1738,7 @@ vErrors.push(err145);
 errors++;
 }
 }
-var valid0 = _errs79 === errors;
 let data41 = data.CONNECT_TIMEOUT_MS;
-const _errs81 = errors;
 if(!(((typeof data41 == "number") && (!(data41 % 1) && !isNaN(data41))) && (isFinite(data41)))){
 const err146 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -1889,7 +1749,6 @@ vErrors.push(err146);
 }
 errors++;
 }
-const _errs82 = errors;
 if((typeof data41 == "number") && (isFinite(data41))){
 if(data41 > 86400000 || isNaN(data41)){
 const err147 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
@@ -1912,9 +1771,7 @@ vErrors.push(err148);
 errors++;
 }
 }
-var valid0 = _errs81 === errors;
 let data42 = data.FIRST_BYTE_TIMEOUT_MS;
-const _errs83 = errors;
 if(!(((typeof data42 == "number") && (!(data42 % 1) && !isNaN(data42))) && (isFinite(data42)))){
 const err149 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -1925,7 +1782,6 @@ vErrors.push(err149);
 }
 errors++;
 }
-const _errs84 = errors;
 if((typeof data42 == "number") && (isFinite(data42))){
 if(data42 > 86400000 || isNaN(data42)){
 const err150 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
@@ -1948,9 +1804,7 @@ vErrors.push(err151);
 errors++;
 }
 }
-var valid0 = _errs83 === errors;
 let data43 = data.IDLE_TIMEOUT_MS;
-const _errs85 = errors;
 if(!(((typeof data43 == "number") && (!(data43 % 1) && !isNaN(data43))) && (isFinite(data43)))){
 const err152 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -1961,7 +1815,6 @@ vErrors.push(err152);
 }
 errors++;
 }
-const _errs86 = errors;
 if((typeof data43 == "number") && (isFinite(data43))){
 if(data43 > 86400000 || isNaN(data43)){
 const err153 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
@@ -1984,9 +1837,7 @@ vErrors.push(err154);
 errors++;
 }
 }
-var valid0 = _errs85 === errors;
 let data44 = data.HEADER_HOLD_MS;
-const _errs87 = errors;
 if(!(((typeof data44 == "number") && (!(data44 % 1) && !isNaN(data44))) && (isFinite(data44)))){
 const err155 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -1997,7 +1848,6 @@ vErrors.push(err155);
 }
 errors++;
 }
-const _errs88 = errors;
 if((typeof data44 == "number") && (isFinite(data44))){
 if(data44 > 86400000 || isNaN(data44)){
 const err156 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
@@ -2020,9 +1870,7 @@ vErrors.push(err157);
 errors++;
 }
 }
-var valid0 = _errs87 === errors;
 let data45 = data.KEEPALIVE_COMMENT_MS;
-const _errs89 = errors;
 if(!(((typeof data45 == "number") && (!(data45 % 1) && !isNaN(data45))) && (isFinite(data45)))){
 const err158 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -2033,7 +1881,6 @@ vErrors.push(err158);
 }
 errors++;
 }
-const _errs90 = errors;
 if((typeof data45 == "number") && (isFinite(data45))){
 if(data45 > 86400000 || isNaN(data45)){
 const err159 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
@@ -2056,9 +1903,7 @@ vErrors.push(err160);
 errors++;
 }
 }
-var valid0 = _errs89 === errors;
 let data46 = data.KEEPALIVE_EVENT_MS;
-const _errs91 = errors;
 if(!(((typeof data46 == "number") && (!(data46 % 1) && !isNaN(data46))) && (isFinite(data46)))){
 const err161 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -2069,7 +1914,6 @@ vErrors.push(err161);
 }
 errors++;
 }
-const _errs92 = errors;
 if((typeof data46 == "number") && (isFinite(data46))){
 if(data46 > 86400000 || isNaN(data46)){
 const err162 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
@@ -2092,9 +1936,7 @@ vErrors.push(err163);
 errors++;
 }
 }
-var valid0 = _errs91 === errors;
 let data47 = data.DRAIN_TIMEOUT_MS;
-const _errs93 = errors;
 if(!(((typeof data47 == "number") && (!(data47 % 1) && !isNaN(data47))) && (isFinite(data47)))){
 const err164 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -2105,7 +1947,6 @@ vErrors.push(err164);
 }
 errors++;
 }
-const _errs94 = errors;
 if((typeof data47 == "number") && (isFinite(data47))){
 if(data47 > 86400000 || isNaN(data47)){
 const err165 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
@@ -2128,9 +1969,7 @@ vErrors.push(err166);
 errors++;
 }
 }
-var valid0 = _errs93 === errors;
 let data48 = data.TOKEN_COUNT_TIMEOUT_MS;
-const _errs95 = errors;
 if(!(((typeof data48 == "number") && (!(data48 % 1) && !isNaN(data48))) && (isFinite(data48)))){
 const err167 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -2141,7 +1980,6 @@ vErrors.push(err167);
 }
 errors++;
 }
-const _errs96 = errors;
 if((typeof data48 == "number") && (isFinite(data48))){
 if(data48 > 60000 || isNaN(data48)){
 const err168 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"};
@@ -2164,10 +2002,7 @@ vErrors.push(err169);
 errors++;
 }
 }
-var valid0 = _errs95 === errors;
 let data49 = data.LOG_LEVEL;
-const _errs97 = errors;
-const vSchema4 = schema11.properties.LOG_LEVEL.enum;
 if(!(((((((data49 === "fatal") || (data49 === "error")) || (data49 === "warn")) || (data49 === "info")) || (data49 === "debug")) || (data49 === "trace")) || (data49 === "silent"))){
 const err170 = {instancePath:instancePath+"/LOG_LEVEL",schemaPath:"#/properties/LOG_LEVEL/enum",keyword:"enum",params:{allowedValues: schema11.properties.LOG_LEVEL.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
@@ -2178,10 +2013,7 @@ vErrors.push(err170);
 }
 errors++;
 }
-var valid0 = _errs97 === errors;
 let data50 = data.LOG_FORMAT;
-const _errs98 = errors;
-const vSchema5 = schema11.properties.LOG_FORMAT.enum;
 if(!(((data50 === "auto") || (data50 === "json")) || (data50 === "pretty"))){
 const err171 = {instancePath:instancePath+"/LOG_FORMAT",schemaPath:"#/properties/LOG_FORMAT/enum",keyword:"enum",params:{allowedValues: schema11.properties.LOG_FORMAT.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
@@ -2192,11 +2024,8 @@ vErrors.push(err171);
 }
 errors++;
 }
-var valid0 = _errs98 === errors;
 if(data.METRICS_TOKEN !== undefined){
 let data51 = data.METRICS_TOKEN;
-const _errs99 = errors;
-const _errs100 = errors;
 if(typeof data51 === "string"){
 if(func2(data51) < 16){
 const err172 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
@@ -2229,11 +2058,9 @@ vErrors.push(err174);
 }
 errors++;
 }
-var valid0 = _errs99 === errors;
 }
 if(data.METRICS_PORT !== undefined){
 let data52 = data.METRICS_PORT;
-const _errs101 = errors;
 if(!(((typeof data52 == "number") && (!(data52 % 1) && !isNaN(data52))) && (isFinite(data52)))){
 const err175 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
@@ -2244,7 +2071,6 @@ vErrors.push(err175);
 }
 errors++;
 }
-const _errs102 = errors;
 if((typeof data52 == "number") && (isFinite(data52))){
 if(data52 > 65535 || isNaN(data52)){
 const err176 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535"};
@@ -2267,11 +2093,8 @@ vErrors.push(err177);
 errors++;
 }
 }
-var valid0 = _errs101 === errors;
 }
 let data53 = data.METRICS_HOST;
-const _errs103 = errors;
-const _errs104 = errors;
 if(typeof data53 === "string"){
 if(!pattern0.test(data53)){
 const err178 = {instancePath:instancePath+"/METRICS_HOST",schemaPath:"#/properties/METRICS_HOST/pattern",keyword:"pattern",params:{pattern: "^[^\\s/]{1,255}$"},message:"must match pattern \""+"^[^\\s/]{1,255}$"+"\""};
@@ -2294,11 +2117,8 @@ vErrors.push(err179);
 }
 errors++;
 }
-var valid0 = _errs103 === errors;
 if(data.NODE_ENV !== undefined){
 let data54 = data.NODE_ENV;
-const _errs105 = errors;
-const _errs106 = errors;
 if(typeof data54 === "string"){
 if(func2(data54) > 64){
 const err180 = {instancePath:instancePath+"/NODE_ENV",schemaPath:"#/properties/NODE_ENV/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
@@ -2321,7 +2141,6 @@ vErrors.push(err181);
 }
 errors++;
 }
-var valid0 = _errs105 === errors;
 }
 }
 else {

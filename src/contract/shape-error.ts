@@ -1,13 +1,20 @@
 import type { ErrorObject } from 'ajv';
 import createResponseSchema from '../../schemas/create-response.json' with { type: 'json' };
 import responseSchema from '../../schemas/response.json' with { type: 'json' };
-import { ApiError } from '../core/errors.ts';
+
+/** What is wrong with the shape of a body, as an ApiError takes it. */
+export interface ShapeError {
+  readonly code: 'invalid_request' | 'missing_required_parameter';
+  /** The path of the field, such as `input[2].call_id`. */
+  readonly param: string;
+  readonly message: string;
+}
 
 /**
- * The ApiError for what ajv found. It stops at the first mistake and tells the innermost first; the others only repeat it. The
- * message is made of words out of the schema, never of what the caller sent.
+ * Says what ajv found. ajv stops at the first mistake and names the innermost error first; the others only repeat it. The
+ * message consists of words from the schema, never of what the caller sent.
  */
-export function toShapeError([error]: readonly ErrorObject[]): ApiError {
+export function toShapeError([error]: readonly ErrorObject[]): ShapeError {
   if (error === undefined) throw new Error('ajv gave no error');
   const path = toPath(error.instancePath);
   const missing = missingProperty(error);
@@ -16,9 +23,9 @@ export function toShapeError([error]: readonly ErrorObject[]): ApiError {
   if (error.keyword === 'discriminator') {
     const param = `${path}.type`;
     const message = `${param} must be one of ${typesOf(error.parentSchema).join(', ')}.`;
-    return new ApiError('invalid_request', { param, message });
+    return { code: 'invalid_request', param, message };
   }
-  return new ApiError('invalid_request', { param: path, message: describe(path, error) });
+  return { code: 'invalid_request', param: path, message: describe(path, error) };
 }
 
 /** `/input/2/call_id` as `input[2].call_id`. Ends at metadata, whose keys are the caller's words. */
@@ -35,19 +42,19 @@ function missingProperty({ keyword, params, data }: ErrorObject): string | undef
   return keyword === 'discriminator' && !has(data, 'type') ? 'type' : undefined;
 }
 
-function missingError(param: string, data: unknown): ApiError {
-  return new ApiError('missing_required_parameter', { param, message: `${param} is missing.${hintFor(param, data)}` });
+function missingError(param: string, data: unknown): ShapeError {
+  return { code: 'missing_required_parameter', param, message: `${param} is missing.${hintFor(param, data)}` };
 }
 
 /** Only where a typing error would otherwise go unnoticed are other fields than those of the schema refused. */
-function unknownError(path: string, { params, parentSchema }: ErrorObject): ApiError {
+function unknownError(path: string, { params, parentSchema }: ErrorObject): ShapeError {
   const name = text(params['additionalProperty']);
   // The name is the caller's word: it is only given back when it can be nothing but a name.
   const unknown = /^\w{1,64}$/.test(name) ? name : 'A field';
   const param = path === '' ? unknown : `${path}.${unknown}`;
   const properties = member(parentSchema, 'properties');
   const known = typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
-  return new ApiError('invalid_request', { param, message: `${param} is not known here; use ${known.join(', ')}.` });
+  return { code: 'invalid_request', param, message: `${param} is not known here; use ${known.join(', ')}.` };
 }
 
 /** The two mistakes of those who come from the chat format. */

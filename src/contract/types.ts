@@ -1,6 +1,6 @@
 // Made from schemas/*.json by `npm run types`. Not to be edited.
 
-import type {CallId, ItemId, KeyId, RequestId, ResponseId, UnknownItemType} from '../core/ids.ts';
+import type {CallId, ItemId, KeyId, RequestId, ResponseId, UnknownItemType} from './ids.ts';
 
 /**
  * All that the schemas define.

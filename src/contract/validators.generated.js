@@ -32,19 +32,12 @@ const schema24 = {"type":"object","properties":{"type":{"const":"input_audio"},"
 function validate15(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
-const _errs1 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let valid0 = false;
 const tag0 = data.type;
 if(typeof tag0 == "string"){
-if(false){
-}
-else if(tag0 === "input_text"){
-const _errs2 = errors;
+if(tag0 === "input_text"){
 const _errs3 = errors;
-const _errs4 = errors;
 if(errors === _errs3){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -56,14 +49,9 @@ else {
 if(data.type !== undefined){
 let data0 = data.type;
 const _errs5 = errors;
-const vSchema0 = schema18.properties.type.enum;
 if(!(((data0 === "input_text") || (data0 === "output_text")) || (data0 === "text"))){
 validate15.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema18.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema18.properties.type.enum,parentSchema:schema18.properties.type,data:data0}];
 return false;
-}
-else {
-}
-if(errors === _errs5){
 }
 var valid3 = _errs5 === errors;
 }
@@ -78,15 +66,10 @@ if(typeof data1 !== "string"){
 validate15.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema18.properties.text.type,parentSchema:schema18.properties.text,data:data1}];
 return false;
 }
-const _errs7 = errors;
-if(errors === _errs6){
-}
 var valid3 = _errs6 === errors;
 }
 else {
 var valid3 = true;
-}
-if(valid3){
 }
 }
 }
@@ -95,19 +78,10 @@ else {
 validate15.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema18.type,parentSchema:schema18,data}];
 return false;
 }
-if(errors === _errs3){
 }
-}
-var valid2 = _errs3 === errors;
-if(valid2){
-}
-var valid1 = _errs2 === errors;
-valid0 = valid1;
 }
 else if(tag0 === "output_text"){
-const _errs8 = errors;
 const _errs9 = errors;
-const _errs10 = errors;
 if(errors === _errs9){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing1;
@@ -119,14 +93,9 @@ else {
 if(data.type !== undefined){
 let data2 = data.type;
 const _errs11 = errors;
-const vSchema1 = schema18.properties.type.enum;
 if(!(((data2 === "input_text") || (data2 === "output_text")) || (data2 === "text"))){
 validate15.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema18.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema18.properties.type.enum,parentSchema:schema18.properties.type,data:data2}];
 return false;
-}
-else {
-}
-if(errors === _errs11){
 }
 var valid6 = _errs11 === errors;
 }
@@ -141,15 +110,10 @@ if(typeof data3 !== "string"){
 validate15.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema18.properties.text.type,parentSchema:schema18.properties.text,data:data3}];
 return false;
 }
-const _errs13 = errors;
-if(errors === _errs12){
-}
 var valid6 = _errs12 === errors;
 }
 else {
 var valid6 = true;
-}
-if(valid6){
 }
 }
 }
@@ -158,19 +122,10 @@ else {
 validate15.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema18.type,parentSchema:schema18,data}];
 return false;
 }
-if(errors === _errs9){
 }
-}
-var valid5 = _errs9 === errors;
-if(valid5){
-}
-var valid4 = _errs8 === errors;
-valid0 = valid4;
 }
 else if(tag0 === "text"){
-const _errs14 = errors;
 const _errs15 = errors;
-const _errs16 = errors;
 if(errors === _errs15){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing2;
@@ -182,14 +137,9 @@ else {
 if(data.type !== undefined){
 let data4 = data.type;
 const _errs17 = errors;
-const vSchema2 = schema18.properties.type.enum;
 if(!(((data4 === "input_text") || (data4 === "output_text")) || (data4 === "text"))){
 validate15.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema18.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema18.properties.type.enum,parentSchema:schema18.properties.type,data:data4}];
 return false;
-}
-else {
-}
-if(errors === _errs17){
 }
 var valid9 = _errs17 === errors;
 }
@@ -204,15 +154,10 @@ if(typeof data5 !== "string"){
 validate15.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema18.properties.text.type,parentSchema:schema18.properties.text,data:data5}];
 return false;
 }
-const _errs19 = errors;
-if(errors === _errs18){
-}
 var valid9 = _errs18 === errors;
 }
 else {
 var valid9 = true;
-}
-if(valid9){
 }
 }
 }
@@ -221,19 +166,10 @@ else {
 validate15.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema18.type,parentSchema:schema18,data}];
 return false;
 }
-if(errors === _errs15){
 }
-}
-var valid8 = _errs15 === errors;
-if(valid8){
-}
-var valid7 = _errs14 === errors;
-valid0 = valid7;
 }
 else if(tag0 === "refusal"){
-const _errs20 = errors;
 const _errs21 = errors;
-const _errs22 = errors;
 if(errors === _errs21){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing3;
@@ -249,10 +185,6 @@ if("refusal" !== data6){
 validate15.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputRefusal/properties/type/const",keyword:"const",params:{allowedValue: "refusal"},message:"must be equal to constant",schema:"refusal",parentSchema:schema21.properties.type,data:data6}];
 return false;
 }
-else {
-}
-if(errors === _errs23){
-}
 var valid12 = _errs23 === errors;
 }
 else {
@@ -266,15 +198,10 @@ if(typeof data7 !== "string"){
 validate15.errors = [{instancePath:instancePath+"/refusal",schemaPath:"#/$defs/InputRefusal/properties/refusal/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.properties.refusal.type,parentSchema:schema21.properties.refusal,data:data7}];
 return false;
 }
-const _errs25 = errors;
-if(errors === _errs24){
-}
 var valid12 = _errs24 === errors;
 }
 else {
 var valid12 = true;
-}
-if(valid12){
 }
 }
 }
@@ -283,19 +210,10 @@ else {
 validate15.errors = [{instancePath,schemaPath:"#/$defs/InputRefusal/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema21.type,parentSchema:schema21,data}];
 return false;
 }
-if(errors === _errs21){
 }
-}
-var valid11 = _errs21 === errors;
-if(valid11){
-}
-var valid10 = _errs20 === errors;
-valid0 = valid10;
 }
 else if(tag0 === "input_image"){
-const _errs26 = errors;
 const _errs27 = errors;
-const _errs28 = errors;
 if(errors === _errs27){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing4;
@@ -311,10 +229,6 @@ if("input_image" !== data8){
 validate15.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputImage/properties/type/const",keyword:"const",params:{allowedValue: "input_image"},message:"must be equal to constant",schema:"input_image",parentSchema:schema22.properties.type,data:data8}];
 return false;
 }
-else {
-}
-if(errors === _errs29){
-}
 var valid15 = _errs29 === errors;
 }
 else {
@@ -328,7 +242,6 @@ if(typeof data9 !== "string"){
 validate15.errors = [{instancePath:instancePath+"/image_url",schemaPath:"#/$defs/InputImage/properties/image_url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.image_url.type,parentSchema:schema22.properties.image_url,data:data9}];
 return false;
 }
-const _errs31 = errors;
 const _errs32 = errors;
 const _errs33 = errors;
 if("" !== data9){
@@ -340,10 +253,6 @@ else {
 vErrors.push(err0);
 }
 errors++;
-}
-else {
-}
-if(errors === _errs33){
 }
 var valid16 = _errs33 === errors;
 if(valid16){
@@ -361,8 +270,6 @@ vErrors = null;
 }
 }
 }
-if(errors === _errs30){
-}
 var valid15 = _errs30 === errors;
 }
 else {
@@ -372,14 +279,9 @@ if(valid15){
 if(data.detail !== undefined){
 let data10 = data.detail;
 const _errs34 = errors;
-const vSchema3 = schema22.properties.detail.enum;
 if(!((((data10 === "low") || (data10 === "high")) || (data10 === "auto")) || (data10 === "original"))){
 validate15.errors = [{instancePath:instancePath+"/detail",schemaPath:"#/$defs/InputImage/properties/detail/enum",keyword:"enum",params:{allowedValues: schema22.properties.detail.enum},message:"must be equal to one of the allowed values",schema:schema22.properties.detail.enum,parentSchema:schema22.properties.detail,data:data10}];
 return false;
-}
-else {
-}
-if(errors === _errs34){
 }
 var valid15 = _errs34 === errors;
 }
@@ -394,15 +296,10 @@ if(typeof data11 !== "string"){
 validate15.errors = [{instancePath:instancePath+"/file_id",schemaPath:"#/$defs/InputImage/properties/file_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.file_id.type,parentSchema:schema22.properties.file_id,data:data11}];
 return false;
 }
-const _errs36 = errors;
-if(errors === _errs35){
-}
 var valid15 = _errs35 === errors;
 }
 else {
 var valid15 = true;
-}
-if(valid15){
 }
 }
 }
@@ -413,19 +310,10 @@ else {
 validate15.errors = [{instancePath,schemaPath:"#/$defs/InputImage/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema22.type,parentSchema:schema22,data}];
 return false;
 }
-if(errors === _errs27){
 }
-}
-var valid14 = _errs27 === errors;
-if(valid14){
-}
-var valid13 = _errs26 === errors;
-valid0 = valid13;
 }
 else if(tag0 === "input_file"){
-const _errs37 = errors;
 const _errs38 = errors;
-const _errs39 = errors;
 if(errors === _errs38){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing5;
@@ -441,10 +329,6 @@ if("input_file" !== data12){
 validate15.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputFile/properties/type/const",keyword:"const",params:{allowedValue: "input_file"},message:"must be equal to constant",schema:"input_file",parentSchema:schema23.properties.type,data:data12}];
 return false;
 }
-else {
-}
-if(errors === _errs40){
-}
 var valid19 = _errs40 === errors;
 }
 else {
@@ -454,21 +338,16 @@ if(valid19){
 if(data.filename !== undefined){
 let data13 = data.filename;
 const _errs41 = errors;
-const _errs42 = errors;
 if(errors === _errs41){
 if(typeof data13 === "string"){
 if(func2(data13) > 1024){
 validate15.errors = [{instancePath:instancePath+"/filename",schemaPath:"#/$defs/InputFile/properties/filename/maxLength",keyword:"maxLength",params:{limit: 1024},message:"must NOT have more than 1024 characters",schema:1024,parentSchema:schema23.properties.filename,data:data13}];
 return false;
 }
-else {
-}
 }
 else {
 validate15.errors = [{instancePath:instancePath+"/filename",schemaPath:"#/$defs/InputFile/properties/filename/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.filename.type,parentSchema:schema23.properties.filename,data:data13}];
 return false;
-}
-if(errors === _errs41){
 }
 }
 var valid19 = _errs41 === errors;
@@ -484,7 +363,6 @@ if(typeof data14 !== "string"){
 validate15.errors = [{instancePath:instancePath+"/file_data",schemaPath:"#/$defs/InputFile/properties/file_data/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.file_data.type,parentSchema:schema23.properties.file_data,data:data14}];
 return false;
 }
-const _errs44 = errors;
 const _errs45 = errors;
 const _errs46 = errors;
 if("" !== data14){
@@ -496,10 +374,6 @@ else {
 vErrors.push(err1);
 }
 errors++;
-}
-else {
-}
-if(errors === _errs46){
 }
 var valid20 = _errs46 === errors;
 if(valid20){
@@ -517,8 +391,6 @@ vErrors = null;
 }
 }
 }
-if(errors === _errs43){
-}
 var valid19 = _errs43 === errors;
 }
 else {
@@ -531,9 +403,6 @@ const _errs47 = errors;
 if(typeof data15 !== "string"){
 validate15.errors = [{instancePath:instancePath+"/file_url",schemaPath:"#/$defs/InputFile/properties/file_url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.file_url.type,parentSchema:schema23.properties.file_url,data:data15}];
 return false;
-}
-const _errs48 = errors;
-if(errors === _errs47){
 }
 var valid19 = _errs47 === errors;
 }
@@ -548,15 +417,10 @@ if(typeof data16 !== "string"){
 validate15.errors = [{instancePath:instancePath+"/file_id",schemaPath:"#/$defs/InputFile/properties/file_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.file_id.type,parentSchema:schema23.properties.file_id,data:data16}];
 return false;
 }
-const _errs50 = errors;
-if(errors === _errs49){
-}
 var valid19 = _errs49 === errors;
 }
 else {
 var valid19 = true;
-}
-if(valid19){
 }
 }
 }
@@ -568,19 +432,10 @@ else {
 validate15.errors = [{instancePath,schemaPath:"#/$defs/InputFile/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema23.type,parentSchema:schema23,data}];
 return false;
 }
-if(errors === _errs38){
 }
-}
-var valid18 = _errs38 === errors;
-if(valid18){
-}
-var valid17 = _errs37 === errors;
-valid0 = valid17;
 }
 else if(tag0 === "input_audio"){
-const _errs51 = errors;
 const _errs52 = errors;
-const _errs53 = errors;
 if(errors === _errs52){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing6;
@@ -596,10 +451,6 @@ if("input_audio" !== data17){
 validate15.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputAudio/properties/type/const",keyword:"const",params:{allowedValue: "input_audio"},message:"must be equal to constant",schema:"input_audio",parentSchema:schema24.properties.type,data:data17}];
 return false;
 }
-else {
-}
-if(errors === _errs54){
-}
 var valid23 = _errs54 === errors;
 }
 else {
@@ -609,7 +460,6 @@ if(valid23){
 if(data.input_audio !== undefined){
 let data18 = data.input_audio;
 const _errs55 = errors;
-const _errs56 = errors;
 if(errors === _errs55){
 if(data18 && typeof data18 == "object" && !Array.isArray(data18)){
 let missing7;
@@ -625,7 +475,6 @@ if(typeof data19 !== "string"){
 validate15.errors = [{instancePath:instancePath+"/input_audio/data",schemaPath:"#/$defs/InputAudio/properties/input_audio/properties/data/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.input_audio.properties.data.type,parentSchema:schema24.properties.input_audio.properties.data,data:data19}];
 return false;
 }
-const _errs58 = errors;
 const _errs59 = errors;
 const _errs60 = errors;
 if("" !== data19){
@@ -637,10 +486,6 @@ else {
 vErrors.push(err2);
 }
 errors++;
-}
-else {
-}
-if(errors === _errs60){
 }
 var valid25 = _errs60 === errors;
 if(valid25){
@@ -658,8 +503,6 @@ vErrors = null;
 }
 }
 }
-if(errors === _errs57){
-}
 var valid24 = _errs57 === errors;
 }
 else {
@@ -669,7 +512,6 @@ if(valid24){
 if(data18.format !== undefined){
 let data20 = data18.format;
 const _errs61 = errors;
-const _errs62 = errors;
 if(errors === _errs61){
 if(typeof data20 === "string"){
 if(func2(data20) > 16){
@@ -681,23 +523,17 @@ if(func2(data20) < 1){
 validate15.errors = [{instancePath:instancePath+"/input_audio/format",schemaPath:"#/$defs/InputAudio/properties/input_audio/properties/format/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema24.properties.input_audio.properties.format,data:data20}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate15.errors = [{instancePath:instancePath+"/input_audio/format",schemaPath:"#/$defs/InputAudio/properties/input_audio/properties/format/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.input_audio.properties.format.type,parentSchema:schema24.properties.input_audio.properties.format,data:data20}];
 return false;
 }
-if(errors === _errs61){
-}
 }
 var valid24 = _errs61 === errors;
 }
 else {
 var valid24 = true;
-}
-if(valid24){
 }
 }
 }
@@ -706,15 +542,11 @@ else {
 validate15.errors = [{instancePath:instancePath+"/input_audio",schemaPath:"#/$defs/InputAudio/properties/input_audio/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema24.properties.input_audio.type,parentSchema:schema24.properties.input_audio,data:data18}];
 return false;
 }
-if(errors === _errs55){
-}
 }
 var valid23 = _errs55 === errors;
 }
 else {
 var valid23 = true;
-}
-if(valid23){
 }
 }
 }
@@ -723,14 +555,7 @@ else {
 validate15.errors = [{instancePath,schemaPath:"#/$defs/InputAudio/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema24.type,parentSchema:schema24,data}];
 return false;
 }
-if(errors === _errs52){
 }
-}
-var valid22 = _errs52 === errors;
-if(valid22){
-}
-var valid21 = _errs51 === errors;
-valid0 = valid21;
 }
 else {
 validate15.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema17.discriminator,parentSchema:schema17,data}];
@@ -741,14 +566,10 @@ else {
 validate15.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema17.discriminator,parentSchema:schema17,data}];
 return false;
 }
-if(valid0){
-}
 }
 else {
 validate15.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema17.type,parentSchema:schema17,data}];
 return false;
-}
-if(errors === 0){
 }
 }
 validate15.errors = vErrors;
@@ -759,7 +580,6 @@ return errors === 0;
 function validate14(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -775,10 +595,6 @@ if("message" !== data0){
 validate14.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "message"},message:"must be equal to constant",schema:"message",parentSchema:schema16.properties.type,data:data0}];
 return false;
 }
-else {
-}
-if(errors === _errs1){
-}
 var valid0 = _errs1 === errors;
 }
 else {
@@ -788,14 +604,9 @@ if(valid0){
 if(data.role !== undefined){
 let data1 = data.role;
 const _errs2 = errors;
-const vSchema0 = schema16.properties.role.enum;
 if(!((((data1 === "user") || (data1 === "assistant")) || (data1 === "system")) || (data1 === "developer"))){
 validate14.errors = [{instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema16.properties.role.enum},message:"must be equal to one of the allowed values",schema:schema16.properties.role.enum,parentSchema:schema16.properties.role,data:data1}];
 return false;
-}
-else {
-}
-if(errors === _errs2){
 }
 var valid0 = _errs2 === errors;
 }
@@ -810,7 +621,6 @@ if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
 validate14.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: schema16.properties.content.type},message:"must be string,array",schema:schema16.properties.content.type,parentSchema:schema16.properties.content,data:data2}];
 return false;
 }
-const _errs4 = errors;
 if(errors === _errs3){
 if(Array.isArray(data2)){
 if(data2.length > 10000){
@@ -821,24 +631,17 @@ else {
 var valid1 = true;
 const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
-let data3 = data2[i0];
 const _errs5 = errors;
-if(!(validate15(data3, {instancePath:instancePath+"/content/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
+if(!(validate15(data2[i0], {instancePath:instancePath+"/content/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
 vErrors = vErrors === null ? validate15.errors : vErrors.concat(validate15.errors);
 errors = vErrors.length;
-}
-else {
 }
 var valid1 = _errs5 === errors;
 if(!valid1){
 break;
 }
 }
-if(valid1){
 }
-}
-}
-if(errors === _errs3){
 }
 }
 var valid0 = _errs3 === errors;
@@ -854,9 +657,6 @@ if(typeof data4 !== "string"){
 validate14.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema16.properties.id.type,parentSchema:schema16.properties.id,data:data4}];
 return false;
 }
-const _errs7 = errors;
-if(errors === _errs6){
-}
 var valid0 = _errs6 === errors;
 }
 else {
@@ -869,9 +669,6 @@ const _errs8 = errors;
 if(typeof data5 !== "string"){
 validate14.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema16.properties.status.type,parentSchema:schema16.properties.status,data:data5}];
 return false;
-}
-const _errs9 = errors;
-if(errors === _errs8){
 }
 var valid0 = _errs8 === errors;
 }
@@ -886,15 +683,10 @@ if(typeof data6 !== "string"){
 validate14.errors = [{instancePath:instancePath+"/phase",schemaPath:"#/properties/phase/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema16.properties.phase.type,parentSchema:schema16.properties.phase,data:data6}];
 return false;
 }
-const _errs11 = errors;
-if(errors === _errs10){
-}
 var valid0 = _errs10 === errors;
 }
 else {
 var valid0 = true;
-}
-if(valid0){
 }
 }
 }
@@ -907,8 +699,6 @@ else {
 validate14.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema16.type,parentSchema:schema16,data}];
 return false;
 }
-if(errors === 0){
-}
 }
 validate14.errors = vErrors;
 return errors === 0;
@@ -919,7 +709,6 @@ const schema25 = {"type":"object","properties":{"type":{"const":"function_call_o
 function validate17(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -935,10 +724,6 @@ if("function_call_output" !== data0){
 validate17.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "function_call_output"},message:"must be equal to constant",schema:"function_call_output",parentSchema:schema25.properties.type,data:data0}];
 return false;
 }
-else {
-}
-if(errors === _errs1){
-}
 var valid0 = _errs1 === errors;
 }
 else {
@@ -948,7 +733,6 @@ if(valid0){
 if(data.call_id !== undefined){
 let data1 = data.call_id;
 const _errs2 = errors;
-const _errs3 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
@@ -960,15 +744,11 @@ if(func2(data1) < 1){
 validate17.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema25.properties.call_id,data:data1}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate17.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.call_id.type,parentSchema:schema25.properties.call_id,data:data1}];
 return false;
-}
-if(errors === _errs2){
 }
 }
 var valid0 = _errs2 === errors;
@@ -984,7 +764,6 @@ if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
 validate17.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/type",keyword:"type",params:{type: schema25.properties.output.type},message:"must be string,array",schema:schema25.properties.output.type,parentSchema:schema25.properties.output,data:data2}];
 return false;
 }
-const _errs5 = errors;
 if(errors === _errs4){
 if(Array.isArray(data2)){
 if(data2.length > 10000){
@@ -995,24 +774,17 @@ else {
 var valid1 = true;
 const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
-let data3 = data2[i0];
 const _errs6 = errors;
-if(!(validate15(data3, {instancePath:instancePath+"/output/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
+if(!(validate15(data2[i0], {instancePath:instancePath+"/output/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
 vErrors = vErrors === null ? validate15.errors : vErrors.concat(validate15.errors);
 errors = vErrors.length;
-}
-else {
 }
 var valid1 = _errs6 === errors;
 if(!valid1){
 break;
 }
 }
-if(valid1){
 }
-}
-}
-if(errors === _errs4){
 }
 }
 var valid0 = _errs4 === errors;
@@ -1024,7 +796,6 @@ if(valid0){
 if(data.name !== undefined){
 let data4 = data.name;
 const _errs7 = errors;
-const _errs8 = errors;
 if(errors === _errs7){
 if(typeof data4 === "string"){
 if(func2(data4) > 256){
@@ -1036,15 +807,11 @@ if(func2(data4) < 1){
 validate17.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema25.properties.name,data:data4}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate17.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.name.type,parentSchema:schema25.properties.name,data:data4}];
 return false;
-}
-if(errors === _errs7){
 }
 }
 var valid0 = _errs7 === errors;
@@ -1060,9 +827,6 @@ if(typeof data5 !== "string"){
 validate17.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.id.type,parentSchema:schema25.properties.id,data:data5}];
 return false;
 }
-const _errs10 = errors;
-if(errors === _errs9){
-}
 var valid0 = _errs9 === errors;
 }
 else {
@@ -1076,15 +840,10 @@ if(typeof data6 !== "string"){
 validate17.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.status.type,parentSchema:schema25.properties.status,data:data6}];
 return false;
 }
-const _errs12 = errors;
-if(errors === _errs11){
-}
 var valid0 = _errs11 === errors;
 }
 else {
 var valid0 = true;
-}
-if(valid0){
 }
 }
 }
@@ -1097,8 +856,6 @@ else {
 validate17.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema25.type,parentSchema:schema25,data}];
 return false;
 }
-if(errors === 0){
-}
 }
 validate17.errors = vErrors;
 return errors === 0;
@@ -1110,7 +867,6 @@ const schema27 = {"type":"object","properties":{"type":{"enum":["summary_text","
 function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -1126,10 +882,6 @@ if("reasoning" !== data0){
 validate19.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "reasoning"},message:"must be equal to constant",schema:"reasoning",parentSchema:schema26.properties.type,data:data0}];
 return false;
 }
-else {
-}
-if(errors === _errs1){
-}
 var valid0 = _errs1 === errors;
 }
 else {
@@ -1139,7 +891,6 @@ if(valid0){
 if(data.summary !== undefined){
 let data1 = data.summary;
 const _errs2 = errors;
-const _errs3 = errors;
 if(errors === _errs2){
 if(Array.isArray(data1)){
 var valid1 = true;
@@ -1148,7 +899,6 @@ for(let i0=0; i0<len0; i0++){
 let data2 = data1[i0];
 const _errs4 = errors;
 const _errs5 = errors;
-const _errs6 = errors;
 if(errors === _errs5){
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 let missing1;
@@ -1160,14 +910,9 @@ else {
 if(data2.type !== undefined){
 let data3 = data2.type;
 const _errs7 = errors;
-const vSchema0 = schema27.properties.type.enum;
 if(!(((data3 === "summary_text") || (data3 === "reasoning_text")) || (data3 === "text"))){
 validate19.errors = [{instancePath:instancePath+"/summary/" + i0+"/type",schemaPath:"#/$defs/InputReasoningText/properties/type/enum",keyword:"enum",params:{allowedValues: schema27.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema27.properties.type.enum,parentSchema:schema27.properties.type,data:data3}];
 return false;
-}
-else {
-}
-if(errors === _errs7){
 }
 var valid3 = _errs7 === errors;
 }
@@ -1182,15 +927,10 @@ if(typeof data4 !== "string"){
 validate19.errors = [{instancePath:instancePath+"/summary/" + i0+"/text",schemaPath:"#/$defs/InputReasoningText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema27.properties.text.type,parentSchema:schema27.properties.text,data:data4}];
 return false;
 }
-const _errs9 = errors;
-if(errors === _errs8){
-}
 var valid3 = _errs8 === errors;
 }
 else {
 var valid3 = true;
-}
-if(valid3){
 }
 }
 }
@@ -1199,25 +939,16 @@ else {
 validate19.errors = [{instancePath:instancePath+"/summary/" + i0,schemaPath:"#/$defs/InputReasoningText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema27.type,parentSchema:schema27,data:data2}];
 return false;
 }
-if(errors === _errs5){
-}
-}
-var valid2 = _errs5 === errors;
-if(valid2){
 }
 var valid1 = _errs4 === errors;
 if(!valid1){
 break;
 }
 }
-if(valid1){
-}
 }
 else {
 validate19.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema26.properties.summary.type,parentSchema:schema26.properties.summary,data:data1}];
 return false;
-}
-if(errors === _errs2){
 }
 }
 var valid0 = _errs2 === errors;
@@ -1229,7 +960,6 @@ if(valid0){
 if(data.content !== undefined){
 let data5 = data.content;
 const _errs10 = errors;
-const _errs11 = errors;
 if(errors === _errs10){
 if(Array.isArray(data5)){
 var valid4 = true;
@@ -1238,7 +968,6 @@ for(let i1=0; i1<len1; i1++){
 let data6 = data5[i1];
 const _errs12 = errors;
 const _errs13 = errors;
-const _errs14 = errors;
 if(errors === _errs13){
 if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 let missing2;
@@ -1250,14 +979,9 @@ else {
 if(data6.type !== undefined){
 let data7 = data6.type;
 const _errs15 = errors;
-const vSchema1 = schema27.properties.type.enum;
 if(!(((data7 === "summary_text") || (data7 === "reasoning_text")) || (data7 === "text"))){
 validate19.errors = [{instancePath:instancePath+"/content/" + i1+"/type",schemaPath:"#/$defs/InputReasoningText/properties/type/enum",keyword:"enum",params:{allowedValues: schema27.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema27.properties.type.enum,parentSchema:schema27.properties.type,data:data7}];
 return false;
-}
-else {
-}
-if(errors === _errs15){
 }
 var valid6 = _errs15 === errors;
 }
@@ -1272,15 +996,10 @@ if(typeof data8 !== "string"){
 validate19.errors = [{instancePath:instancePath+"/content/" + i1+"/text",schemaPath:"#/$defs/InputReasoningText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema27.properties.text.type,parentSchema:schema27.properties.text,data:data8}];
 return false;
 }
-const _errs17 = errors;
-if(errors === _errs16){
-}
 var valid6 = _errs16 === errors;
 }
 else {
 var valid6 = true;
-}
-if(valid6){
 }
 }
 }
@@ -1289,25 +1008,16 @@ else {
 validate19.errors = [{instancePath:instancePath+"/content/" + i1,schemaPath:"#/$defs/InputReasoningText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema27.type,parentSchema:schema27,data:data6}];
 return false;
 }
-if(errors === _errs13){
-}
-}
-var valid5 = _errs13 === errors;
-if(valid5){
 }
 var valid4 = _errs12 === errors;
 if(!valid4){
 break;
 }
 }
-if(valid4){
-}
 }
 else {
 validate19.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema26.properties.content.type,parentSchema:schema26.properties.content,data:data5}];
 return false;
-}
-if(errors === _errs10){
 }
 }
 var valid0 = _errs10 === errors;
@@ -1323,9 +1033,6 @@ if(typeof data9 !== "string"){
 validate19.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.properties.encrypted_content.type,parentSchema:schema26.properties.encrypted_content,data:data9}];
 return false;
 }
-const _errs19 = errors;
-if(errors === _errs18){
-}
 var valid0 = _errs18 === errors;
 }
 else {
@@ -1338,9 +1045,6 @@ const _errs20 = errors;
 if(typeof data10 !== "string"){
 validate19.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.properties.id.type,parentSchema:schema26.properties.id,data:data10}];
 return false;
-}
-const _errs21 = errors;
-if(errors === _errs20){
 }
 var valid0 = _errs20 === errors;
 }
@@ -1355,15 +1059,10 @@ if(typeof data11 !== "string"){
 validate19.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.properties.status.type,parentSchema:schema26.properties.status,data:data11}];
 return false;
 }
-const _errs23 = errors;
-if(errors === _errs22){
-}
 var valid0 = _errs22 === errors;
 }
 else {
 var valid0 = true;
-}
-if(valid0){
 }
 }
 }
@@ -1376,8 +1075,6 @@ else {
 validate19.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema26.type,parentSchema:schema26,data}];
 return false;
 }
-if(errors === 0){
-}
 }
 validate19.errors = vErrors;
 return errors === 0;
@@ -1388,7 +1085,6 @@ const schema29 = {"type":"object","properties":{"type":{"const":"custom_tool_cal
 function validate20(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -1404,10 +1100,6 @@ if("custom_tool_call_output" !== data0){
 validate20.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "custom_tool_call_output"},message:"must be equal to constant",schema:"custom_tool_call_output",parentSchema:schema29.properties.type,data:data0}];
 return false;
 }
-else {
-}
-if(errors === _errs1){
-}
 var valid0 = _errs1 === errors;
 }
 else {
@@ -1417,7 +1109,6 @@ if(valid0){
 if(data.call_id !== undefined){
 let data1 = data.call_id;
 const _errs2 = errors;
-const _errs3 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
@@ -1429,15 +1120,11 @@ if(func2(data1) < 1){
 validate20.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema29.properties.call_id,data:data1}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate20.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.call_id.type,parentSchema:schema29.properties.call_id,data:data1}];
 return false;
-}
-if(errors === _errs2){
 }
 }
 var valid0 = _errs2 === errors;
@@ -1453,7 +1140,6 @@ if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
 validate20.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/type",keyword:"type",params:{type: schema29.properties.output.type},message:"must be string,array",schema:schema29.properties.output.type,parentSchema:schema29.properties.output,data:data2}];
 return false;
 }
-const _errs5 = errors;
 if(errors === _errs4){
 if(Array.isArray(data2)){
 if(data2.length > 10000){
@@ -1464,24 +1150,17 @@ else {
 var valid1 = true;
 const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
-let data3 = data2[i0];
 const _errs6 = errors;
-if(!(validate15(data3, {instancePath:instancePath+"/output/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
+if(!(validate15(data2[i0], {instancePath:instancePath+"/output/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
 vErrors = vErrors === null ? validate15.errors : vErrors.concat(validate15.errors);
 errors = vErrors.length;
-}
-else {
 }
 var valid1 = _errs6 === errors;
 if(!valid1){
 break;
 }
 }
-if(valid1){
 }
-}
-}
-if(errors === _errs4){
 }
 }
 var valid0 = _errs4 === errors;
@@ -1497,9 +1176,6 @@ if(typeof data4 !== "string"){
 validate20.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.id.type,parentSchema:schema29.properties.id,data:data4}];
 return false;
 }
-const _errs8 = errors;
-if(errors === _errs7){
-}
 var valid0 = _errs7 === errors;
 }
 else {
@@ -1513,15 +1189,10 @@ if(typeof data5 !== "string"){
 validate20.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.status.type,parentSchema:schema29.properties.status,data:data5}];
 return false;
 }
-const _errs10 = errors;
-if(errors === _errs9){
-}
 var valid0 = _errs9 === errors;
 }
 else {
 var valid0 = true;
-}
-if(valid0){
 }
 }
 }
@@ -1532,8 +1203,6 @@ if(valid0){
 else {
 validate20.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema29.type,parentSchema:schema29,data}];
 return false;
-}
-if(errors === 0){
 }
 }
 validate20.errors = vErrors;
@@ -1553,7 +1222,6 @@ const schema34 = {"type":"object","properties":{"type":{"enum":["text","grammar"
 function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -1569,10 +1237,6 @@ if("custom" !== data0){
 validate24.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "custom"},message:"must be equal to constant",schema:"custom",parentSchema:schema33.properties.type,data:data0}];
 return false;
 }
-else {
-}
-if(errors === _errs1){
-}
 var valid0 = _errs1 === errors;
 }
 else {
@@ -1582,7 +1246,6 @@ if(valid0){
 if(data.name !== undefined){
 let data1 = data.name;
 const _errs2 = errors;
-const _errs3 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 256){
@@ -1594,15 +1257,11 @@ if(func2(data1) < 1){
 validate24.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema33.properties.name,data:data1}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate24.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.name.type,parentSchema:schema33.properties.name,data:data1}];
 return false;
-}
-if(errors === _errs2){
 }
 }
 var valid0 = _errs2 === errors;
@@ -1618,9 +1277,6 @@ if(typeof data2 !== "string"){
 validate24.errors = [{instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.description.type,parentSchema:schema33.properties.description,data:data2}];
 return false;
 }
-const _errs5 = errors;
-if(errors === _errs4){
-}
 var valid0 = _errs4 === errors;
 }
 else {
@@ -1631,7 +1287,6 @@ if(data.format !== undefined){
 let data3 = data.format;
 const _errs6 = errors;
 const _errs7 = errors;
-const _errs8 = errors;
 if(errors === _errs7){
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 let missing1;
@@ -1643,14 +1298,9 @@ else {
 if(data3.type !== undefined){
 let data4 = data3.type;
 const _errs9 = errors;
-const vSchema0 = schema34.properties.type.enum;
 if(!((data4 === "text") || (data4 === "grammar"))){
 validate24.errors = [{instancePath:instancePath+"/format/type",schemaPath:"#/$defs/CustomToolFormat/properties/type/enum",keyword:"enum",params:{allowedValues: schema34.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema34.properties.type.enum,parentSchema:schema34.properties.type,data:data4}];
 return false;
-}
-else {
-}
-if(errors === _errs9){
 }
 var valid2 = _errs9 === errors;
 }
@@ -1661,21 +1311,16 @@ if(valid2){
 if(data3.syntax !== undefined){
 let data5 = data3.syntax;
 const _errs10 = errors;
-const _errs11 = errors;
 if(errors === _errs10){
 if(typeof data5 === "string"){
 if(func2(data5) > 64){
 validate24.errors = [{instancePath:instancePath+"/format/syntax",schemaPath:"#/$defs/CustomToolFormat/properties/syntax/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema34.properties.syntax,data:data5}];
 return false;
 }
-else {
-}
 }
 else {
 validate24.errors = [{instancePath:instancePath+"/format/syntax",schemaPath:"#/$defs/CustomToolFormat/properties/syntax/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.properties.syntax.type,parentSchema:schema34.properties.syntax,data:data5}];
 return false;
-}
-if(errors === _errs10){
 }
 }
 var valid2 = _errs10 === errors;
@@ -1691,15 +1336,10 @@ if(typeof data6 !== "string"){
 validate24.errors = [{instancePath:instancePath+"/format/definition",schemaPath:"#/$defs/CustomToolFormat/properties/definition/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.properties.definition.type,parentSchema:schema34.properties.definition,data:data6}];
 return false;
 }
-const _errs13 = errors;
-if(errors === _errs12){
-}
 var valid2 = _errs12 === errors;
 }
 else {
 var valid2 = true;
-}
-if(valid2){
 }
 }
 }
@@ -1709,18 +1349,11 @@ else {
 validate24.errors = [{instancePath:instancePath+"/format",schemaPath:"#/$defs/CustomToolFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema34.type,parentSchema:schema34,data:data3}];
 return false;
 }
-if(errors === _errs7){
-}
-}
-var valid1 = _errs7 === errors;
-if(valid1){
 }
 var valid0 = _errs6 === errors;
 }
 else {
 var valid0 = true;
-}
-if(valid0){
 }
 }
 }
@@ -1730,8 +1363,6 @@ if(valid0){
 else {
 validate24.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema33.type,parentSchema:schema33,data}];
 return false;
-}
-if(errors === 0){
 }
 }
 validate24.errors = vErrors;
@@ -1744,7 +1375,6 @@ const wrapper0 = {validate: validate23};
 function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -1760,10 +1390,6 @@ if("namespace" !== data0){
 validate26.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "namespace"},message:"must be equal to constant",schema:"namespace",parentSchema:schema35.properties.type,data:data0}];
 return false;
 }
-else {
-}
-if(errors === _errs1){
-}
 var valid0 = _errs1 === errors;
 }
 else {
@@ -1773,7 +1399,6 @@ if(valid0){
 if(data.name !== undefined){
 let data1 = data.name;
 const _errs2 = errors;
-const _errs3 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 256){
@@ -1785,15 +1410,11 @@ if(func2(data1) < 1){
 validate26.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema35.properties.name,data:data1}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate26.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema35.properties.name.type,parentSchema:schema35.properties.name,data:data1}];
 return false;
-}
-if(errors === _errs2){
 }
 }
 var valid0 = _errs2 === errors;
@@ -1809,9 +1430,6 @@ if(typeof data2 !== "string"){
 validate26.errors = [{instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema35.properties.description.type,parentSchema:schema35.properties.description,data:data2}];
 return false;
 }
-const _errs5 = errors;
-if(errors === _errs4){
-}
 var valid0 = _errs4 === errors;
 }
 else {
@@ -1821,7 +1439,6 @@ if(valid0){
 if(data.tools !== undefined){
 let data3 = data.tools;
 const _errs6 = errors;
-const _errs7 = errors;
 if(errors === _errs6){
 if(Array.isArray(data3)){
 if(data3.length > 512){
@@ -1832,20 +1449,15 @@ else {
 var valid1 = true;
 const len0 = data3.length;
 for(let i0=0; i0<len0; i0++){
-let data4 = data3[i0];
 const _errs8 = errors;
-if(!(wrapper0.validate(data4, {instancePath:instancePath+"/tools/" + i0,parentData:data3,parentDataProperty:i0,rootData}))){
+if(!(wrapper0.validate(data3[i0], {instancePath:instancePath+"/tools/" + i0,parentData:data3,parentDataProperty:i0,rootData}))){
 vErrors = vErrors === null ? wrapper0.validate.errors : vErrors.concat(wrapper0.validate.errors);
 errors = vErrors.length;
-}
-else {
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
 break;
 }
-}
-if(valid1){
 }
 }
 }
@@ -1853,15 +1465,11 @@ else {
 validate26.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema35.properties.tools.type,parentSchema:schema35.properties.tools,data:data3}];
 return false;
 }
-if(errors === _errs6){
-}
 }
 var valid0 = _errs6 === errors;
 }
 else {
 var valid0 = true;
-}
-if(valid0){
 }
 }
 }
@@ -1872,8 +1480,6 @@ else {
 validate26.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema35.type,parentSchema:schema35,data}];
 return false;
 }
-if(errors === 0){
-}
 }
 validate26.errors = vErrors;
 return errors === 0;
@@ -1883,12 +1489,10 @@ return errors === 0;
 function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 const _errs1 = errors;
 const _errs2 = errors;
 let valid1 = true;
 const _errs3 = errors;
-const _errs4 = errors;
 if(errors === _errs3){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -1904,9 +1508,7 @@ errors++;
 }
 else {
 if(data.type !== undefined){
-let data0 = data.type;
-const _errs5 = errors;
-if("function" !== data0){
+if("function" !== data.type){
 const err1 = {};
 if(vErrors === null){
 vErrors = [err1];
@@ -1916,16 +1518,6 @@ vErrors.push(err1);
 }
 errors++;
 }
-else {
-}
-if(errors === _errs5){
-}
-var valid2 = _errs5 === errors;
-}
-else {
-var valid2 = true;
-}
-if(valid2){
 }
 }
 }
@@ -1938,8 +1530,6 @@ else {
 vErrors.push(err2);
 }
 errors++;
-}
-if(errors === _errs3){
 }
 }
 var _valid0 = _errs3 === errors;
@@ -1955,7 +1545,6 @@ vErrors = null;
 if(_valid0){
 const _errs6 = errors;
 const _errs7 = errors;
-const _errs8 = errors;
 if(errors === _errs7){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing1;
@@ -1971,10 +1560,6 @@ if("function" !== data1){
 validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/FunctionTool/properties/type/const",keyword:"const",params:{allowedValue: "function"},message:"must be equal to constant",schema:"function",parentSchema:schema32.properties.type,data:data1}];
 return false;
 }
-else {
-}
-if(errors === _errs9){
-}
 var valid4 = _errs9 === errors;
 }
 else {
@@ -1984,7 +1569,6 @@ if(valid4){
 if(data.name !== undefined){
 let data2 = data.name;
 const _errs10 = errors;
-const _errs11 = errors;
 if(errors === _errs10){
 if(typeof data2 === "string"){
 if(func2(data2) > 256){
@@ -1996,15 +1580,11 @@ if(func2(data2) < 1){
 validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema32.properties.name,data:data2}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.name.type,parentSchema:schema32.properties.name,data:data2}];
 return false;
-}
-if(errors === _errs10){
 }
 }
 var valid4 = _errs10 === errors;
@@ -2020,9 +1600,6 @@ if(typeof data3 !== "string"){
 validate23.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/FunctionTool/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.description.type,parentSchema:schema32.properties.description,data:data3}];
 return false;
 }
-const _errs13 = errors;
-if(errors === _errs12){
-}
 var valid4 = _errs12 === errors;
 }
 else {
@@ -2035,9 +1612,6 @@ const _errs14 = errors;
 if(!(data4 && typeof data4 == "object" && !Array.isArray(data4))){
 validate23.errors = [{instancePath:instancePath+"/parameters",schemaPath:"#/$defs/FunctionTool/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema32.properties.parameters.type,parentSchema:schema32.properties.parameters,data:data4}];
 return false;
-}
-const _errs15 = errors;
-if(errors === _errs14){
 }
 var valid4 = _errs14 === errors;
 }
@@ -2052,15 +1626,10 @@ if(typeof data5 !== "boolean"){
 validate23.errors = [{instancePath:instancePath+"/strict",schemaPath:"#/$defs/FunctionTool/properties/strict/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema32.properties.strict.type,parentSchema:schema32.properties.strict,data:data5}];
 return false;
 }
-const _errs17 = errors;
-if(errors === _errs16){
-}
 var valid4 = _errs16 === errors;
 }
 else {
 var valid4 = true;
-}
-if(valid4){
 }
 }
 }
@@ -2072,11 +1641,6 @@ else {
 validate23.errors = [{instancePath,schemaPath:"#/$defs/FunctionTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema32.type,parentSchema:schema32,data}];
 return false;
 }
-if(errors === _errs7){
-}
-}
-var valid3 = _errs7 === errors;
-if(valid3){
 }
 var _valid0 = _errs6 === errors;
 valid1 = _valid0;
@@ -2093,17 +1657,12 @@ errors++;
 validate23.errors = vErrors;
 return false;
 }
-else {
-}
-if(errors === _errs1){
-}
 var valid0 = _errs1 === errors;
 if(valid0){
 const _errs18 = errors;
 const _errs19 = errors;
 let valid5 = true;
 const _errs20 = errors;
-const _errs21 = errors;
 if(errors === _errs20){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing2;
@@ -2119,9 +1678,7 @@ errors++;
 }
 else {
 if(data.type !== undefined){
-let data6 = data.type;
-const _errs22 = errors;
-if("custom" !== data6){
+if("custom" !== data.type){
 const err5 = {};
 if(vErrors === null){
 vErrors = [err5];
@@ -2131,16 +1688,6 @@ vErrors.push(err5);
 }
 errors++;
 }
-else {
-}
-if(errors === _errs22){
-}
-var valid6 = _errs22 === errors;
-}
-else {
-var valid6 = true;
-}
-if(valid6){
 }
 }
 }
@@ -2153,8 +1700,6 @@ else {
 vErrors.push(err6);
 }
 errors++;
-}
-if(errors === _errs20){
 }
 }
 var _valid1 = _errs20 === errors;
@@ -2173,8 +1718,6 @@ if(!(validate24(data, {instancePath,parentData,parentDataProperty,rootData}))){
 vErrors = vErrors === null ? validate24.errors : vErrors.concat(validate24.errors);
 errors = vErrors.length;
 }
-else {
-}
 var _valid1 = _errs23 === errors;
 valid5 = _valid1;
 }
@@ -2190,17 +1733,12 @@ errors++;
 validate23.errors = vErrors;
 return false;
 }
-else {
-}
-if(errors === _errs18){
-}
 var valid0 = _errs18 === errors;
 if(valid0){
 const _errs24 = errors;
 const _errs25 = errors;
 let valid7 = true;
 const _errs26 = errors;
-const _errs27 = errors;
 if(errors === _errs26){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing3;
@@ -2216,9 +1754,7 @@ errors++;
 }
 else {
 if(data.type !== undefined){
-let data7 = data.type;
-const _errs28 = errors;
-if("namespace" !== data7){
+if("namespace" !== data.type){
 const err9 = {};
 if(vErrors === null){
 vErrors = [err9];
@@ -2228,16 +1764,6 @@ vErrors.push(err9);
 }
 errors++;
 }
-else {
-}
-if(errors === _errs28){
-}
-var valid8 = _errs28 === errors;
-}
-else {
-var valid8 = true;
-}
-if(valid8){
 }
 }
 }
@@ -2250,8 +1776,6 @@ else {
 vErrors.push(err10);
 }
 errors++;
-}
-if(errors === _errs26){
 }
 }
 var _valid2 = _errs26 === errors;
@@ -2270,8 +1794,6 @@ if(!(validate26(data, {instancePath,parentData,parentDataProperty,rootData}))){
 vErrors = vErrors === null ? validate26.errors : vErrors.concat(validate26.errors);
 errors = vErrors.length;
 }
-else {
-}
 var _valid2 = _errs29 === errors;
 valid7 = _valid2;
 }
@@ -2287,17 +1809,12 @@ errors++;
 validate23.errors = vErrors;
 return false;
 }
-else {
-}
-if(errors === _errs24){
-}
 var valid0 = _errs24 === errors;
 if(valid0){
 const _errs30 = errors;
 const _errs31 = errors;
 let valid9 = true;
 const _errs32 = errors;
-const _errs33 = errors;
 if(errors === _errs32){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing4;
@@ -2313,9 +1830,7 @@ errors++;
 }
 else {
 if(data.type !== undefined){
-let data8 = data.type;
-const _errs34 = errors;
-if("tool_search" !== data8){
+if("tool_search" !== data.type){
 const err13 = {};
 if(vErrors === null){
 vErrors = [err13];
@@ -2325,16 +1840,6 @@ vErrors.push(err13);
 }
 errors++;
 }
-else {
-}
-if(errors === _errs34){
-}
-var valid10 = _errs34 === errors;
-}
-else {
-var valid10 = true;
-}
-if(valid10){
 }
 }
 }
@@ -2347,8 +1852,6 @@ else {
 vErrors.push(err14);
 }
 errors++;
-}
-if(errors === _errs32){
 }
 }
 var _valid3 = _errs32 === errors;
@@ -2364,7 +1867,6 @@ vErrors = null;
 if(_valid3){
 const _errs35 = errors;
 const _errs36 = errors;
-const _errs37 = errors;
 if(errors === _errs36){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing5;
@@ -2380,10 +1882,6 @@ if("tool_search" !== data9){
 validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ToolSearchTool/properties/type/const",keyword:"const",params:{allowedValue: "tool_search"},message:"must be equal to constant",schema:"tool_search",parentSchema:schema36.properties.type,data:data9}];
 return false;
 }
-else {
-}
-if(errors === _errs38){
-}
 var valid12 = _errs38 === errors;
 }
 else {
@@ -2393,14 +1891,9 @@ if(valid12){
 if(data.execution !== undefined){
 let data10 = data.execution;
 const _errs39 = errors;
-const vSchema0 = schema36.properties.execution.enum;
 if(!((data10 === "client") || (data10 === "server"))){
 validate23.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/$defs/ToolSearchTool/properties/execution/enum",keyword:"enum",params:{allowedValues: schema36.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema36.properties.execution.enum,parentSchema:schema36.properties.execution,data:data10}];
 return false;
-}
-else {
-}
-if(errors === _errs39){
 }
 var valid12 = _errs39 === errors;
 }
@@ -2415,9 +1908,6 @@ if(typeof data11 !== "string"){
 validate23.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/ToolSearchTool/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.description.type,parentSchema:schema36.properties.description,data:data11}];
 return false;
 }
-const _errs41 = errors;
-if(errors === _errs40){
-}
 var valid12 = _errs40 === errors;
 }
 else {
@@ -2431,15 +1921,10 @@ if(!(data12 && typeof data12 == "object" && !Array.isArray(data12))){
 validate23.errors = [{instancePath:instancePath+"/parameters",schemaPath:"#/$defs/ToolSearchTool/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema36.properties.parameters.type,parentSchema:schema36.properties.parameters,data:data12}];
 return false;
 }
-const _errs43 = errors;
-if(errors === _errs42){
-}
 var valid12 = _errs42 === errors;
 }
 else {
 var valid12 = true;
-}
-if(valid12){
 }
 }
 }
@@ -2450,11 +1935,6 @@ else {
 validate23.errors = [{instancePath,schemaPath:"#/$defs/ToolSearchTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema36.type,parentSchema:schema36,data}];
 return false;
 }
-if(errors === _errs36){
-}
-}
-var valid11 = _errs36 === errors;
-if(valid11){
 }
 var _valid3 = _errs35 === errors;
 valid9 = _valid3;
@@ -2471,17 +1951,12 @@ errors++;
 validate23.errors = vErrors;
 return false;
 }
-else {
-}
-if(errors === _errs30){
-}
 var valid0 = _errs30 === errors;
 if(valid0){
 const _errs44 = errors;
 const _errs45 = errors;
 let valid13 = true;
 const _errs46 = errors;
-const _errs47 = errors;
 if(errors === _errs46){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing6;
@@ -2497,9 +1972,7 @@ errors++;
 }
 else {
 if(data.type !== undefined){
-let data13 = data.type;
-const _errs48 = errors;
-if("local_shell" !== data13){
+if("local_shell" !== data.type){
 const err17 = {};
 if(vErrors === null){
 vErrors = [err17];
@@ -2509,16 +1982,6 @@ vErrors.push(err17);
 }
 errors++;
 }
-else {
-}
-if(errors === _errs48){
-}
-var valid14 = _errs48 === errors;
-}
-else {
-var valid14 = true;
-}
-if(valid14){
 }
 }
 }
@@ -2531,8 +1994,6 @@ else {
 vErrors.push(err18);
 }
 errors++;
-}
-if(errors === _errs46){
 }
 }
 var _valid4 = _errs46 === errors;
@@ -2548,7 +2009,6 @@ vErrors = null;
 if(_valid4){
 const _errs49 = errors;
 const _errs50 = errors;
-const _errs51 = errors;
 if(errors === _errs50){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing7;
@@ -2559,21 +2019,10 @@ return false;
 else {
 if(data.type !== undefined){
 let data14 = data.type;
-const _errs52 = errors;
 if("local_shell" !== data14){
 validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/LocalShellTool/properties/type/const",keyword:"const",params:{allowedValue: "local_shell"},message:"must be equal to constant",schema:"local_shell",parentSchema:schema37.properties.type,data:data14}];
 return false;
 }
-else {
-}
-if(errors === _errs52){
-}
-var valid16 = _errs52 === errors;
-}
-else {
-var valid16 = true;
-}
-if(valid16){
 }
 }
 }
@@ -2581,11 +2030,6 @@ else {
 validate23.errors = [{instancePath,schemaPath:"#/$defs/LocalShellTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema37.type,parentSchema:schema37,data}];
 return false;
 }
-if(errors === _errs50){
-}
-}
-var valid15 = _errs50 === errors;
-if(valid15){
 }
 var _valid4 = _errs49 === errors;
 valid13 = _valid4;
@@ -2602,17 +2046,12 @@ errors++;
 validate23.errors = vErrors;
 return false;
 }
-else {
-}
-if(errors === _errs44){
-}
 var valid0 = _errs44 === errors;
 if(valid0){
 const _errs53 = errors;
 const _errs54 = errors;
 let valid17 = true;
 const _errs55 = errors;
-const _errs56 = errors;
 if(errors === _errs55){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing8;
@@ -2628,9 +2067,7 @@ errors++;
 }
 else {
 if(data.type !== undefined){
-let data15 = data.type;
-const _errs57 = errors;
-if("shell" !== data15){
+if("shell" !== data.type){
 const err21 = {};
 if(vErrors === null){
 vErrors = [err21];
@@ -2640,16 +2077,6 @@ vErrors.push(err21);
 }
 errors++;
 }
-else {
-}
-if(errors === _errs57){
-}
-var valid18 = _errs57 === errors;
-}
-else {
-var valid18 = true;
-}
-if(valid18){
 }
 }
 }
@@ -2662,8 +2089,6 @@ else {
 vErrors.push(err22);
 }
 errors++;
-}
-if(errors === _errs55){
 }
 }
 var _valid5 = _errs55 === errors;
@@ -2679,7 +2104,6 @@ vErrors = null;
 if(_valid5){
 const _errs58 = errors;
 const _errs59 = errors;
-const _errs60 = errors;
 if(errors === _errs59){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing9;
@@ -2695,10 +2119,6 @@ if("shell" !== data16){
 validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ShellTool/properties/type/const",keyword:"const",params:{allowedValue: "shell"},message:"must be equal to constant",schema:"shell",parentSchema:schema38.properties.type,data:data16}];
 return false;
 }
-else {
-}
-if(errors === _errs61){
-}
 var valid20 = _errs61 === errors;
 }
 else {
@@ -2708,40 +2128,25 @@ if(valid20){
 if(data.environment !== undefined){
 let data17 = data.environment;
 const _errs62 = errors;
-const _errs63 = errors;
 if(errors === _errs62){
 if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
 if(data17.type !== undefined){
 let data18 = data17.type;
-const _errs64 = errors;
 if(typeof data18 !== "string"){
 validate23.errors = [{instancePath:instancePath+"/environment/type",schemaPath:"#/$defs/ShellTool/properties/environment/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema38.properties.environment.properties.type.type,parentSchema:schema38.properties.environment.properties.type,data:data18}];
 return false;
 }
-const _errs65 = errors;
-if(errors === _errs64){
-}
-var valid21 = _errs64 === errors;
-}
-else {
-var valid21 = true;
-}
-if(valid21){
 }
 }
 else {
 validate23.errors = [{instancePath:instancePath+"/environment",schemaPath:"#/$defs/ShellTool/properties/environment/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.properties.environment.type,parentSchema:schema38.properties.environment,data:data17}];
 return false;
 }
-if(errors === _errs62){
-}
 }
 var valid20 = _errs62 === errors;
 }
 else {
 var valid20 = true;
-}
-if(valid20){
 }
 }
 }
@@ -2750,11 +2155,6 @@ else {
 validate23.errors = [{instancePath,schemaPath:"#/$defs/ShellTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.type,parentSchema:schema38,data}];
 return false;
 }
-if(errors === _errs59){
-}
-}
-var valid19 = _errs59 === errors;
-if(valid19){
 }
 var _valid5 = _errs58 === errors;
 valid17 = _valid5;
@@ -2771,17 +2171,12 @@ errors++;
 validate23.errors = vErrors;
 return false;
 }
-else {
-}
-if(errors === _errs53){
-}
 var valid0 = _errs53 === errors;
 if(valid0){
 const _errs66 = errors;
 const _errs67 = errors;
 let valid22 = true;
 const _errs68 = errors;
-const _errs69 = errors;
 if(errors === _errs68){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing10;
@@ -2797,9 +2192,7 @@ errors++;
 }
 else {
 if(data.type !== undefined){
-let data19 = data.type;
-const _errs70 = errors;
-if("apply_patch" !== data19){
+if("apply_patch" !== data.type){
 const err25 = {};
 if(vErrors === null){
 vErrors = [err25];
@@ -2809,16 +2202,6 @@ vErrors.push(err25);
 }
 errors++;
 }
-else {
-}
-if(errors === _errs70){
-}
-var valid23 = _errs70 === errors;
-}
-else {
-var valid23 = true;
-}
-if(valid23){
 }
 }
 }
@@ -2831,8 +2214,6 @@ else {
 vErrors.push(err26);
 }
 errors++;
-}
-if(errors === _errs68){
 }
 }
 var _valid6 = _errs68 === errors;
@@ -2848,7 +2229,6 @@ vErrors = null;
 if(_valid6){
 const _errs71 = errors;
 const _errs72 = errors;
-const _errs73 = errors;
 if(errors === _errs72){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing11;
@@ -2859,21 +2239,10 @@ return false;
 else {
 if(data.type !== undefined){
 let data20 = data.type;
-const _errs74 = errors;
 if("apply_patch" !== data20){
 validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ApplyPatchTool/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch"},message:"must be equal to constant",schema:"apply_patch",parentSchema:schema39.properties.type,data:data20}];
 return false;
 }
-else {
-}
-if(errors === _errs74){
-}
-var valid25 = _errs74 === errors;
-}
-else {
-var valid25 = true;
-}
-if(valid25){
 }
 }
 }
@@ -2881,11 +2250,6 @@ else {
 validate23.errors = [{instancePath,schemaPath:"#/$defs/ApplyPatchTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema39.type,parentSchema:schema39,data}];
 return false;
 }
-if(errors === _errs72){
-}
-}
-var valid24 = _errs72 === errors;
-if(valid24){
 }
 var _valid6 = _errs71 === errors;
 valid22 = _valid6;
@@ -2902,13 +2266,7 @@ errors++;
 validate23.errors = vErrors;
 return false;
 }
-else {
-}
-if(errors === _errs66){
-}
 var valid0 = _errs66 === errors;
-if(valid0){
-}
 }
 }
 }
@@ -2926,7 +2284,6 @@ else {
 if(data.type !== undefined){
 let data21 = data.type;
 const _errs75 = errors;
-const _errs76 = errors;
 if(errors === _errs75){
 if(typeof data21 === "string"){
 if(func2(data21) > 64){
@@ -2938,31 +2295,19 @@ if(func2(data21) < 1){
 validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema31.properties.type,data:data21}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.type.type,parentSchema:schema31.properties.type,data:data21}];
 return false;
 }
-if(errors === _errs75){
 }
-}
-var valid26 = _errs75 === errors;
-}
-else {
-var valid26 = true;
-}
-if(valid26){
 }
 }
 }
 else {
 validate23.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.type,parentSchema:schema31,data}];
 return false;
-}
-if(errors === 0){
 }
 }
 validate23.errors = vErrors;
@@ -2973,7 +2318,6 @@ return errors === 0;
 function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -2989,10 +2333,6 @@ if("tool_search_output" !== data0){
 validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "tool_search_output"},message:"must be equal to constant",schema:"tool_search_output",parentSchema:schema30.properties.type,data:data0}];
 return false;
 }
-else {
-}
-if(errors === _errs1){
-}
 var valid0 = _errs1 === errors;
 }
 else {
@@ -3002,7 +2342,6 @@ if(valid0){
 if(data.call_id !== undefined){
 let data1 = data.call_id;
 const _errs2 = errors;
-const _errs3 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
@@ -3014,15 +2353,11 @@ if(func2(data1) < 1){
 validate22.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema30.properties.call_id,data:data1}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate22.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.call_id.type,parentSchema:schema30.properties.call_id,data:data1}];
 return false;
-}
-if(errors === _errs2){
 }
 }
 var valid0 = _errs2 === errors;
@@ -3034,14 +2369,9 @@ if(valid0){
 if(data.execution !== undefined){
 let data2 = data.execution;
 const _errs4 = errors;
-const vSchema0 = schema30.properties.execution.enum;
 if(!((data2 === "client") || (data2 === "server"))){
 validate22.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/properties/execution/enum",keyword:"enum",params:{allowedValues: schema30.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema30.properties.execution.enum,parentSchema:schema30.properties.execution,data:data2}];
 return false;
-}
-else {
-}
-if(errors === _errs4){
 }
 var valid0 = _errs4 === errors;
 }
@@ -3052,7 +2382,6 @@ if(valid0){
 if(data.tools !== undefined){
 let data3 = data.tools;
 const _errs5 = errors;
-const _errs6 = errors;
 if(errors === _errs5){
 if(Array.isArray(data3)){
 if(data3.length > 512){
@@ -3063,28 +2392,21 @@ else {
 var valid1 = true;
 const len0 = data3.length;
 for(let i0=0; i0<len0; i0++){
-let data4 = data3[i0];
 const _errs7 = errors;
-if(!(validate23(data4, {instancePath:instancePath+"/tools/" + i0,parentData:data3,parentDataProperty:i0,rootData}))){
+if(!(validate23(data3[i0], {instancePath:instancePath+"/tools/" + i0,parentData:data3,parentDataProperty:i0,rootData}))){
 vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
 errors = vErrors.length;
-}
-else {
 }
 var valid1 = _errs7 === errors;
 if(!valid1){
 break;
 }
 }
-if(valid1){
-}
 }
 }
 else {
 validate22.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema30.properties.tools.type,parentSchema:schema30.properties.tools,data:data3}];
 return false;
-}
-if(errors === _errs5){
 }
 }
 var valid0 = _errs5 === errors;
@@ -3100,9 +2422,6 @@ if(typeof data5 !== "string"){
 validate22.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.id.type,parentSchema:schema30.properties.id,data:data5}];
 return false;
 }
-const _errs9 = errors;
-if(errors === _errs8){
-}
 var valid0 = _errs8 === errors;
 }
 else {
@@ -3116,15 +2435,10 @@ if(typeof data6 !== "string"){
 validate22.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.status.type,parentSchema:schema30.properties.status,data:data6}];
 return false;
 }
-const _errs11 = errors;
-if(errors === _errs10){
-}
 var valid0 = _errs10 === errors;
 }
 else {
 var valid0 = true;
-}
-if(valid0){
 }
 }
 }
@@ -3137,8 +2451,6 @@ else {
 validate22.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema30.type,parentSchema:schema30,data}];
 return false;
 }
-if(errors === 0){
-}
 }
 validate22.errors = vErrors;
 return errors === 0;
@@ -3150,7 +2462,6 @@ const schema41 = {"type":"object","properties":{"type":{"const":"exec"},"command
 function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -3166,10 +2477,6 @@ if("local_shell_call" !== data0){
 validate29.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "local_shell_call"},message:"must be equal to constant",schema:"local_shell_call",parentSchema:schema40.properties.type,data:data0}];
 return false;
 }
-else {
-}
-if(errors === _errs1){
-}
 var valid0 = _errs1 === errors;
 }
 else {
@@ -3179,7 +2486,6 @@ if(valid0){
 if(data.call_id !== undefined){
 let data1 = data.call_id;
 const _errs2 = errors;
-const _errs3 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
@@ -3191,15 +2497,11 @@ if(func2(data1) < 1){
 validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema40.properties.call_id,data:data1}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.properties.call_id.type,parentSchema:schema40.properties.call_id,data:data1}];
 return false;
-}
-if(errors === _errs2){
 }
 }
 var valid0 = _errs2 === errors;
@@ -3212,7 +2514,6 @@ if(data.action !== undefined){
 let data2 = data.action;
 const _errs4 = errors;
 const _errs5 = errors;
-const _errs6 = errors;
 if(errors === _errs5){
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 let missing1;
@@ -3228,10 +2529,6 @@ if("exec" !== data3){
 validate29.errors = [{instancePath:instancePath+"/action/type",schemaPath:"#/$defs/InputLocalShellAction/properties/type/const",keyword:"const",params:{allowedValue: "exec"},message:"must be equal to constant",schema:"exec",parentSchema:schema41.properties.type,data:data3}];
 return false;
 }
-else {
-}
-if(errors === _errs7){
-}
 var valid2 = _errs7 === errors;
 }
 else {
@@ -3241,7 +2538,6 @@ if(valid2){
 if(data2.command !== undefined){
 let data4 = data2.command;
 const _errs8 = errors;
-const _errs9 = errors;
 if(errors === _errs8){
 if(Array.isArray(data4)){
 var valid3 = true;
@@ -3253,22 +2549,15 @@ if(typeof data5 !== "string"){
 validate29.errors = [{instancePath:instancePath+"/action/command/" + i0,schemaPath:"#/$defs/InputLocalShellAction/properties/command/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.command.items.type,parentSchema:schema41.properties.command.items,data:data5}];
 return false;
 }
-const _errs11 = errors;
-if(errors === _errs10){
-}
 var valid3 = _errs10 === errors;
 if(!valid3){
 break;
 }
 }
-if(valid3){
-}
 }
 else {
 validate29.errors = [{instancePath:instancePath+"/action/command",schemaPath:"#/$defs/InputLocalShellAction/properties/command/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema41.properties.command.type,parentSchema:schema41.properties.command,data:data4}];
 return false;
-}
-if(errors === _errs8){
 }
 }
 var valid2 = _errs8 === errors;
@@ -3280,10 +2569,8 @@ if(valid2){
 if(data2.env !== undefined){
 let data6 = data2.env;
 const _errs12 = errors;
-const _errs13 = errors;
 if(errors === _errs12){
 if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
-const _errs14 = errors;
 for(const key0 in data6){
 let data7 = data6[key0];
 const _errs15 = errors;
@@ -3291,22 +2578,15 @@ if(typeof data7 !== "string"){
 validate29.errors = [{instancePath:instancePath+"/action/env/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/InputLocalShellAction/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.env.additionalProperties.type,parentSchema:schema41.properties.env.additionalProperties,data:data7}];
 return false;
 }
-const _errs16 = errors;
-if(errors === _errs15){
-}
 var valid4 = _errs15 === errors;
 if(!valid4){
 break;
 }
 }
-if(_errs14 === errors){
-}
 }
 else {
 validate29.errors = [{instancePath:instancePath+"/action/env",schemaPath:"#/$defs/InputLocalShellAction/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema41.properties.env.type,parentSchema:schema41.properties.env,data:data6}];
 return false;
-}
-if(errors === _errs12){
 }
 }
 var valid2 = _errs12 === errors;
@@ -3322,9 +2602,6 @@ if(typeof data8 !== "string"){
 validate29.errors = [{instancePath:instancePath+"/action/working_directory",schemaPath:"#/$defs/InputLocalShellAction/properties/working_directory/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.working_directory.type,parentSchema:schema41.properties.working_directory,data:data8}];
 return false;
 }
-const _errs18 = errors;
-if(errors === _errs17){
-}
 var valid2 = _errs17 === errors;
 }
 else {
@@ -3337,9 +2614,6 @@ const _errs19 = errors;
 if(!((typeof data9 == "number") && (isFinite(data9)))){
 validate29.errors = [{instancePath:instancePath+"/action/timeout_ms",schemaPath:"#/$defs/InputLocalShellAction/properties/timeout_ms/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema41.properties.timeout_ms.type,parentSchema:schema41.properties.timeout_ms,data:data9}];
 return false;
-}
-const _errs20 = errors;
-if(errors === _errs19){
 }
 var valid2 = _errs19 === errors;
 }
@@ -3354,15 +2628,10 @@ if(typeof data10 !== "string"){
 validate29.errors = [{instancePath:instancePath+"/action/user",schemaPath:"#/$defs/InputLocalShellAction/properties/user/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.user.type,parentSchema:schema41.properties.user,data:data10}];
 return false;
 }
-const _errs22 = errors;
-if(errors === _errs21){
-}
 var valid2 = _errs21 === errors;
 }
 else {
 var valid2 = true;
-}
-if(valid2){
 }
 }
 }
@@ -3375,11 +2644,6 @@ else {
 validate29.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputLocalShellAction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema41.type,parentSchema:schema41,data:data2}];
 return false;
 }
-if(errors === _errs5){
-}
-}
-var valid1 = _errs5 === errors;
-if(valid1){
 }
 var valid0 = _errs4 === errors;
 }
@@ -3394,9 +2658,6 @@ if(typeof data11 !== "string"){
 validate29.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.properties.id.type,parentSchema:schema40.properties.id,data:data11}];
 return false;
 }
-const _errs24 = errors;
-if(errors === _errs23){
-}
 var valid0 = _errs23 === errors;
 }
 else {
@@ -3410,15 +2671,10 @@ if(typeof data12 !== "string"){
 validate29.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.properties.status.type,parentSchema:schema40.properties.status,data:data12}];
 return false;
 }
-const _errs26 = errors;
-if(errors === _errs25){
-}
 var valid0 = _errs25 === errors;
 }
 else {
 var valid0 = true;
-}
-if(valid0){
 }
 }
 }
@@ -3429,8 +2685,6 @@ if(valid0){
 else {
 validate29.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema40.type,parentSchema:schema40,data}];
 return false;
-}
-if(errors === 0){
 }
 }
 validate29.errors = vErrors;
@@ -3443,7 +2697,6 @@ const schema43 = {"type":"object","properties":{"commands":{"type":"array","item
 function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -3459,10 +2712,6 @@ if("shell_call" !== data0){
 validate30.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "shell_call"},message:"must be equal to constant",schema:"shell_call",parentSchema:schema42.properties.type,data:data0}];
 return false;
 }
-else {
-}
-if(errors === _errs1){
-}
 var valid0 = _errs1 === errors;
 }
 else {
@@ -3472,7 +2721,6 @@ if(valid0){
 if(data.call_id !== undefined){
 let data1 = data.call_id;
 const _errs2 = errors;
-const _errs3 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
@@ -3484,15 +2732,11 @@ if(func2(data1) < 1){
 validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema42.properties.call_id,data:data1}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.call_id.type,parentSchema:schema42.properties.call_id,data:data1}];
 return false;
-}
-if(errors === _errs2){
 }
 }
 var valid0 = _errs2 === errors;
@@ -3505,7 +2749,6 @@ if(data.action !== undefined){
 let data2 = data.action;
 const _errs4 = errors;
 const _errs5 = errors;
-const _errs6 = errors;
 if(errors === _errs5){
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 let missing1;
@@ -3517,7 +2760,6 @@ else {
 if(data2.commands !== undefined){
 let data3 = data2.commands;
 const _errs7 = errors;
-const _errs8 = errors;
 if(errors === _errs7){
 if(Array.isArray(data3)){
 var valid3 = true;
@@ -3529,22 +2771,15 @@ if(typeof data4 !== "string"){
 validate30.errors = [{instancePath:instancePath+"/action/commands/" + i0,schemaPath:"#/$defs/InputShellAction/properties/commands/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.properties.commands.items.type,parentSchema:schema43.properties.commands.items,data:data4}];
 return false;
 }
-const _errs10 = errors;
-if(errors === _errs9){
-}
 var valid3 = _errs9 === errors;
 if(!valid3){
 break;
 }
 }
-if(valid3){
-}
 }
 else {
 validate30.errors = [{instancePath:instancePath+"/action/commands",schemaPath:"#/$defs/InputShellAction/properties/commands/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema43.properties.commands.type,parentSchema:schema43.properties.commands,data:data3}];
 return false;
-}
-if(errors === _errs7){
 }
 }
 var valid2 = _errs7 === errors;
@@ -3560,9 +2795,6 @@ if(!((typeof data5 == "number") && (isFinite(data5)))){
 validate30.errors = [{instancePath:instancePath+"/action/timeout_ms",schemaPath:"#/$defs/InputShellAction/properties/timeout_ms/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema43.properties.timeout_ms.type,parentSchema:schema43.properties.timeout_ms,data:data5}];
 return false;
 }
-const _errs12 = errors;
-if(errors === _errs11){
-}
 var valid2 = _errs11 === errors;
 }
 else {
@@ -3576,15 +2808,10 @@ if(!((typeof data6 == "number") && (isFinite(data6)))){
 validate30.errors = [{instancePath:instancePath+"/action/max_output_length",schemaPath:"#/$defs/InputShellAction/properties/max_output_length/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema43.properties.max_output_length.type,parentSchema:schema43.properties.max_output_length,data:data6}];
 return false;
 }
-const _errs14 = errors;
-if(errors === _errs13){
-}
 var valid2 = _errs13 === errors;
 }
 else {
 var valid2 = true;
-}
-if(valid2){
 }
 }
 }
@@ -3594,11 +2821,6 @@ else {
 validate30.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputShellAction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema43.type,parentSchema:schema43,data:data2}];
 return false;
 }
-if(errors === _errs5){
-}
-}
-var valid1 = _errs5 === errors;
-if(valid1){
 }
 var valid0 = _errs4 === errors;
 }
@@ -3613,9 +2835,6 @@ if(typeof data7 !== "string"){
 validate30.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.id.type,parentSchema:schema42.properties.id,data:data7}];
 return false;
 }
-const _errs16 = errors;
-if(errors === _errs15){
-}
 var valid0 = _errs15 === errors;
 }
 else {
@@ -3629,15 +2848,10 @@ if(typeof data8 !== "string"){
 validate30.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.status.type,parentSchema:schema42.properties.status,data:data8}];
 return false;
 }
-const _errs18 = errors;
-if(errors === _errs17){
-}
 var valid0 = _errs17 === errors;
 }
 else {
 var valid0 = true;
-}
-if(valid0){
 }
 }
 }
@@ -3648,8 +2862,6 @@ if(valid0){
 else {
 validate30.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema42.type,parentSchema:schema42,data}];
 return false;
-}
-if(errors === 0){
 }
 }
 validate30.errors = vErrors;
@@ -3662,7 +2874,6 @@ const schema73 = {"type":"object","properties":{"type":{"enum":["create_file","u
 function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -3678,10 +2889,6 @@ if("apply_patch_call" !== data0){
 validate31.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch_call"},message:"must be equal to constant",schema:"apply_patch_call",parentSchema:schema44.properties.type,data:data0}];
 return false;
 }
-else {
-}
-if(errors === _errs1){
-}
 var valid0 = _errs1 === errors;
 }
 else {
@@ -3691,7 +2898,6 @@ if(valid0){
 if(data.call_id !== undefined){
 let data1 = data.call_id;
 const _errs2 = errors;
-const _errs3 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
@@ -3703,15 +2909,11 @@ if(func2(data1) < 1){
 validate31.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema44.properties.call_id,data:data1}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate31.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.properties.call_id.type,parentSchema:schema44.properties.call_id,data:data1}];
 return false;
-}
-if(errors === _errs2){
 }
 }
 var valid0 = _errs2 === errors;
@@ -3724,7 +2926,6 @@ if(data.operation !== undefined){
 let data2 = data.operation;
 const _errs4 = errors;
 const _errs5 = errors;
-const _errs6 = errors;
 if(errors === _errs5){
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 let missing1;
@@ -3736,14 +2937,9 @@ else {
 if(data2.type !== undefined){
 let data3 = data2.type;
 const _errs7 = errors;
-const vSchema0 = schema73.properties.type.enum;
 if(!(((data3 === "create_file") || (data3 === "update_file")) || (data3 === "delete_file"))){
 validate31.errors = [{instancePath:instancePath+"/operation/type",schemaPath:"response.json#/$defs/PatchOperation/properties/type/enum",keyword:"enum",params:{allowedValues: schema73.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema73.properties.type.enum,parentSchema:schema73.properties.type,data:data3}];
 return false;
-}
-else {
-}
-if(errors === _errs7){
 }
 var valid2 = _errs7 === errors;
 }
@@ -3754,21 +2950,16 @@ if(valid2){
 if(data2.path !== undefined){
 let data4 = data2.path;
 const _errs8 = errors;
-const _errs9 = errors;
 if(errors === _errs8){
 if(typeof data4 === "string"){
 if(func2(data4) < 1){
 validate31.errors = [{instancePath:instancePath+"/operation/path",schemaPath:"response.json#/$defs/PatchOperation/properties/path/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema73.properties.path,data:data4}];
 return false;
 }
-else {
-}
 }
 else {
 validate31.errors = [{instancePath:instancePath+"/operation/path",schemaPath:"response.json#/$defs/PatchOperation/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema73.properties.path.type,parentSchema:schema73.properties.path,data:data4}];
 return false;
-}
-if(errors === _errs8){
 }
 }
 var valid2 = _errs8 === errors;
@@ -3784,15 +2975,10 @@ if(typeof data5 !== "string"){
 validate31.errors = [{instancePath:instancePath+"/operation/diff",schemaPath:"response.json#/$defs/PatchOperation/properties/diff/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema73.properties.diff.type,parentSchema:schema73.properties.diff,data:data5}];
 return false;
 }
-const _errs11 = errors;
-if(errors === _errs10){
-}
 var valid2 = _errs10 === errors;
 }
 else {
 var valid2 = true;
-}
-if(valid2){
 }
 }
 }
@@ -3802,11 +2988,6 @@ else {
 validate31.errors = [{instancePath:instancePath+"/operation",schemaPath:"response.json#/$defs/PatchOperation/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema73.type,parentSchema:schema73,data:data2}];
 return false;
 }
-if(errors === _errs5){
-}
-}
-var valid1 = _errs5 === errors;
-if(valid1){
 }
 var valid0 = _errs4 === errors;
 }
@@ -3821,9 +3002,6 @@ if(typeof data6 !== "string"){
 validate31.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.properties.id.type,parentSchema:schema44.properties.id,data:data6}];
 return false;
 }
-const _errs13 = errors;
-if(errors === _errs12){
-}
 var valid0 = _errs12 === errors;
 }
 else {
@@ -3837,15 +3015,10 @@ if(typeof data7 !== "string"){
 validate31.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.properties.status.type,parentSchema:schema44.properties.status,data:data7}];
 return false;
 }
-const _errs15 = errors;
-if(errors === _errs14){
-}
 var valid0 = _errs14 === errors;
 }
 else {
 var valid0 = true;
-}
-if(valid0){
 }
 }
 }
@@ -3857,8 +3030,6 @@ else {
 validate31.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema44.type,parentSchema:schema44,data}];
 return false;
 }
-if(errors === 0){
-}
 }
 validate31.errors = vErrors;
 return errors === 0;
@@ -3869,7 +3040,6 @@ const schema100 = {"type":"object","properties":{"type":{"const":"additional_too
 function validate67(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -3885,10 +3055,6 @@ if("additional_tools" !== data0){
 validate67.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "additional_tools"},message:"must be equal to constant",schema:"additional_tools",parentSchema:schema100.properties.type,data:data0}];
 return false;
 }
-else {
-}
-if(errors === _errs1){
-}
 var valid0 = _errs1 === errors;
 }
 else {
@@ -3902,9 +3068,6 @@ if(typeof data1 !== "string"){
 validate67.errors = [{instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema100.properties.role.type,parentSchema:schema100.properties.role,data:data1}];
 return false;
 }
-const _errs3 = errors;
-if(errors === _errs2){
-}
 var valid0 = _errs2 === errors;
 }
 else {
@@ -3914,7 +3077,6 @@ if(valid0){
 if(data.tools !== undefined){
 let data2 = data.tools;
 const _errs4 = errors;
-const _errs5 = errors;
 if(errors === _errs4){
 if(Array.isArray(data2)){
 if(data2.length > 512){
@@ -3925,28 +3087,21 @@ else {
 var valid1 = true;
 const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
-let data3 = data2[i0];
 const _errs6 = errors;
-if(!(validate23(data3, {instancePath:instancePath+"/tools/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
+if(!(validate23(data2[i0], {instancePath:instancePath+"/tools/" + i0,parentData:data2,parentDataProperty:i0,rootData}))){
 vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
 errors = vErrors.length;
-}
-else {
 }
 var valid1 = _errs6 === errors;
 if(!valid1){
 break;
 }
 }
-if(valid1){
-}
 }
 }
 else {
 validate67.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema100.properties.tools.type,parentSchema:schema100.properties.tools,data:data2}];
 return false;
-}
-if(errors === _errs4){
 }
 }
 var valid0 = _errs4 === errors;
@@ -3962,9 +3117,6 @@ if(typeof data4 !== "string"){
 validate67.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema100.properties.id.type,parentSchema:schema100.properties.id,data:data4}];
 return false;
 }
-const _errs8 = errors;
-if(errors === _errs7){
-}
 var valid0 = _errs7 === errors;
 }
 else {
@@ -3978,15 +3130,10 @@ if(typeof data5 !== "string"){
 validate67.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema100.properties.status.type,parentSchema:schema100.properties.status,data:data5}];
 return false;
 }
-const _errs10 = errors;
-if(errors === _errs9){
-}
 var valid0 = _errs9 === errors;
 }
 else {
 var valid0 = true;
-}
-if(valid0){
 }
 }
 }
@@ -3997,8 +3144,6 @@ if(valid0){
 else {
 validate67.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema100.type,parentSchema:schema100,data}];
 return false;
-}
-if(errors === 0){
 }
 }
 validate67.errors = vErrors;
@@ -4012,19 +3157,12 @@ const schema107 = {"type":"object","properties":{"type":{"const":"encrypted_cont
 function validate70(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
-const _errs1 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let valid0 = false;
 const tag0 = data.type;
 if(typeof tag0 == "string"){
-if(false){
-}
-else if(tag0 === "input_text"){
-const _errs2 = errors;
+if(tag0 === "input_text"){
 const _errs3 = errors;
-const _errs4 = errors;
 if(errors === _errs3){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -4036,14 +3174,9 @@ else {
 if(data.type !== undefined){
 let data0 = data.type;
 const _errs5 = errors;
-const vSchema0 = schema18.properties.type.enum;
 if(!(((data0 === "input_text") || (data0 === "output_text")) || (data0 === "text"))){
 validate70.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema18.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema18.properties.type.enum,parentSchema:schema18.properties.type,data:data0}];
 return false;
-}
-else {
-}
-if(errors === _errs5){
 }
 var valid3 = _errs5 === errors;
 }
@@ -4058,15 +3191,10 @@ if(typeof data1 !== "string"){
 validate70.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema18.properties.text.type,parentSchema:schema18.properties.text,data:data1}];
 return false;
 }
-const _errs7 = errors;
-if(errors === _errs6){
-}
 var valid3 = _errs6 === errors;
 }
 else {
 var valid3 = true;
-}
-if(valid3){
 }
 }
 }
@@ -4075,19 +3203,10 @@ else {
 validate70.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema18.type,parentSchema:schema18,data}];
 return false;
 }
-if(errors === _errs3){
 }
-}
-var valid2 = _errs3 === errors;
-if(valid2){
-}
-var valid1 = _errs2 === errors;
-valid0 = valid1;
 }
 else if(tag0 === "output_text"){
-const _errs8 = errors;
 const _errs9 = errors;
-const _errs10 = errors;
 if(errors === _errs9){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing1;
@@ -4099,14 +3218,9 @@ else {
 if(data.type !== undefined){
 let data2 = data.type;
 const _errs11 = errors;
-const vSchema1 = schema18.properties.type.enum;
 if(!(((data2 === "input_text") || (data2 === "output_text")) || (data2 === "text"))){
 validate70.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema18.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema18.properties.type.enum,parentSchema:schema18.properties.type,data:data2}];
 return false;
-}
-else {
-}
-if(errors === _errs11){
 }
 var valid6 = _errs11 === errors;
 }
@@ -4121,15 +3235,10 @@ if(typeof data3 !== "string"){
 validate70.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema18.properties.text.type,parentSchema:schema18.properties.text,data:data3}];
 return false;
 }
-const _errs13 = errors;
-if(errors === _errs12){
-}
 var valid6 = _errs12 === errors;
 }
 else {
 var valid6 = true;
-}
-if(valid6){
 }
 }
 }
@@ -4138,19 +3247,10 @@ else {
 validate70.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema18.type,parentSchema:schema18,data}];
 return false;
 }
-if(errors === _errs9){
 }
-}
-var valid5 = _errs9 === errors;
-if(valid5){
-}
-var valid4 = _errs8 === errors;
-valid0 = valid4;
 }
 else if(tag0 === "text"){
-const _errs14 = errors;
 const _errs15 = errors;
-const _errs16 = errors;
 if(errors === _errs15){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing2;
@@ -4162,14 +3262,9 @@ else {
 if(data.type !== undefined){
 let data4 = data.type;
 const _errs17 = errors;
-const vSchema2 = schema18.properties.type.enum;
 if(!(((data4 === "input_text") || (data4 === "output_text")) || (data4 === "text"))){
 validate70.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputText/properties/type/enum",keyword:"enum",params:{allowedValues: schema18.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema18.properties.type.enum,parentSchema:schema18.properties.type,data:data4}];
 return false;
-}
-else {
-}
-if(errors === _errs17){
 }
 var valid9 = _errs17 === errors;
 }
@@ -4184,15 +3279,10 @@ if(typeof data5 !== "string"){
 validate70.errors = [{instancePath:instancePath+"/text",schemaPath:"#/$defs/InputText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema18.properties.text.type,parentSchema:schema18.properties.text,data:data5}];
 return false;
 }
-const _errs19 = errors;
-if(errors === _errs18){
-}
 var valid9 = _errs18 === errors;
 }
 else {
 var valid9 = true;
-}
-if(valid9){
 }
 }
 }
@@ -4201,19 +3291,10 @@ else {
 validate70.errors = [{instancePath,schemaPath:"#/$defs/InputText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema18.type,parentSchema:schema18,data}];
 return false;
 }
-if(errors === _errs15){
 }
-}
-var valid8 = _errs15 === errors;
-if(valid8){
-}
-var valid7 = _errs14 === errors;
-valid0 = valid7;
 }
 else if(tag0 === "input_image"){
-const _errs20 = errors;
 const _errs21 = errors;
-const _errs22 = errors;
 if(errors === _errs21){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing3;
@@ -4229,10 +3310,6 @@ if("input_image" !== data6){
 validate70.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputImage/properties/type/const",keyword:"const",params:{allowedValue: "input_image"},message:"must be equal to constant",schema:"input_image",parentSchema:schema22.properties.type,data:data6}];
 return false;
 }
-else {
-}
-if(errors === _errs23){
-}
 var valid12 = _errs23 === errors;
 }
 else {
@@ -4246,7 +3323,6 @@ if(typeof data7 !== "string"){
 validate70.errors = [{instancePath:instancePath+"/image_url",schemaPath:"#/$defs/InputImage/properties/image_url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.image_url.type,parentSchema:schema22.properties.image_url,data:data7}];
 return false;
 }
-const _errs25 = errors;
 const _errs26 = errors;
 const _errs27 = errors;
 if("" !== data7){
@@ -4258,10 +3334,6 @@ else {
 vErrors.push(err0);
 }
 errors++;
-}
-else {
-}
-if(errors === _errs27){
 }
 var valid13 = _errs27 === errors;
 if(valid13){
@@ -4279,8 +3351,6 @@ vErrors = null;
 }
 }
 }
-if(errors === _errs24){
-}
 var valid12 = _errs24 === errors;
 }
 else {
@@ -4290,14 +3360,9 @@ if(valid12){
 if(data.detail !== undefined){
 let data8 = data.detail;
 const _errs28 = errors;
-const vSchema3 = schema22.properties.detail.enum;
 if(!((((data8 === "low") || (data8 === "high")) || (data8 === "auto")) || (data8 === "original"))){
 validate70.errors = [{instancePath:instancePath+"/detail",schemaPath:"#/$defs/InputImage/properties/detail/enum",keyword:"enum",params:{allowedValues: schema22.properties.detail.enum},message:"must be equal to one of the allowed values",schema:schema22.properties.detail.enum,parentSchema:schema22.properties.detail,data:data8}];
 return false;
-}
-else {
-}
-if(errors === _errs28){
 }
 var valid12 = _errs28 === errors;
 }
@@ -4312,15 +3377,10 @@ if(typeof data9 !== "string"){
 validate70.errors = [{instancePath:instancePath+"/file_id",schemaPath:"#/$defs/InputImage/properties/file_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.file_id.type,parentSchema:schema22.properties.file_id,data:data9}];
 return false;
 }
-const _errs30 = errors;
-if(errors === _errs29){
-}
 var valid12 = _errs29 === errors;
 }
 else {
 var valid12 = true;
-}
-if(valid12){
 }
 }
 }
@@ -4331,19 +3391,10 @@ else {
 validate70.errors = [{instancePath,schemaPath:"#/$defs/InputImage/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema22.type,parentSchema:schema22,data}];
 return false;
 }
-if(errors === _errs21){
 }
-}
-var valid11 = _errs21 === errors;
-if(valid11){
-}
-var valid10 = _errs20 === errors;
-valid0 = valid10;
 }
 else if(tag0 === "encrypted_content"){
-const _errs31 = errors;
 const _errs32 = errors;
-const _errs33 = errors;
 if(errors === _errs32){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing4;
@@ -4359,10 +3410,6 @@ if("encrypted_content" !== data10){
 validate70.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/AgentPayload/properties/type/const",keyword:"const",params:{allowedValue: "encrypted_content"},message:"must be equal to constant",schema:"encrypted_content",parentSchema:schema107.properties.type,data:data10}];
 return false;
 }
-else {
-}
-if(errors === _errs34){
-}
 var valid16 = _errs34 === errors;
 }
 else {
@@ -4376,15 +3423,10 @@ if(typeof data11 !== "string"){
 validate70.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/AgentPayload/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.encrypted_content.type,parentSchema:schema107.properties.encrypted_content,data:data11}];
 return false;
 }
-const _errs36 = errors;
-if(errors === _errs35){
-}
 var valid16 = _errs35 === errors;
 }
 else {
 var valid16 = true;
-}
-if(valid16){
 }
 }
 }
@@ -4393,14 +3435,7 @@ else {
 validate70.errors = [{instancePath,schemaPath:"#/$defs/AgentPayload/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema107.type,parentSchema:schema107,data}];
 return false;
 }
-if(errors === _errs32){
 }
-}
-var valid15 = _errs32 === errors;
-if(valid15){
-}
-var valid14 = _errs31 === errors;
-valid0 = valid14;
 }
 else {
 validate70.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema102.discriminator,parentSchema:schema102,data}];
@@ -4411,14 +3446,10 @@ else {
 validate70.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema102.discriminator,parentSchema:schema102,data}];
 return false;
 }
-if(valid0){
-}
 }
 else {
 validate70.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema102.type,parentSchema:schema102,data}];
 return false;
-}
-if(errors === 0){
 }
 }
 validate70.errors = vErrors;
@@ -4429,7 +3460,6 @@ return errors === 0;
 function validate69(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -4445,10 +3475,6 @@ if("agent_message" !== data0){
 validate69.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "agent_message"},message:"must be equal to constant",schema:"agent_message",parentSchema:schema101.properties.type,data:data0}];
 return false;
 }
-else {
-}
-if(errors === _errs1){
-}
 var valid0 = _errs1 === errors;
 }
 else {
@@ -4461,9 +3487,6 @@ const _errs2 = errors;
 if(typeof data1 !== "string"){
 validate69.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.id.type,parentSchema:schema101.properties.id,data:data1}];
 return false;
-}
-const _errs3 = errors;
-if(errors === _errs2){
 }
 var valid0 = _errs2 === errors;
 }
@@ -4478,9 +3501,6 @@ if(typeof data2 !== "string"){
 validate69.errors = [{instancePath:instancePath+"/author",schemaPath:"#/properties/author/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.author.type,parentSchema:schema101.properties.author,data:data2}];
 return false;
 }
-const _errs5 = errors;
-if(errors === _errs4){
-}
 var valid0 = _errs4 === errors;
 }
 else {
@@ -4494,9 +3514,6 @@ if(typeof data3 !== "string"){
 validate69.errors = [{instancePath:instancePath+"/recipient",schemaPath:"#/properties/recipient/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.recipient.type,parentSchema:schema101.properties.recipient,data:data3}];
 return false;
 }
-const _errs7 = errors;
-if(errors === _errs6){
-}
 var valid0 = _errs6 === errors;
 }
 else {
@@ -4506,41 +3523,31 @@ if(valid0){
 if(data.content !== undefined){
 let data4 = data.content;
 const _errs8 = errors;
-const _errs9 = errors;
 if(errors === _errs8){
 if(Array.isArray(data4)){
 var valid1 = true;
 const len0 = data4.length;
 for(let i0=0; i0<len0; i0++){
-let data5 = data4[i0];
 const _errs10 = errors;
-if(!(validate70(data5, {instancePath:instancePath+"/content/" + i0,parentData:data4,parentDataProperty:i0,rootData}))){
+if(!(validate70(data4[i0], {instancePath:instancePath+"/content/" + i0,parentData:data4,parentDataProperty:i0,rootData}))){
 vErrors = vErrors === null ? validate70.errors : vErrors.concat(validate70.errors);
 errors = vErrors.length;
-}
-else {
 }
 var valid1 = _errs10 === errors;
 if(!valid1){
 break;
 }
 }
-if(valid1){
-}
 }
 else {
 validate69.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema101.properties.content.type,parentSchema:schema101.properties.content,data:data4}];
 return false;
-}
-if(errors === _errs8){
 }
 }
 var valid0 = _errs8 === errors;
 }
 else {
 var valid0 = true;
-}
-if(valid0){
 }
 }
 }
@@ -4551,8 +3558,6 @@ if(valid0){
 else {
 validate69.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema101.type,parentSchema:schema101,data}];
 return false;
-}
-if(errors === 0){
 }
 }
 validate69.errors = vErrors;
@@ -4572,19 +3577,12 @@ const pattern1 = new RegExp("^[a-zA-Z0-9_-]{1,64}$", "u");
 function validate74(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
-const _errs1 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let valid0 = false;
 const tag0 = data.type;
 if(typeof tag0 == "string"){
-if(false){
-}
-else if(tag0 === "text"){
-const _errs2 = errors;
+if(tag0 === "text"){
 const _errs3 = errors;
-const _errs4 = errors;
 if(errors === _errs3){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -4595,21 +3593,10 @@ return false;
 else {
 if(data.type !== undefined){
 let data0 = data.type;
-const _errs5 = errors;
 if("text" !== data0){
 validate74.errors = [{instancePath:instancePath+"/type",schemaPath:"response.json#/$defs/PlainTextFormat/properties/type/const",keyword:"const",params:{allowedValue: "text"},message:"must be equal to constant",schema:"text",parentSchema:schema94.properties.type,data:data0}];
 return false;
 }
-else {
-}
-if(errors === _errs5){
-}
-var valid3 = _errs5 === errors;
-}
-else {
-var valid3 = true;
-}
-if(valid3){
 }
 }
 }
@@ -4617,19 +3604,10 @@ else {
 validate74.errors = [{instancePath,schemaPath:"response.json#/$defs/PlainTextFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema94.type,parentSchema:schema94,data}];
 return false;
 }
-if(errors === _errs3){
 }
-}
-var valid2 = _errs3 === errors;
-if(valid2){
-}
-var valid1 = _errs2 === errors;
-valid0 = valid1;
 }
 else if(tag0 === "json_object"){
-const _errs6 = errors;
 const _errs7 = errors;
-const _errs8 = errors;
 if(errors === _errs7){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing1;
@@ -4640,21 +3618,10 @@ return false;
 else {
 if(data.type !== undefined){
 let data1 = data.type;
-const _errs9 = errors;
 if("json_object" !== data1){
 validate74.errors = [{instancePath:instancePath+"/type",schemaPath:"response.json#/$defs/JsonObjectFormat/properties/type/const",keyword:"const",params:{allowedValue: "json_object"},message:"must be equal to constant",schema:"json_object",parentSchema:schema95.properties.type,data:data1}];
 return false;
 }
-else {
-}
-if(errors === _errs9){
-}
-var valid6 = _errs9 === errors;
-}
-else {
-var valid6 = true;
-}
-if(valid6){
 }
 }
 }
@@ -4662,19 +3629,10 @@ else {
 validate74.errors = [{instancePath,schemaPath:"response.json#/$defs/JsonObjectFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema95.type,parentSchema:schema95,data}];
 return false;
 }
-if(errors === _errs7){
 }
-}
-var valid5 = _errs7 === errors;
-if(valid5){
-}
-var valid4 = _errs6 === errors;
-valid0 = valid4;
 }
 else if(tag0 === "json_schema"){
-const _errs10 = errors;
 const _errs11 = errors;
-const _errs12 = errors;
 if(errors === _errs11){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing2;
@@ -4690,10 +3648,6 @@ if("json_schema" !== data2){
 validate74.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/JsonSchemaFormat/properties/type/const",keyword:"const",params:{allowedValue: "json_schema"},message:"must be equal to constant",schema:"json_schema",parentSchema:schema114.properties.type,data:data2}];
 return false;
 }
-else {
-}
-if(errors === _errs13){
-}
 var valid9 = _errs13 === errors;
 }
 else {
@@ -4703,21 +3657,16 @@ if(valid9){
 if(data.name !== undefined){
 let data3 = data.name;
 const _errs14 = errors;
-const _errs15 = errors;
 if(errors === _errs14){
 if(typeof data3 === "string"){
 if(!pattern1.test(data3)){
 validate74.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/JsonSchemaFormat/properties/name/pattern",keyword:"pattern",params:{pattern: "^[a-zA-Z0-9_-]{1,64}$"},message:"must match pattern \""+"^[a-zA-Z0-9_-]{1,64}$"+"\"",schema:"^[a-zA-Z0-9_-]{1,64}$",parentSchema:schema114.properties.name,data:data3}];
 return false;
 }
-else {
-}
 }
 else {
 validate74.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/JsonSchemaFormat/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema114.properties.name.type,parentSchema:schema114.properties.name,data:data3}];
 return false;
-}
-if(errors === _errs14){
 }
 }
 var valid9 = _errs14 === errors;
@@ -4733,9 +3682,6 @@ if(typeof data4 !== "string"){
 validate74.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/JsonSchemaFormat/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema114.properties.description.type,parentSchema:schema114.properties.description,data:data4}];
 return false;
 }
-const _errs17 = errors;
-if(errors === _errs16){
-}
 var valid9 = _errs16 === errors;
 }
 else {
@@ -4748,9 +3694,6 @@ const _errs18 = errors;
 if(!(data5 && typeof data5 == "object" && !Array.isArray(data5))){
 validate74.errors = [{instancePath:instancePath+"/schema",schemaPath:"#/$defs/JsonSchemaFormat/properties/schema/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema114.properties.schema.type,parentSchema:schema114.properties.schema,data:data5}];
 return false;
-}
-const _errs19 = errors;
-if(errors === _errs18){
 }
 var valid9 = _errs18 === errors;
 }
@@ -4765,15 +3708,10 @@ if(typeof data6 !== "boolean"){
 validate74.errors = [{instancePath:instancePath+"/strict",schemaPath:"#/$defs/JsonSchemaFormat/properties/strict/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema114.properties.strict.type,parentSchema:schema114.properties.strict,data:data6}];
 return false;
 }
-const _errs21 = errors;
-if(errors === _errs20){
-}
 var valid9 = _errs20 === errors;
 }
 else {
 var valid9 = true;
-}
-if(valid9){
 }
 }
 }
@@ -4785,14 +3723,7 @@ else {
 validate74.errors = [{instancePath,schemaPath:"#/$defs/JsonSchemaFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema114.type,parentSchema:schema114,data}];
 return false;
 }
-if(errors === _errs11){
 }
-}
-var valid8 = _errs11 === errors;
-if(valid8){
-}
-var valid7 = _errs10 === errors;
-valid0 = valid7;
 }
 else {
 validate74.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema111.discriminator,parentSchema:schema111,data}];
@@ -4803,14 +3734,10 @@ else {
 validate74.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema111.discriminator,parentSchema:schema111,data}];
 return false;
 }
-if(valid0){
-}
 }
 else {
 validate74.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema111.type,parentSchema:schema111,data}];
 return false;
-}
-if(errors === 0){
 }
 }
 validate74.errors = vErrors;
@@ -4821,17 +3748,13 @@ return errors === 0;
 function validate73(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.format !== undefined){
-let data0 = data.format;
 const _errs1 = errors;
-if(!(validate74(data0, {instancePath:instancePath+"/format",parentData:data,parentDataProperty:"format",rootData}))){
+if(!(validate74(data.format, {instancePath:instancePath+"/format",parentData:data,parentDataProperty:"format",rootData}))){
 vErrors = vErrors === null ? validate74.errors : vErrors.concat(validate74.errors);
 errors = vErrors.length;
-}
-else {
 }
 var valid0 = _errs1 === errors;
 }
@@ -4842,33 +3765,20 @@ if(valid0){
 if(data.verbosity !== undefined){
 let data1 = data.verbosity;
 const _errs2 = errors;
-const _errs3 = errors;
-const vSchema0 = schema97.enum;
 if(!(((data1 === "low") || (data1 === "medium")) || (data1 === "high"))){
 validate73.errors = [{instancePath:instancePath+"/verbosity",schemaPath:"response.json#/$defs/Verbosity/enum",keyword:"enum",params:{allowedValues: schema97.enum},message:"must be equal to one of the allowed values",schema:schema97.enum,parentSchema:schema97,data:data1}];
 return false;
-}
-else {
-}
-if(errors === _errs3){
-}
-var valid1 = _errs3 === errors;
-if(valid1){
 }
 var valid0 = _errs2 === errors;
 }
 else {
 var valid0 = true;
 }
-if(valid0){
-}
 }
 }
 else {
 validate73.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema110.type,parentSchema:schema110,data}];
 return false;
-}
-if(errors === 0){
 }
 }
 validate73.errors = vErrors;
@@ -4879,7 +3789,6 @@ return errors === 0;
 function validate72(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -4895,10 +3804,6 @@ if("configuration_update" !== data0){
 validate72.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "configuration_update"},message:"must be equal to constant",schema:"configuration_update",parentSchema:schema108.properties.type,data:data0}];
 return false;
 }
-else {
-}
-if(errors === _errs1){
-}
 var valid0 = _errs1 === errors;
 }
 else {
@@ -4912,9 +3817,6 @@ if(typeof data1 !== "string"){
 validate72.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema108.properties.id.type,parentSchema:schema108.properties.id,data:data1}];
 return false;
 }
-const _errs3 = errors;
-if(errors === _errs2){
-}
 var valid0 = _errs2 === errors;
 }
 else {
@@ -4924,38 +3826,19 @@ if(valid0){
 if(data.reasoning !== undefined){
 let data2 = data.reasoning;
 const _errs4 = errors;
-const _errs5 = errors;
 if(errors === _errs4){
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 if(data2.effort !== undefined){
 let data3 = data2.effort;
-const _errs6 = errors;
-const _errs7 = errors;
-const vSchema0 = schema109.enum;
 if(!(((((((data3 === "none") || (data3 === "minimal")) || (data3 === "low")) || (data3 === "medium")) || (data3 === "high")) || (data3 === "xhigh")) || (data3 === "max"))){
 validate72.errors = [{instancePath:instancePath+"/reasoning/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema109.enum},message:"must be equal to one of the allowed values",schema:schema109.enum,parentSchema:schema109,data:data3}];
 return false;
 }
-else {
-}
-if(errors === _errs7){
-}
-var valid2 = _errs7 === errors;
-if(valid2){
-}
-var valid1 = _errs6 === errors;
-}
-else {
-var valid1 = true;
-}
-if(valid1){
 }
 }
 else {
 validate72.errors = [{instancePath:instancePath+"/reasoning",schemaPath:"#/properties/reasoning/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema108.properties.reasoning.type,parentSchema:schema108.properties.reasoning,data:data2}];
 return false;
-}
-if(errors === _errs4){
 }
 }
 var valid0 = _errs4 === errors;
@@ -4965,20 +3848,15 @@ var valid0 = true;
 }
 if(valid0){
 if(data.text !== undefined){
-let data4 = data.text;
 const _errs8 = errors;
-if(!(validate73(data4, {instancePath:instancePath+"/text",parentData:data,parentDataProperty:"text",rootData}))){
+if(!(validate73(data.text, {instancePath:instancePath+"/text",parentData:data,parentDataProperty:"text",rootData}))){
 vErrors = vErrors === null ? validate73.errors : vErrors.concat(validate73.errors);
 errors = vErrors.length;
-}
-else {
 }
 var valid0 = _errs8 === errors;
 }
 else {
 var valid0 = true;
-}
-if(valid0){
 }
 }
 }
@@ -4989,8 +3867,6 @@ else {
 validate72.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema108.type,parentSchema:schema108,data}];
 return false;
 }
-if(errors === 0){
-}
 }
 validate72.errors = vErrors;
 return errors === 0;
@@ -5000,30 +3876,18 @@ return errors === 0;
 function validate13(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
-const _errs1 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let valid0 = false;
 const tag0 = data.type;
 if(typeof tag0 == "string"){
-if(false){
-}
-else if(tag0 === "message"){
-const _errs2 = errors;
+if(tag0 === "message"){
 if(!(validate14(data, {instancePath,parentData,parentDataProperty,rootData}))){
 vErrors = vErrors === null ? validate14.errors : vErrors.concat(validate14.errors);
 errors = vErrors.length;
 }
-else {
-}
-var valid1 = _errs2 === errors;
-valid0 = valid1;
 }
 else if(tag0 === "function_call"){
-const _errs3 = errors;
 const _errs4 = errors;
-const _errs5 = errors;
 if(errors === _errs4){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -5039,10 +3903,6 @@ if("function_call" !== data0){
 validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputFunctionCall/properties/type/const",keyword:"const",params:{allowedValue: "function_call"},message:"must be equal to constant",schema:"function_call",parentSchema:schema116.properties.type,data:data0}];
 return false;
 }
-else {
-}
-if(errors === _errs6){
-}
 var valid4 = _errs6 === errors;
 }
 else {
@@ -5052,7 +3912,6 @@ if(valid4){
 if(data.call_id !== undefined){
 let data1 = data.call_id;
 const _errs7 = errors;
-const _errs8 = errors;
 if(errors === _errs7){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
@@ -5064,15 +3923,11 @@ if(func2(data1) < 1){
 validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema116.properties.call_id,data:data1}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.call_id.type,parentSchema:schema116.properties.call_id,data:data1}];
 return false;
-}
-if(errors === _errs7){
 }
 }
 var valid4 = _errs7 === errors;
@@ -5084,7 +3939,6 @@ if(valid4){
 if(data.name !== undefined){
 let data2 = data.name;
 const _errs9 = errors;
-const _errs10 = errors;
 if(errors === _errs9){
 if(typeof data2 === "string"){
 if(func2(data2) > 256){
@@ -5096,15 +3950,11 @@ if(func2(data2) < 1){
 validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema116.properties.name,data:data2}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.name.type,parentSchema:schema116.properties.name,data:data2}];
 return false;
-}
-if(errors === _errs9){
 }
 }
 var valid4 = _errs9 === errors;
@@ -5120,9 +3970,6 @@ if(typeof data3 !== "string"){
 validate13.errors = [{instancePath:instancePath+"/arguments",schemaPath:"#/$defs/InputFunctionCall/properties/arguments/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.arguments.type,parentSchema:schema116.properties.arguments,data:data3}];
 return false;
 }
-const _errs12 = errors;
-if(errors === _errs11){
-}
 var valid4 = _errs11 === errors;
 }
 else {
@@ -5135,9 +3982,6 @@ const _errs13 = errors;
 if(typeof data4 !== "string"){
 validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputFunctionCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.id.type,parentSchema:schema116.properties.id,data:data4}];
 return false;
-}
-const _errs14 = errors;
-if(errors === _errs13){
 }
 var valid4 = _errs13 === errors;
 }
@@ -5152,9 +3996,6 @@ if(typeof data5 !== "string"){
 validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputFunctionCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.status.type,parentSchema:schema116.properties.status,data:data5}];
 return false;
 }
-const _errs16 = errors;
-if(errors === _errs15){
-}
 var valid4 = _errs15 === errors;
 }
 else {
@@ -5164,7 +4005,6 @@ if(valid4){
 if(data.namespace !== undefined){
 let data6 = data.namespace;
 const _errs17 = errors;
-const _errs18 = errors;
 if(errors === _errs17){
 if(typeof data6 === "string"){
 if(func2(data6) > 256){
@@ -5176,23 +4016,17 @@ if(func2(data6) < 1){
 validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema116.properties.namespace,data:data6}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.namespace.type,parentSchema:schema116.properties.namespace,data:data6}];
 return false;
 }
-if(errors === _errs17){
-}
 }
 var valid4 = _errs17 === errors;
 }
 else {
 var valid4 = true;
-}
-if(valid4){
 }
 }
 }
@@ -5206,41 +4040,22 @@ else {
 validate13.errors = [{instancePath,schemaPath:"#/$defs/InputFunctionCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema116.type,parentSchema:schema116,data}];
 return false;
 }
-if(errors === _errs4){
 }
-}
-var valid3 = _errs4 === errors;
-if(valid3){
-}
-var valid2 = _errs3 === errors;
-valid0 = valid2;
 }
 else if(tag0 === "function_call_output"){
-const _errs19 = errors;
 if(!(validate17(data, {instancePath,parentData,parentDataProperty,rootData}))){
 vErrors = vErrors === null ? validate17.errors : vErrors.concat(validate17.errors);
 errors = vErrors.length;
 }
-else {
-}
-var valid5 = _errs19 === errors;
-valid0 = valid5;
 }
 else if(tag0 === "reasoning"){
-const _errs20 = errors;
 if(!(validate19(data, {instancePath,parentData,parentDataProperty,rootData}))){
 vErrors = vErrors === null ? validate19.errors : vErrors.concat(validate19.errors);
 errors = vErrors.length;
 }
-else {
-}
-var valid6 = _errs20 === errors;
-valid0 = valid6;
 }
 else if(tag0 === "item_reference"){
-const _errs21 = errors;
 const _errs22 = errors;
-const _errs23 = errors;
 if(errors === _errs22){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing1;
@@ -5256,10 +4071,6 @@ if("item_reference" !== data7){
 validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ItemReference/properties/type/const",keyword:"const",params:{allowedValue: "item_reference"},message:"must be equal to constant",schema:"item_reference",parentSchema:schema117.properties.type,data:data7}];
 return false;
 }
-else {
-}
-if(errors === _errs24){
-}
 var valid9 = _errs24 === errors;
 }
 else {
@@ -5273,15 +4084,10 @@ if(typeof data8 !== "string"){
 validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/ItemReference/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema117.properties.id.type,parentSchema:schema117.properties.id,data:data8}];
 return false;
 }
-const _errs26 = errors;
-if(errors === _errs25){
-}
 var valid9 = _errs25 === errors;
 }
 else {
 var valid9 = true;
-}
-if(valid9){
 }
 }
 }
@@ -5290,19 +4096,10 @@ else {
 validate13.errors = [{instancePath,schemaPath:"#/$defs/ItemReference/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema117.type,parentSchema:schema117,data}];
 return false;
 }
-if(errors === _errs22){
 }
-}
-var valid8 = _errs22 === errors;
-if(valid8){
-}
-var valid7 = _errs21 === errors;
-valid0 = valid7;
 }
 else if(tag0 === "custom_tool_call"){
-const _errs27 = errors;
 const _errs28 = errors;
-const _errs29 = errors;
 if(errors === _errs28){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing2;
@@ -5318,10 +4115,6 @@ if("custom_tool_call" !== data9){
 validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputCustomToolCall/properties/type/const",keyword:"const",params:{allowedValue: "custom_tool_call"},message:"must be equal to constant",schema:"custom_tool_call",parentSchema:schema118.properties.type,data:data9}];
 return false;
 }
-else {
-}
-if(errors === _errs30){
-}
 var valid12 = _errs30 === errors;
 }
 else {
@@ -5331,7 +4124,6 @@ if(valid12){
 if(data.call_id !== undefined){
 let data10 = data.call_id;
 const _errs31 = errors;
-const _errs32 = errors;
 if(errors === _errs31){
 if(typeof data10 === "string"){
 if(func2(data10) > 65536){
@@ -5343,15 +4135,11 @@ if(func2(data10) < 1){
 validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema118.properties.call_id,data:data10}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.properties.call_id.type,parentSchema:schema118.properties.call_id,data:data10}];
 return false;
-}
-if(errors === _errs31){
 }
 }
 var valid12 = _errs31 === errors;
@@ -5363,7 +4151,6 @@ if(valid12){
 if(data.name !== undefined){
 let data11 = data.name;
 const _errs33 = errors;
-const _errs34 = errors;
 if(errors === _errs33){
 if(typeof data11 === "string"){
 if(func2(data11) > 256){
@@ -5375,15 +4162,11 @@ if(func2(data11) < 1){
 validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema118.properties.name,data:data11}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.properties.name.type,parentSchema:schema118.properties.name,data:data11}];
 return false;
-}
-if(errors === _errs33){
 }
 }
 var valid12 = _errs33 === errors;
@@ -5395,7 +4178,6 @@ if(valid12){
 if(data.namespace !== undefined){
 let data12 = data.namespace;
 const _errs35 = errors;
-const _errs36 = errors;
 if(errors === _errs35){
 if(typeof data12 === "string"){
 if(func2(data12) > 256){
@@ -5407,15 +4189,11 @@ if(func2(data12) < 1){
 validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema118.properties.namespace,data:data12}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.properties.namespace.type,parentSchema:schema118.properties.namespace,data:data12}];
 return false;
-}
-if(errors === _errs35){
 }
 }
 var valid12 = _errs35 === errors;
@@ -5431,9 +4209,6 @@ if(typeof data13 !== "string"){
 validate13.errors = [{instancePath:instancePath+"/input",schemaPath:"#/$defs/InputCustomToolCall/properties/input/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.properties.input.type,parentSchema:schema118.properties.input,data:data13}];
 return false;
 }
-const _errs38 = errors;
-if(errors === _errs37){
-}
 var valid12 = _errs37 === errors;
 }
 else {
@@ -5446,9 +4221,6 @@ const _errs39 = errors;
 if(typeof data14 !== "string"){
 validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputCustomToolCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.properties.id.type,parentSchema:schema118.properties.id,data:data14}];
 return false;
-}
-const _errs40 = errors;
-if(errors === _errs39){
 }
 var valid12 = _errs39 === errors;
 }
@@ -5463,15 +4235,10 @@ if(typeof data15 !== "string"){
 validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputCustomToolCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.properties.status.type,parentSchema:schema118.properties.status,data:data15}];
 return false;
 }
-const _errs42 = errors;
-if(errors === _errs41){
-}
 var valid12 = _errs41 === errors;
 }
 else {
 var valid12 = true;
-}
-if(valid12){
 }
 }
 }
@@ -5485,30 +4252,16 @@ else {
 validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCustomToolCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema118.type,parentSchema:schema118,data}];
 return false;
 }
-if(errors === _errs28){
 }
-}
-var valid11 = _errs28 === errors;
-if(valid11){
-}
-var valid10 = _errs27 === errors;
-valid0 = valid10;
 }
 else if(tag0 === "custom_tool_call_output"){
-const _errs43 = errors;
 if(!(validate20(data, {instancePath,parentData,parentDataProperty,rootData}))){
 vErrors = vErrors === null ? validate20.errors : vErrors.concat(validate20.errors);
 errors = vErrors.length;
 }
-else {
-}
-var valid13 = _errs43 === errors;
-valid0 = valid13;
 }
 else if(tag0 === "tool_search_call"){
-const _errs44 = errors;
 const _errs45 = errors;
-const _errs46 = errors;
 if(errors === _errs45){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing3;
@@ -5524,10 +4277,6 @@ if("tool_search_call" !== data16){
 validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputToolSearchCall/properties/type/const",keyword:"const",params:{allowedValue: "tool_search_call"},message:"must be equal to constant",schema:"tool_search_call",parentSchema:schema119.properties.type,data:data16}];
 return false;
 }
-else {
-}
-if(errors === _errs47){
-}
 var valid16 = _errs47 === errors;
 }
 else {
@@ -5537,7 +4286,6 @@ if(valid16){
 if(data.call_id !== undefined){
 let data17 = data.call_id;
 const _errs48 = errors;
-const _errs49 = errors;
 if(errors === _errs48){
 if(typeof data17 === "string"){
 if(func2(data17) > 65536){
@@ -5549,15 +4297,11 @@ if(func2(data17) < 1){
 validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.properties.call_id,data:data17}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.call_id.type,parentSchema:schema119.properties.call_id,data:data17}];
 return false;
-}
-if(errors === _errs48){
 }
 }
 var valid16 = _errs48 === errors;
@@ -5569,14 +4313,9 @@ if(valid16){
 if(data.execution !== undefined){
 let data18 = data.execution;
 const _errs50 = errors;
-const vSchema0 = schema119.properties.execution.enum;
 if(!((data18 === "client") || (data18 === "server"))){
 validate13.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/$defs/InputToolSearchCall/properties/execution/enum",keyword:"enum",params:{allowedValues: schema119.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema119.properties.execution.enum,parentSchema:schema119.properties.execution,data:data18}];
 return false;
-}
-else {
-}
-if(errors === _errs50){
 }
 var valid16 = _errs50 === errors;
 }
@@ -5591,9 +4330,6 @@ if(typeof data19 !== "string"){
 validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputToolSearchCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.id.type,parentSchema:schema119.properties.id,data:data19}];
 return false;
 }
-const _errs52 = errors;
-if(errors === _errs51){
-}
 var valid16 = _errs51 === errors;
 }
 else {
@@ -5607,15 +4343,10 @@ if(typeof data20 !== "string"){
 validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputToolSearchCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.status.type,parentSchema:schema119.properties.status,data:data20}];
 return false;
 }
-const _errs54 = errors;
-if(errors === _errs53){
-}
 var valid16 = _errs53 === errors;
 }
 else {
 var valid16 = true;
-}
-if(valid16){
 }
 }
 }
@@ -5627,41 +4358,22 @@ else {
 validate13.errors = [{instancePath,schemaPath:"#/$defs/InputToolSearchCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema119.type,parentSchema:schema119,data}];
 return false;
 }
-if(errors === _errs45){
 }
-}
-var valid15 = _errs45 === errors;
-if(valid15){
-}
-var valid14 = _errs44 === errors;
-valid0 = valid14;
 }
 else if(tag0 === "tool_search_output"){
-const _errs55 = errors;
 if(!(validate22(data, {instancePath,parentData,parentDataProperty,rootData}))){
 vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.errors);
 errors = vErrors.length;
 }
-else {
-}
-var valid17 = _errs55 === errors;
-valid0 = valid17;
 }
 else if(tag0 === "local_shell_call"){
-const _errs56 = errors;
 if(!(validate29(data, {instancePath,parentData,parentDataProperty,rootData}))){
 vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
 errors = vErrors.length;
 }
-else {
-}
-var valid18 = _errs56 === errors;
-valid0 = valid18;
 }
 else if(tag0 === "local_shell_call_output"){
-const _errs57 = errors;
 const _errs58 = errors;
-const _errs59 = errors;
 if(errors === _errs58){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing4;
@@ -5677,10 +4389,6 @@ if("local_shell_call_output" !== data21){
 validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "local_shell_call_output"},message:"must be equal to constant",schema:"local_shell_call_output",parentSchema:schema120.properties.type,data:data21}];
 return false;
 }
-else {
-}
-if(errors === _errs60){
-}
 var valid21 = _errs60 === errors;
 }
 else {
@@ -5690,7 +4398,6 @@ if(valid21){
 if(data.call_id !== undefined){
 let data22 = data.call_id;
 const _errs61 = errors;
-const _errs62 = errors;
 if(errors === _errs61){
 if(typeof data22 === "string"){
 if(func2(data22) > 65536){
@@ -5702,15 +4409,11 @@ if(func2(data22) < 1){
 validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema120.properties.call_id,data:data22}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.call_id.type,parentSchema:schema120.properties.call_id,data:data22}];
 return false;
-}
-if(errors === _errs61){
 }
 }
 var valid21 = _errs61 === errors;
@@ -5726,9 +4429,6 @@ if(typeof data23 !== "string"){
 validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/output/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.output.type,parentSchema:schema120.properties.output,data:data23}];
 return false;
 }
-const _errs64 = errors;
-if(errors === _errs63){
-}
 var valid21 = _errs63 === errors;
 }
 else {
@@ -5741,9 +4441,6 @@ const _errs65 = errors;
 if(typeof data24 !== "string"){
 validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.id.type,parentSchema:schema120.properties.id,data:data24}];
 return false;
-}
-const _errs66 = errors;
-if(errors === _errs65){
 }
 var valid21 = _errs65 === errors;
 }
@@ -5758,15 +4455,10 @@ if(typeof data25 !== "string"){
 validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.status.type,parentSchema:schema120.properties.status,data:data25}];
 return false;
 }
-const _errs68 = errors;
-if(errors === _errs67){
-}
 var valid21 = _errs67 === errors;
 }
 else {
 var valid21 = true;
-}
-if(valid21){
 }
 }
 }
@@ -5778,30 +4470,16 @@ else {
 validate13.errors = [{instancePath,schemaPath:"#/$defs/InputLocalShellCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema120.type,parentSchema:schema120,data}];
 return false;
 }
-if(errors === _errs58){
 }
-}
-var valid20 = _errs58 === errors;
-if(valid20){
-}
-var valid19 = _errs57 === errors;
-valid0 = valid19;
 }
 else if(tag0 === "shell_call"){
-const _errs69 = errors;
 if(!(validate30(data, {instancePath,parentData,parentDataProperty,rootData}))){
 vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
 errors = vErrors.length;
 }
-else {
-}
-var valid22 = _errs69 === errors;
-valid0 = valid22;
 }
 else if(tag0 === "shell_call_output"){
-const _errs70 = errors;
 const _errs71 = errors;
-const _errs72 = errors;
 if(errors === _errs71){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing5;
@@ -5817,10 +4495,6 @@ if("shell_call_output" !== data26){
 validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputShellCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "shell_call_output"},message:"must be equal to constant",schema:"shell_call_output",parentSchema:schema121.properties.type,data:data26}];
 return false;
 }
-else {
-}
-if(errors === _errs73){
-}
 var valid25 = _errs73 === errors;
 }
 else {
@@ -5830,7 +4504,6 @@ if(valid25){
 if(data.call_id !== undefined){
 let data27 = data.call_id;
 const _errs74 = errors;
-const _errs75 = errors;
 if(errors === _errs74){
 if(typeof data27 === "string"){
 if(func2(data27) > 65536){
@@ -5842,15 +4515,11 @@ if(func2(data27) < 1){
 validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema121.properties.call_id,data:data27}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.call_id.type,parentSchema:schema121.properties.call_id,data:data27}];
 return false;
-}
-if(errors === _errs74){
 }
 }
 var valid25 = _errs74 === errors;
@@ -5866,7 +4535,6 @@ if((typeof data28 !== "string") && (!(Array.isArray(data28)))){
 validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputShellCallOutput/properties/output/type",keyword:"type",params:{type: schema121.properties.output.type},message:"must be string,array",schema:schema121.properties.output.type,parentSchema:schema121.properties.output,data:data28}];
 return false;
 }
-const _errs77 = errors;
 if(errors === _errs76){
 if(Array.isArray(data28)){
 if(data28.length > 10000){
@@ -5883,19 +4551,12 @@ if(!(data29 && typeof data29 == "object" && !Array.isArray(data29))){
 validate13.errors = [{instancePath:instancePath+"/output/" + i0,schemaPath:"#/$defs/InputShellCallOutput/properties/output/items/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema121.properties.output.items.type,parentSchema:schema121.properties.output.items,data:data29}];
 return false;
 }
-const _errs79 = errors;
-if(errors === _errs78){
-}
 var valid26 = _errs78 === errors;
 if(!valid26){
 break;
 }
 }
-if(valid26){
 }
-}
-}
-if(errors === _errs76){
 }
 }
 var valid25 = _errs76 === errors;
@@ -5911,9 +4572,6 @@ if(typeof data30 !== "string"){
 validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputShellCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.id.type,parentSchema:schema121.properties.id,data:data30}];
 return false;
 }
-const _errs81 = errors;
-if(errors === _errs80){
-}
 var valid25 = _errs80 === errors;
 }
 else {
@@ -5927,15 +4585,10 @@ if(typeof data31 !== "string"){
 validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputShellCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.status.type,parentSchema:schema121.properties.status,data:data31}];
 return false;
 }
-const _errs83 = errors;
-if(errors === _errs82){
-}
 var valid25 = _errs82 === errors;
 }
 else {
 var valid25 = true;
-}
-if(valid25){
 }
 }
 }
@@ -5947,30 +4600,16 @@ else {
 validate13.errors = [{instancePath,schemaPath:"#/$defs/InputShellCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema121.type,parentSchema:schema121,data}];
 return false;
 }
-if(errors === _errs71){
 }
-}
-var valid24 = _errs71 === errors;
-if(valid24){
-}
-var valid23 = _errs70 === errors;
-valid0 = valid23;
 }
 else if(tag0 === "apply_patch_call"){
-const _errs84 = errors;
 if(!(validate31(data, {instancePath,parentData,parentDataProperty,rootData}))){
 vErrors = vErrors === null ? validate31.errors : vErrors.concat(validate31.errors);
 errors = vErrors.length;
 }
-else {
-}
-var valid27 = _errs84 === errors;
-valid0 = valid27;
 }
 else if(tag0 === "apply_patch_call_output"){
-const _errs85 = errors;
 const _errs86 = errors;
-const _errs87 = errors;
 if(errors === _errs86){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing6;
@@ -5986,10 +4625,6 @@ if("apply_patch_call_output" !== data32){
 validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch_call_output"},message:"must be equal to constant",schema:"apply_patch_call_output",parentSchema:schema122.properties.type,data:data32}];
 return false;
 }
-else {
-}
-if(errors === _errs88){
-}
 var valid30 = _errs88 === errors;
 }
 else {
@@ -5999,7 +4634,6 @@ if(valid30){
 if(data.call_id !== undefined){
 let data33 = data.call_id;
 const _errs89 = errors;
-const _errs90 = errors;
 if(errors === _errs89){
 if(typeof data33 === "string"){
 if(func2(data33) > 65536){
@@ -6011,15 +4645,11 @@ if(func2(data33) < 1){
 validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema122.properties.call_id,data:data33}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema122.properties.call_id.type,parentSchema:schema122.properties.call_id,data:data33}];
 return false;
-}
-if(errors === _errs89){
 }
 }
 var valid30 = _errs89 === errors;
@@ -6035,9 +4665,6 @@ if(typeof data34 !== "string"){
 validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/output/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema122.properties.output.type,parentSchema:schema122.properties.output,data:data34}];
 return false;
 }
-const _errs92 = errors;
-if(errors === _errs91){
-}
 var valid30 = _errs91 === errors;
 }
 else {
@@ -6050,9 +4677,6 @@ const _errs93 = errors;
 if(typeof data35 !== "string"){
 validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema122.properties.id.type,parentSchema:schema122.properties.id,data:data35}];
 return false;
-}
-const _errs94 = errors;
-if(errors === _errs93){
 }
 var valid30 = _errs93 === errors;
 }
@@ -6067,15 +4691,10 @@ if(typeof data36 !== "string"){
 validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema122.properties.status.type,parentSchema:schema122.properties.status,data:data36}];
 return false;
 }
-const _errs96 = errors;
-if(errors === _errs95){
-}
 var valid30 = _errs95 === errors;
 }
 else {
 var valid30 = true;
-}
-if(valid30){
 }
 }
 }
@@ -6087,30 +4706,16 @@ else {
 validate13.errors = [{instancePath,schemaPath:"#/$defs/InputApplyPatchCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema122.type,parentSchema:schema122,data}];
 return false;
 }
-if(errors === _errs86){
 }
-}
-var valid29 = _errs86 === errors;
-if(valid29){
-}
-var valid28 = _errs85 === errors;
-valid0 = valid28;
 }
 else if(tag0 === "additional_tools"){
-const _errs97 = errors;
 if(!(validate67(data, {instancePath,parentData,parentDataProperty,rootData}))){
 vErrors = vErrors === null ? validate67.errors : vErrors.concat(validate67.errors);
 errors = vErrors.length;
 }
-else {
-}
-var valid31 = _errs97 === errors;
-valid0 = valid31;
 }
 else if(tag0 === "compaction"){
-const _errs98 = errors;
 const _errs99 = errors;
-const _errs100 = errors;
 if(errors === _errs99){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing7;
@@ -6126,10 +4731,6 @@ if("compaction" !== data37){
 validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputCompaction/properties/type/const",keyword:"const",params:{allowedValue: "compaction"},message:"must be equal to constant",schema:"compaction",parentSchema:schema123.properties.type,data:data37}];
 return false;
 }
-else {
-}
-if(errors === _errs101){
-}
 var valid34 = _errs101 === errors;
 }
 else {
@@ -6139,21 +4740,16 @@ if(valid34){
 if(data.encrypted_content !== undefined){
 let data38 = data.encrypted_content;
 const _errs102 = errors;
-const _errs103 = errors;
 if(errors === _errs102){
 if(typeof data38 === "string"){
 if(func2(data38) > 10485760){
 validate13.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/InputCompaction/properties/encrypted_content/maxLength",keyword:"maxLength",params:{limit: 10485760},message:"must NOT have more than 10485760 characters",schema:10485760,parentSchema:schema123.properties.encrypted_content,data:data38}];
 return false;
 }
-else {
-}
 }
 else {
 validate13.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/InputCompaction/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.properties.encrypted_content.type,parentSchema:schema123.properties.encrypted_content,data:data38}];
 return false;
-}
-if(errors === _errs102){
 }
 }
 var valid34 = _errs102 === errors;
@@ -6169,9 +4765,6 @@ if(typeof data39 !== "string"){
 validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputCompaction/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.properties.id.type,parentSchema:schema123.properties.id,data:data39}];
 return false;
 }
-const _errs105 = errors;
-if(errors === _errs104){
-}
 var valid34 = _errs104 === errors;
 }
 else {
@@ -6185,15 +4778,10 @@ if(typeof data40 !== "string"){
 validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputCompaction/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.properties.status.type,parentSchema:schema123.properties.status,data:data40}];
 return false;
 }
-const _errs107 = errors;
-if(errors === _errs106){
-}
 var valid34 = _errs106 === errors;
 }
 else {
 var valid34 = true;
-}
-if(valid34){
 }
 }
 }
@@ -6204,19 +4792,10 @@ else {
 validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCompaction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema123.type,parentSchema:schema123,data}];
 return false;
 }
-if(errors === _errs99){
 }
-}
-var valid33 = _errs99 === errors;
-if(valid33){
-}
-var valid32 = _errs98 === errors;
-valid0 = valid32;
 }
 else if(tag0 === "compaction_trigger"){
-const _errs108 = errors;
 const _errs109 = errors;
-const _errs110 = errors;
 if(errors === _errs109){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing8;
@@ -6232,10 +4811,6 @@ if("compaction_trigger" !== data41){
 validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/CompactionTrigger/properties/type/const",keyword:"const",params:{allowedValue: "compaction_trigger"},message:"must be equal to constant",schema:"compaction_trigger",parentSchema:schema124.properties.type,data:data41}];
 return false;
 }
-else {
-}
-if(errors === _errs111){
-}
 var valid37 = _errs111 === errors;
 }
 else {
@@ -6248,9 +4823,6 @@ const _errs112 = errors;
 if(typeof data42 !== "string"){
 validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/CompactionTrigger/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.properties.id.type,parentSchema:schema124.properties.id,data:data42}];
 return false;
-}
-const _errs113 = errors;
-if(errors === _errs112){
 }
 var valid37 = _errs112 === errors;
 }
@@ -6265,15 +4837,10 @@ if(typeof data43 !== "string"){
 validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/CompactionTrigger/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.properties.status.type,parentSchema:schema124.properties.status,data:data43}];
 return false;
 }
-const _errs115 = errors;
-if(errors === _errs114){
-}
 var valid37 = _errs114 === errors;
 }
 else {
 var valid37 = true;
-}
-if(valid37){
 }
 }
 }
@@ -6283,36 +4850,19 @@ else {
 validate13.errors = [{instancePath,schemaPath:"#/$defs/CompactionTrigger/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema124.type,parentSchema:schema124,data}];
 return false;
 }
-if(errors === _errs109){
 }
-}
-var valid36 = _errs109 === errors;
-if(valid36){
-}
-var valid35 = _errs108 === errors;
-valid0 = valid35;
 }
 else if(tag0 === "agent_message"){
-const _errs116 = errors;
 if(!(validate69(data, {instancePath,parentData,parentDataProperty,rootData}))){
 vErrors = vErrors === null ? validate69.errors : vErrors.concat(validate69.errors);
 errors = vErrors.length;
 }
-else {
-}
-var valid38 = _errs116 === errors;
-valid0 = valid38;
 }
 else if(tag0 === "configuration_update"){
-const _errs117 = errors;
 if(!(validate72(data, {instancePath,parentData,parentDataProperty,rootData}))){
 vErrors = vErrors === null ? validate72.errors : vErrors.concat(validate72.errors);
 errors = vErrors.length;
 }
-else {
-}
-var valid39 = _errs117 === errors;
-valid0 = valid39;
 }
 else {
 validate13.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema15.discriminator,parentSchema:schema15,data}];
@@ -6323,14 +4873,10 @@ else {
 validate13.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema15.discriminator,parentSchema:schema15,data}];
 return false;
 }
-if(valid0){
-}
 }
 else {
 validate13.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema15.type,parentSchema:schema15,data}];
 return false;
-}
-if(errors === 0){
 }
 }
 validate13.errors = vErrors;
@@ -6348,14 +4894,11 @@ if(!(validate13(data, {instancePath,parentData,parentDataProperty,rootData}))){
 vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
-else {
-}
 var _valid0 = _errs1 === errors;
 valid0 = valid0 || _valid0;
 if(!valid0){
 const _errs2 = errors;
 const _errs3 = errors;
-const _errs4 = errors;
 if(errors === _errs3){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -6373,10 +4916,8 @@ else {
 if(data.type !== undefined){
 let data0 = data.type;
 const _errs5 = errors;
-const _errs6 = errors;
 const _errs7 = errors;
 const _errs8 = errors;
-const vSchema0 = schema125.properties.type.not.enum;
 if(!((((((((((((((((((((data0 === "message") || (data0 === "function_call")) || (data0 === "function_call_output")) || (data0 === "reasoning")) || (data0 === "item_reference")) || (data0 === "custom_tool_call")) || (data0 === "custom_tool_call_output")) || (data0 === "tool_search_call")) || (data0 === "tool_search_output")) || (data0 === "local_shell_call")) || (data0 === "local_shell_call_output")) || (data0 === "shell_call")) || (data0 === "shell_call_output")) || (data0 === "apply_patch_call")) || (data0 === "apply_patch_call_output")) || (data0 === "additional_tools")) || (data0 === "compaction")) || (data0 === "compaction_trigger")) || (data0 === "agent_message")) || (data0 === "configuration_update"))){
 const err1 = {};
 if(vErrors === null){
@@ -6386,10 +4927,6 @@ else {
 vErrors.push(err1);
 }
 errors++;
-}
-else {
-}
-if(errors === _errs8){
 }
 var valid3 = _errs8 === errors;
 if(valid3){
@@ -6425,8 +4962,6 @@ vErrors.push(err3);
 }
 errors++;
 }
-else {
-}
 }
 else {
 const err4 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/UnknownItem/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema125.properties.type.type,parentSchema:schema125.properties.type,data:data0};
@@ -6438,15 +4973,7 @@ vErrors.push(err4);
 }
 errors++;
 }
-if(errors === _errs5){
 }
-}
-var valid2 = _errs5 === errors;
-}
-else {
-var valid2 = true;
-}
-if(valid2){
 }
 }
 }
@@ -6460,16 +4987,9 @@ vErrors.push(err5);
 }
 errors++;
 }
-if(errors === _errs3){
-}
-}
-var valid1 = _errs3 === errors;
-if(valid1){
 }
 var _valid0 = _errs2 === errors;
 valid0 = valid0 || _valid0;
-if(!valid0){
-}
 }
 if(!valid0){
 const err6 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema14.anyOf,parentSchema:schema14,data};
@@ -6494,8 +5014,6 @@ vErrors = null;
 }
 }
 }
-if(errors === 0){
-}
 validate12.errors = vErrors;
 return errors === 0;
 }
@@ -6508,7 +5026,6 @@ if((typeof data !== "string") && (!(Array.isArray(data)))){
 validate11.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema13.type},message:"must be string,array",schema:schema13.type,parentSchema:schema13,data}];
 return false;
 }
-const _errs0 = errors;
 if(errors === 0){
 if(Array.isArray(data)){
 if(data.length > 10000){
@@ -6524,25 +5041,18 @@ else {
 var valid0 = true;
 const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
-let data0 = data[i0];
 const _errs1 = errors;
-if(!(validate12(data0, {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData}))){
+if(!(validate12(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData}))){
 vErrors = vErrors === null ? validate12.errors : vErrors.concat(validate12.errors);
 errors = vErrors.length;
-}
-else {
 }
 var valid0 = _errs1 === errors;
 if(!valid0){
 break;
 }
 }
-if(valid0){
 }
 }
-}
-}
-if(errors === 0){
 }
 }
 validate11.errors = vErrors;
@@ -6558,7 +5068,6 @@ const schema129 = {"type":"object","properties":{"type":{"type":"string","minLen
 function validate93(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -6574,10 +5083,6 @@ if("allowed_tools" !== data0){
 validate93.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "allowed_tools"},message:"must be equal to constant",schema:"allowed_tools",parentSchema:schema128.properties.type,data:data0}];
 return false;
 }
-else {
-}
-if(errors === _errs1){
-}
 var valid0 = _errs1 === errors;
 }
 else {
@@ -6587,14 +5092,9 @@ if(valid0){
 if(data.mode !== undefined){
 let data1 = data.mode;
 const _errs2 = errors;
-const vSchema0 = schema128.properties.mode.enum;
 if(!((data1 === "auto") || (data1 === "required"))){
 validate93.errors = [{instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/enum",keyword:"enum",params:{allowedValues: schema128.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema128.properties.mode.enum,parentSchema:schema128.properties.mode,data:data1}];
 return false;
-}
-else {
-}
-if(errors === _errs2){
 }
 var valid0 = _errs2 === errors;
 }
@@ -6605,7 +5105,6 @@ if(valid0){
 if(data.tools !== undefined){
 let data2 = data.tools;
 const _errs3 = errors;
-const _errs4 = errors;
 if(errors === _errs3){
 if(Array.isArray(data2)){
 if(data2.length > 512){
@@ -6624,7 +5123,6 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 const _errs5 = errors;
 const _errs6 = errors;
-const _errs7 = errors;
 if(errors === _errs6){
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 let missing1;
@@ -6636,21 +5134,16 @@ else {
 if(data3.type !== undefined){
 let data4 = data3.type;
 const _errs8 = errors;
-const _errs9 = errors;
 if(errors === _errs8){
 if(typeof data4 === "string"){
 if(func2(data4) < 1){
 validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/type",schemaPath:"#/$defs/NamedTool/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema129.properties.type,data:data4}];
 return false;
 }
-else {
-}
 }
 else {
 validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/type",schemaPath:"#/$defs/NamedTool/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema129.properties.type.type,parentSchema:schema129.properties.type,data:data4}];
 return false;
-}
-if(errors === _errs8){
 }
 }
 var valid3 = _errs8 === errors;
@@ -6662,21 +5155,16 @@ if(valid3){
 if(data3.name !== undefined){
 let data5 = data3.name;
 const _errs10 = errors;
-const _errs11 = errors;
 if(errors === _errs10){
 if(typeof data5 === "string"){
 if(func2(data5) < 1){
 validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/name",schemaPath:"#/$defs/NamedTool/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema129.properties.name,data:data5}];
 return false;
 }
-else {
-}
 }
 else {
 validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/name",schemaPath:"#/$defs/NamedTool/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema129.properties.name.type,parentSchema:schema129.properties.name,data:data5}];
 return false;
-}
-if(errors === _errs10){
 }
 }
 var valid3 = _errs10 === errors;
@@ -6688,29 +5176,22 @@ if(valid3){
 if(data3.namespace !== undefined){
 let data6 = data3.namespace;
 const _errs12 = errors;
-const _errs13 = errors;
 if(errors === _errs12){
 if(typeof data6 === "string"){
 if(func2(data6) < 1){
 validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/namespace",schemaPath:"#/$defs/NamedTool/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema129.properties.namespace,data:data6}];
 return false;
 }
-else {
-}
 }
 else {
 validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/namespace",schemaPath:"#/$defs/NamedTool/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema129.properties.namespace.type,parentSchema:schema129.properties.namespace,data:data6}];
 return false;
-}
-if(errors === _errs12){
 }
 }
 var valid3 = _errs12 === errors;
 }
 else {
 var valid3 = true;
-}
-if(valid3){
 }
 }
 }
@@ -6720,18 +5201,11 @@ else {
 validate93.errors = [{instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/NamedTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema129.type,parentSchema:schema129,data:data3}];
 return false;
 }
-if(errors === _errs6){
-}
-}
-var valid2 = _errs6 === errors;
-if(valid2){
 }
 var valid1 = _errs5 === errors;
 if(!valid1){
 break;
 }
-}
-if(valid1){
 }
 }
 }
@@ -6740,15 +5214,11 @@ else {
 validate93.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema128.properties.tools.type,parentSchema:schema128.properties.tools,data:data2}];
 return false;
 }
-if(errors === _errs3){
-}
 }
 var valid0 = _errs3 === errors;
 }
 else {
 var valid0 = true;
-}
-if(valid0){
 }
 }
 }
@@ -6757,8 +5227,6 @@ if(valid0){
 else {
 validate93.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema128.type,parentSchema:schema128,data}];
 return false;
-}
-if(errors === 0){
 }
 }
 validate93.errors = vErrors;
@@ -6773,7 +5241,6 @@ if((typeof data !== "string") && (!(data && typeof data == "object" && !Array.is
 validate92.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema126.type},message:"must be string,object",schema:schema126.type,parentSchema:schema126,data}];
 return false;
 }
-const _errs0 = errors;
 const _errs1 = errors;
 let valid0 = true;
 const _errs2 = errors;
@@ -6786,9 +5253,6 @@ else {
 vErrors.push(err0);
 }
 errors++;
-}
-const _errs3 = errors;
-if(errors === _errs2){
 }
 var _valid0 = _errs2 === errors;
 errors = _errs1;
@@ -6803,14 +5267,9 @@ vErrors = null;
 let ifClause0;
 if(_valid0){
 const _errs4 = errors;
-const vSchema0 = schema126.then.enum;
 if(!(((data === "none") || (data === "auto")) || (data === "required"))){
 validate92.errors = [{instancePath,schemaPath:"#/then/enum",keyword:"enum",params:{allowedValues: schema126.then.enum},message:"must be equal to one of the allowed values",schema:schema126.then.enum,parentSchema:schema126.then,data}];
 return false;
-}
-else {
-}
-if(errors === _errs4){
 }
 var _valid0 = _errs4 === errors;
 valid0 = _valid0;
@@ -6818,12 +5277,10 @@ ifClause0 = "then";
 }
 else {
 const _errs5 = errors;
-const _errs6 = errors;
 const _errs7 = errors;
 const _errs8 = errors;
 let valid2 = true;
 const _errs9 = errors;
-const _errs10 = errors;
 if(errors === _errs9){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -6839,9 +5296,7 @@ errors++;
 }
 else {
 if(data.type !== undefined){
-let data0 = data.type;
-const _errs11 = errors;
-if("function" !== data0){
+if("function" !== data.type){
 const err2 = {};
 if(vErrors === null){
 vErrors = [err2];
@@ -6851,16 +5306,6 @@ vErrors.push(err2);
 }
 errors++;
 }
-else {
-}
-if(errors === _errs11){
-}
-var valid3 = _errs11 === errors;
-}
-else {
-var valid3 = true;
-}
-if(valid3){
 }
 }
 }
@@ -6873,8 +5318,6 @@ else {
 vErrors.push(err3);
 }
 errors++;
-}
-if(errors === _errs9){
 }
 }
 var _valid1 = _errs9 === errors;
@@ -6890,7 +5333,6 @@ vErrors = null;
 if(_valid1){
 const _errs12 = errors;
 const _errs13 = errors;
-const _errs14 = errors;
 if(errors === _errs13){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing1;
@@ -6906,10 +5348,6 @@ if("function" !== data1){
 validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/FunctionChoice/properties/type/const",keyword:"const",params:{allowedValue: "function"},message:"must be equal to constant",schema:"function",parentSchema:schema127.properties.type,data:data1}];
 return false;
 }
-else {
-}
-if(errors === _errs15){
-}
 var valid5 = _errs15 === errors;
 }
 else {
@@ -6919,7 +5357,6 @@ if(valid5){
 if(data.name !== undefined){
 let data2 = data.name;
 const _errs16 = errors;
-const _errs17 = errors;
 if(errors === _errs16){
 if(typeof data2 === "string"){
 if(func2(data2) > 256){
@@ -6931,15 +5368,11 @@ if(func2(data2) < 1){
 validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema127.properties.name,data:data2}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema127.properties.name.type,parentSchema:schema127.properties.name,data:data2}];
 return false;
-}
-if(errors === _errs16){
 }
 }
 var valid5 = _errs16 === errors;
@@ -6951,7 +5384,6 @@ if(valid5){
 if(data.namespace !== undefined){
 let data3 = data.namespace;
 const _errs18 = errors;
-const _errs19 = errors;
 if(errors === _errs18){
 if(typeof data3 === "string"){
 if(func2(data3) > 256){
@@ -6963,23 +5395,17 @@ if(func2(data3) < 1){
 validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema127.properties.namespace,data:data3}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema127.properties.namespace.type,parentSchema:schema127.properties.namespace,data:data3}];
 return false;
 }
-if(errors === _errs18){
-}
 }
 var valid5 = _errs18 === errors;
 }
 else {
 var valid5 = true;
-}
-if(valid5){
 }
 }
 }
@@ -6989,11 +5415,6 @@ else {
 validate92.errors = [{instancePath,schemaPath:"#/$defs/FunctionChoice/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema127.type,parentSchema:schema127,data}];
 return false;
 }
-if(errors === _errs13){
-}
-}
-var valid4 = _errs13 === errors;
-if(valid4){
 }
 var _valid1 = _errs12 === errors;
 valid2 = _valid1;
@@ -7010,17 +5431,12 @@ errors++;
 validate92.errors = vErrors;
 return false;
 }
-else {
-}
-if(errors === _errs7){
-}
 var valid1 = _errs7 === errors;
 if(valid1){
 const _errs20 = errors;
 const _errs21 = errors;
 let valid6 = true;
 const _errs22 = errors;
-const _errs23 = errors;
 if(errors === _errs22){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing2;
@@ -7036,9 +5452,7 @@ errors++;
 }
 else {
 if(data.type !== undefined){
-let data4 = data.type;
-const _errs24 = errors;
-if("allowed_tools" !== data4){
+if("allowed_tools" !== data.type){
 const err6 = {};
 if(vErrors === null){
 vErrors = [err6];
@@ -7048,16 +5462,6 @@ vErrors.push(err6);
 }
 errors++;
 }
-else {
-}
-if(errors === _errs24){
-}
-var valid7 = _errs24 === errors;
-}
-else {
-var valid7 = true;
-}
-if(valid7){
 }
 }
 }
@@ -7070,8 +5474,6 @@ else {
 vErrors.push(err7);
 }
 errors++;
-}
-if(errors === _errs22){
 }
 }
 var _valid2 = _errs22 === errors;
@@ -7090,8 +5492,6 @@ if(!(validate93(data, {instancePath,parentData,parentDataProperty,rootData}))){
 vErrors = vErrors === null ? validate93.errors : vErrors.concat(validate93.errors);
 errors = vErrors.length;
 }
-else {
-}
 var _valid2 = _errs25 === errors;
 valid6 = _valid2;
 }
@@ -7107,17 +5507,12 @@ errors++;
 validate92.errors = vErrors;
 return false;
 }
-else {
-}
-if(errors === _errs20){
-}
 var valid1 = _errs20 === errors;
 if(valid1){
 const _errs26 = errors;
 const _errs27 = errors;
 let valid8 = true;
 const _errs28 = errors;
-const _errs29 = errors;
 if(errors === _errs28){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing3;
@@ -7133,9 +5528,7 @@ errors++;
 }
 else {
 if(data.type !== undefined){
-let data5 = data.type;
-const _errs30 = errors;
-if("custom" !== data5){
+if("custom" !== data.type){
 const err10 = {};
 if(vErrors === null){
 vErrors = [err10];
@@ -7145,16 +5538,6 @@ vErrors.push(err10);
 }
 errors++;
 }
-else {
-}
-if(errors === _errs30){
-}
-var valid9 = _errs30 === errors;
-}
-else {
-var valid9 = true;
-}
-if(valid9){
 }
 }
 }
@@ -7167,8 +5550,6 @@ else {
 vErrors.push(err11);
 }
 errors++;
-}
-if(errors === _errs28){
 }
 }
 var _valid3 = _errs28 === errors;
@@ -7184,7 +5565,6 @@ vErrors = null;
 if(_valid3){
 const _errs31 = errors;
 const _errs32 = errors;
-const _errs33 = errors;
 if(errors === _errs32){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing4;
@@ -7200,10 +5580,6 @@ if("custom" !== data6){
 validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/CustomChoice/properties/type/const",keyword:"const",params:{allowedValue: "custom"},message:"must be equal to constant",schema:"custom",parentSchema:schema130.properties.type,data:data6}];
 return false;
 }
-else {
-}
-if(errors === _errs34){
-}
 var valid11 = _errs34 === errors;
 }
 else {
@@ -7213,7 +5589,6 @@ if(valid11){
 if(data.name !== undefined){
 let data7 = data.name;
 const _errs35 = errors;
-const _errs36 = errors;
 if(errors === _errs35){
 if(typeof data7 === "string"){
 if(func2(data7) > 256){
@@ -7225,15 +5600,11 @@ if(func2(data7) < 1){
 validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema130.properties.name,data:data7}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.properties.name.type,parentSchema:schema130.properties.name,data:data7}];
 return false;
-}
-if(errors === _errs35){
 }
 }
 var valid11 = _errs35 === errors;
@@ -7245,7 +5616,6 @@ if(valid11){
 if(data.namespace !== undefined){
 let data8 = data.namespace;
 const _errs37 = errors;
-const _errs38 = errors;
 if(errors === _errs37){
 if(typeof data8 === "string"){
 if(func2(data8) > 256){
@@ -7257,23 +5627,17 @@ if(func2(data8) < 1){
 validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema130.properties.namespace,data:data8}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.properties.namespace.type,parentSchema:schema130.properties.namespace,data:data8}];
 return false;
 }
-if(errors === _errs37){
-}
 }
 var valid11 = _errs37 === errors;
 }
 else {
 var valid11 = true;
-}
-if(valid11){
 }
 }
 }
@@ -7283,11 +5647,6 @@ else {
 validate92.errors = [{instancePath,schemaPath:"#/$defs/CustomChoice/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema130.type,parentSchema:schema130,data}];
 return false;
 }
-if(errors === _errs32){
-}
-}
-var valid10 = _errs32 === errors;
-if(valid10){
 }
 var _valid3 = _errs31 === errors;
 valid8 = _valid3;
@@ -7304,13 +5663,7 @@ errors++;
 validate92.errors = vErrors;
 return false;
 }
-else {
-}
-if(errors === _errs26){
-}
 var valid1 = _errs26 === errors;
-if(valid1){
-}
 }
 }
 if(errors === _errs5){
@@ -7324,37 +5677,24 @@ else {
 if(data.type !== undefined){
 let data9 = data.type;
 const _errs39 = errors;
-const _errs40 = errors;
 if(errors === _errs39){
 if(typeof data9 === "string"){
 if(func2(data9) < 1){
 validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/else/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema126.else.properties.type,data:data9}];
 return false;
 }
-else {
-}
 }
 else {
 validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/else/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema126.else.properties.type.type,parentSchema:schema126.else.properties.type,data:data9}];
 return false;
 }
-if(errors === _errs39){
 }
-}
-var valid12 = _errs39 === errors;
-}
-else {
-var valid12 = true;
-}
-if(valid12){
 }
 }
 }
 else {
 validate92.errors = [{instancePath,schemaPath:"#/else/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.else.type,parentSchema:schema126.else,data}];
 return false;
-}
-if(errors === _errs5){
 }
 }
 var _valid0 = _errs5 === errors;
@@ -7373,10 +5713,6 @@ errors++;
 validate92.errors = vErrors;
 return false;
 }
-else {
-}
-if(errors === 0){
-}
 validate92.errors = vErrors;
 return errors === 0;
 }
@@ -7386,24 +5722,14 @@ const schema131 = {"type":"object","properties":{"effort":{"$ref":"#/$defs/Reaso
 function validate97(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.effort !== undefined){
 let data0 = data.effort;
 const _errs1 = errors;
-const _errs2 = errors;
-const vSchema0 = schema109.enum;
 if(!(((((((data0 === "none") || (data0 === "minimal")) || (data0 === "low")) || (data0 === "medium")) || (data0 === "high")) || (data0 === "xhigh")) || (data0 === "max"))){
 validate97.errors = [{instancePath:instancePath+"/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema109.enum},message:"must be equal to one of the allowed values",schema:schema109.enum,parentSchema:schema109,data:data0}];
 return false;
-}
-else {
-}
-if(errors === _errs2){
-}
-var valid1 = _errs2 === errors;
-if(valid1){
 }
 var valid0 = _errs1 === errors;
 }
@@ -7414,14 +5740,9 @@ if(valid0){
 if(data.summary !== undefined){
 let data1 = data.summary;
 const _errs3 = errors;
-const vSchema1 = schema131.properties.summary.enum;
 if(!(((data1 === "auto") || (data1 === "concise")) || (data1 === "detailed"))){
 validate97.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/enum",keyword:"enum",params:{allowedValues: schema131.properties.summary.enum},message:"must be equal to one of the allowed values",schema:schema131.properties.summary.enum,parentSchema:schema131.properties.summary,data:data1}];
 return false;
-}
-else {
-}
-if(errors === _errs3){
 }
 var valid0 = _errs3 === errors;
 }
@@ -7432,21 +5753,14 @@ if(valid0){
 if(data.generate_summary !== undefined){
 let data2 = data.generate_summary;
 const _errs4 = errors;
-const vSchema2 = schema131.properties.generate_summary.enum;
 if(!(((data2 === "auto") || (data2 === "concise")) || (data2 === "detailed"))){
 validate97.errors = [{instancePath:instancePath+"/generate_summary",schemaPath:"#/properties/generate_summary/enum",keyword:"enum",params:{allowedValues: schema131.properties.generate_summary.enum},message:"must be equal to one of the allowed values",schema:schema131.properties.generate_summary.enum,parentSchema:schema131.properties.generate_summary,data:data2}];
 return false;
-}
-else {
-}
-if(errors === _errs4){
 }
 var valid0 = _errs4 === errors;
 }
 else {
 var valid0 = true;
-}
-if(valid0){
 }
 }
 }
@@ -7454,8 +5768,6 @@ if(valid0){
 else {
 validate97.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema131.type,parentSchema:schema131,data}];
 return false;
-}
-if(errors === 0){
 }
 }
 validate97.errors = vErrors;
@@ -7467,7 +5779,6 @@ function validate10(data, {instancePath="", parentData, parentDataProperty, root
 /*# sourceURL="create-response.json" */;
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -7480,7 +5791,6 @@ if(data.model !== undefined){
 let data0 = data.model;
 const _errs1 = errors;
 const _errs2 = errors;
-const _errs3 = errors;
 if(errors === _errs2){
 if(typeof data0 === "string"){
 if(func2(data0) > 256){
@@ -7497,8 +5807,6 @@ if(!pattern0.test(data0)){
 validate10.errors = [{instancePath:instancePath+"/model",schemaPath:"#/$defs/ModelName/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",schema:"^\\P{Cc}+$",parentSchema:schema12,data:data0}];
 return false;
 }
-else {
-}
 }
 }
 }
@@ -7506,11 +5814,6 @@ else {
 validate10.errors = [{instancePath:instancePath+"/model",schemaPath:"#/$defs/ModelName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema12.type,parentSchema:schema12,data:data0}];
 return false;
 }
-if(errors === _errs2){
-}
-}
-var valid1 = _errs2 === errors;
-if(valid1){
 }
 var valid0 = _errs1 === errors;
 }
@@ -7519,13 +5822,10 @@ var valid0 = true;
 }
 if(valid0){
 if(data.input !== undefined){
-let data1 = data.input;
 const _errs4 = errors;
-if(!(validate11(data1, {instancePath:instancePath+"/input",parentData:data,parentDataProperty:"input",rootData}))){
+if(!(validate11(data.input, {instancePath:instancePath+"/input",parentData:data,parentDataProperty:"input",rootData}))){
 vErrors = vErrors === null ? validate11.errors : vErrors.concat(validate11.errors);
 errors = vErrors.length;
-}
-else {
 }
 var valid0 = _errs4 === errors;
 }
@@ -7540,9 +5840,6 @@ if(typeof data2 !== "string"){
 validate10.errors = [{instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.instructions.type,parentSchema:schema11.properties.instructions,data:data2}];
 return false;
 }
-const _errs6 = errors;
-if(errors === _errs5){
-}
 var valid0 = _errs5 === errors;
 }
 else {
@@ -7552,7 +5849,6 @@ if(valid0){
 if(data.tools !== undefined){
 let data3 = data.tools;
 const _errs7 = errors;
-const _errs8 = errors;
 if(errors === _errs7){
 if(Array.isArray(data3)){
 if(data3.length > 512){
@@ -7563,28 +5859,21 @@ else {
 var valid2 = true;
 const len0 = data3.length;
 for(let i0=0; i0<len0; i0++){
-let data4 = data3[i0];
 const _errs9 = errors;
-if(!(validate23(data4, {instancePath:instancePath+"/tools/" + i0,parentData:data3,parentDataProperty:i0,rootData}))){
+if(!(validate23(data3[i0], {instancePath:instancePath+"/tools/" + i0,parentData:data3,parentDataProperty:i0,rootData}))){
 vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
 errors = vErrors.length;
-}
-else {
 }
 var valid2 = _errs9 === errors;
 if(!valid2){
 break;
 }
 }
-if(valid2){
-}
 }
 }
 else {
 validate10.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema11.properties.tools.type,parentSchema:schema11.properties.tools,data:data3}];
 return false;
-}
-if(errors === _errs7){
 }
 }
 var valid0 = _errs7 === errors;
@@ -7594,13 +5883,10 @@ var valid0 = true;
 }
 if(valid0){
 if(data.tool_choice !== undefined){
-let data5 = data.tool_choice;
 const _errs10 = errors;
-if(!(validate92(data5, {instancePath:instancePath+"/tool_choice",parentData:data,parentDataProperty:"tool_choice",rootData}))){
+if(!(validate92(data.tool_choice, {instancePath:instancePath+"/tool_choice",parentData:data,parentDataProperty:"tool_choice",rootData}))){
 vErrors = vErrors === null ? validate92.errors : vErrors.concat(validate92.errors);
 errors = vErrors.length;
-}
-else {
 }
 var valid0 = _errs10 === errors;
 }
@@ -7615,9 +5901,6 @@ if(typeof data6 !== "boolean"){
 validate10.errors = [{instancePath:instancePath+"/parallel_tool_calls",schemaPath:"#/properties/parallel_tool_calls/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema11.properties.parallel_tool_calls.type,parentSchema:schema11.properties.parallel_tool_calls,data:data6}];
 return false;
 }
-const _errs12 = errors;
-if(errors === _errs11){
-}
 var valid0 = _errs11 === errors;
 }
 else {
@@ -7631,17 +5914,12 @@ if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinit
 validate10.errors = [{instancePath:instancePath+"/max_tool_calls",schemaPath:"#/properties/max_tool_calls/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema11.properties.max_tool_calls.type,parentSchema:schema11.properties.max_tool_calls,data:data7}];
 return false;
 }
-const _errs14 = errors;
 if(errors === _errs13){
 if((typeof data7 == "number") && (isFinite(data7))){
 if(data7 < 1 || isNaN(data7)){
 validate10.errors = [{instancePath:instancePath+"/max_tool_calls",schemaPath:"#/properties/max_tool_calls/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema11.properties.max_tool_calls,data:data7}];
 return false;
 }
-else {
-}
-}
-if(errors === _errs13){
 }
 }
 var valid0 = _errs13 === errors;
@@ -7651,13 +5929,10 @@ var valid0 = true;
 }
 if(valid0){
 if(data.text !== undefined){
-let data8 = data.text;
 const _errs15 = errors;
-if(!(validate73(data8, {instancePath:instancePath+"/text",parentData:data,parentDataProperty:"text",rootData}))){
+if(!(validate73(data.text, {instancePath:instancePath+"/text",parentData:data,parentDataProperty:"text",rootData}))){
 vErrors = vErrors === null ? validate73.errors : vErrors.concat(validate73.errors);
 errors = vErrors.length;
-}
-else {
 }
 var valid0 = _errs15 === errors;
 }
@@ -7666,13 +5941,10 @@ var valid0 = true;
 }
 if(valid0){
 if(data.reasoning !== undefined){
-let data9 = data.reasoning;
 const _errs16 = errors;
-if(!(validate97(data9, {instancePath:instancePath+"/reasoning",parentData:data,parentDataProperty:"reasoning",rootData}))){
+if(!(validate97(data.reasoning, {instancePath:instancePath+"/reasoning",parentData:data,parentDataProperty:"reasoning",rootData}))){
 vErrors = vErrors === null ? validate97.errors : vErrors.concat(validate97.errors);
 errors = vErrors.length;
-}
-else {
 }
 var valid0 = _errs16 === errors;
 }
@@ -7683,7 +5955,6 @@ if(valid0){
 if(data.temperature !== undefined){
 let data10 = data.temperature;
 const _errs17 = errors;
-const _errs18 = errors;
 if(errors === _errs17){
 if((typeof data10 == "number") && (isFinite(data10))){
 if(data10 > 2 || isNaN(data10)){
@@ -7695,15 +5966,11 @@ if(data10 < 0 || isNaN(data10)){
 validate10.errors = [{instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema11.properties.temperature,data:data10}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate10.errors = [{instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema11.properties.temperature.type,parentSchema:schema11.properties.temperature,data:data10}];
 return false;
-}
-if(errors === _errs17){
 }
 }
 var valid0 = _errs17 === errors;
@@ -7715,7 +5982,6 @@ if(valid0){
 if(data.top_p !== undefined){
 let data11 = data.top_p;
 const _errs19 = errors;
-const _errs20 = errors;
 if(errors === _errs19){
 if((typeof data11 == "number") && (isFinite(data11))){
 if(data11 > 1 || isNaN(data11)){
@@ -7727,15 +5993,11 @@ if(data11 < 0 || isNaN(data11)){
 validate10.errors = [{instancePath:instancePath+"/top_p",schemaPath:"#/properties/top_p/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema11.properties.top_p,data:data11}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate10.errors = [{instancePath:instancePath+"/top_p",schemaPath:"#/properties/top_p/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema11.properties.top_p.type,parentSchema:schema11.properties.top_p,data:data11}];
 return false;
-}
-if(errors === _errs19){
 }
 }
 var valid0 = _errs19 === errors;
@@ -7747,7 +6009,6 @@ if(valid0){
 if(data.presence_penalty !== undefined){
 let data12 = data.presence_penalty;
 const _errs21 = errors;
-const _errs22 = errors;
 if(errors === _errs21){
 if((typeof data12 == "number") && (isFinite(data12))){
 if(data12 > 2 || isNaN(data12)){
@@ -7759,15 +6020,11 @@ if(data12 < -2 || isNaN(data12)){
 validate10.errors = [{instancePath:instancePath+"/presence_penalty",schemaPath:"#/properties/presence_penalty/minimum",keyword:"minimum",params:{comparison: ">=", limit: -2},message:"must be >= -2",schema:-2,parentSchema:schema11.properties.presence_penalty,data:data12}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate10.errors = [{instancePath:instancePath+"/presence_penalty",schemaPath:"#/properties/presence_penalty/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema11.properties.presence_penalty.type,parentSchema:schema11.properties.presence_penalty,data:data12}];
 return false;
-}
-if(errors === _errs21){
 }
 }
 var valid0 = _errs21 === errors;
@@ -7779,7 +6036,6 @@ if(valid0){
 if(data.frequency_penalty !== undefined){
 let data13 = data.frequency_penalty;
 const _errs23 = errors;
-const _errs24 = errors;
 if(errors === _errs23){
 if((typeof data13 == "number") && (isFinite(data13))){
 if(data13 > 2 || isNaN(data13)){
@@ -7791,15 +6047,11 @@ if(data13 < -2 || isNaN(data13)){
 validate10.errors = [{instancePath:instancePath+"/frequency_penalty",schemaPath:"#/properties/frequency_penalty/minimum",keyword:"minimum",params:{comparison: ">=", limit: -2},message:"must be >= -2",schema:-2,parentSchema:schema11.properties.frequency_penalty,data:data13}];
 return false;
 }
-else {
-}
 }
 }
 else {
 validate10.errors = [{instancePath:instancePath+"/frequency_penalty",schemaPath:"#/properties/frequency_penalty/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema11.properties.frequency_penalty.type,parentSchema:schema11.properties.frequency_penalty,data:data13}];
 return false;
-}
-if(errors === _errs23){
 }
 }
 var valid0 = _errs23 === errors;
@@ -7815,7 +6067,6 @@ if(!(((typeof data14 == "number") && (!(data14 % 1) && !isNaN(data14))) && (isFi
 validate10.errors = [{instancePath:instancePath+"/top_logprobs",schemaPath:"#/properties/top_logprobs/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema11.properties.top_logprobs.type,parentSchema:schema11.properties.top_logprobs,data:data14}];
 return false;
 }
-const _errs26 = errors;
 if(errors === _errs25){
 if((typeof data14 == "number") && (isFinite(data14))){
 if(data14 > 20 || isNaN(data14)){
@@ -7827,11 +6078,7 @@ if(data14 < 0 || isNaN(data14)){
 validate10.errors = [{instancePath:instancePath+"/top_logprobs",schemaPath:"#/properties/top_logprobs/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema11.properties.top_logprobs,data:data14}];
 return false;
 }
-else {
 }
-}
-}
-if(errors === _errs25){
 }
 }
 var valid0 = _errs25 === errors;
@@ -7847,17 +6094,12 @@ if(!(((typeof data15 == "number") && (!(data15 % 1) && !isNaN(data15))) && (isFi
 validate10.errors = [{instancePath:instancePath+"/max_output_tokens",schemaPath:"#/properties/max_output_tokens/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema11.properties.max_output_tokens.type,parentSchema:schema11.properties.max_output_tokens,data:data15}];
 return false;
 }
-const _errs28 = errors;
 if(errors === _errs27){
 if((typeof data15 == "number") && (isFinite(data15))){
 if(data15 < 1 || isNaN(data15)){
 validate10.errors = [{instancePath:instancePath+"/max_output_tokens",schemaPath:"#/properties/max_output_tokens/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema11.properties.max_output_tokens,data:data15}];
 return false;
 }
-else {
-}
-}
-if(errors === _errs27){
 }
 }
 var valid0 = _errs27 === errors;
@@ -7869,7 +6111,6 @@ if(valid0){
 if(data.include !== undefined){
 let data16 = data.include;
 const _errs29 = errors;
-const _errs30 = errors;
 if(errors === _errs29){
 if(Array.isArray(data16)){
 if(data16.length > 16){
@@ -7882,33 +6123,20 @@ const len1 = data16.length;
 for(let i1=0; i1<len1; i1++){
 let data17 = data16[i1];
 const _errs31 = errors;
-const _errs32 = errors;
-const vSchema0 = schema133.enum;
 if(!((((((((data17 === "reasoning.encrypted_content") || (data17 === "message.output_text.logprobs")) || (data17 === "file_search_call.results")) || (data17 === "web_search_call.results")) || (data17 === "web_search_call.action.sources")) || (data17 === "message.input_image.image_url")) || (data17 === "computer_call_output.output.image_url")) || (data17 === "code_interpreter_call.outputs"))){
 validate10.errors = [{instancePath:instancePath+"/include/" + i1,schemaPath:"#/$defs/Include/enum",keyword:"enum",params:{allowedValues: schema133.enum},message:"must be equal to one of the allowed values",schema:schema133.enum,parentSchema:schema133,data:data17}];
 return false;
-}
-else {
-}
-if(errors === _errs32){
-}
-var valid4 = _errs32 === errors;
-if(valid4){
 }
 var valid3 = _errs31 === errors;
 if(!valid3){
 break;
 }
 }
-if(valid3){
-}
 }
 }
 else {
 validate10.errors = [{instancePath:instancePath+"/include",schemaPath:"#/properties/include/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema11.properties.include.type,parentSchema:schema11.properties.include,data:data16}];
 return false;
-}
-if(errors === _errs29){
 }
 }
 var valid0 = _errs29 === errors;
@@ -7924,9 +6152,6 @@ if(typeof data18 !== "boolean"){
 validate10.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema11.properties.stream.type,parentSchema:schema11.properties.stream,data:data18}];
 return false;
 }
-const _errs34 = errors;
-if(errors === _errs33){
-}
 var valid0 = _errs33 === errors;
 }
 else {
@@ -7936,32 +6161,19 @@ if(valid0){
 if(data.stream_options !== undefined){
 let data19 = data.stream_options;
 const _errs35 = errors;
-const _errs36 = errors;
 if(errors === _errs35){
 if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
 if(data19.include_obfuscation !== undefined){
 let data20 = data19.include_obfuscation;
-const _errs37 = errors;
 if(typeof data20 !== "boolean"){
 validate10.errors = [{instancePath:instancePath+"/stream_options/include_obfuscation",schemaPath:"#/properties/stream_options/properties/include_obfuscation/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema11.properties.stream_options.properties.include_obfuscation.type,parentSchema:schema11.properties.stream_options.properties.include_obfuscation,data:data20}];
 return false;
 }
-const _errs38 = errors;
-if(errors === _errs37){
-}
-var valid5 = _errs37 === errors;
-}
-else {
-var valid5 = true;
-}
-if(valid5){
 }
 }
 else {
 validate10.errors = [{instancePath:instancePath+"/stream_options",schemaPath:"#/properties/stream_options/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.stream_options.type,parentSchema:schema11.properties.stream_options,data:data19}];
 return false;
-}
-if(errors === _errs35){
 }
 }
 var valid0 = _errs35 === errors;
@@ -7977,9 +6189,6 @@ if(typeof data21 !== "boolean"){
 validate10.errors = [{instancePath:instancePath+"/store",schemaPath:"#/properties/store/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema11.properties.store.type,parentSchema:schema11.properties.store,data:data21}];
 return false;
 }
-const _errs40 = errors;
-if(errors === _errs39){
-}
 var valid0 = _errs39 === errors;
 }
 else {
@@ -7993,9 +6202,6 @@ if(typeof data22 !== "boolean"){
 validate10.errors = [{instancePath:instancePath+"/background",schemaPath:"#/properties/background/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema11.properties.background.type,parentSchema:schema11.properties.background,data:data22}];
 return false;
 }
-const _errs42 = errors;
-if(errors === _errs41){
-}
 var valid0 = _errs41 === errors;
 }
 else {
@@ -8005,14 +6211,9 @@ if(valid0){
 if(data.truncation !== undefined){
 let data23 = data.truncation;
 const _errs43 = errors;
-const vSchema1 = schema11.properties.truncation.enum;
 if(!((data23 === "auto") || (data23 === "disabled"))){
 validate10.errors = [{instancePath:instancePath+"/truncation",schemaPath:"#/properties/truncation/enum",keyword:"enum",params:{allowedValues: schema11.properties.truncation.enum},message:"must be equal to one of the allowed values",schema:schema11.properties.truncation.enum,parentSchema:schema11.properties.truncation,data:data23}];
 return false;
-}
-else {
-}
-if(errors === _errs43){
 }
 var valid0 = _errs43 === errors;
 }
@@ -8023,21 +6224,16 @@ if(valid0){
 if(data.service_tier !== undefined){
 let data24 = data.service_tier;
 const _errs44 = errors;
-const _errs45 = errors;
 if(errors === _errs44){
 if(typeof data24 === "string"){
 if(func2(data24) > 64){
 validate10.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema11.properties.service_tier,data:data24}];
 return false;
 }
-else {
-}
 }
 else {
 validate10.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.service_tier.type,parentSchema:schema11.properties.service_tier,data:data24}];
 return false;
-}
-if(errors === _errs44){
 }
 }
 var valid0 = _errs44 === errors;
@@ -8049,7 +6245,6 @@ if(valid0){
 if(data.metadata !== undefined){
 let data25 = data.metadata;
 const _errs46 = errors;
-const _errs47 = errors;
 if(errors === _errs46){
 if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
 if(Object.keys(data25).length > 16){
@@ -8070,10 +6265,6 @@ vErrors.push(err0);
 }
 errors++;
 }
-else {
-}
-}
-if(errors === _errs48){
 }
 var valid6 = _errs48 === errors;
 if(!valid6){
@@ -8091,25 +6282,19 @@ break;
 }
 }
 if(valid6){
-const _errs49 = errors;
 for(const key1 in data25){
 let data26 = data25[key1];
 const _errs50 = errors;
-const _errs51 = errors;
 if(errors === _errs50){
 if(typeof data26 === "string"){
 if(func2(data26) > 512){
 validate10.errors = [{instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema11.properties.metadata.additionalProperties,data:data26}];
 return false;
 }
-else {
-}
 }
 else {
 validate10.errors = [{instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.metadata.additionalProperties.type,parentSchema:schema11.properties.metadata.additionalProperties,data:data26}];
 return false;
-}
-if(errors === _errs50){
 }
 }
 var valid7 = _errs50 === errors;
@@ -8117,16 +6302,12 @@ if(!valid7){
 break;
 }
 }
-if(_errs49 === errors){
-}
 }
 }
 }
 else {
 validate10.errors = [{instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.metadata.type,parentSchema:schema11.properties.metadata,data:data25}];
 return false;
-}
-if(errors === _errs46){
 }
 }
 var valid0 = _errs46 === errors;
@@ -8138,21 +6319,16 @@ if(valid0){
 if(data.user !== undefined){
 let data27 = data.user;
 const _errs52 = errors;
-const _errs53 = errors;
 if(errors === _errs52){
 if(typeof data27 === "string"){
 if(func2(data27) > 512){
 validate10.errors = [{instancePath:instancePath+"/user",schemaPath:"#/properties/user/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema11.properties.user,data:data27}];
 return false;
 }
-else {
-}
 }
 else {
 validate10.errors = [{instancePath:instancePath+"/user",schemaPath:"#/properties/user/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.user.type,parentSchema:schema11.properties.user,data:data27}];
 return false;
-}
-if(errors === _errs52){
 }
 }
 var valid0 = _errs52 === errors;
@@ -8164,21 +6340,16 @@ if(valid0){
 if(data.safety_identifier !== undefined){
 let data28 = data.safety_identifier;
 const _errs54 = errors;
-const _errs55 = errors;
 if(errors === _errs54){
 if(typeof data28 === "string"){
 if(func2(data28) > 512){
 validate10.errors = [{instancePath:instancePath+"/safety_identifier",schemaPath:"#/properties/safety_identifier/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema11.properties.safety_identifier,data:data28}];
 return false;
 }
-else {
-}
 }
 else {
 validate10.errors = [{instancePath:instancePath+"/safety_identifier",schemaPath:"#/properties/safety_identifier/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.safety_identifier.type,parentSchema:schema11.properties.safety_identifier,data:data28}];
 return false;
-}
-if(errors === _errs54){
 }
 }
 var valid0 = _errs54 === errors;
@@ -8190,21 +6361,16 @@ if(valid0){
 if(data.prompt_cache_key !== undefined){
 let data29 = data.prompt_cache_key;
 const _errs56 = errors;
-const _errs57 = errors;
 if(errors === _errs56){
 if(typeof data29 === "string"){
 if(func2(data29) > 512){
 validate10.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema11.properties.prompt_cache_key,data:data29}];
 return false;
 }
-else {
-}
 }
 else {
 validate10.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.prompt_cache_key.type,parentSchema:schema11.properties.prompt_cache_key,data:data29}];
 return false;
-}
-if(errors === _errs56){
 }
 }
 var valid0 = _errs56 === errors;
@@ -8216,7 +6382,6 @@ if(valid0){
 if(data.context_management !== undefined){
 let data30 = data.context_management;
 const _errs58 = errors;
-const _errs59 = errors;
 if(errors === _errs58){
 if(Array.isArray(data30)){
 if(data30.length > 16){
@@ -8230,7 +6395,6 @@ for(let i2=0; i2<len2; i2++){
 let data31 = data30[i2];
 const _errs60 = errors;
 const _errs61 = errors;
-const _errs62 = errors;
 if(errors === _errs61){
 if(data31 && typeof data31 == "object" && !Array.isArray(data31)){
 let missing1;
@@ -8242,21 +6406,16 @@ else {
 if(data31.type !== undefined){
 let data32 = data31.type;
 const _errs63 = errors;
-const _errs64 = errors;
 if(errors === _errs63){
 if(typeof data32 === "string"){
 if(func2(data32) > 64){
 validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/type",schemaPath:"#/$defs/ContextManagement/properties/type/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema134.properties.type,data:data32}];
 return false;
 }
-else {
-}
 }
 else {
 validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/type",schemaPath:"#/$defs/ContextManagement/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema134.properties.type.type,parentSchema:schema134.properties.type,data:data32}];
 return false;
-}
-if(errors === _errs63){
 }
 }
 var valid10 = _errs63 === errors;
@@ -8272,25 +6431,18 @@ if(!(((typeof data33 == "number") && (!(data33 % 1) && !isNaN(data33))) && (isFi
 validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/compact_threshold",schemaPath:"#/$defs/ContextManagement/properties/compact_threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema134.properties.compact_threshold.type,parentSchema:schema134.properties.compact_threshold,data:data33}];
 return false;
 }
-const _errs66 = errors;
 if(errors === _errs65){
 if((typeof data33 == "number") && (isFinite(data33))){
 if(data33 < 1 || isNaN(data33)){
 validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/compact_threshold",schemaPath:"#/$defs/ContextManagement/properties/compact_threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema134.properties.compact_threshold,data:data33}];
 return false;
 }
-else {
-}
-}
-if(errors === _errs65){
 }
 }
 var valid10 = _errs65 === errors;
 }
 else {
 var valid10 = true;
-}
-if(valid10){
 }
 }
 }
@@ -8299,26 +6451,17 @@ else {
 validate10.errors = [{instancePath:instancePath+"/context_management/" + i2,schemaPath:"#/$defs/ContextManagement/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema134.type,parentSchema:schema134,data:data31}];
 return false;
 }
-if(errors === _errs61){
-}
-}
-var valid9 = _errs61 === errors;
-if(valid9){
 }
 var valid8 = _errs60 === errors;
 if(!valid8){
 break;
 }
 }
-if(valid8){
-}
 }
 }
 else {
 validate10.errors = [{instancePath:instancePath+"/context_management",schemaPath:"#/properties/context_management/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema11.properties.context_management.type,parentSchema:schema11.properties.context_management,data:data30}];
 return false;
-}
-if(errors === _errs58){
 }
 }
 var valid0 = _errs58 === errors;
@@ -8334,15 +6477,10 @@ if(typeof data34 !== "string"){
 validate10.errors = [{instancePath:instancePath+"/previous_response_id",schemaPath:"#/properties/previous_response_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.previous_response_id.type,parentSchema:schema11.properties.previous_response_id,data:data34}];
 return false;
 }
-const _errs68 = errors;
-if(errors === _errs67){
-}
 var valid0 = _errs67 === errors;
 }
 else {
 var valid0 = true;
-}
-if(valid0){
 }
 }
 }
@@ -8377,8 +6515,6 @@ else {
 validate10.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.type,parentSchema:schema11,data}];
 return false;
 }
-if(errors === 0){
-}
 }
 validate10.errors = vErrors;
 return errors === 0;
@@ -8391,7 +6527,6 @@ function validate99(data, {instancePath="", parentData, parentDataProperty, root
 /*# sourceURL="web-socket-create.json" */;
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -8407,10 +6542,6 @@ if("response.create" !== data0){
 validate99.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "response.create"},message:"must be equal to constant",schema:"response.create",parentSchema:schema135.properties.type,data:data0}];
 return false;
 }
-else {
-}
-if(errors === _errs1){
-}
 var valid0 = _errs1 === errors;
 }
 else {
@@ -8423,9 +6554,6 @@ const _errs2 = errors;
 if(typeof data1 !== "boolean"){
 validate99.errors = [{instancePath:instancePath+"/generate",schemaPath:"#/properties/generate/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema135.properties.generate.type,parentSchema:schema135.properties.generate,data:data1}];
 return false;
-}
-const _errs3 = errors;
-if(errors === _errs2){
 }
 var valid0 = _errs2 === errors;
 }
@@ -8440,9 +6568,6 @@ if(typeof data2 !== "string"){
 validate99.errors = [{instancePath:instancePath+"/previous_response_id",schemaPath:"#/properties/previous_response_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema135.properties.previous_response_id.type,parentSchema:schema135.properties.previous_response_id,data:data2}];
 return false;
 }
-const _errs5 = errors;
-if(errors === _errs4){
-}
 var valid0 = _errs4 === errors;
 }
 else {
@@ -8455,9 +6580,6 @@ const _errs6 = errors;
 if(typeof data3 !== "string"){
 validate99.errors = [{instancePath:instancePath+"/idempotency_key",schemaPath:"#/properties/idempotency_key/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema135.properties.idempotency_key.type,parentSchema:schema135.properties.idempotency_key,data:data3}];
 return false;
-}
-const _errs7 = errors;
-if(errors === _errs6){
 }
 var valid0 = _errs6 === errors;
 }
@@ -8472,16 +6594,10 @@ if(true !== data4){
 validate99.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant",schema:true,parentSchema:schema135.properties.stream,data:data4}];
 return false;
 }
-else {
-}
-if(errors === _errs8){
-}
 var valid0 = _errs8 === errors;
 }
 else {
 var valid0 = true;
-}
-if(valid0){
 }
 }
 }
@@ -8492,8 +6608,6 @@ if(valid0){
 else {
 validate99.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema135.type,parentSchema:schema135,data}];
 return false;
-}
-if(errors === 0){
 }
 }
 validate99.errors = vErrors;
@@ -8510,7 +6624,6 @@ if((typeof data !== "string") && (!(Array.isArray(data)))){
 validate101.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema13.type},message:"must be string,array",schema:schema13.type,parentSchema:schema13,data}];
 return false;
 }
-const _errs0 = errors;
 if(errors === 0){
 if(Array.isArray(data)){
 if(data.length > 10000){
@@ -8526,25 +6639,18 @@ else {
 var valid0 = true;
 const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
-let data0 = data[i0];
 const _errs1 = errors;
-if(!(validate12(data0, {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData}))){
+if(!(validate12(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData}))){
 vErrors = vErrors === null ? validate12.errors : vErrors.concat(validate12.errors);
 errors = vErrors.length;
-}
-else {
 }
 var valid0 = _errs1 === errors;
 if(!valid0){
 break;
 }
 }
-if(valid0){
 }
 }
-}
-}
-if(errors === 0){
 }
 }
 validate101.errors = vErrors;
@@ -8555,24 +6661,14 @@ return errors === 0;
 function validate104(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.effort !== undefined){
 let data0 = data.effort;
 const _errs1 = errors;
-const _errs2 = errors;
-const vSchema0 = schema109.enum;
 if(!(((((((data0 === "none") || (data0 === "minimal")) || (data0 === "low")) || (data0 === "medium")) || (data0 === "high")) || (data0 === "xhigh")) || (data0 === "max"))){
 validate104.errors = [{instancePath:instancePath+"/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema109.enum},message:"must be equal to one of the allowed values",schema:schema109.enum,parentSchema:schema109,data:data0}];
 return false;
-}
-else {
-}
-if(errors === _errs2){
-}
-var valid1 = _errs2 === errors;
-if(valid1){
 }
 var valid0 = _errs1 === errors;
 }
@@ -8583,14 +6679,9 @@ if(valid0){
 if(data.summary !== undefined){
 let data1 = data.summary;
 const _errs3 = errors;
-const vSchema1 = schema131.properties.summary.enum;
 if(!(((data1 === "auto") || (data1 === "concise")) || (data1 === "detailed"))){
 validate104.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/enum",keyword:"enum",params:{allowedValues: schema131.properties.summary.enum},message:"must be equal to one of the allowed values",schema:schema131.properties.summary.enum,parentSchema:schema131.properties.summary,data:data1}];
 return false;
-}
-else {
-}
-if(errors === _errs3){
 }
 var valid0 = _errs3 === errors;
 }
@@ -8601,21 +6692,14 @@ if(valid0){
 if(data.generate_summary !== undefined){
 let data2 = data.generate_summary;
 const _errs4 = errors;
-const vSchema2 = schema131.properties.generate_summary.enum;
 if(!(((data2 === "auto") || (data2 === "concise")) || (data2 === "detailed"))){
 validate104.errors = [{instancePath:instancePath+"/generate_summary",schemaPath:"#/properties/generate_summary/enum",keyword:"enum",params:{allowedValues: schema131.properties.generate_summary.enum},message:"must be equal to one of the allowed values",schema:schema131.properties.generate_summary.enum,parentSchema:schema131.properties.generate_summary,data:data2}];
 return false;
-}
-else {
-}
-if(errors === _errs4){
 }
 var valid0 = _errs4 === errors;
 }
 else {
 var valid0 = true;
-}
-if(valid0){
 }
 }
 }
@@ -8623,8 +6707,6 @@ if(valid0){
 else {
 validate104.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema131.type,parentSchema:schema131,data}];
 return false;
-}
-if(errors === 0){
 }
 }
 validate104.errors = vErrors;
@@ -8636,7 +6718,6 @@ function validate100(data, {instancePath="", parentData, parentDataProperty, roo
 /*# sourceURL="compact-response.json" */;
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -8649,7 +6730,6 @@ if(data.model !== undefined){
 let data0 = data.model;
 const _errs1 = errors;
 const _errs2 = errors;
-const _errs3 = errors;
 if(errors === _errs2){
 if(typeof data0 === "string"){
 if(func2(data0) > 256){
@@ -8666,8 +6746,6 @@ if(!pattern0.test(data0)){
 validate100.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",schema:"^\\P{Cc}+$",parentSchema:schema12,data:data0}];
 return false;
 }
-else {
-}
 }
 }
 }
@@ -8675,11 +6753,6 @@ else {
 validate100.errors = [{instancePath:instancePath+"/model",schemaPath:"create-response.json#/$defs/ModelName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema12.type,parentSchema:schema12,data:data0}];
 return false;
 }
-if(errors === _errs2){
-}
-}
-var valid1 = _errs2 === errors;
-if(valid1){
 }
 var valid0 = _errs1 === errors;
 }
@@ -8688,13 +6761,10 @@ var valid0 = true;
 }
 if(valid0){
 if(data.input !== undefined){
-let data1 = data.input;
 const _errs4 = errors;
-if(!(validate101(data1, {instancePath:instancePath+"/input",parentData:data,parentDataProperty:"input",rootData}))){
+if(!(validate101(data.input, {instancePath:instancePath+"/input",parentData:data,parentDataProperty:"input",rootData}))){
 vErrors = vErrors === null ? validate101.errors : vErrors.concat(validate101.errors);
 errors = vErrors.length;
-}
-else {
 }
 var valid0 = _errs4 === errors;
 }
@@ -8709,9 +6779,6 @@ if(typeof data2 !== "string"){
 validate100.errors = [{instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.instructions.type,parentSchema:schema136.properties.instructions,data:data2}];
 return false;
 }
-const _errs6 = errors;
-if(errors === _errs5){
-}
 var valid0 = _errs5 === errors;
 }
 else {
@@ -8719,13 +6786,10 @@ var valid0 = true;
 }
 if(valid0){
 if(data.reasoning !== undefined){
-let data3 = data.reasoning;
 const _errs7 = errors;
-if(!(validate104(data3, {instancePath:instancePath+"/reasoning",parentData:data,parentDataProperty:"reasoning",rootData}))){
+if(!(validate104(data.reasoning, {instancePath:instancePath+"/reasoning",parentData:data,parentDataProperty:"reasoning",rootData}))){
 vErrors = vErrors === null ? validate104.errors : vErrors.concat(validate104.errors);
 errors = vErrors.length;
-}
-else {
 }
 var valid0 = _errs7 === errors;
 }
@@ -8736,21 +6800,16 @@ if(valid0){
 if(data.service_tier !== undefined){
 let data4 = data.service_tier;
 const _errs8 = errors;
-const _errs9 = errors;
 if(errors === _errs8){
 if(typeof data4 === "string"){
 if(func2(data4) > 64){
 validate100.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema136.properties.service_tier,data:data4}];
 return false;
 }
-else {
-}
 }
 else {
 validate100.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.service_tier.type,parentSchema:schema136.properties.service_tier,data:data4}];
 return false;
-}
-if(errors === _errs8){
 }
 }
 var valid0 = _errs8 === errors;
@@ -8762,21 +6821,16 @@ if(valid0){
 if(data.prompt_cache_key !== undefined){
 let data5 = data.prompt_cache_key;
 const _errs10 = errors;
-const _errs11 = errors;
 if(errors === _errs10){
 if(typeof data5 === "string"){
 if(func2(data5) > 512){
 validate100.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema136.properties.prompt_cache_key,data:data5}];
 return false;
 }
-else {
-}
 }
 else {
 validate100.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.prompt_cache_key.type,parentSchema:schema136.properties.prompt_cache_key,data:data5}];
 return false;
-}
-if(errors === _errs10){
 }
 }
 var valid0 = _errs10 === errors;
@@ -8792,15 +6846,10 @@ if(typeof data6 !== "string"){
 validate100.errors = [{instancePath:instancePath+"/previous_response_id",schemaPath:"#/properties/previous_response_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.previous_response_id.type,parentSchema:schema136.properties.previous_response_id,data:data6}];
 return false;
 }
-const _errs13 = errors;
-if(errors === _errs12){
-}
 var valid0 = _errs12 === errors;
 }
 else {
 var valid0 = true;
-}
-if(valid0){
 }
 }
 }
@@ -8814,8 +6863,6 @@ else {
 validate100.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema136.type,parentSchema:schema136,data}];
 return false;
 }
-if(errors === 0){
-}
 }
 validate100.errors = vErrors;
 return errors === 0;
@@ -8828,7 +6875,6 @@ function validate106(data, {instancePath="", parentData, parentDataProperty, roo
 /*# sourceURL="create-chat-completion.json" */;
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
@@ -8840,7 +6886,6 @@ else {
 if(data.model !== undefined){
 let data0 = data.model;
 const _errs1 = errors;
-const _errs2 = errors;
 if(errors === _errs1){
 if(typeof data0 === "string"){
 if(func2(data0) > 256){
@@ -8857,16 +6902,12 @@ if(!pattern0.test(data0)){
 validate106.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",schema:"^\\P{Cc}+$",parentSchema:schema141.properties.model,data:data0}];
 return false;
 }
-else {
-}
 }
 }
 }
 else {
 validate106.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema141.properties.model.type,parentSchema:schema141.properties.model,data:data0}];
 return false;
-}
-if(errors === _errs1){
 }
 }
 var valid0 = _errs1 === errors;
@@ -8882,9 +6923,6 @@ if((typeof data1 !== "boolean") && (data1 !== null)){
 validate106.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/type",keyword:"type",params:{type: schema141.properties.stream.type},message:"must be boolean,null",schema:schema141.properties.stream.type,parentSchema:schema141.properties.stream,data:data1}];
 return false;
 }
-const _errs4 = errors;
-if(errors === _errs3){
-}
 var valid0 = _errs3 === errors;
 }
 else {
@@ -8898,28 +6936,15 @@ if((!(data2 && typeof data2 == "object" && !Array.isArray(data2))) && (data2 !==
 validate106.errors = [{instancePath:instancePath+"/stream_options",schemaPath:"#/properties/stream_options/type",keyword:"type",params:{type: schema141.properties.stream_options.type},message:"must be object,null",schema:schema141.properties.stream_options.type,parentSchema:schema141.properties.stream_options,data:data2}];
 return false;
 }
-const _errs6 = errors;
 if(errors === _errs5){
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 if(data2.include_usage !== undefined){
 let data3 = data2.include_usage;
-const _errs7 = errors;
 if((typeof data3 !== "boolean") && (data3 !== null)){
 validate106.errors = [{instancePath:instancePath+"/stream_options/include_usage",schemaPath:"#/properties/stream_options/properties/include_usage/type",keyword:"type",params:{type: schema141.properties.stream_options.properties.include_usage.type},message:"must be boolean,null",schema:schema141.properties.stream_options.properties.include_usage.type,parentSchema:schema141.properties.stream_options.properties.include_usage,data:data3}];
 return false;
 }
-const _errs8 = errors;
-if(errors === _errs7){
 }
-var valid1 = _errs7 === errors;
-}
-else {
-var valid1 = true;
-}
-if(valid1){
-}
-}
-if(errors === _errs5){
 }
 }
 var valid0 = _errs5 === errors;
@@ -8935,7 +6960,6 @@ if((!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFini
 validate106.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/type",keyword:"type",params:{type: schema141.properties.n.type},message:"must be integer,null",schema:schema141.properties.n.type,parentSchema:schema141.properties.n,data:data4}];
 return false;
 }
-const _errs10 = errors;
 if(errors === _errs9){
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 > 128 || isNaN(data4)){
@@ -8947,11 +6971,7 @@ if(data4 < 1 || isNaN(data4)){
 validate106.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema141.properties.n,data:data4}];
 return false;
 }
-else {
 }
-}
-}
-if(errors === _errs9){
 }
 }
 var valid0 = _errs9 === errors;
@@ -8967,9 +6987,6 @@ if((!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFini
 validate106.errors = [{instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/type",keyword:"type",params:{type: schema141.properties.max_tokens.type},message:"must be integer,null",schema:schema141.properties.max_tokens.type,parentSchema:schema141.properties.max_tokens,data:data5}];
 return false;
 }
-const _errs12 = errors;
-if(errors === _errs11){
-}
 var valid0 = _errs11 === errors;
 }
 else {
@@ -8983,15 +7000,10 @@ if((!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFini
 validate106.errors = [{instancePath:instancePath+"/max_completion_tokens",schemaPath:"#/properties/max_completion_tokens/type",keyword:"type",params:{type: schema141.properties.max_completion_tokens.type},message:"must be integer,null",schema:schema141.properties.max_completion_tokens.type,parentSchema:schema141.properties.max_completion_tokens,data:data6}];
 return false;
 }
-const _errs14 = errors;
-if(errors === _errs13){
-}
 var valid0 = _errs13 === errors;
 }
 else {
 var valid0 = true;
-}
-if(valid0){
 }
 }
 }
@@ -9003,8 +7015,6 @@ if(valid0){
 else {
 validate106.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema141.type,parentSchema:schema141,data}];
 return false;
-}
-if(errors === 0){
 }
 }
 validate106.errors = vErrors;

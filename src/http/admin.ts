@@ -1,7 +1,8 @@
 import express, { type Request, type RequestHandler, type Router } from 'express';
 import type { Administration } from '../accounts/administration.ts';
 import { ApiError } from '../core/errors.ts';
-import { parseKeyId, type KeyId } from '../core/ids.ts';
+import type { KeyId } from '../contract/ids.ts';
+import { parseKeyId } from '../core/ids.ts';
 import type { AuthMode } from '../contract/types.ts';
 import { readJsonBody } from './body/body.ts';
 import { methodNotAllowed } from './error-handler.ts';

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { isIPv6, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError, type ErrorCode } from '../core/errors.ts';
-import type { RequestId } from '../core/ids.ts';
+import type { RequestId } from '../contract/ids.ts';
 import { openUpgradeReply } from './upgrade.ts';
 import { API_HEADERS } from './access/security-headers.ts';
 import type { MessageClasses } from './express-prototypes.ts';

@@ -1,6 +1,6 @@
 /** Who asks, and what, known only by HMAC: nothing that is stored can be turned back into a key or a body. */
 import { createHash, createHmac, hash } from 'node:crypto';
-import type { KeyId } from '../core/ids.ts';
+import type { KeyId } from '../contract/ids.ts';
 import type { Identity, RecordedEndpoint } from '../store/store.ts';
 
 export interface Identities {

@@ -1,5 +1,5 @@
 import { ApiError } from '../core/errors.ts';
-import type { RequestId } from '../core/ids.ts';
+import type { RequestId } from '../contract/ids.ts';
 import { createStopController, type StopSignal } from '../core/stop-signal.ts';
 
 /** The requests which run in this process: what a cancel and a drain look up. */

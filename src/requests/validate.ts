@@ -11,7 +11,12 @@ import type {
   ToolParam,
   WebSocketCreate,
 } from '../contract/types.ts';
-import { isCompactResponse, isCreateChatCompletion, isCreateResponse, isWebSocketCreate } from '../contract/validators.generated.js';
+import {
+  isCompactResponse,
+  isCreateChatCompletion,
+  isCreateResponse,
+  isWebSocketCreate,
+} from '../contract/validators.generated.js';
 import { toShapeError } from '../contract/shape-error.ts';
 
 /**
@@ -83,7 +88,8 @@ function checkShape<T>(hasShape: ValidateFunction<T>, body: unknown): asserts bo
   const errors = hasShape.errors ?? [];
   // ajv would keep them, and through them this body, until the next mistake.
   hasShape.errors = null;
-  throw toShapeError(errors);
+  const { code, param, message } = toShapeError(errors);
+  throw new ApiError(code, { param, message });
 }
 
 function isObject(value: unknown): value is JsonObject {

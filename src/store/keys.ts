@@ -1,4 +1,4 @@
-import type { KeyId, RequestId } from '../core/ids.ts';
+import type { KeyId, RequestId } from '../contract/ids.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import type { Identity } from './store.ts';
 

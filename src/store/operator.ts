@@ -1,4 +1,4 @@
-import type { RequestId } from '../core/ids.ts';
+import type { RequestId } from '../contract/ids.ts';
 import type { CancelRequest, RecordQuery, StoredRecord } from './store.ts';
 
 /** The records of all callers, for the operator alone. Every call fails as those of the record store do. */

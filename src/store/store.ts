@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../core/errors.ts';
-import type { RequestId } from '../core/ids.ts';
+import type { RequestId } from '../contract/ids.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import type { Usage } from '../contract/types.ts';
 import type { AccountStore, Hold, RateStanding, Refusal } from './keys.ts';

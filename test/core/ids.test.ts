@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { CallId, ItemId } from '../../src/contract/ids.ts';
 import {
   mintCallId,
   parseRequestId,
@@ -9,8 +10,6 @@ import {
   toResponseIdOf,
   toUniquePart,
   uniqueOfItem,
-  type CallId,
-  type ItemId,
 } from '../../src/core/ids.ts';
 
 const HEX = '0123456789abcdef0123456789abcdef';

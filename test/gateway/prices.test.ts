@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { issueSecret } from '../../src/accounts/keys.ts';
-import type { KeyId } from '../../src/core/ids.ts';
+import type { KeyId } from '../../src/contract/ids.ts';
 import { createIdentities } from '../../src/identity/identities.ts';
 import type { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { UsageList } from '../../src/contract/types.ts';

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { parseKeyId, type KeyId } from '../../src/core/ids.ts';
+import type { KeyId } from '../../src/contract/ids.ts';
+import { parseKeyId } from '../../src/core/ids.ts';
 import type { IssuedKey } from '../../src/contract/types.ts';
 import { callerOf, type Caller } from '../records/caller.ts';
 import { callerBy } from '../records/web-socket-caller.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { setTimeout as delay } from 'node:timers/promises';
 import { watchCancels } from '../../src/requests/cancel-watch.ts';
 import { createRunningRequests } from '../../src/requests/running.ts';
-import type { RequestId } from '../../src/core/ids.ts';
+import type { RequestId } from '../../src/contract/ids.ts';
 import { newRequestId } from '../support/records.ts';
 import { until } from '../support/time.ts';
 

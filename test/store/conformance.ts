@@ -1,7 +1,8 @@
 /** What every engine promises; called by the tests of each. */
 import { expect } from 'chai';
 import { setTimeout as delay } from 'node:timers/promises';
-import { toRequestId, toUniquePart, type RequestId } from '../../src/core/ids.ts';
+import type { RequestId } from '../../src/contract/ids.ts';
+import { toRequestId, toUniquePart } from '../../src/core/ids.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Identity, Outcome, RecordQuery, Store, StoredRecord } from '../../src/store/store.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome, newRequestId, USAGE } from '../support/records.ts';

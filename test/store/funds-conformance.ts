@@ -1,7 +1,7 @@
 /** What holds of the funds of a key whatever happens, in whichever order; called by the tests of each engine. */
 import { expect } from 'chai';
 import { array, assert, asyncProperty, integer, nat, oneof, option, record } from 'fast-check';
-import type { KeyId, RequestId } from '../../src/core/ids.ts';
+import type { KeyId, RequestId } from '../../src/contract/ids.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { NO_LIMITS, newHold, newKeyDraft, newKeyId } from '../support/keys.ts';

@@ -1,7 +1,7 @@
 /** What every engine promises about keys and their credits; called by the tests of each. */
 import { expect } from 'chai';
 import { ApiError } from '../../src/core/errors.ts';
-import type { KeyId } from '../../src/core/ids.ts';
+import type { KeyId } from '../../src/contract/ids.ts';
 import type { KeyChange, StoredKey } from '../../src/store/keys.ts';
 import type { Identity, Store } from '../../src/store/store.ts';
 import { newKeyDraft, newKeyId } from '../support/keys.ts';

@@ -1,6 +1,6 @@
 /** What every engine that processes can share promises when one of them dies; called by the tests of each. */
 import { expect } from 'chai';
-import type { KeyId, RequestId } from '../../src/core/ids.ts';
+import type { KeyId, RequestId } from '../../src/contract/ids.ts';
 import type { RecordDraft, Store } from '../../src/store/store.ts';
 import { newKeyDraft } from '../support/keys.ts';
 import { startStoreProcess, type OtherProcess } from '../support/other-process.ts';

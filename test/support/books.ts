@@ -1,7 +1,7 @@
 import Sqlite from 'better-sqlite3';
 import { expect } from 'chai';
 import { Client, type QueryResultRow } from 'pg';
-import type { KeyId } from '../../src/core/ids.ts';
+import type { KeyId } from '../../src/contract/ids.ts';
 
 /** What the books of one key say, now that they have been found to add up. */
 export interface Books {

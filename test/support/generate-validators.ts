@@ -4,7 +4,7 @@ import { Ajv, type AnySchemaObject, type Options } from 'ajv';
 import standalone from 'ajv/dist/standalone/index.js';
 
 const SCHEMAS = join(import.meta.dirname, '../../schemas');
-const TYPES = join(import.meta.dirname, '../../src/types');
+const CONTRACT = join(import.meta.dirname, '../../src/contract');
 const BANNER = `// Made from schemas/*.json by \`npm run types\`, with ajv. Not to be edited.
 `;
 const UCS2LENGTH = `import ucs2length from 'ajv/dist/runtime/ucs2length.js';
@@ -20,7 +20,7 @@ interface Module {
 
 /** What checks what every gateway is given, as the text of modules: a tenth of a second that a start need not spend on it. */
 const MODULES: Readonly<Record<string, Module>> = {
-  'validators.js': {
+  'validators.generated.js': {
     validators: {
       isCreateResponse: 'create-response.json',
       isWebSocketCreate: 'web-socket-create.json',
@@ -31,7 +31,7 @@ const MODULES: Readonly<Record<string, Module>> = {
     // An error then brings the schema it came from, which says what would have been accepted.
     options: { discriminator: true, allowUnionTypes: true, verbose: true },
   },
-  'settings-validator.js': {
+  'settings-validator.generated.js': {
     validators: { isSettings: 'settings.json' },
     others: [],
     options: { allErrors: true, useDefaults: true },
@@ -40,7 +40,7 @@ const MODULES: Readonly<Record<string, Module>> = {
 
 /** The texts of the modules, by the paths they belong to. */
 export function generateValidators(): ReadonlyMap<string, string> {
-  return new Map(Object.entries(MODULES).map(([name, module]) => [join(TYPES, name), generateModule(module)]));
+  return new Map(Object.entries(MODULES).map(([name, module]) => [join(CONTRACT, name), generateModule(module)]));
 }
 
 function generateModule({ validators, others, options }: Module): string {
@@ -49,8 +49,7 @@ function generateModule({ validators, others, options }: Module): string {
     keywords: ['tsType'],
     ...options,
     schemas: [...others, ...Object.values(validators)].map(readSchema),
-    // V8 drops by itself what does nothing.
-    code: { source: true, esm: true, lines: true, optimize: false },
+    code: { source: true, esm: true, lines: true, optimize: true },
   });
   const code = standalone.default(ajv, validators).replaceAll('require("ajv/dist/runtime/ucs2length")', 'ucs2length');
   if (code.includes('require(')) throw new Error('the validators need something else of ajv, which has to be imported');

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { toKeyId, toUniquePart, type KeyId } from '../../src/core/ids.ts';
+import type { KeyId } from '../../src/contract/ids.ts';
+import { toKeyId, toUniquePart } from '../../src/core/ids.ts';
 import type { Hold, KeyDraft, KeyLimits, StoredKey } from '../../src/store/keys.ts';
 
 export const NO_LIMITS: KeyLimits = {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { toRequestId, toUniquePart, type RequestId } from '../../src/core/ids.ts';
+import type { RequestId } from '../../src/contract/ids.ts';
+import { toRequestId, toUniquePart } from '../../src/core/ids.ts';
 import type { Identity, Outcome, RecordDraft } from '../../src/store/store.ts';
 import type { Usage } from '../../src/contract/types.ts';
 

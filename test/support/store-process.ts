@@ -2,7 +2,7 @@
  * A process with a store of its own, for tests to kill; other-process.ts starts it. It says on its standard output, line by
  * line, what the store has promised it.
  */
-import type { RequestId } from '../../src/core/ids.ts';
+import type { RequestId } from '../../src/contract/ids.ts';
 import type { Hold } from '../../src/store/keys.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { RecordDraft, Store } from '../../src/store/store.ts';

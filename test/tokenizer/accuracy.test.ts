@@ -82,7 +82,9 @@ function isText({ chat }: Exchange): boolean {
 
 /** Conversations of our own with the tokens that o200k_base has for them, see test/core/tokens/estimate.test.ts. */
 function readCountedExchanges(): Exchange[] {
-  const conversations = JSON.parse(readFileSync(join(import.meta.dirname, '../core/tokens/counted-exchanges.json'), 'utf8'));
+  const conversations = JSON.parse(
+    readFileSync(join(import.meta.dirname, '../core/tokens/counted-exchanges.json'), 'utf8'),
+  );
   const found: Exchange[] = [];
   for (const { name, instructions, tools: named, exchanges } of conversations) {
     const tools = named?.map(({ type, ...called }: { type: string }) => ({ type, function: called }));

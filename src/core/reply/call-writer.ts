@@ -2,7 +2,8 @@ import type { OutputItem } from '../../contract/types.ts';
 import { toBuiltInCall } from './built-in-calls.ts';
 import { createCustomInputReader } from './custom-input.ts';
 import type { EventLog } from './event-log.ts';
-import type { CallId, ItemIdPrefix } from '../ids.ts';
+import type { CallId } from '../../contract/ids.ts';
+import type { ItemIdPrefix } from '../ids.ts';
 import type { BuiltInKind, ToolRef } from '../request/tool-names.ts';
 import { unreachable } from '../unreachable.ts';
 

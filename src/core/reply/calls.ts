@@ -3,7 +3,8 @@ import { openCallWriter } from './call-writer.ts';
 import { beginCall, findCall, isRepetition, type BackendCall } from './match-call.ts';
 import type { CallPiece } from './chunk.ts';
 import { tooMuch, type EventLog } from './event-log.ts';
-import { mintCallId, toCallId, type CallId } from '../ids.ts';
+import type { CallId } from '../../contract/ids.ts';
+import { mintCallId, toCallId } from '../ids.ts';
 import { growBy, mergeExtra, type CallOfReply } from './reply-state.ts';
 import type { ToolPlan } from '../request/tools.ts';
 

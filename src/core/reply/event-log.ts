@@ -1,7 +1,8 @@
 import type { OutputItem, ResponseEvent, ResponseResource } from '../../contract/types.ts';
 import { ApiError } from '../errors.ts';
 import { foldEvent } from './fold.ts';
-import { toItemId, type ItemId, type ItemIdPrefix, type UniquePart } from '../ids.ts';
+import type { ItemId } from '../../contract/ids.ts';
+import { toItemId, type ItemIdPrefix, type UniquePart } from '../ids.ts';
 import type { Writable } from '../writable.ts';
 
 /** An event before it has its number. */

@@ -1,6 +1,6 @@
 import type { CallWriter } from './call-writer.ts';
 import type { CallPiece } from './chunk.ts';
-import type { CallId } from '../ids.ts';
+import type { CallId } from '../../contract/ids.ts';
 import { createObjectEnd, type ObjectEnd } from './json-end.ts';
 
 /** A tool call of the backend, put together from its pieces. */

@@ -1,4 +1,11 @@
-import type { LogProb, OutputItem, ResponseError, ResponseEvent, ResponseResource, Usage } from '../../contract/types.ts';
+import type {
+  LogProb,
+  OutputItem,
+  ResponseError,
+  ResponseEvent,
+  ResponseResource,
+  Usage,
+} from '../../contract/types.ts';
 import { createCallBook, type CallBookOptions } from './calls.ts';
 import type { ChatChunk, ChunkOrWords } from '../chat.ts';
 import {

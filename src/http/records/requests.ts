@@ -1,6 +1,7 @@
 import type { RequestHandler } from 'express';
 import { ApiError } from '../../core/errors.ts';
-import { parseRequestId, type RequestId } from '../../core/ids.ts';
+import type { RequestId } from '../../contract/ids.ts';
+import { parseRequestId } from '../../core/ids.ts';
 import type { Identities } from '../../identity/identities.ts';
 import { toRecord } from '../../requests/show-record.ts';
 import type { RecordQuery, RecordStatus, Store } from '../../store/store.ts';

@@ -6,7 +6,7 @@
  * Transactions of several gateways meet on the same rows. They take their locks in one order, so that none waits in a
  * circle: unique entries of idempotency keys, then records, then keys, then sums of usage, and those of one kind sorted.
  */
-import type { KeyId, RequestId } from '../../core/ids.ts';
+import type { KeyId, RequestId } from '../../contract/ids.ts';
 import { unreachable } from '../../core/unreachable.ts';
 import type { Hold } from '../keys.ts';
 import type { RecordStatus } from '../store.ts';

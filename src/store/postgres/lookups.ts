@@ -1,4 +1,4 @@
-import type { RequestId } from '../../core/ids.ts';
+import type { RequestId } from '../../contract/ids.ts';
 import type { Operations } from '../shared/operations.ts';
 import { CALLER, LIST_WINDOW, RECORD_COLUMNS, SEQ, type RecordRow } from '../shared/rows.ts';
 import type { Remote } from './engine.ts';

@@ -8,7 +8,7 @@
  * accepted in the name of an owner who is gone, however long its process was paused: the process takes a new name then.
  */
 import { randomBytes } from 'node:crypto';
-import type { RequestId } from '../../core/ids.ts';
+import type { RequestId } from '../../contract/ids.ts';
 import { prepareCharges } from '../shared/charges.ts';
 import type { Operations } from '../shared/operations.ts';
 import { KEY, RECORD_COLUMNS, toClosed, type RecordRow } from '../shared/rows.ts';

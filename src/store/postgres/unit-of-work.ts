@@ -1,4 +1,4 @@
-import type { KeyId } from '../../core/ids.ts';
+import type { KeyId } from '../../contract/ids.ts';
 import { openBooks, type Books } from '../shared/unit-of-work.ts';
 import type { Account } from '../shared/charges.ts';
 import { USAGE_SUMS } from '../shared/usage-rows.ts';

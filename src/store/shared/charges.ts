@@ -1,4 +1,4 @@
-import type { KeyId, RequestId } from '../../core/ids.ts';
+import type { KeyId, RequestId } from '../../contract/ids.ts';
 import type { Hold, LedgerKind, Refusal } from '../keys.ts';
 import { refusalOf, reserve, settle, type Funds, type SpendLimits } from './funds.ts';
 import {

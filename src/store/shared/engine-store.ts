@@ -11,7 +11,7 @@ import type {
   StoredRecord,
   StoreLog,
 } from '../store.ts';
-import type { RequestId } from '../../core/ids.ts';
+import type { RequestId } from '../../contract/ids.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
 import { createAccountCalls, toRates } from './key-calls.ts';
 import type { PaidRow } from './charges.ts';

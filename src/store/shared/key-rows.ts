@@ -1,4 +1,4 @@
-import type { KeyId, RequestId } from '../../core/ids.ts';
+import type { KeyId, RequestId } from '../../contract/ids.ts';
 import { isList, readJson } from '../../core/json.ts';
 import type { KeyChange, KeyDraft, LedgerEntry, LedgerKind, StoredKey } from '../keys.ts';
 import { spentAt } from './funds.ts';

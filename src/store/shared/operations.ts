@@ -1,4 +1,4 @@
-import type { KeyId, RequestId } from '../../core/ids.ts';
+import type { KeyId, RequestId } from '../../contract/ids.ts';
 import type { CreditEntry, Hold, KeyChange, UsageQuery } from '../keys.ts';
 import type { RateRow } from './rates.ts';
 import type { RecordStatus } from '../store.ts';

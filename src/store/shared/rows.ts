@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../core/errors.ts';
-import type { RequestId } from '../../core/ids.ts';
+import type { RequestId } from '../../contract/ids.ts';
 import type { IncompleteReason, Outcome, RecordDraft, RecordStatus, StoredRecord } from '../store.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { KeyId } from '../../core/ids.ts';
+import type { KeyId } from '../../contract/ids.ts';
 import type { Funds } from './funds.ts';
 import type { RateCounts } from './rates.ts';
 import type { Account, EntryRow, Funding } from './charges.ts';

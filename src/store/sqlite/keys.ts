@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { KeyId } from '../../core/ids.ts';
+import type { KeyId } from '../../contract/ids.ts';
 import type { KeyChange } from '../keys.ts';
 import type { Funding } from '../shared/charges.ts';
 import { CHANGED_COLUMNS, KEY_COLUMNS, type FoundKeyRow, type KeyDraftRow, type KeyRow } from '../shared/key-rows.ts';

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { KeyId } from '../../core/ids.ts';
+import type { KeyId } from '../../contract/ids.ts';
 import type { CreditEntry } from '../keys.ts';
 import { CARRY_STEP, KEY_COLUMNS, LOOK_AT_KEYS, type KeyRow, type LedgerRow } from '../shared/key-rows.ts';
 import { credit as addCredit } from '../shared/funds.ts';

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { RequestId } from '../../core/ids.ts';
+import type { RequestId } from '../../contract/ids.ts';
 import type { Hold } from '../keys.ts';
 import type { Charges, PaidRow } from '../shared/charges.ts';
 import {

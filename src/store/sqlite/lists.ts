@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { RequestId } from '../../core/ids.ts';
+import type { RequestId } from '../../contract/ids.ts';
 import type { RecordStatus } from '../store.ts';
 import { LIST_WINDOW, RECORD_COLUMNS, SEQ, type ListRow, type ListStep, type RecordRow } from '../shared/rows.ts';
 

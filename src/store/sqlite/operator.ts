@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { RequestId } from '../../core/ids.ts';
+import type { RequestId } from '../../contract/ids.ts';
 import type { OperatorFilter } from '../shared/operations.ts';
 import { LIST_WINDOW, RECORD_COLUMNS, type CancelRow, type ListStep, type RecordRow } from '../shared/rows.ts';
 import type { RecordStatus } from '../store.ts';

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { KeyId } from '../../core/ids.ts';
+import type { KeyId } from '../../contract/ids.ts';
 import { openBooks, type Books } from '../shared/unit-of-work.ts';
 import type { Account, EntryRow } from '../shared/charges.ts';
 import { USAGE_SUMS, type UsageSumRow } from '../shared/usage-rows.ts';

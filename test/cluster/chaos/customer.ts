@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { KeyId } from '../../../src/core/ids.ts';
+import type { KeyId } from '../../../src/contract/ids.ts';
 import type { RequestRecord } from '../../../src/contract/types.ts';
 import { callerOf, expectRecord, type Caller } from '../../records/caller.ts';
 import { administrate, type Key } from '../open-cluster.ts';

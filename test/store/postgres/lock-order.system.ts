@@ -3,7 +3,7 @@
  * later may be locked yet, in whichever order the batch names them. So no two gateways ever wait for each other in a circle.
  */
 import { Client } from 'pg';
-import type { KeyId } from '../../../src/core/ids.ts';
+import type { KeyId } from '../../../src/contract/ids.ts';
 import { toDraftRow, toOutcomeRow } from '../../../src/store/shared/rows.ts';
 import { writeChanges, type Change } from '../../../src/store/postgres/changes.ts';
 import { openPool, type Connections } from '../../../src/store/postgres/pool.ts';
