@@ -1,8 +1,7 @@
 import { formatAmount } from '../core/money/decimal.ts';
-import { ApiError } from '../core/errors.ts';
+import { ApiError, unreachable } from '../core/errors.ts';
 import { matchesModel } from '../core/money/model-patterns.ts';
 import { costOf, expectedOutputOf, holdOf, type Price, type Prices } from '../core/money/pricing.ts';
-import { unreachable } from '../core/unreachable.ts';
 import type { AccountStore, Hold, RateStanding, StoredKey } from '../store/keys.ts';
 import type { Acceptance } from '../store/store.ts';
 import type { Usage } from '../contract/types.ts';

@@ -1,7 +1,7 @@
 import { ApiError } from '../core/errors.ts';
 import type { KeyId } from '../contract/ids.ts';
 import type { AccountStore, RateStanding, StoredKey } from '../store/keys.ts';
-import { exceededBy } from '../store/shared/rates.ts';
+import { exceededBy } from '../core/money/rates.ts';
 
 /**
  * Requests and tokens per minute (contract, section 7). The store counts them, in the transaction that accepts the request:

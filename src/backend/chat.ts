@@ -3,17 +3,17 @@ import type { ChatBatch, ChatRequest } from '../core/chat.ts';
 import type { ApiError } from '../core/errors.ts';
 import { readAnswer, readRefusal, relayAnswer, type AnswerOptions, type Refusal, type RelayedRead } from './answer.ts';
 import { contentType } from './answer-reader.ts';
-import { openExchange, type Exchange } from './connection.ts';
+import { openConnection, type BackendConnection } from './connection.ts';
 import { type BackendFailure, failureOf, type KeyOwner } from './failures.ts';
 import { passedOnHeaders, withoutLimits, type ReplyHeaders } from './reply-headers.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 
 export interface ChatBackend {
   /**
-   * Sends one request. Resolves when the backend has answered 2xx and the first thing it says has been read, so that an
-   * error as the first event of a stream is a rejection. Throws ApiError, or the reason of an aborted signal.
+   * Sends one request and hands its answer to the listener, each read in the turn in which it arrives. Resolves at the end of
+   * the answer. Throws ApiError, the reason of an aborted signal, or what the listener throws.
    */
-  ask(request: ChatRequest, options: AskOptions): Promise<ChatAnswer>;
+  ask(request: ChatRequest, options: AskOptions, listener: AnswerListener): Promise<void>;
   /** Breaks what still runs. */
   close(): Promise<void>;
 }
@@ -21,10 +21,10 @@ export interface ChatBackend {
 /** The same backend for requests that are passed on instead of translated. */
 export interface ChatRelay {
   /**
-   * Sends a request whose bytes are the client's own. Resolves as soon as the status is known: the bytes of the answer are for
-   * the client as they come. Throws ApiError for what is not for the client's eyes, or the reason of an aborted signal.
+   * Sends a request whose bytes are the client's own. Resolves at the end of the answer, or with a refusal that is for the
+   * client. Throws ApiError for what is not for the client's eyes, the reason of an aborted signal, or what the listener throws.
    */
-  relay(request: RelayRequest, options: AskOptions): Promise<RelayAnswer>;
+  relay(request: RelayRequest, options: AskOptions, listener: RelayListener): Promise<RelayedRefusal | undefined>;
 }
 
 /** The connections to the backend which are open at the moment. */
@@ -39,14 +39,22 @@ export interface AskOptions {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface ChatAnswer {
+/** Who hears the answer of the backend. */
+export interface AnswerListener {
+  /** The backend has answered 2xx, and the first thing that it says has been read and is no error. Called once, and first. */
+  begin(answer: BegunAnswer): void;
+  /**
+   * What one read brought. Where it returns a promise, the backend is not read until that resolves, so that a slow client slows
+   * the backend down.
+   */
+  take(batch: ChatBatch): Promise<void> | undefined;
+}
+
+export interface BegunAnswer {
   /** The headers of the backend's reply that its caller gets. */
   readonly headers: Readonly<Record<string, string>>;
-  /**
-   * One batch per read, each read only when it is asked for, so that a slow consumer slows the backend down. Throws
-   * ApiError, or the reason of the aborted signal; leaving the loop early aborts the exchange. To be iterated once.
-   */
-  readonly batches: AsyncIterable<ChatBatch>;
+  /** From now on the answer may take so much time, while its listener keeps up. Past that `ask` throws `upstream_timeout`. */
+  limitTotal(timeoutMs: number): void;
 }
 
 export interface RelayRequest {
@@ -57,24 +65,28 @@ export interface RelayRequest {
   readonly body: (asksForUsage: boolean) => Buffer;
 }
 
-export type RelayAnswer =
-  | {
-      readonly kind: 'answered';
-      readonly status: number;
-      readonly headers: ReplyHeaders;
-      readonly isEventStream: boolean;
-      /** One for each read, to be treated as `ChatAnswer.batches`; a chunk that was asked for here is not in their bytes. */
-      readonly reads: AsyncIterable<RelayedRead>;
-    }
-  | {
-      /** The backend speaks to the client, in JSON. */
-      readonly kind: 'refused';
-      readonly status: number;
-      readonly headers: ReplyHeaders;
-      readonly body: Buffer;
-      /** What it means. */
-      readonly error: ApiError;
-    };
+/** Who hears the bytes of an answer that is passed on, beside what they say. */
+export interface RelayListener {
+  /** The status is known. Where it returns a promise, nothing is read until that resolves. */
+  begin(answer: RelayedAnswer): Promise<void> | undefined;
+  /** As `AnswerListener.take`. A chunk that was asked for here is not in the bytes. */
+  take(read: RelayedRead): Promise<void> | undefined;
+}
+
+export interface RelayedAnswer {
+  readonly status: number;
+  readonly headers: ReplyHeaders;
+  readonly isEventStream: boolean;
+}
+
+/** The backend speaks to the client, in JSON. */
+export interface RelayedRefusal {
+  readonly status: number;
+  readonly headers: ReplyHeaders;
+  readonly body: Buffer;
+  /** What it means. */
+  readonly error: ApiError;
+}
 
 export interface ChatBackendOptions {
   /** With its `/v1`; a query (Azure's `api-version`) stays at the end of the path. */
@@ -109,7 +121,7 @@ interface Sending {
 }
 
 interface Replied {
-  readonly exchange: Exchange;
+  readonly connection: BackendConnection;
   /** As far as the caller may know them. */
   readonly replyHeaders: ReplyHeaders;
 }
@@ -132,13 +144,14 @@ export function createChatBackend(options: ChatBackendOptions): ChatBackend & Ch
     // One request per connection: its abort is then the end of a socket, and its pause holds up nobody else.
     allowH2: false,
     connect: { timeout: options.connectTimeoutMs },
-    // The exchange has its own timers.
+    // The connection has its own timers.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
   let takesStreamOptions = options.streamOptions;
 
-  async function ask(request: ChatRequest, { headers, signal }: AskOptions): Promise<ChatAnswer> {
+  async function ask(request: ChatRequest, asking: AskOptions, listener: AnswerListener): Promise<void> {
+    const { headers, signal } = asking;
     const sent = await send({
       body: (asksForUsage) => JSON.stringify(asksForUsage ? request : withoutStreamOptions(request)),
       canAskForUsage: request.stream_options !== undefined,
@@ -146,40 +159,61 @@ export function createChatBackend(options: ChatBackendOptions): ChatBackend & Ch
       signal,
     });
     if (sent.kind === 'refused') throw report(toFailure(sent, sent.refusal.bytes.toString(), headers));
-    const batches = await readAnswer(sent.exchange, answerOptions(sent, { headers, signal }));
-    return { headers: passedOnHeaders(sent.replyHeaders), batches };
+    const { connection, replyHeaders } = sent;
+    let hasBegun = false;
+    await readAnswer(connection, answerOptions(sent, asking), (batch) => {
+      begin();
+      return listener.take(batch);
+    });
+    begin();
+
+    function begin(): void {
+      if (hasBegun) return;
+      hasBegun = true;
+      const limitTotal = (timeoutMs: number): void => connection.limitTotal(timeoutMs);
+      listener.begin({ headers: passedOnHeaders(replyHeaders), limitTotal });
+    }
   }
 
-  async function relay(request: RelayRequest, { headers, signal }: AskOptions): Promise<RelayAnswer> {
+  async function relay(
+    request: RelayRequest,
+    asking: AskOptions,
+    listener: RelayListener,
+  ): Promise<RelayedRefusal | undefined> {
+    const { headers, signal } = asking;
     const sent = await send({
       ...request,
       headers: { ...OWN_HEADERS, accept: acceptOf(request.stream), ...headers },
       signal,
     });
     if (sent.kind === 'refused') return toRelayedRefusal(sent, headers);
-    const { exchange, replyHeaders, askedForUsage: hidesUsage } = sent;
+    const { connection, replyHeaders, askedForUsage: hidesUsage } = sent;
     const { 'content-length': _length, ...unsized } = replyHeaders;
-    return {
-      kind: 'answered',
-      status: exchange.status,
+    const answer = {
+      status: connection.status,
       headers: hidesUsage ? unsized : replyHeaders,
-      isEventStream: contentType(exchange.headers) === 'text/event-stream',
-      reads: relayAnswer(exchange, { ...answerOptions(sent, { headers, signal }), hidesUsage }),
+      isEventStream: contentType(connection.headers) === 'text/event-stream',
     };
+    await relayAnswer(
+      connection,
+      { ...answerOptions(sent, asking), hidesUsage },
+      { begin: () => listener.begin(answer), take: (read) => listener.take(read) },
+    );
+    return undefined;
   }
 
   /** Throws the ApiError of a refusal that is not for the client's eyes, or that chat clients could not read. */
   function toRelayedRefusal(
     sent: Extract<Sent, { kind: 'refused' }>,
     sentHeaders: AskOptions['headers'],
-  ): Extract<RelayAnswer, { kind: 'refused' }> {
-    const { exchange, replyHeaders, refusal } = sent;
-    const { status } = exchange;
+  ): RelayedRefusal {
+    const { connection, replyHeaders, refusal } = sent;
+    const { status } = connection;
     const failure = toFailure(sent, refusal.bytes.toString(), sentHeaders);
     const error = report(failure);
     const speaksToClient = failure.operatorProblem === undefined && status >= 400 && status < 500;
-    if (!speaksToClient || !isReadable(exchange, refusal, sentHeaders)) throw error;
-    return { kind: 'refused', status, headers: replyHeaders, body: refusal.bytes, error };
+    if (!speaksToClient || !isReadable(connection, refusal, sentHeaders)) throw error;
+    return { status, headers: replyHeaders, body: refusal.bytes, error };
   }
 
   /** Asks for usage, and once more without that when the backend refuses the option. */
@@ -197,14 +231,20 @@ export function createChatBackend(options: ChatBackendOptions): ChatBackend & Ch
     asksForUsage: boolean,
   ): Promise<Sent & { readonly refusesStreamOptions: boolean }> {
     const { firstByteTimeoutMs } = options;
-    const exchange = await openExchange(pool, { path, headers, body: body(asksForUsage), signal, firstByteTimeoutMs });
-    const replyHeaders = options.hidesLimits === true ? withoutLimits(exchange.headers) : exchange.headers;
-    if (exchange.status >= 200 && exchange.status < 300) {
-      return { kind: 'answered', exchange, replyHeaders, askedForUsage: asksForUsage, refusesStreamOptions: false };
+    const connection = await openConnection(pool, {
+      path,
+      headers,
+      body: body(asksForUsage),
+      signal,
+      firstByteTimeoutMs,
+    });
+    const replyHeaders = options.hidesLimits === true ? withoutLimits(connection.headers) : connection.headers;
+    if (connection.status >= 200 && connection.status < 300) {
+      return { kind: 'answered', connection, replyHeaders, askedForUsage: asksForUsage, refusesStreamOptions: false };
     }
-    const refusal = await readRefusal(exchange, signal);
-    const refusesStreamOptions = asksForUsage && speaksOfStreamOptions(exchange.status, refusal.bytes.toString());
-    return { kind: 'refused', exchange, replyHeaders, refusal, refusesStreamOptions };
+    const refusal = await readRefusal(connection, signal);
+    const refusesStreamOptions = asksForUsage && speaksOfStreamOptions(connection.status, refusal.bytes.toString());
+    return { kind: 'refused', connection, replyHeaders, refusal, refusesStreamOptions };
   }
 
   function answerOptions(replied: Replied, { headers, signal }: AskOptions): AnswerOptions {
@@ -214,9 +254,9 @@ export function createChatBackend(options: ChatBackendOptions): ChatBackend & Ch
   }
 
   function toFailure(replied: Replied, body: string, sentHeaders: AskOptions['headers']): BackendFailure {
-    const { exchange, replyHeaders: headers } = replied;
+    const { connection, replyHeaders: headers } = replied;
     return failureOf({
-      status: exchange.status,
+      status: connection.status,
       headers,
       body,
       keyOwner: options.keyOwner,
@@ -259,7 +299,11 @@ function acceptOf(stream: boolean): string {
 }
 
 /** JSON, all of it, and no secret in it: chat clients know how to read that. */
-function isReadable({ headers }: Exchange, { bytes, isWhole }: Refusal, sentHeaders: AskOptions['headers']): boolean {
+function isReadable(
+  { headers }: BackendConnection,
+  { bytes, isWhole }: Refusal,
+  sentHeaders: AskOptions['headers'],
+): boolean {
   if (!isWhole || !/^application\/(?:[^/]+\+)?json$/.test(contentType(headers))) return false;
   return !secretsOf(sentHeaders).some((secret) => bytes.includes(secret));
 }

@@ -1,7 +1,7 @@
 import { ApiError } from '../core/errors.ts';
 
-/** How far the exchange had come: nothing of ours sent, sent and no answer yet, or in the middle of the answer. */
-export type ExchangePhase = 'connecting' | 'waiting' | 'answering';
+/** How far the request had come: nothing of ours sent, sent and no answer yet, or in the middle of the answer. */
+export type ConnectionPhase = 'connecting' | 'waiting' | 'answering';
 
 const UNREACHABLE: readonly (readonly [RegExp, string])[] = [
   [/^(?:UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, 'The backend did not accept a connection in time.'],
@@ -22,7 +22,7 @@ const NEVER_CONNECTED = /^(?:ECONNREFUSED|ENOTFOUND|EAI_)|CERT|^UNABLE_TO|^DEPTH
  * backend may have worked, and the request is not repeated here: a generation that runs twice is paid for twice.
  * What is no failure of the connection (a header that cannot be sent) comes back as it is.
  */
-export function connectionFailure(cause: Error, phase: ExchangePhase): Error {
+export function connectionFailure(cause: Error, phase: ConnectionPhase): Error {
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
   if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED') return cause;
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return new ApiError('gateway_draining', { cause });

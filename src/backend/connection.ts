@@ -1,97 +1,100 @@
-/** One request to the backend through undici: its bytes at the reader's pace, its timers, and its end in every way it can end. */
+/** One request to the backend through undici: its bytes as they come, its timers, and its end in every way it can end. */
 
 import type { Dispatcher } from 'undici';
 import { ApiError } from '../core/errors.ts';
-import { connectionFailure, type ExchangePhase } from './connection-failures.ts';
-import type { ReplyHeaders } from './reply-headers.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
+import { connectionFailure, type ConnectionPhase } from './connection-failures.ts';
+import type { ReplyHeaders } from './reply-headers.ts';
 
-export interface ExchangeOptions {
+export interface ConnectionOptions {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Null asks by GET. */
   readonly body: string | Buffer | null;
-  /** Its abort closes the socket at once, and everything that waits here throws its reason. */
+  /** Its abort closes the socket at once, and what waits here rejects with its reason. */
   readonly signal: StopSignal;
-  /** Until the reader says what it waits for next. */
+  /** Holds until `limitSilence` or `limitTotal` is called. */
   readonly firstByteTimeoutMs: number;
 }
 
-export interface Exchange {
+/**
+ * Takes the bytes of one read in the turn in which they arrive, and undefined once at the clean end. Where it returns a
+ * promise, nothing more is read from the network until that resolves. What it throws ends the connection.
+ */
+export type TakeBytes = (bytes: Uint8Array | undefined) => Promise<void> | undefined;
+
+export interface BackendConnection {
   readonly status: number;
   readonly headers: ReplyHeaders;
-  /** All the bytes that came since the last time; undefined at the clean end. Throws ApiError, or the signal's reason. */
-  take(): Uint8Array | typeof NOTHING_YET | undefined;
-  /** Calls the listener once, as soon as there is something to take, the end and failures too. One listens at a time. */
-  onceReadable(listener: () => void): void;
-  /** As `take`, and waits for it. */
-  read(): Promise<Uint8Array | undefined>;
+  /**
+   * Hands on the body, to be called once. Resolves after the clean end, or after `release`. Rejects with an ApiError, with the
+   * reason of the signal, or with what `take` throws.
+   */
+  pipe(take: TakeBytes): Promise<void>;
   /** From now on so much time may pass between two reads from the network, while the reader keeps up. */
   limitSilence(timeoutMs: number): void;
-  /** From now on so much time may pass altogether. */
+  /** From now on so much time may pass altogether, while the reader keeps up. */
   limitTotal(timeoutMs: number): void;
-  /** Nothing more is wanted. The connection can be used again when the backend ends its reply soon. */
+  /**
+   * Nothing more is wanted, says the reader while it takes bytes. The connection can be used again when the backend ends its
+   * reply soon.
+   */
   release(): void;
   /** Closes the socket at once. */
   abort(): void;
 }
 
-/** What is taken when nothing has come since the last time. */
-export const NOTHING_YET = Symbol('nothing yet');
-
-/** What may wait in this process for a slow reader; past that the socket is not read, and the backend has to wait. */
-const MAX_WAITING_BYTES = 128 * 1024;
 /** What a reply may still bring after its `[DONE]`, for the connection to be worth keeping. */
 const LINGER_MS = 1000;
 const MAX_LINGERING_BYTES = 64 * 1024;
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** Sends the request and resolves with the status and headers of its answer. Throws ApiError, or the signal's reason. */
-export function openExchange(dispatcher: Dispatcher, options: ExchangeOptions): Promise<Exchange> {
+/** Sends the request. Resolves with the status and headers of its answer. Throws ApiError, or the signal's reason. */
+export function openConnection(dispatcher: Dispatcher, options: ConnectionOptions): Promise<BackendConnection> {
   options.signal.throwIfAborted();
-  const exchange = new UndiciExchange(options);
+  const connection = new UndiciConnection(options);
   const { path, headers, body } = options;
-  dispatcher.dispatch({ method: body === null ? 'GET' : 'POST', path, headers, body }, exchange);
-  return exchange.opened;
-}
-
-/** What `take` makes of what comes to the exchange, as soon as there is anything. Throws what `take` throws. */
-export async function whenTaken<T>(exchange: Exchange, take: () => T | typeof NOTHING_YET): Promise<T> {
-  for (;;) {
-    const taken = take();
-    if (taken !== NOTHING_YET) return taken;
-    await new Promise<void>((resolve) => exchange.onceReadable(resolve));
-  }
+  dispatcher.dispatch({ method: body === null ? 'GET' : 'POST', path, headers, body }, connection);
+  return connection.opened;
 }
 
 type Ending = { readonly kind: 'clean' } | { readonly kind: 'failed'; readonly reason: unknown };
 
+/** Who takes the bytes, and the promise that it was given. */
+interface Reader {
+  readonly take: TakeBytes;
+  readonly resolve: () => void;
+  readonly reject: (reason: unknown) => void;
+}
+
 /** undici asks for a handler object, so this is one of the few classes. Its `on…` methods are undici's, the others the reader's. */
-class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
-  readonly opened: Promise<Exchange>;
+class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler {
+  readonly opened: Promise<BackendConnection>;
   status = 0;
   headers: ReplyHeaders = {};
 
   readonly #signal: StopSignal;
   readonly #onAbort = (): void => this.#giveUp(this.#signal.reason);
-  readonly #resolveOpened: (exchange: Exchange) => void;
+  readonly #resolveOpened: (connection: BackendConnection) => void;
   readonly #rejectOpened: (reason: unknown) => void;
   #controller: Dispatcher.DispatchController | undefined;
   #ending: Ending | undefined;
   #released = false;
   #lingeringBytes = 0;
 
+  #reader: Reader | undefined;
+  /** Between the moment in which the reader asks to wait and its promise. Without a reader the bytes wait too. */
+  #isBusy = true;
   #waiting: Buffer[] = [];
-  #waitingBytes = 0;
-  #paused = false;
-  #wakeReader: (() => void) | undefined;
 
+  #reads = 0;
   #timer: NodeJS.Timeout | undefined;
   #timeoutMs: number;
-  #refreshing = false;
+  /** What the timer limits. Silence, and the rest of an answer, are the backend's only while the reader keeps up. */
+  #limits: 'first byte' | 'silence' | 'total' = 'first byte';
 
-  constructor({ signal, firstByteTimeoutMs }: ExchangeOptions) {
-    const { promise, resolve, reject } = Promise.withResolvers<Exchange>();
+  constructor({ signal, firstByteTimeoutMs }: ConnectionOptions) {
+    const { promise, resolve, reject } = Promise.withResolvers<BackendConnection>();
     this.opened = promise;
     this.#resolveOpened = resolve;
     this.#rejectOpened = reject;
@@ -121,17 +124,16 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
       if (this.#lingeringBytes > MAX_LINGERING_BYTES) this.#closeSocket();
       return;
     }
-    this.#waiting.push(bytes);
-    this.#waitingBytes += bytes.length;
-    if (this.#waitingBytes >= MAX_WAITING_BYTES) {
-      this.#paused = true;
+    if (this.#ending !== undefined) return;
+    this.#reads += 1;
+    if (this.#isBusy) {
+      this.#waiting.push(bytes);
       controller.pause();
-      // The silence is ours now.
-      if (this.#refreshing) this.#stopTimer();
-    } else if (this.#refreshing) {
-      this.#timer?.refresh();
+      return;
     }
-    this.#wake();
+    if (this.#limits === 'silence') this.#timer?.refresh();
+    this.#give(bytes);
+    if (this.#isBusy) controller.pause();
   }
 
   onResponseEnd(): void {
@@ -142,80 +144,105 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
     this.#end({ kind: 'failed', reason: connectionFailure(error, this.#phase()) });
   }
 
-  take(): Uint8Array | typeof NOTHING_YET | undefined {
-    if (this.#waitingBytes > 0) return this.#takeWaiting();
-    if (this.#ending === undefined) return NOTHING_YET;
-    if (this.#ending.kind === 'failed') throw this.#ending.reason;
-    return undefined;
-  }
-
-  onceReadable(listener: () => void): void {
-    if (this.#wakeReader !== undefined) throw new Error('the exchange is being read already');
-    if (this.#waitingBytes > 0 || this.#ending !== undefined) listener();
-    else this.#wakeReader = listener;
-  }
-
-  read(): Promise<Uint8Array | undefined> {
-    return whenTaken(this, () => this.take());
+  pipe(take: TakeBytes): Promise<void> {
+    if (this.#reader !== undefined) throw new Error('the connection is being read already');
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#reader = { take, resolve, reject };
+    this.#goOn();
+    return promise;
   }
 
   limitSilence(timeoutMs: number): void {
-    if (!this.#released) this.#limit(timeoutMs, true);
+    if (!this.#released) this.#limit(timeoutMs, 'silence');
   }
 
   limitTotal(timeoutMs: number): void {
-    if (!this.#released) this.#limit(timeoutMs, false);
+    if (!this.#released) this.#limit(timeoutMs, 'total');
   }
 
   release(): void {
-    if (this.#ending !== undefined || this.#released) return;
+    if (this.#released) return;
     this.#released = true;
-    this.#drop();
+    this.#waiting = [];
     this.#signal.removeEventListener('abort', this.#onAbort);
-    this.#limit(LINGER_MS, false);
-    this.#resume();
+    if (this.#ending === undefined) {
+      this.#limit(LINGER_MS, 'total');
+      this.#controller?.resume();
+    }
   }
 
   abort(): void {
     if (this.#released) return;
-    // Most exchanges have ended by then, and to make an error with its stack took 4 % of the time of a JSON request.
-    if (this.#ending !== undefined) this.#drop();
-    else this.#giveUp(new ApiError('upstream_error', { message: 'The exchange was given up.' }));
+    // Most connections have ended by then, and to make an error with its stack took 4 % of the time of a JSON request.
+    if (this.#ending !== undefined) this.#waiting = [];
+    else this.#giveUp(new ApiError('upstream_error', { message: 'The request to the backend was given up.' }));
   }
 
-  #wake(): void {
-    const listener = this.#wakeReader;
-    this.#wakeReader = undefined;
-    listener?.();
+  /** Hands the bytes to the reader. Does not throw. */
+  #give(bytes: Buffer | undefined): void {
+    try {
+      const busy = this.#reader?.take(bytes);
+      if (busy === undefined) {
+        if (this.#released) this.#reader?.resolve();
+        return;
+      }
+      this.#isBusy = true;
+      if (this.#limits !== 'first byte' && !this.#released) this.#stopTimer();
+      busy.then(
+        () => this.#goOn(),
+        (error: unknown) => this.#leave(error),
+      );
+    } catch (error) {
+      this.#leave(error);
+    }
   }
 
-  #takeWaiting(): Uint8Array {
-    const [first] = this.#waiting;
-    const bytes = first !== undefined && this.#waiting.length === 1 ? first : Buffer.concat(this.#waiting);
-    this.#drop();
-    this.#resume();
-    return bytes;
-  }
-
-  #drop(): void {
-    this.#waiting = [];
-    this.#waitingBytes = 0;
-  }
-
-  /** Never after the end: the connection may belong to another exchange by then. */
-  #resume(): void {
-    if (!this.#paused || this.#ending !== undefined) return;
-    this.#paused = false;
-    if (this.#refreshing) this.#startTimer();
+  #goOn(): void {
+    this.#isBusy = false;
+    if (this.#released) {
+      this.#reader?.resolve();
+      return;
+    }
+    this.#flow();
+    if (this.#isBusy || this.#ending !== undefined || this.#released) return;
+    if (this.#limits !== 'first byte') this.#startTimer();
     this.#controller?.resume();
   }
 
-  #limit(timeoutMs: number, refreshing: boolean): void {
+  /** Hands on what has come while the reader was busy, and the end behind it. */
+  #flow(): void {
+    while (!this.#isBusy && this.#waiting.length > 0) this.#give(this.#waiting.shift());
+    if (this.#isBusy || this.#ending === undefined || this.#reader === undefined) return;
+    if (this.#released) return;
+    if (this.#ending.kind === 'failed') this.#reader.reject(this.#ending.reason);
+    else this.#giveEnd();
+  }
+
+  #giveEnd(): void {
+    if (this.#reader === undefined) return;
+    const { take, resolve, reject } = this.#reader;
+    try {
+      const busy = take(undefined);
+      if (busy === undefined) resolve();
+      else busy.then(resolve, reject);
+    } catch (error) {
+      reject(error);
+    }
+  }
+
+  /** The reader has thrown: it wants nothing more. */
+  #leave(error: unknown): void {
+    this.#waiting = [];
+    this.#reader?.reject(error);
+    if (!this.#released) this.#fail(error);
+  }
+
+  #limit(timeoutMs: number, limits: 'silence' | 'total'): void {
     if (this.#ending !== undefined) return;
     this.#timeoutMs = timeoutMs;
-    this.#refreshing = refreshing;
+    this.#limits = limits;
     this.#stopTimer();
-    if (!(this.#paused && refreshing)) this.#startTimer();
+    if (!this.#isBusy || this.#released) this.#startTimer();
   }
 
   #startTimer(): void {
@@ -227,18 +254,30 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
     clearTimeout(this.#timer);
   }
 
+  /** A process that stood still reads what has arrived meanwhile before it takes the backend for silent. */
   #expire(): void {
+    const reads = this.#reads;
+    setImmediate(() => {
+      if (this.#limits === 'silence' && this.#reads !== reads) this.#timer?.refresh();
+      else this.#giveUpWaiting();
+    });
+  }
+
+  #giveUpWaiting(): void {
     if (this.#released) return this.#closeSocket();
-    const message = this.#refreshing
-      ? 'The backend went silent in the middle of its answer.'
-      : 'The backend did not begin to answer in time.';
+    const message =
+      this.#limits === 'first byte'
+        ? 'The backend did not begin to answer in time.'
+        : 'The backend went silent in the middle of its answer.';
     this.#fail(new ApiError('upstream_timeout', { message }));
   }
 
   /** What is still waiting is not wanted any more. */
   #giveUp(reason: unknown): void {
-    this.#drop();
+    this.#waiting = [];
     this.#fail(reason);
+    // A reader that is busy is not waited for.
+    this.#reader?.reject(reason);
   }
 
   /** The end that starts here, and not at the backend. */
@@ -254,14 +293,14 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
     this.#stopTimer();
     this.#signal.removeEventListener('abort', this.#onAbort);
     if (ending.kind === 'failed') this.#rejectOpened(ending.reason);
-    this.#wake();
+    this.#flow();
   }
 
   #closeSocket(): void {
-    this.#controller?.abort(new Error('the exchange is over'));
+    this.#controller?.abort(new Error('the request to the backend is over'));
   }
 
-  #phase(): ExchangePhase {
+  #phase(): ConnectionPhase {
     if (this.#controller === undefined) return 'connecting';
     return this.status === 0 ? 'waiting' : 'answering';
   }

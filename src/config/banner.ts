@@ -1,6 +1,6 @@
 import { showDatabase } from '../store/database-url.ts';
 import type { Config } from './config.ts';
-import { unreachable } from '../core/unreachable.ts';
+import { unreachable } from '../core/errors.ts';
 
 /** What a person who has just started the gateway wants to know. */
 export function describeStart({

@@ -101,3 +101,8 @@ export class ApiError extends Error {
 export function toApiError(thrown: unknown): ApiError {
   return thrown instanceof ApiError ? thrown : new ApiError('internal_error', { cause: thrown });
 }
+
+/** Ends a `switch` over a union: a new member fails to compile here. Throws when data from outside gets this far. */
+export function unreachable(value: never): never {
+  throw new TypeError(`unexpected value of type ${typeof value}`);
+}

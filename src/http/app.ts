@@ -1,117 +1,123 @@
-import express, { type Express, type RequestHandler } from 'express';
-import { toRequestId } from '../core/ids.ts';
-import { errorHandler, methodNotAllowed, notFound } from './error-handler.ts';
-import { factsOf } from '../requests/facts.ts';
-import type { RequestRoutes } from './records/requests.ts';
-import { refuseWhileDraining, type RunningRequests } from '../requests/running.ts';
-import { secureApi } from './access/security-headers.ts';
+import express, { type Express, type RequestHandler, type Router } from 'express';
+import { createAdministration } from '../accounts/administration.ts';
+import { toKeyId, toRequestId } from '../core/ids.ts';
+import { refuseWhileDraining } from '../requests/running.ts';
+import { observeRequests } from '../telemetry/observe.ts';
+import { factsOf } from '../telemetry/reply-facts.ts';
+import { authenticate, createAuthenticator } from './access/authenticate.ts';
+import { allowOrigins } from './access/cors.ts';
 import { takeKeyFromProtocols } from './access/key-protocol.ts';
-
-/** What is served on `METRICS_PORT` too. */
-export interface ScrapedParts {
-  /** Set while the embedded demo backend answers. */
-  readonly demo: boolean;
-  readonly observe: RequestHandler;
-  readonly showMetrics: RequestHandler;
-}
-
-export interface AppParts extends ScrapedParts {
-  readonly trustProxy: number | readonly string[];
-  /** Where no other origin may call, there is none. */
-  readonly cors: RequestHandler | undefined;
-  readonly authenticate: RequestHandler;
-  readonly limitLoad: RequestHandler;
-  readonly postResponse: RequestHandler;
-  /** Takes the upgrade to a WebSocket, and lets every other GET pass. */
-  readonly openWebSocket: RequestHandler;
-  readonly countInputTokens: RequestHandler;
-  readonly postCompaction: RequestHandler;
-  /** Where what they use is counted; elsewhere they are passed through. */
-  readonly createChatCompletion: RequestHandler | undefined;
-  readonly requests: RequestRoutes;
-  readonly showUsage: RequestHandler;
-  readonly showKey: RequestHandler;
-  readonly passthrough: RequestHandler;
-  readonly console: RequestHandler;
-  /** What is below `/admin/v1`; where it is turned off, what any unknown path answers. */
-  readonly admin: RequestHandler;
-  readonly running: RunningRequests;
-  readonly showLanding: RequestHandler;
-  readonly showDocs: RequestHandler;
-  readonly showOpenApi: RequestHandler;
-  readonly showHealth: RequestHandler;
-  readonly showReadiness: RequestHandler;
-}
+import { limitLoad } from './access/load.ts';
+import { secureApi } from './access/security-headers.ts';
+import { createAdminApi } from './admin.ts';
+import { createChatCompletion } from './chat/chat.ts';
+import { errorHandler, methodNotAllowed, notFound } from './error-handler.ts';
+import { lazyRoute } from './lazy-route.ts';
+import { showHealth, showReadiness } from './operate.ts';
+import { createConsole } from './pages/console.ts';
+import { showLanding } from './pages/landing.ts';
+import { refuseMetrics, showMetrics } from './pages/metrics.ts';
+import { createPassthrough } from './passthrough/passthrough.ts';
+import { showKey } from './records/key.ts';
+import { createRequestRoutes } from './records/requests.ts';
+import { showUsage, showUsageOfAll } from './records/usage.ts';
+import { countInputTokens } from './responses/count-input-tokens.ts';
+import { postCompaction } from './responses/post-compaction.ts';
+import { postResponse } from './responses/post-response.ts';
+import type { Services } from './services.ts';
 
 /** The map of the program: middleware in its order, then the routes. */
-export function createApp(parts: AppParts): Express {
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  app.set('trust proxy', parts.trustProxy);
+export function createApp(services: Services): Express {
+  const { corsOrigins, load, authenticator } = services;
+  const app = begin(services);
+  if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
 
-  useFirst(app, parts);
-  if (parts.cors !== undefined) app.use(parts.cors);
-
-  // First of the routes, since each one before it is tried for every request; and the one that nearly all requests are for by
-  // itself, since a router inside of a router takes 2 % of the CPU of a JSON request.
-  app.post(['/api/v1/responses', '/v1/responses'], parts.authenticate, parts.limitLoad, parts.postResponse);
-  app.use(['/api/v1', '/v1'], createApi(parts));
-  app.route('/').get(parts.showLanding).all(methodNotAllowed('GET'));
-  app.route(['/docs', '/docs/:guide']).get(parts.showDocs).all(methodNotAllowed('GET'));
-  app.route('/openapi.json').get(parts.showOpenApi).all(methodNotAllowed('GET'));
-  app.route('/healthz').get(parts.showHealth).all(methodNotAllowed('GET'));
-  app.route('/readyz').get(parts.showReadiness).all(methodNotAllowed('GET'));
-  app.route('/metrics').get(parts.showMetrics).all(methodNotAllowed('GET'));
-
-  app.use('/console', parts.console);
-  app.use('/admin/v1', parts.admin);
-
-  app.use(notFound);
-  app.use(errorHandler);
-  return app;
+  // Each route before this one would be tried for nearly every request.
+  app.post(
+    ['/api/v1/responses', '/v1/responses'],
+    authenticate(authenticator),
+    limitLoad(load),
+    postResponse(services),
+  );
+  app.use(['/api/v1', '/v1'], createApi(services));
+  app.route('/').get(showLanding(services)).all(methodNotAllowed('GET'));
+  app.route(['/docs', '/docs/:guide']).get(showDocs(services)).all(methodNotAllowed('GET'));
+  app.route('/openapi.json').get(showOpenApi(services)).all(methodNotAllowed('GET'));
+  app.route('/healthz').get(showHealth).all(methodNotAllowed('GET'));
+  app.route('/readyz').get(showReadiness(services)).all(methodNotAllowed('GET'));
+  app
+    .route('/metrics')
+    .get(services.metricsPort === null ? metricsOf(services) : refuseMetrics)
+    .all(methodNotAllowed('GET'));
+  app.use('/console', createConsole(services));
+  app.use('/admin/v1', createAdmin(services));
+  return end(app);
 }
 
 /** What `METRICS_PORT` serves: the metrics alone. */
-export function createMetricsApp(parts: ScrapedParts): Express {
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  useFirst(app, parts);
-  app.route('/metrics').get(parts.showMetrics).all(methodNotAllowed('GET'));
-  app.use(notFound);
-  app.use(errorHandler);
-  return app;
+export function createMetricsApp(services: Services): Express {
+  const app = begin(services);
+  app.route('/metrics').get(metricsOf(services)).all(methodNotAllowed('GET'));
+  return end(app);
 }
 
-function createApi(parts: AppParts): express.Router {
-  const { limitLoad, postCompaction, openWebSocket, createChatCompletion } = parts;
-  const { requests, showUsage, showKey, passthrough } = parts;
+/** Everything below `/api/v1` and `/v1` needs a key. */
+function createApi(services: Services): Router {
+  const { load, authMode } = services;
+  const limit = limitLoad(load);
+  const watch = watchRunning(services);
+  const requests = createRequestRoutes(services);
   const api = express.Router();
-  api.use(takeKeyFromProtocols, parts.authenticate);
-  api.route('/responses').get(openWebSocket).all(methodNotAllowed('POST'));
-  api
-    .route('/responses/input_tokens')
-    .post(limitLoad, watchRunning(parts), parts.countInputTokens)
-    .all(methodNotAllowed('POST'));
-  api.route('/responses/compact').post(limitLoad, postCompaction).all(methodNotAllowed('POST'));
+  api.use(takeKeyFromProtocols, authenticate(services.authenticator));
+  api.route('/responses').get(openWebSocket(services)).all(methodNotAllowed('POST'));
+  api.route('/responses/input_tokens').post(limit, watch, countInputTokens(services)).all(methodNotAllowed('POST'));
+  api.route('/responses/compact').post(limit, postCompaction(services)).all(methodNotAllowed('POST'));
   api.route('/requests').get(requests.list).all(methodNotAllowed('GET'));
   api.route('/requests/:id').get(requests.show).all(methodNotAllowed('GET'));
   api.route('/requests/:id/cancel').post(requests.cancel).all(methodNotAllowed('POST'));
-  api.route('/usage').get(showUsage).all(methodNotAllowed('GET'));
-  api.route('/key').get(showKey).all(methodNotAllowed('GET'));
-  if (createChatCompletion !== undefined) {
-    api.route('/chat/completions').post(limitLoad, createChatCompletion).all(methodNotAllowed('POST'));
+  api.route('/usage').get(showUsage(services)).all(methodNotAllowed('GET'));
+  api.route('/key').get(showKey(services)).all(methodNotAllowed('GET'));
+  // Elsewhere what chat completions use is not counted, and they are passed through like the rest.
+  if (authMode === 'managed') {
+    api.route('/chat/completions').post(limit, createChatCompletion(services)).all(methodNotAllowed('POST'));
   }
   // No body has been read by here: what is passed on goes through as it comes.
-  api.use(limitLoad, watchRunning(parts), passthrough);
+  api.use(limit, watch, createPassthrough(services));
   return api;
 }
 
+/** What is below `/admin/v1`: without a token, nothing. */
+function createAdmin(services: Services): RequestHandler {
+  const { adminToken, accounts, identities, newUniquePart, nowMs } = services;
+  if (adminToken === null) return notFound;
+  return createAdminApi({
+    authenticate: authenticate(createAuthenticator({ ...services, authMode: 'static', apiKeys: [adminToken] })),
+    administration: createAdministration({
+      accounts,
+      toHash: identities.keySecret,
+      newKeyId: () => toKeyId(newUniquePart()),
+      nowMs,
+    }),
+    showUsageOfAll: showUsageOfAll(services),
+    mode: services.authMode,
+  });
+}
+
 /** What every request goes through, and every reply has. */
-function useFirst(app: Express, { observe, demo }: ScrapedParts): void {
-  app.use(secureApi, observe);
-  if (demo) app.use(markDemo);
+function begin(services: Services): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('trust proxy', services.trustProxy);
+  app.use(secureApi, observeRequests(services));
+  if (services.demo) app.use(markDemo);
+  return app;
+}
+
+function end(app: Express): Express {
+  app.use(notFound);
+  app.use(errorHandler);
+  return app;
 }
 
 const markDemo: RequestHandler = (_req, res, next) => {
@@ -119,8 +125,39 @@ const markDemo: RequestHandler = (_req, res, next) => {
   next();
 };
 
+function metricsOf({ metrics, metricsToken }: Services): RequestHandler {
+  return metrics === undefined ? refuseMetrics : showMetrics(metrics, metricsToken);
+}
+
+/** Takes the upgrade to a WebSocket, and lets every other GET pass. */
+function openWebSocket(services: Services): RequestHandler {
+  return lazyRoute(services.loadWebSocket);
+}
+
+function showDocs(services: Services): RequestHandler {
+  return lazyRoute(async () => {
+    const { showDocs } = await import('./pages/docs.ts');
+    return showDocs(await describeApi(services), services);
+  });
+}
+
+function showOpenApi(services: Services): RequestHandler {
+  return lazyRoute(async () => {
+    const { showOpenApi } = await import('./pages/openapi.ts');
+    return showOpenApi(await describeApi(services));
+  });
+}
+
+async function describeApi(services: Services) {
+  const { createOpenApi } = await import('./pages/openapi.ts');
+  const { adminToken, metricsToken, metricsPort } = services;
+  // The metrics are part of the API only where they are on its port.
+  const hasMetrics = metricsToken !== null && metricsPort === null;
+  return createOpenApi({ ...services, hasAdmin: adminToken !== null, hasMetrics });
+}
+
 /** A drain waits for what has no record as well, and breaks what takes too long. */
-function watchRunning({ running }: AppParts): RequestHandler {
+function watchRunning({ running }: Services): RequestHandler {
   return (_req, res, next) => {
     refuseWhileDraining(running);
     const run = running.begin(toRequestId(factsOf(res).unique));

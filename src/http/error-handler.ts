@@ -1,7 +1,8 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { ApiError, toApiError } from '../core/errors.ts';
 import { discardBody } from './body/body.ts';
-import { factsOf, type RequestFacts } from '../requests/facts.ts';
+import { factsOf } from '../telemetry/reply-facts.ts';
+import type { RequestFacts } from '../requests/facts.ts';
 
 /** The one place which turns an error into a reply over HTTP (contract, section 5). */
 export const errorHandler: ErrorRequestHandler = (thrown, req, res, _next) => {

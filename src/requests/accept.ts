@@ -1,22 +1,21 @@
-/** What both endpoints share: a request is accepted, or answered as a duplicate, and in the end settled, each exactly once. */
+/** What both endpoints share: a request is accepted, or found to be a duplicate, and in the end settled, each exactly once. */
 
 import type { Admission, Admitted } from '../accounts/admission.ts';
 import type { Taken } from '../accounts/rates.ts';
 import type { KeyOwner } from '../backend/failures.ts';
-import { ApiError, toApiError } from '../core/errors.ts';
-import { estimateUsage, type InputSize, type TokenEstimator } from '../core/tokens/estimate.ts';
+import { ApiError, toApiError, unreachable } from '../core/errors.ts';
 import { toRequestId, type UniquePart } from '../core/ids.ts';
-import { unreachable } from '../core/unreachable.ts';
+import type { StopSignal } from '../core/stop-signal.ts';
+import { estimateUsage, type TokenEstimator } from '../core/tokens/estimate.ts';
 import type { Identities } from '../identity/identities.ts';
 import type { RecordDraft, Store, StoredRecord } from '../store/store.ts';
-import type { Caller } from '../http/access/authenticate.ts';
-import { outcomeOf, type Ending } from './outcome.ts';
-import { sendDuplicate } from '../http/records/record.ts';
-import type { Client } from '../http/responses/client.ts';
 import type { RequestFacts } from './facts.ts';
+import type { Incoming } from './incoming.ts';
+import { outcomeOf, type Ending } from './outcome.ts';
+import type { Plan } from './prepare.ts';
 import { refuseWhileDraining, type RunningRequest, type RunningRequests } from './running.ts';
 
-export interface AcceptanceOptions {
+export interface AcceptServices {
   readonly store: Store;
   readonly admission: Admission;
   readonly running: RunningRequests;
@@ -26,149 +25,154 @@ export interface AcceptanceOptions {
   readonly nowMs: () => number;
 }
 
-/** A request whose shape is known to be right. */
-export interface Submission {
-  readonly caller: Caller;
-  readonly endpoint: RecordDraft['endpoint'];
-  /** As the caller names it. */
-  readonly model: string;
-  /** As the backend knows it. */
-  readonly backendModel: string;
-  readonly stream: boolean;
-  /** The exact bytes, decompressed. */
-  readonly body: Uint8Array;
-  readonly idempotencyKey: string | undefined;
-  readonly inputSize: InputSize;
-  /** What the model may write in one choice; null when the request names no limit. */
-  readonly maxOutputTokens: number | null;
-  readonly choices: number;
-}
-
 /** A request which has a record and is to run now. */
-export interface AcceptedRequest {
+export interface Accepted {
+  readonly kind: 'accepted';
   readonly unique: UniquePart;
   readonly createdAtMs: number;
-  readonly run: RunningRequest;
+  /** Aborts with an ApiError that says why the request ends early. */
+  readonly signal: StopSignal;
+  /** Set while somebody asks for a cancel. Resolves when that is decided; rejects with the reason when it is cancelled. */
+  whenDecided(): Promise<void> | undefined;
+  /** What the request failed with, after a cancel that is being asked for has been decided. Logs a mistake of our own. */
+  failureOf(thrown: unknown): Promise<ApiError>;
   /**
-   * To be called once, when it is known how the request ends and before the client is told. Nobody waits for the store: one
-   * that is out of order must not keep the answer from the client.
+   * To be called when it is known how the request ends and before the client is told; the first call counts. Nobody waits for
+   * the store: one that is out of order must not keep the answer from the client.
    */
-  readonly settle: (ending: Ending) => void;
+  settle(ending: Ending): void;
+  /** The request has thrown, and the client is told so by a status. Settles it, where that has not been done. */
+  settleThrown(thrown: unknown): void;
+  /** To be called last. A drain waits until then, and until the client has its reply. */
+  release(): void;
 }
 
-/**
- * Gives the request its record and lets `perform` answer it, or answers the duplicate that it is. Throws the ApiError of a
- * request which may not start, and what `perform` throws; one that `perform` has not settled by then is settled with that.
- */
-export type ServeAccepted = (
-  client: Client,
-  submission: Submission,
-  perform: (accepted: AcceptedRequest) => Promise<void>,
-) => Promise<void>;
+export interface Duplicate {
+  readonly kind: 'duplicate';
+  readonly record: StoredRecord;
+}
 
-/** The door to the backend for both endpoints, and for each transport. */
-export function createAcceptance(options: AcceptanceOptions): ServeAccepted {
-  return async (client, submission, perform) => {
-    const { facts } = client;
-    facts.model = submission.model;
-    facts.stream = submission.stream;
-    // Gone while its body was decompressed: nobody would notice any more, and the backend would work for nobody.
-    if (client.isServed) throw new ApiError('client_disconnected');
-    const { unique } = facts;
-    const draft = toDraft(submission, unique, options);
-    const run = options.running.begin(draft.requestId);
-    // Watched before the record is written, so that no moment is left in which nobody would notice.
-    client.onceServed((hasWholeReply) => {
-      if (!hasWholeReply) run.abort(new ApiError('client_disconnected'));
-    });
-    try {
-      const verdict = await accept(draft, submission, options);
-      if (verdict.kind === 'accepted') await runToEnd({ draft, submission, unique, run, ...verdict }, client, perform);
-      else sendDuplicate(client, verdict.record);
-    } finally {
-      // A drain waits for what runs, and until the client has its reply, an error too, that is not over.
-      if (client.isServed) run.end();
-      else client.onceServed(() => run.end());
-    }
-  };
-
-  async function runToEnd(job: Job, client: Client, perform: Parameters<ServeAccepted>[2]): Promise<void> {
-    const { draft, unique, run } = job;
-    const { facts } = client;
-    let keepsKey: boolean | undefined;
-    const settleOnce = (ending: Ending): void => {
-      if (keepsKey === undefined) noteEnding(facts, ending);
-      keepsKey ??= settle(job, ending, { ...options, log: facts.log });
-    };
-    for (const [name, value] of Object.entries(job.taken.headers)) client.setHeader(name, value);
-    try {
-      await perform({ unique, createdAtMs: draft.createdAtMs, run, settle: settleOnce });
-    } catch (error) {
-      settleOnce({ ...NOTHING_CAME, failure: toApiError(error), hasOutput: client.replyBegan });
-      // With the same key the SDKs would only be told that the request is a duplicate.
-      if (keepsKey === true && draft.idempotency !== undefined) client.setHeader('x-should-retry', 'false');
-      throw error;
-    }
+/** Gives the request its record, or finds the record that it has already. Throws the ApiError of one that may not start. */
+export async function accept(incoming: Incoming, plan: Plan, services: AcceptServices): Promise<Accepted | Duplicate> {
+  const { facts } = incoming;
+  facts.model = plan.model;
+  facts.stream = plan.stream;
+  // Gone while its body was decompressed: nobody would notice any more, and the backend would work for nobody.
+  if (incoming.isServed()) throw new ApiError('client_disconnected');
+  const draft = toDraft(incoming, plan, services);
+  const run = services.running.begin(draft.requestId);
+  // Watched before the record is written, so that no moment is left in which nobody would notice.
+  incoming.onceServed((hasWholeReply) => {
+    if (!hasWholeReply) run.abort(new ApiError('client_disconnected'));
+  });
+  try {
+    const decision = await decide(draft, incoming, plan, services);
+    if (decision.kind === 'accepted') return toAccepted({ ...decision, incoming, plan, draft, run }, services);
+    release(run, incoming);
+    return decision;
+  } catch (refusal) {
+    release(run, incoming);
+    throw refusal;
   }
 }
 
-function noteEnding(facts: RequestFacts, { usage, failure }: Ending): void {
-  facts.usage = usage;
-  facts.errorCode = failure?.code;
-}
-
-/** One accepted request, with all that its end needs to know of its beginning. */
-interface Job {
+/** A request that was let in, with all that its end needs to know of its beginning. */
+interface Started {
+  readonly incoming: Incoming;
+  readonly plan: Plan;
   readonly draft: RecordDraft;
-  readonly submission: Submission;
   readonly admitted: Admitted;
   readonly taken: Taken;
-  readonly unique: UniquePart;
   readonly run: RunningRequest;
 }
 
 const NOTHING_CAME = { incompleteReason: null, usage: null, outputLength: 0 } as const;
 
-function toDraft(submission: Submission, unique: UniquePart, options: AcceptanceOptions): RecordDraft {
-  const { caller, endpoint, model, stream, idempotencyKey } = submission;
-  const { identities } = options;
+function toAccepted(started: Started, services: AcceptServices): Accepted {
+  const { incoming, draft, run, taken } = started;
+  const { facts } = incoming;
+  let keepsKey: boolean | undefined;
+  for (const [name, value] of Object.entries(taken.headers)) incoming.setHeader(name, value);
+
+  function settle(ending: Ending): void {
+    if (keepsKey !== undefined) return;
+    facts.usage = ending.usage;
+    facts.errorCode = ending.failure?.code;
+    keepsKey = writeEnd(started, ending, { ...services, log: facts.log });
+  }
+
   return {
-    requestId: toRequestId(unique),
+    kind: 'accepted',
+    unique: facts.unique,
+    createdAtMs: draft.createdAtMs,
+    signal: run.signal,
+    whenDecided: () => run.cancelDecided?.then(() => run.signal.throwIfAborted()),
+    async failureOf(thrown) {
+      await run.cancelDecided;
+      const error = toApiError(run.signal.aborted ? run.signal.reason : thrown);
+      if (error.code === 'internal_error') facts.log.error({ err: thrown }, 'the gateway failed');
+      return error;
+    },
+    settle,
+    settleThrown(thrown) {
+      settle({ ...NOTHING_CAME, failure: toApiError(thrown), hasOutput: incoming.hasReplyBegun() });
+      // With the same key the SDKs would only be told that the request is a duplicate.
+      if (keepsKey === true && draft.idempotency !== undefined) incoming.setHeader('x-should-retry', 'false');
+    },
+    release: () => release(run, incoming),
+  };
+}
+
+/** A drain waits for what runs, and until the client has its reply, an error too, that is not over. */
+function release(run: RunningRequest, incoming: Incoming): void {
+  if (incoming.isServed()) run.end();
+  else incoming.onceServed(() => run.end());
+}
+
+function toDraft(incoming: Incoming, plan: Plan, services: AcceptServices): RecordDraft {
+  const { caller, idempotencyKey, body, facts } = incoming;
+  const { endpoint, model, stream } = plan;
+  const { identities } = services;
+  return {
+    requestId: toRequestId(facts.unique),
     caller: caller.identity,
     endpoint,
     model,
     stream,
-    createdAtMs: options.nowMs(),
-    estimatedInputTokens: options.estimator.estimateInput(submission.backendModel, submission.inputSize),
+    createdAtMs: services.nowMs(),
+    estimatedInputTokens: services.estimator.estimateInput(plan.backendModel, plan.inputSize),
     ...(idempotencyKey !== undefined && {
       idempotency: {
         key: identities.idempotencyKey(caller.identity, idempotencyKey),
-        body: identities.body(caller.identity, submission.body, endpoint),
+        body: identities.body(caller.identity, body.bytes, endpoint),
       },
     }),
   };
 }
 
-type Verdict =
-  | { readonly kind: 'accepted'; readonly admitted: Admitted; readonly taken: Taken }
-  | { readonly kind: 'duplicate'; readonly record: StoredRecord };
-
 /**
- * Checks in the order of the contract (section 7): duplicate, model, rate, funds; rate and funds in the store. A duplicate is looked for by itself only
+ * Checks in the order duplicate, model, rate, funds; rate and funds in the store. A duplicate is looked for by itself only
  * where something else refuses the request: the store looks for it in any case before it accepts one. The lookup sees what
  * was accepted before it, so that of equal requests at once the rest are duplicates of the one that the limits let through.
  */
-async function accept(draft: RecordDraft, submission: Submission, options: AcceptanceOptions): Promise<Verdict> {
+async function decide(
+  draft: RecordDraft,
+  incoming: Incoming,
+  plan: Plan,
+  { store, admission, running }: AcceptServices,
+): Promise<(Pick<Started, 'admitted' | 'taken'> & { readonly kind: 'accepted' }) | Duplicate> {
   let admitted: Admitted;
   try {
-    admitted = admit(draft, submission, options);
+    refuseWhileDraining(running);
+    const { estimatedInputTokens } = draft;
+    admitted = admission.admit(incoming.caller.key, { ...plan, estimatedInputTokens });
   } catch (refusal) {
-    const record = draft.idempotency && (await options.store.findDuplicate(draft.caller, draft.idempotency));
+    const record = draft.idempotency && (await store.findDuplicate(draft.caller, draft.idempotency));
     if (record === undefined) throw refusal;
     return { kind: 'duplicate', record };
   }
   const { hold } = admitted;
-  const acceptance = await options.store.accept(hold === undefined ? draft : { ...draft, hold });
+  const acceptance = await store.accept(hold === undefined ? draft : { ...draft, hold });
   switch (acceptance.kind) {
     case 'accepted':
       return { kind: 'accepted', admitted, taken: admitted.taken(acceptance.rates) };
@@ -181,27 +185,22 @@ async function accept(draft: RecordDraft, submission: Submission, options: Accep
   }
 }
 
-function admit(draft: RecordDraft, submission: Submission, { admission, running }: AcceptanceOptions): Admitted {
-  refuseWhileDraining(running);
-  return admission.admit(submission.caller.key, { ...submission, estimatedInputTokens: draft.estimatedInputTokens });
-}
-
 /**
  * Hands the final state to the store, which sees it before any question the client can ask from now on. Returns whether the
  * idempotency key stays taken.
  */
-function settle(
-  { draft, submission, admitted, taken }: Job,
+function writeEnd(
+  { draft, plan, admitted, taken }: Started,
   ending: Ending,
-  { store, estimator, keyOwner, nowMs, log }: AcceptanceOptions & Pick<RequestFacts, 'log'>,
+  { store, estimator, keyOwner, nowMs, log }: AcceptServices & Pick<RequestFacts, 'log'>,
 ): boolean {
-  const { backendModel, inputSize } = submission;
+  const { backendModel, inputSize } = plan;
   const { usage, outputLength } = ending;
   if (usage !== null) estimator.learn(backendModel, inputSize, outputLength, usage);
   const outcome = outcomeOf(ending, {
     completedAtMs: nowMs(),
     keyOwner,
-    estimateUsage: () => estimateUsage(estimator, submission, outputLength),
+    estimateUsage: () => estimateUsage(estimator, plan, outputLength),
     costOf: (usage) => admitted.costOf(usage),
   });
   // In the same turn as the end of the record, so that both go to the store together.

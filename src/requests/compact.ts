@@ -15,7 +15,7 @@ import { summaryOf } from '../core/compaction/summary.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import { compactThresholdOf } from '../core/request/kept-input.ts';
 import type { CreateResponse } from '../contract/types.ts';
-import type { Submission } from './accept.ts';
+import type { Plan } from './prepare.ts';
 
 /** The exchange that comes before the answer, or in its place. */
 export interface Compaction {
@@ -64,7 +64,7 @@ export function loadOf(
   { chat, resume }: CompactionPlan,
   { max_output_tokens: forAnswer }: CreateResponse,
   options: CompactionOptions,
-): Pick<Submission, 'inputSize' | 'maxOutputTokens' | 'choices'> {
+): Pick<Plan, 'inputSize' | 'maxOutputTokens' | 'choices'> {
   const { compactionMaxOutputTokens: forSummary } = options;
   const size = sizeOfChat(chat);
   if (resume === undefined) return { inputSize: size, maxOutputTokens: forSummary, choices: 1 };

@@ -1,53 +1,46 @@
-import type { ChatBackend } from '../backend/chat.ts';
+import type { BegunAnswer, ChatBackend } from '../backend/chat.ts';
 import type { ChatBatch, ChatRequest } from '../core/chat.ts';
-import { ApiError, toApiError } from '../core/errors.ts';
+import { toApiError } from '../core/errors.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import type { ResponseEvent } from '../contract/types.ts';
+import type { Accepted } from './accept.ts';
 import type { Compaction } from './compact.ts';
-import type { Reply } from '../http/responses/reply.ts';
-import { noteRead, type RequestFacts } from './facts.ts';
-import type { RunningRequest } from './running.ts';
+import { noteBackendCall, noteRead, type RequestFacts } from './facts.ts';
+import type { Caller, Reply } from './incoming.ts';
 
-export interface Exchange {
+export interface Conversation {
   readonly backend: ChatBackend;
+  readonly caller: Pick<Caller, 'backendHeaders'>;
   readonly chat: ChatRequest;
-  readonly backendHeaders: Readonly<Record<string, string>>;
-  readonly translator: Translator;
   /** What is done first. It says what the backend is asked for then, in the place of `chat`. */
-  readonly compaction?: Compaction | undefined;
+  readonly compaction: Compaction | undefined;
+  readonly translator: Translator;
   readonly reply: Reply;
-  readonly facts: Pick<RequestFacts, 'backend' | 'firstOutputAtMs' | 'chunks'>;
-  /** Its signal aborts with an ApiError that says why the request ends early. */
-  readonly run: Pick<RunningRequest, 'signal' | 'cancelDecided'>;
-  /** Called once, when it is known how the response ends and before the client is told. */
-  readonly onEnd: () => void;
-  /** A mistake of our own; the client learns no more than that there was one. */
-  readonly onInternalError: (thrown: unknown) => void;
+  readonly accepted: Accepted;
+  readonly facts: RequestFacts;
 }
 
-/** How long the usage may take to arrive after the backend's finish reason, whatever else comes. Some backends never end their stream. */
+/** How long the usage may take to arrive after the backend's finish reason. Some backends never end their stream. */
 const USAGE_WAIT_MS = 5000;
 
 /**
- * Asks the backend and hands its answer, translated, to the reply: one path for streams and JSON. Throws the ApiError of a
- * failure that the client has not been told of by then.
+ * Asks the backend and hands its answer, translated, to the reply: each read goes from the network to the client in one call.
+ * Resolves with the events that end the response, which the client has not been told of yet. Does not throw.
  */
-export async function runExchange(exchange: Exchange): Promise<void> {
-  const { translator, reply, run, facts } = exchange;
-  const { signal } = run;
-  let endKnown = false;
+export async function converse(conversation: Conversation): Promise<readonly ResponseEvent[]> {
+  const { backend, translator, reply, accepted, facts } = conversation;
+  const headers = { ...conversation.caller.backendHeaders, ...noteBackendCall(facts) };
+  let last: readonly ResponseEvent[] = [];
 
   try {
-    await deliver(translator.start());
-    const chat = exchange.compaction === undefined ? exchange.chat : await compact(exchange.compaction);
+    await tell(translator.start());
+    const chat = conversation.compaction === undefined ? conversation.chat : await compact(conversation.compaction);
     if (chat !== undefined) await ask(chat, translator);
   } catch (thrown) {
-    await run.cancelDecided;
-    const error = toApiError(signal.aborted ? signal.reason : thrown);
-    if (error.code === 'internal_error') exchange.onInternalError(thrown);
-    await deliver(error.code === 'request_cancelled' ? translator.cancel() : translator.fail(error));
+    const error = await accepted.failureOf(thrown);
+    await tell(error.code === 'request_cancelled' ? translator.cancel() : translator.fail(error));
   }
-  reply.end();
+  return last;
 
   /** Lets the backend write a summary and tells the client of the compaction. Returns what the backend is asked for next. */
   async function compact({ chat, summary, finish }: Compaction): Promise<ChatRequest | undefined> {
@@ -61,72 +54,55 @@ export async function runExchange(exchange: Exchange): Promise<void> {
       translator.addSpent(summary);
     }
     const { encryptedContent, next } = finish();
-    await deliver(translator.addCompaction(encryptedContent, { isLast: next === undefined }));
+    await tell(translator.addCompaction(encryptedContent, { isLast: next === undefined }));
     return next;
   }
 
   async function ask(chat: ChatRequest, reader: Translator): Promise<void> {
-    const answer = await exchange.backend.ask(chat, { signal, headers: exchange.backendHeaders });
-    facts.backend = 'answered';
-    reply.answered(answer.headers);
-    await pump(answer.batches, reader);
-  }
+    let begun: BegunAnswer | undefined;
+    await backend.ask(
+      chat,
+      { signal: accepted.signal, headers },
+      {
+        begin(answer) {
+          facts.backend = 'answered';
+          begun = answer;
+          reply.answered(answer.headers);
+        },
+        take(batch) {
+          const undecided = accepted.whenDecided();
+          return undecided === undefined ? take(batch) : undecided.then(() => take(batch));
+        },
+      },
+    );
+    await accepted.whenDecided();
+    if (!reader.ended) await hand(reader.end(false), reader);
 
-  async function pump(batches: AsyncIterable<ChatBatch>, reader: Translator): Promise<void> {
-    const iterator = batches[Symbol.asyncIterator]();
-    let usageDeadlineMs: number | undefined;
-    try {
-      while (!reader.ended) {
-        if (reader.finishing) usageDeadlineMs ??= performance.now() + USAGE_WAIT_MS;
-        const read = iterator.next();
-        const next = await (usageDeadlineMs === undefined ? read : untilDeadline(read, usageDeadlineMs));
-        if (run.cancelDecided !== undefined) {
-          await run.cancelDecided;
-          signal.throwIfAborted();
-        }
-        const events = next.done === true ? reader.end(false) : translate(next.value, reader);
-        // Nobody is told of a summary but by the compaction that it becomes.
-        const delivery = reader === translator ? deliver(events) : undefined;
-        // Nearly always there is nothing to wait for, and a wait for nothing costs a turn of the promises.
-        if (delivery !== undefined) await delivery;
+    function take(batch: ChatBatch): Promise<void> | undefined {
+      const events: ResponseEvent[] = [];
+      for (const chunk of batch.chunks) for (const event of reader.feed(chunk)) events.push(event);
+      noteRead(facts, batch.chunks.length, reader.outputLength > 0);
+      if (batch.done) for (const event of reader.end(true)) events.push(event);
+      const busy = hand(events, reader);
+      // The answer cannot be told, so nobody wants the rest of it.
+      if (reader.failure !== null) throw reader.failure;
+      if (reader.finishing && !reader.ended) {
+        begun?.limitTotal(USAGE_WAIT_MS);
+        begun = undefined;
       }
-    } finally {
-      await iterator.return?.();
+      return busy;
     }
   }
 
-  function translate(batch: ChatBatch, reader: Translator): readonly ResponseEvent[] {
-    const events: ResponseEvent[] = [];
-    for (const chunk of batch.chunks) for (const event of reader.feed(chunk)) events.push(event);
-    noteRead(facts, batch.chunks.length, reader.outputLength > 0);
-    if (batch.done) for (const event of reader.end(true)) events.push(event);
-    return events;
+  /** Nobody is told of a summary but by the compaction that it becomes. */
+  function hand(events: readonly ResponseEvent[], reader: Translator): Promise<void> | undefined {
+    return reader === translator ? tell(events) : undefined;
   }
 
-  /** Waits for a client that reads slowly, which in turn slows the backend down. */
-  function deliver(events: readonly ResponseEvent[]): Promise<void> | undefined {
-    if (translator.ended && !endKnown) {
-      endKnown = true;
-      exchange.onEnd();
-    }
-    return reply.write(events);
-  }
-}
-
-/** What is there already counts as in time. Throws ApiError `upstream_timeout` after the deadline. */
-async function untilDeadline(
-  next: Promise<IteratorResult<ChatBatch, unknown>>,
-  deadlineMs: number,
-): Promise<IteratorResult<ChatBatch, unknown>> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLong = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new ApiError('upstream_timeout')), Math.max(0, deadlineMs - performance.now()));
-  });
-  // The loser of the race may be rejected later, when the iteration is given up.
-  next.catch(() => undefined);
-  try {
-    return await Promise.race([next, tooLong]);
-  } finally {
-    clearTimeout(timer);
+  /** Waits for a client that reads slowly, which in turn slows the backend down. Holds back what ends the response. */
+  function tell(events: readonly ResponseEvent[]): Promise<void> | undefined {
+    if (!translator.ended) return reply.write(events);
+    if (events.length > 0) last = events;
+    return undefined;
   }
 }

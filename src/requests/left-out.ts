@@ -1,7 +1,7 @@
 /** How a caller hears of what was left out of its request. */
 
 import type { Translation } from '../core/request/request.ts';
-import type { Client } from '../http/responses/client.ts';
+import type { Incoming } from './incoming.ts';
 
 const LISTS: Readonly<Record<string, (translation: Translation) => readonly string[]>> = {
   'x-dropped-tools': ({ tools }) => tools.dropped,
@@ -9,16 +9,16 @@ const LISTS: Readonly<Record<string, (translation: Translation) => readonly stri
 };
 
 /** Names it in headers of the reply, and in the log line: over a WebSocket nothing else has a place for it. */
-export function tellLeftOut(client: ToldClient, translation: Translation): void {
+export function tellLeftOut(incoming: Told, translation: Translation): void {
   for (const [header, namesOf] of Object.entries(LISTS)) {
     const list = toHeaderList(namesOf(translation));
     if (list === '') continue;
-    client.setHeader(header, list);
-    client.facts.leftOut = { ...client.facts.leftOut, [header]: list };
+    incoming.setHeader(header, list);
+    incoming.facts.leftOut = { ...incoming.facts.leftOut, [header]: list };
   }
 }
 
-type ToldClient = Pick<Client, 'setHeader'> & { readonly facts: Pick<Client['facts'], 'leftOut'> };
+type Told = Pick<Incoming, 'setHeader'> & { readonly facts: Pick<Incoming['facts'], 'leftOut'> };
 
 /** Clients take 16 KiB of headers, or less, and lose the reply with any more. */
 const MAX_NAMES = 32;

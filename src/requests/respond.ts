@@ -1,132 +1,126 @@
+/** The story of a request for a response, whatever it came over. */
+
 import type { ChatBackend } from '../backend/chat.ts';
-import type { ChatChunk } from '../core/chat.ts';
+import { readSummary } from '../core/compaction/summary.ts';
+import { initialResponse } from '../core/reply/initial-response.ts';
+import { createTranslator, type Translator } from '../core/reply/translator.ts';
 import type { UniquePart } from '../core/ids.ts';
 import { wantsLogprobs, wantsSealedReasoning } from '../core/request/request.ts';
-import { initialResponse } from '../core/reply/initial-response.ts';
-import { readSummary } from '../core/compaction/summary.ts';
-import { createTranslator, type Translator } from '../core/reply/translator.ts';
+import { createStopController } from '../core/stop-signal.ts';
 import type { ReasoningOutput } from '../contract/types.ts';
-import type { Client } from '../http/responses/client.ts';
-import type { AcceptedRequest, ServeAccepted } from './accept.ts';
-import type { Ending } from './outcome.ts';
-import { noteBackendCall } from './facts.ts';
+import { accept, type AcceptServices } from './accept.ts';
 import { beginCompaction, type Compaction } from './compact.ts';
-import { runExchange } from './converse.ts';
-import { toJob, type CreateRequest, type Job, type JobOptions } from './prepare.ts';
+import { converse } from './converse.ts';
+import type { IncomingCreate } from './incoming.ts';
+import type { Ending } from './outcome.ts';
 import { tellLeftOut } from './left-out.ts';
+import { prepare, type PrepareServices, type ResponsePlan } from './prepare.ts';
+import { sendDuplicate } from './show-record.ts';
 
-export interface CreateResponseOptions extends JobOptions {
+export interface RespondServices extends PrepareServices, AcceptServices {
   readonly backend: ChatBackend;
-  readonly serveAccepted: ServeAccepted;
   readonly reasoningOutput: ReasoningOutput;
-  readonly nowMs: () => number;
 }
 
-/** Throws the ApiError of a failure which the client has not been told of. */
-export type ServeResponse = (client: Client, create: CreateRequest) => Promise<void>;
-
-/** The story of each request, whatever it came over: accept, or answer the duplicate; ask, translate, reply, settle. */
-export function createResponses(options: CreateResponseOptions): ServeResponse {
-  return async (client, create) => {
-    const job = toJob(client, create, options);
-    if (create.isWarmUp === true) return warmUp(job, options);
-    await options.serveAccepted(client, job.submission, (accepted) => perform(job, accepted, options));
-  };
+/** Answers one request for a response. Throws the ApiError of a failure which the client has not been told of. */
+export async function respond(incoming: IncomingCreate, services: RespondServices): Promise<void> {
+  const plan = prepare(incoming, services);
+  if (incoming.isWarmUp === true) return warmUp(incoming, plan, services);
+  const accepted = await accept(incoming, plan, services);
+  if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record);
+  try {
+    const { unique, signal } = accepted;
+    tellLeftOut(incoming, plan.translation);
+    const translator = openTranslator(incoming, plan, accepted, services);
+    const compaction = openCompaction(incoming, plan, unique, services);
+    const reply = incoming.openReply(translator, plan, signal);
+    const { backend } = services;
+    const { facts, caller } = incoming;
+    const { chat } = plan.translation;
+    const last = await converse({ backend, caller, chat, compaction, translator, reply, accepted, facts });
+    remember(incoming, plan, translator, services);
+    accepted.settle(endingOf(translator, compaction));
+    reply.end(last);
+  } catch (thrown) {
+    accepted.settleThrown(thrown);
+    throw thrown;
+  } finally {
+    accepted.release();
+  }
 }
 
-async function perform(
-  job: Job,
-  { unique, createdAtMs, run, settle }: AcceptedRequest,
-  options: CreateResponseOptions,
-): Promise<void> {
-  const { client, translation, submission } = job;
-  const { facts } = client;
-  const translator = openTranslator(job, { unique, createdAtMs }, options);
-  const compaction = openCompaction(job, unique, options);
-  tellLeftOut(client, translation);
-  await runExchange({
-    backend: options.backend,
-    chat: translation.chat,
-    backendHeaders: { ...submission.caller.backendHeaders, ...noteBackendCall(facts) },
-    translator,
-    compaction,
-    run,
-    facts,
-    reply: job.create.openReply(translator, { ...job, signal: run.signal }),
-    onEnd() {
-      remember(job, translator, options);
-      settle(endingOf(translator, compaction));
-    },
-    onInternalError: (thrown) => facts.log.error({ err: thrown }, 'the gateway failed'),
-  });
+/** A client that warms up learns whether its request is right, and gets an id that can be continued. */
+function warmUp(incoming: IncomingCreate, plan: ResponsePlan, services: RespondServices): void {
+  const { facts } = incoming;
+  tellLeftOut(incoming, plan.translation);
+  facts.model = plan.model;
+  facts.stream = plan.stream;
+  const created = { unique: facts.unique, createdAtMs: services.nowMs() };
+  const translator = openTranslator(incoming, plan, created, services);
+  const reply = incoming.openReply(translator, plan, createStopController().signal);
+  const events = [...translator.start(), ...translator.feed(NO_OUTPUT), ...translator.end(true)];
+  reply.answered({});
+  reply.end(events);
 }
 
 /** What a model says that is asked nothing. */
-const NO_OUTPUT: ChatChunk = {
+const NO_OUTPUT = {
   choices: [{ index: 0, delta: {}, finish_reason: 'stop' }],
   usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
 };
 
-/** A client that warms up learns whether its request is right, and gets an id that can be continued. */
-async function warmUp(job: Job, options: CreateResponseOptions): Promise<void> {
-  const { facts } = job.client;
-  tellLeftOut(job.client, job.translation);
-  facts.model = job.request.model;
-  facts.stream = job.submission.stream;
-  const translator = openTranslator(job, { unique: facts.unique, createdAtMs: options.nowMs() }, options);
-  const reply = job.create.openReply(translator, { ...job, signal: new AbortController().signal });
-  await reply.write(translator.start());
-  reply.answered({});
-  await reply.write([...translator.feed(NO_OUTPUT), ...translator.end(true)]);
-  reply.end();
-}
-
 function openTranslator(
-  { create, request, translation, submission: { caller } }: Job,
-  { unique, createdAtMs }: Pick<AcceptedRequest, 'unique' | 'createdAtMs'>,
-  options: CreateResponseOptions,
+  { caller, continues }: IncomingCreate,
+  { request, translation }: ResponsePlan,
+  { unique, createdAtMs }: { readonly unique: UniquePart; readonly createdAtMs: number },
+  services: RespondServices,
 ): Translator {
   return createTranslator({
     response: initialResponse(request, translation.tools, {
       unique,
       createdAtS: Math.floor(createdAtMs / 1000),
-      ...(create.continues !== undefined && { previousResponseId: create.continues.responseId }),
+      ...(continues !== undefined && { previousResponseId: continues.responseId }),
     }),
     unique,
     tools: translation.tools,
     usedCallIds: translation.usedCallIds,
-    reasoningOutput: options.reasoningOutput,
+    reasoningOutput: services.reasoningOutput,
     state: {
-      dialect: options.upstreamDialect,
+      dialect: services.upstreamDialect,
       model: translation.chat.model,
-      seal: (state) => options.sealers.reasoning.seal(caller.identity, state),
+      seal: (state) => services.sealers.reasoning.seal(caller.identity, state),
       isAskedFor: wantsSealedReasoning(request),
-      reasoningField: options.dialect.reasoningField,
+      reasoningField: services.dialect.reasoningField,
     },
-    thinkTags: options.dialect.thinkTags,
+    thinkTags: services.dialect.thinkTags,
     logprobs: wantsLogprobs(request),
     maxToolCalls: request.max_tool_calls ?? null,
-    nowS: () => Math.floor(options.nowMs() / 1000),
+    nowS: () => Math.floor(services.nowMs() / 1000),
   });
 }
 
 function openCompaction(
-  { plan, planOptions, request: { model }, submission: { caller } }: Job,
+  { caller }: IncomingCreate,
+  { compaction, compactionOptions, request: { model } }: ResponsePlan,
   unique: UniquePart,
-  { sealers, dialect, nowMs }: CreateResponseOptions,
+  { sealers, dialect, nowMs }: RespondServices,
 ): Compaction | undefined {
-  if (plan === undefined) return undefined;
-  return beginCompaction(plan, {
-    options: planOptions,
+  if (compaction === undefined) return undefined;
+  return beginCompaction(compaction, {
+    options: compactionOptions,
     summary: readSummary({ model, unique, thinkTags: dialect.thinkTags, nowS: () => Math.floor(nowMs() / 1000) }),
     seal: (text) => sealers.compaction.seal(caller.identity, text),
   });
 }
 
 /** Keeps the output items in memory, where the operator has asked for that and the caller does not mind. */
-function remember({ request, submission }: Job, translator: Translator, { itemMemory }: CreateResponseOptions): void {
-  if (translator.failure !== null || request.store === false) return;
-  itemMemory.remember(submission.caller.identity, translator.response.output);
+function remember(
+  { caller }: IncomingCreate,
+  { request }: ResponsePlan,
+  { failure, response }: Translator,
+  { itemMemory }: RespondServices,
+): void {
+  if (failure === null && request.store !== false) itemMemory.remember(caller.identity, response.output);
 }
 
 function endingOf({ failure, response, usage, outputLength }: Translator, compaction: Compaction | undefined): Ending {

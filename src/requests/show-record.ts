@@ -1,7 +1,8 @@
-import { ERRORS } from '../core/errors.ts';
+import { ApiError, ERRORS } from '../core/errors.ts';
 import { toResponseIdOf } from '../core/ids.ts';
 import type { StoredRecord } from '../store/store.ts';
 import type { RequestRecord } from '../contract/types.ts';
+import type { Incoming } from './incoming.ts';
 
 /** The record as the contract shows it (section 6). */
 export function toRecord(stored: StoredRecord, baseUrl: string): RequestRecord {
@@ -28,4 +29,23 @@ export function toRecord(stored: StoredRecord, baseUrl: string): RequestRecord {
 
 function toSeconds(ms: number): number {
   return Math.floor(ms / 1000);
+}
+
+/**
+ * Answers a repeated request: 409 with the fields of the original's record at the top level. A 200 would lose the answer
+ * silently in the SDKs, whose `create` would give an undefined text.
+ */
+export function sendDuplicate(incoming: Incoming, stored: StoredRecord): void {
+  const record = toRecord(stored, incoming.baseUrl());
+  incoming.facts.errorCode = 'duplicate_request';
+  const { error } = new ApiError('duplicate_request', {
+    message:
+      `This request was made before, as ${record.request_id}, which is ${record.status}. Its answer is not kept; ` +
+      `its state is at ${record.status_url}. Use a new Idempotency-Key to run it again.`,
+  }).toBody();
+  incoming.setHeader('x-request-id', record.request_id);
+  incoming.setHeader('location', record.status_url);
+  incoming.setHeader('x-should-retry', 'false');
+  incoming.setHeader('idempotency-replayed', 'true');
+  incoming.sendDuplicate(record, error);
 }

@@ -1,5 +1,6 @@
 import type { KeyId, RequestId } from '../contract/ids.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
+import type { RateLimits } from '../core/money/rates.ts';
 import type { Identity } from './store.ts';
 
 /**
@@ -64,9 +65,7 @@ export interface KeySecret {
   readonly prefix: string;
 }
 
-export interface KeyLimits {
-  readonly requestsPerMinute: number | null;
-  readonly tokensPerMinute: number | null;
+export interface KeyLimits extends RateLimits {
   readonly spendPerDayMicro: number | null;
   readonly spendPerMonthMicro: number | null;
 }

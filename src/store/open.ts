@@ -1,4 +1,4 @@
-import { unreachable } from '../core/unreachable.ts';
+import { unreachable } from '../core/errors.ts';
 import { locateDatabase } from './database-url.ts';
 import { createHealth, createLaneStore } from './shared/engine-store.ts';
 import { createLane, type LaneLimits } from './shared/batch-queue.ts';

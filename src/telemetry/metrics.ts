@@ -1,13 +1,17 @@
 /** What Prometheus gets to read. Everything is counted when a request is over, and nothing while it streams. */
 
 import { collectDefaultMetrics, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client';
-import type { Connected } from '../backend/chat.ts';
 import type { Usage } from '../contract/types.ts';
 import { ENDPOINTS } from '../requests/endpoints.ts';
 import { isModelCall, OPERATION } from './gen-ai.ts';
 import { addGauges, createModelInstruments, createRequestInstruments, type Reading } from './instruments.ts';
 import { createModelLabels } from './model-labels.ts';
 import type { RequestEnd, RequestFacts, RequestObserver } from '../requests/facts.ts';
+
+/** The connections of a pool which are open at the moment. */
+interface Connected {
+  connections(): { readonly busy: number; readonly idle: number };
+}
 
 export interface MetricsOptions {
   /** As the conventions call the kind of backend. */

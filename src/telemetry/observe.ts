@@ -5,14 +5,8 @@ import { ERRORS, type ErrorCode } from '../core/errors.ts';
 import { toRequestId, type NewUniquePart } from '../core/ids.ts';
 import { createEndpointOf, type Endpoint } from '../requests/endpoints.ts';
 import { bindLog } from './log.ts';
-import {
-  keepFacts,
-  type RequestEnd,
-  type RequestFacts,
-  type RequestObserver,
-  type RequestOutcome,
-  type RequestTrace,
-} from '../requests/facts.ts';
+import { keepFacts } from './reply-facts.ts';
+import type { RequestEnd, RequestFacts, RequestObserver, RequestOutcome, RequestTrace } from '../requests/facts.ts';
 
 export interface TracedRequest {
   readonly endpoint: Endpoint;

@@ -7,7 +7,7 @@ import type { NewUniquePart } from '../core/ids.ts';
 import type { Load, Share } from '../http/access/load.ts';
 import type { Observe, Observed } from '../telemetry/observe.ts';
 import { noteFailure } from '../http/error-handler.ts';
-import { openFrameClient, toErrorFrame, type FrameClient } from './frame-reply.ts';
+import { openFrameReply, toErrorFrame, type FrameReply } from './frame-reply.ts';
 import type { TellingWebSocket } from './closing-web-socket.ts';
 
 /** An open WebSocket, and what its handshake told. */
@@ -29,7 +29,7 @@ export interface Frame {
 
 export interface ConnectionOptions {
   /** Answers one frame. Throws the ApiError of a failure which the client has not been told of. */
-  readonly serveFrame: (frame: Frame, client: FrameClient) => Promise<void>;
+  readonly serveFrame: (frame: Frame, reply: FrameReply) => Promise<void>;
   readonly observe: Observe;
   readonly newUniquePart: NewUniquePart;
   readonly load: Load;
@@ -180,19 +180,19 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
   /** Resolves when the client has the answer, or is gone. */
   async function answer({ observed: { facts, end }, frame }: Waiting): Promise<void> {
     const bytesBefore = socket.bytesWritten;
-    const client = openFrameClient({ ws, socket, facts, baseUrl });
+    const reply = openFrameReply({ ws, socket, facts, baseUrl });
     try {
       if (frame instanceof ApiError) throw frame;
       // Gone, or its goodbye or ours is on the way: nothing that is asked now would be answered.
-      if (client.isServed) throw new ApiError('client_disconnected');
+      if (reply.isServed()) throw new ApiError('client_disconnected');
       if (isOld) throw new ApiError('websocket_connection_limit_reached');
-      await options.serveFrame(frame, client);
+      await options.serveFrame(frame, reply);
     } catch (thrown) {
-      client.fail(noteFailure(thrown, facts));
+      reply.fail(noteFailure(thrown, facts));
     }
-    await client.untilServed();
+    await reply.untilServed();
     if (!(frame instanceof ApiError)) frame.share.release();
-    end({ status: client.status, bytes: socket.bytesWritten - bytesBefore, requestId: client.requestId });
+    end({ status: reply.status(), bytes: socket.bytesWritten - bytesBefore, requestId: reply.requestId() });
   }
 
   /** Answers at once, out of turn: the connection ends. */

@@ -2,30 +2,30 @@ import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import { ERRORS, type ApiError } from '../core/errors.ts';
 import { toRequestId } from '../core/ids.ts';
-import type { WebSocketError } from '../contract/types.ts';
-import type { Client } from '../http/responses/client.ts';
+import type { ResponseEvent, WebSocketError } from '../contract/types.ts';
+import type { Incoming } from '../requests/incoming.ts';
 import { headersOf } from '../http/error-handler.ts';
 import type { EventStream, EventStreamOptions } from '../http/responses/event-stream.ts';
 import { untilWritable } from '../http/stalled-client.ts';
 import type { RequestFacts } from '../requests/facts.ts';
 
-/** The client of one request that came over a WebSocket. */
-export interface FrameClient extends Client {
+/** The way back to the client of one request that came over a WebSocket. */
+export interface FrameReply extends Omit<Incoming, 'caller' | 'idempotencyKey' | 'body'> {
   /** Begins the events of a response: one JSON object in each frame, and nothing else. */
   openStream(options: FrameStreamOptions): EventStream;
   /** An error frame, which is the whole reply. */
   fail(error: ApiError): void;
-  /** Of the reply, as far as it has begun. */
-  readonly status: number | undefined;
-  /** As the reply names the request: a duplicate has the id of the first. */
-  readonly requestId: string;
+  /** The status of the reply; undefined until it has begun. */
+  status(): number | undefined;
+  /** The id of the request as the reply names it: a duplicate has the id of the first. */
+  requestId(): string;
   /** Resolves when the client has the whole reply, with true, or is gone. */
   untilServed(): Promise<boolean>;
 }
 
 export type FrameStreamOptions = Pick<EventStreamOptions, 'signal' | 'eventMs' | 'keepAliveEvents'>;
 
-export interface FrameClientOptions {
+export interface FrameReplyOptions {
   readonly ws: WebSocket;
   readonly socket: Socket;
   readonly facts: RequestFacts;
@@ -41,7 +41,7 @@ export function toErrorFrame(error: ApiError, headers: WebSocketError['headers']
 }
 
 /** The next reply over this connection, of which there is one at a time. */
-export function openFrameClient({ ws, socket, facts, baseUrl }: FrameClientOptions): FrameClient {
+export function openFrameReply({ ws, socket, facts, baseUrl }: FrameReplyOptions): FrameReply {
   const headers: Record<string, string> = { 'x-request-id': toRequestId(facts.unique) };
   const listeners: ((hasWholeReply: boolean) => void)[] = [];
   let status: number | undefined;
@@ -54,19 +54,11 @@ export function openFrameClient({ ws, socket, facts, baseUrl }: FrameClientOptio
 
   return {
     facts,
-    baseUrl,
-    get status() {
-      return status;
-    },
-    get requestId() {
-      return headers['x-request-id'] ?? '';
-    },
-    get replyBegan() {
-      return status !== undefined;
-    },
-    get isServed() {
-      return isServed || ws.readyState !== WebSocket.OPEN;
-    },
+    baseUrl: () => baseUrl,
+    status: () => status,
+    requestId: () => headers['x-request-id'] ?? '',
+    hasReplyBegun: () => status !== undefined,
+    isServed: () => isServed || ws.readyState !== WebSocket.OPEN,
     onceServed: (listener) => void listeners.push(listener),
     async untilServed() {
       if (!isServed) await new Promise<void>((resolve) => listeners.push(() => resolve()));
@@ -99,16 +91,21 @@ export function openFrameClient({ ws, socket, facts, baseUrl }: FrameClientOptio
       write(events) {
         if (events.length === 0 || isServed) return undefined;
         silence.refresh();
-        socket.cork();
-        for (const event of events) send(event, 200);
-        socket.uncork();
+        sendAll(events);
         return socket.writableNeedDrain ? untilWritable(socket, signal) : undefined;
       },
-      end() {
+      end(events) {
         clearTimeout(silence);
+        if (!isServed) sendAll(events);
         finish();
       },
     };
+  }
+
+  function sendAll(events: readonly ResponseEvent[]): void {
+    socket.cork();
+    for (const event of events) send(event, 200);
+    socket.uncork();
   }
 
   function reply(frame: WebSocketError): void {

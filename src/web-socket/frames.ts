@@ -3,7 +3,8 @@
 import { ApiError } from '../core/errors.ts';
 import { isKnownType } from '../core/request/items.ts';
 import { isList, isObject } from '../core/json.ts';
-import { parseJson, type JsonBody } from '../http/body/body.ts';
+import type { JsonBody } from '../requests/incoming.ts';
+import { parseJson } from '../http/body/body.ts';
 import { parseIdempotencyKey } from '../requests/idempotency-key.ts';
 import { validateWebSocketCreate } from '../requests/validate.ts';
 

@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Request, RequestHandler } from 'express';
 import { WebSocketServer } from 'ws';
 import { ApiError } from '../core/errors.ts';
-import type { Visitor } from '../http/access/authenticate.ts';
-import { baseUrlOf } from '../http/records/record.ts';
+import type { Credentials } from '../http/access/authenticate.ts';
+import { baseUrlOf } from '../http/base-url.ts';
 import { refuseWhileDraining } from '../requests/running.ts';
 import { endSwitched } from '../telemetry/observe.ts';
 import { upgradeOf, type Upgrade } from '../http/upgrade.ts';
@@ -37,13 +37,13 @@ export function openWebSocket(options: WebSocketOptions): RequestHandler {
     checkOrigin(req.headers.origin, [...corsOrigins, new URL(baseUrl).origin], req.host);
     sockets.checkRoom();
     const { ip, log } = req;
-    const visitor: Visitor = { headers: pick(req.headers, CALLER_HEADERS), rawHeaders: [], ip };
+    const credentials: Credentials = { headers: pick(req.headers, CALLER_HEADERS), rawHeaders: [], ip };
     const traceHeaders = pick(req.headers, TRACE_HEADERS);
     shakeHands(server, req, res, upgrade, (ws) => {
       const chain = chains.open();
       const connection = openConnection(
         { ws, socket: upgrade.socket, baseUrl, log, traceHeaders },
-        { ...options, serveFrame: (frame, client) => serveFrame(frame, client, { visitor, chain }, options) },
+        { ...options, serveFrame: (frame, reply) => serveFrame(frame, reply, { credentials, chain }, options) },
       );
       sockets.add(connection);
       ws.once('close', () => {
@@ -65,7 +65,7 @@ function checkOrigin(origin: string | undefined, origins: readonly string[], hos
   throw new ApiError('forbidden', { message: 'Pages of this origin may not open a WebSocket here (CORS_ORIGINS).' });
 }
 
-/** What the door looks at, for as long as the connection lasts; all else of the request is given up. */
+/** What the authenticator looks at, for as long as the connection lasts; all else of the request is given up. */
 const CALLER_HEADERS = ['authorization', 'openai-organization', 'openai-project'];
 const TRACE_HEADERS = ['traceparent', 'tracestate'];
 

@@ -1,24 +1,22 @@
 import { toApiError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { Translator } from '../core/reply/translator.ts';
-import type { ResponseEvent } from '../contract/types.ts';
-import type { Door, Visitor } from '../http/access/authenticate.ts';
-import type { Share } from '../http/access/load.ts';
-import type { ServeResponse } from '../requests/respond.ts';
-import type { CreateRequest } from '../requests/prepare.ts';
-import { refuseWhileDraining, type RunningRequests } from '../requests/running.ts';
-import { createStreamReply, type Reply } from '../http/responses/reply.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
+import type { ResponseEvent } from '../contract/types.ts';
+import type { Authenticator, Credentials } from '../http/access/authenticate.ts';
+import type { Share } from '../http/access/load.ts';
+import { createStreamReply } from '../http/responses/reply.ts';
+import type { Caller, Reply } from '../requests/incoming.ts';
+import { respond, type RespondServices } from '../requests/respond.ts';
+import { refuseWhileDraining } from '../requests/running.ts';
 import { validateCreateResponse } from '../requests/validate.ts';
-import type { Chain } from './history.ts';
 import type { Frame } from './connection.ts';
-import type { FrameClient } from './frame-reply.ts';
+import type { FrameReply } from './frame-reply.ts';
 import { checkOutputs, inputItemsOf, readCreateFrame, tooLarge, withoutHistory, type CreateFrame } from './frames.ts';
+import type { Chain } from './history.ts';
 
-export interface ServeFrameOptions {
-  readonly door: Door;
-  readonly serveResponse: ServeResponse;
-  readonly running: Pick<RunningRequests, 'draining'>;
+export interface ServeFrameOptions extends RespondServices {
+  readonly authenticator: Authenticator;
   readonly maxBodyBytes: number;
   readonly headerHoldMs: number;
   readonly keepaliveEventMs: number;
@@ -26,29 +24,29 @@ export interface ServeFrameOptions {
 
 /** What the frames of one connection have in common. */
 export interface Speaker {
-  readonly visitor: Visitor;
+  readonly credentials: Credentials;
   readonly chain: Chain;
 }
 
 /**
- * Answers one frame as HTTP answers a request: through the same door, since a key can be revoked while a connection is open,
- * and by the same story. Throws the ApiError of a failure which the client has not been told of.
+ * Answers one frame as HTTP answers a request: its key is checked anew, since it can be revoked while a connection is open, and
+ * the story is the same. Throws the ApiError of a failure which the client has not been told of.
  */
 export async function serveFrame(
   { bytes, isBinary, share }: Frame,
-  client: FrameClient,
-  { visitor, chain }: Speaker,
+  reply: FrameReply,
+  { credentials, chain }: Speaker,
   options: ServeFrameOptions,
 ): Promise<void> {
-  const { facts } = client;
-  const { caller, noteReply } = await options.door(visitor);
+  const { facts } = reply;
+  const { caller, noteReply } = await options.authenticator(credentials);
   facts.keyPrefix = caller.key?.prefix;
   try {
     const frame = readCreateFrame(bytes, isBinary);
     // All other requests are refused where their records are made, which knows duplicates.
     if (frame.isWarmUp) refuseWhileDraining(options.running);
-    await serveCreate(frame, client, { caller, chain, share }, options);
-    noteReply?.(client.status ?? 499, facts.backend !== 'not asked');
+    await serveCreate(frame, reply, { caller, chain, share }, options);
+    noteReply?.(reply.status() ?? 499, facts.backend !== 'not asked');
   } catch (error) {
     noteReply?.(toApiError(error).status, false);
     throw error;
@@ -56,7 +54,7 @@ export async function serveFrame(
 }
 
 interface Talk {
-  readonly caller: CreateRequest['caller'];
+  readonly caller: Caller;
   readonly chain: Chain;
   readonly share: Share;
 }
@@ -64,7 +62,7 @@ interface Talk {
 /** Puts what the connection remembers before the input, and remembers what comes of it. A failed continuation is forgotten. */
 async function serveCreate(
   { body, previousResponseId, ...frame }: CreateFrame,
-  client: FrameClient,
+  reply: FrameReply,
   { caller, chain, share }: Talk,
   options: ServeFrameOptions,
 ): Promise<void> {
@@ -86,18 +84,24 @@ async function serveCreate(
     // A client may warm up before it has anything to say.
     const isEmpty = frame.isWarmUp && inputItemsOf(value['input']).length === 0;
     if (isEmpty) value['input'] = '';
-    await options.serveResponse(client, {
-      ...frame,
-      caller,
-      body,
-      ...(previousResponseId !== undefined && { continues: { responseId: previousResponseId, bytes: bytesRecalled } }),
-      endpoint: 'responses',
-      validate: validateCreateResponse,
-      openReply(translator, { signal }) {
-        made.translator = translator;
-        return openReply(client, translator, { ...options, signal });
+    await respond(
+      {
+        ...reply,
+        ...frame,
+        caller,
+        body,
+        ...(previousResponseId !== undefined && {
+          continues: { responseId: previousResponseId, bytes: bytesRecalled },
+        }),
+        endpoint: 'responses',
+        validate: validateCreateResponse,
+        openReply(translator, _plan, signal) {
+          made.translator = translator;
+          return openReply(reply, translator, { ...options, signal });
+        },
       },
-    });
+      options,
+    );
     const response = made.translator?.failure === null ? made.translator.response : undefined;
     if (response === undefined) {
       chain.forget(previousResponseId);
@@ -117,14 +121,14 @@ function isNoTrigger(item: unknown): boolean {
 }
 
 function openReply(
-  client: FrameClient,
+  reply: FrameReply,
   translator: Translator,
   { headerHoldMs, keepaliveEventMs, signal }: ServeFrameOptions & { readonly signal: StopSignal },
 ): Reply {
   const keepAliveEvents = (): readonly ResponseEvent[] => translator.keepAlive();
   return createStreamReply(translator, {
     headerHoldMs,
-    client,
-    open: () => client.openStream({ signal, eventMs: keepaliveEventMs, keepAliveEvents }),
+    incoming: reply,
+    open: () => reply.openStream({ signal, eventMs: keepaliveEventMs, keepAliveEvents }),
   });
 }

@@ -1,12 +1,17 @@
+import type { RelayedRead } from '../../src/backend/answer.ts';
 import {
-  type ChatAnswer,
+  type AskOptions,
   type ChatBackend,
   type ChatBackendOptions,
   type ChatRelay,
   createChatBackend,
+  type RelayedAnswer,
+  type RelayedRefusal,
+  type RelayRequest,
 } from '../../src/backend/chat.ts';
 import type { ChatBatch, ChatChunk, ChatRequest } from '../../src/core/chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
+import { pull } from '../support/pull.ts';
 import { spellOut } from '../support/spell-out.ts';
 
 export const JSON_REQUEST: ChatRequest = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] };
@@ -37,6 +42,49 @@ export function connectTo(baseUrl: string, overrides: Partial<ChatBackendOptions
     idleTimeoutMs: 5000,
     streamOptions: true,
     ...overrides,
+  });
+}
+
+/** An answer that has begun, to be taken piece by piece. */
+export interface ChatAnswer {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly batches: AsyncIterable<ChatBatch>;
+}
+
+/** Resolves when the answer has begun. Throws what `ask` throws before that; the batches throw the rest. */
+export function askFor(backend: ChatBackend, request: ChatRequest, options: AskOptions): Promise<ChatAnswer> {
+  const { take, end, pieces } = pull<ChatBatch>();
+  return new Promise((resolve, reject) => {
+    const begin = ({ headers }: Pick<ChatAnswer, 'headers'>): void => resolve({ headers, batches: pieces });
+    backend.ask(request, options, { begin, take }).then(
+      () => end(),
+      (error: unknown) => {
+        reject(error);
+        end(error);
+      },
+    );
+  });
+}
+
+export type Answered = RelayedAnswer & { readonly kind: 'answered'; readonly reads: AsyncIterable<RelayedRead> };
+export type RelayAnswer = Answered | (RelayedRefusal & { readonly kind: 'refused' });
+
+/** As `askFor`, for a request that is passed on. */
+export function relayFor(relay: ChatRelay, request: RelayRequest, options: AskOptions): Promise<RelayAnswer> {
+  const { take, end, pieces } = pull<RelayedRead>();
+  return new Promise((resolve, reject) => {
+    const begin = (answer: RelayedAnswer): undefined =>
+      resolve({ kind: 'answered', ...answer, reads: pieces }) as undefined;
+    relay.relay(request, options, { begin, take }).then(
+      (refusal) => {
+        if (refusal !== undefined) resolve({ kind: 'refused', ...refusal });
+        return end();
+      },
+      (error: unknown) => {
+        reject(error);
+        end(error);
+      },
+    );
   });
 }
 

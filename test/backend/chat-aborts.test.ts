@@ -1,10 +1,12 @@
 import { getEventListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { ChatAnswer, ChatBackend } from '../../src/backend/chat.ts';
+import type { ChatBackend } from '../../src/backend/chat.ts';
 import type { ChatRequest } from '../../src/core/chat.ts';
 import { type Script, type ScriptedBackend, startScriptedBackend } from '../support/backend.ts';
 import {
+  askFor,
+  type ChatAnswer,
   collect,
   completion,
   connectTo,
@@ -37,7 +39,7 @@ describe('aborting the chat backend', () => {
   });
 
   function ask(request: ChatRequest = STREAM_REQUEST): Promise<ChatAnswer> {
-    return backend.ask(request, { signal: controller.signal, headers: {} });
+    return askFor(backend, request, { signal: controller.signal, headers: {} });
   }
 
   /** How long it took until the backend saw the socket close, before its reply had ended. */
@@ -126,7 +128,7 @@ describe('aborting the chat backend', () => {
     await asking;
     scripted.reply({ json: completion('Hi') });
 
-    const answer = await backend.ask(JSON_REQUEST, { signal: new AbortController().signal, headers: {} });
+    const answer = await askFor(backend, JSON_REQUEST, { signal: new AbortController().signal, headers: {} });
 
     expect(textOf(await collect(answer))).to.equal('Hi');
   });

@@ -1,10 +1,12 @@
 import { getEventListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { ChatAnswer, ChatBackend, ChatBackendOptions } from '../../src/backend/chat.ts';
+import type { ChatBackend, ChatBackendOptions } from '../../src/backend/chat.ts';
 import type { ChatRequest } from '../../src/core/chat.ts';
 import { type Script, type ScriptedBackend, startScriptedBackend } from '../support/backend.ts';
 import {
+  askFor,
+  type ChatAnswer,
   apiRejection,
   collect,
   completion,
@@ -41,7 +43,7 @@ describe('the limits of the chat backend', () => {
   }
 
   function ask(backend: ChatBackend, request: ChatRequest = STREAM_REQUEST): Promise<ChatAnswer> {
-    return backend.ask(request, { signal, headers: {} });
+    return askFor(backend, request, { signal, headers: {} });
   }
 
   describe('time', () => {

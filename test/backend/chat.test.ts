@@ -3,11 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import nock from 'nock';
-import type { ChatAnswer, ChatBackend, ChatBackendOptions } from '../../src/backend/chat.ts';
+import type { ChatBackend, ChatBackendOptions } from '../../src/backend/chat.ts';
 import type { ChatRequest } from '../../src/core/chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { type Reply, type ScriptedBackend, startScriptedBackend } from '../support/backend.ts';
 import {
+  askFor,
+  type ChatAnswer,
   apiRejection,
   chunksOf,
   collect,
@@ -48,7 +50,7 @@ describe('the chat backend', () => {
   }
 
   function ask(backend: ChatBackend, request: ChatRequest = STREAM_REQUEST): Promise<ChatAnswer> {
-    return backend.ask(request, { signal, headers: { authorization: 'Bearer caller-key-1' } });
+    return askFor(backend, request, { signal, headers: { authorization: 'Bearer caller-key-1' } });
   }
 
   describe('sending', () => {
@@ -502,7 +504,9 @@ describe('the chat backend', () => {
     });
 
     it('throws what is no ApiError for a header that cannot be sent, since that is our mistake', async () => {
-      const error = await rejection(connect().ask(JSON_REQUEST, { signal, headers: { authorization: 'Bearer a\nb' } }));
+      const error = await rejection(
+        askFor(connect(), JSON_REQUEST, { signal, headers: { authorization: 'Bearer a\nb' } }),
+      );
 
       expect(error).to.be.instanceOf(Error).and.not.instanceOf(ApiError);
       expect(scripted.requests).to.have.length(0);

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { connectionFailure, type ExchangePhase } from '../../src/backend/connection-failures.ts';
+import { connectionFailure, type ConnectionPhase } from '../../src/backend/connection-failures.ts';
 import { ApiError } from '../../src/core/errors.ts';
 
 const failure = (code: string): Error => Object.assign(new Error('connect 10.1.2.3:8443 with sk-secret'), { code });
 
 describe('connectionFailure', () => {
-  const cases: readonly (readonly [phase: ExchangePhase, code: string, expected: string, words: RegExp])[] = [
+  const cases: readonly (readonly [phase: ConnectionPhase, code: string, expected: string, words: RegExp])[] = [
     ['connecting', 'ECONNREFUSED', 'upstream_unreachable', /refused the connection/],
     ['connecting', 'ENOTFOUND', 'upstream_unreachable', /could not be resolved/],
     ['connecting', 'EAI_AGAIN', 'upstream_unreachable', /could not be resolved/],

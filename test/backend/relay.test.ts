@@ -1,11 +1,22 @@
 import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import type { ChatBackend, ChatBackendOptions, ChatRelay, RelayAnswer, RelayRequest } from '../../src/backend/chat.ts';
+import type { ChatBackend, ChatBackendOptions, ChatRelay, RelayRequest } from '../../src/backend/chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
-import { apiRejection, completion, connectTo, rejection, STREAM_REQUEST, textChunk } from './asking.ts';
+import {
+  type Answered,
+  apiRejection,
+  askFor,
+  completion,
+  connectTo,
+  type RelayAnswer,
+  relayFor,
+  rejection,
+  STREAM_REQUEST,
+  textChunk,
+} from './asking.ts';
 
 const USAGE_CHUNK = { choices: [], usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 } };
 const JSON_BODY = '{ "model":"m",  "temperature": 1.0 }';
@@ -21,7 +32,6 @@ function requestOf(body: string, bodyWithUsage?: string): RelayRequest {
   };
 }
 
-type Answered = Extract<RelayAnswer, { kind: 'answered' }>;
 type Refused = Extract<RelayAnswer, { kind: 'refused' }>;
 
 async function answered(answer: Promise<RelayAnswer>): Promise<Answered> {
@@ -77,7 +87,7 @@ describe('the relay of the backend client', () => {
   }
 
   function relay(request: RelayRequest, signal = new AbortController().signal): Promise<RelayAnswer> {
-    return client.relay(request, { signal, headers: { authorization: `Bearer ${KEY}` } });
+    return relayFor(client, request, { signal, headers: { authorization: `Bearer ${KEY}` } });
   }
 
   it('sends the bytes of the request as they are', async () => {
@@ -148,7 +158,9 @@ describe('the relay of the backend client', () => {
       // It was not asked for here, so it is the client's.
       expect(said.text).to.contain('"usage"');
       await read(await answered(relay(requestOf(STREAM_BODY, WITH_USAGE))));
-      await client.ask(STREAM_REQUEST, { signal: new AbortController().signal, headers: {} }).catch(() => undefined);
+      await askFor(client, STREAM_REQUEST, { signal: new AbortController().signal, headers: {} }).catch(
+        () => undefined,
+      );
       expect(backend.requests.map(({ body }) => Object.hasOwn(body as object, 'stream_options'))).to.deep.equal([
         true,
         false,

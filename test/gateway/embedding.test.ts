@@ -7,6 +7,7 @@ import { toUniquePart } from '../../src/core/ids.ts';
 import { createGateway, readConfig, type Gateway, type GatewayOverrides } from '../../src/gateway.ts';
 import type { ResponseResource } from '../../src/contract/types.ts';
 import { chunkOf } from '../support/machine.ts';
+import { backendOf } from '../support/scripted-backend.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
 
 /** As README shows it to those who test their own programs against the gateway: with mocha, and nock as the backend. */
@@ -67,15 +68,8 @@ describe('a gateway within another program', () => {
 
   it('takes a backend that is a function', async () => {
     const asked: ChatRequest[] = [];
-    const url = await open({
-      backend: {
-        ask(request) {
-          asked.push(request);
-          return Promise.resolve({ headers: {}, batches: batchesOf(chunkOf({ content: 'Hi!' }, 'stop')) });
-        },
-        close: () => Promise.resolve(),
-      },
-    });
+    const backend = backendOf([chunkOf({ content: 'Hi!' }, 'stop')], (request) => asked.push(request));
+    const url = await open({ backend });
     const reply = await create(url);
     expect(((await reply.json()) as ResponseResource).output_text).to.equal('Hi!');
     expect(asked.map(({ model }) => model)).to.deep.equal(['m']);
@@ -135,10 +129,4 @@ function create(url: string, request: object = {}, key = 'key'): Promise<Respons
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'm', input: 'Hello', ...request }),
   });
-}
-
-async function* batchesOf(
-  ...chunks: readonly ReturnType<typeof chunkOf>[]
-): AsyncIterable<{ chunks: typeof chunks; done: boolean }> {
-  yield await Promise.resolve({ chunks, done: true });
 }

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { ChatBatch } from '../../src/core/chat.ts';
 import { callerOf, type Caller } from '../records/caller.ts';
 import { answer, finish, stream, text, usageChunk } from '../records/chunks.ts';
+import type { ChatChunk } from '../../src/core/chat.ts';
+import { backendOf } from '../support/scripted-backend.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { readExposition, sumOf, type Family } from '../support/exposition.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
@@ -358,12 +359,7 @@ describe('/metrics', () => {
   it('keeps its size whatever models, keys and paths a thousand callers think of', async () => {
     gateway = await openGateway(
       { UPSTREAM_BASE_URL: backend.baseUrl, METRICS_TOKEN: TOKEN },
-      {
-        backend: {
-          ask: () => Promise.resolve({ headers: {}, batches: batchesOf(text('Hi'), finish('stop'), usageChunk) }),
-          close: () => Promise.resolve(),
-        },
-      },
+      { backend: backendOf([text('Hi'), finish('stop'), usageChunk] as ChatChunk[]) },
     );
     let next = 0;
     await Promise.all(Array.from({ length: 32 }, work));
@@ -405,8 +401,4 @@ function expectGrown(before: Families, after: Families): void {
       expect(now?.value, `${sample} ${JSON.stringify(labels)}`).to.be.at.least(value);
     }
   }
-}
-
-async function* batchesOf(...chunks: readonly object[]): AsyncIterable<ChatBatch> {
-  yield await Promise.resolve({ chunks: chunks as ChatBatch['chunks'], done: true });
 }

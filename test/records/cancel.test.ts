@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import type { ChatBatch } from '../../src/core/chat.ts';
 import type { ChatBackend } from '../../src/backend/chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import type { StopSignal } from '../../src/core/stop-signal.ts';
-import type { ChatBatch } from '../../src/core/chat.ts';
 import type { Environment } from '../../src/config/settings.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { RequestRecord } from '../../src/contract/types.ts';
@@ -348,20 +348,21 @@ describe('a cancel', () => {
 
 /** Answers within some milliseconds, in pieces, or fails on the way, and stops as soon as it is told to. */
 const randomBackend: ChatBackend = {
-  async ask(_request, { signal }) {
+  async ask(_request, { signal }, listener) {
     await randomPause(signal);
-    return { headers: {}, batches: randomBatches(signal) };
+    listener.begin({ headers: {}, limitTotal: () => undefined });
+    await listener.take(batchOf(text('Hel')));
+    await randomPause(signal);
+    if (Math.random() < 0.3) throw new ApiError('upstream_error');
+    await listener.take(batchOf(text('lo'), finish('stop')));
+    await randomPause(signal);
+    await listener.take({ ...batchOf(usageChunk), done: true });
   },
   close: () => Promise.resolve(),
 };
 
-async function* randomBatches(signal: StopSignal): AsyncGenerator<ChatBatch> {
-  yield { chunks: [text('Hel')], done: false } as ChatBatch;
-  await randomPause(signal);
-  if (Math.random() < 0.3) throw new ApiError('upstream_error');
-  yield { chunks: [text('lo'), finish('stop')], done: false } as ChatBatch;
-  await randomPause(signal);
-  yield { chunks: [usageChunk], done: true };
+function batchOf(...chunks: readonly object[]): ChatBatch {
+  return { chunks: chunks as ChatBatch['chunks'], done: false };
 }
 
 /** Up to some milliseconds, and often none at all. Throws the reason of the signal when it aborts. */

@@ -1,20 +1,16 @@
-import { once } from 'node:events';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import express from 'express';
 import { ADMIT_ALL } from '../../src/accounts/admission.ts';
 import { createTokenEstimator } from '../../src/core/tokens/estimate.ts';
-import { createAcceptance, type Submission } from '../../src/requests/accept.ts';
-import { httpClient } from '../../src/http/responses/client.ts';
-import { errorHandler } from '../../src/http/error-handler.ts';
+import { accept } from '../../src/requests/accept.ts';
+import type { Incoming } from '../../src/requests/incoming.ts';
+import type { Plan } from '../../src/requests/prepare.ts';
 import { createRunningRequests } from '../../src/requests/running.ts';
 import { createIdentities } from '../../src/identity/identities.ts';
 import { callerOf, readError } from '../records/caller.ts';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../support/managed.ts';
-import { observe } from '../support/observe.ts';
+import { beginFacts } from '../support/observe.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
 
@@ -193,23 +189,42 @@ describe('accepting a request', () => {
   });
 });
 
-describe('performing an accepted request', () => {
+describe('a request that was accepted', () => {
   let workshop: Workshop;
-  let server: Server;
 
   beforeEach(() => {
     workshop = makeWorkshop();
   });
 
   afterEach(async () => {
-    server.close();
-    await once(server, 'close');
     await workshop.clear();
   });
 
-  it('settles what throws before it has settled itself', async () => {
+  it('is settled when it throws before it has settled itself', async () => {
     const store = await workshop.open({ file: undefined });
-    const serveAccepted = createAcceptance({
+    const headers = new Map<string, string>();
+    const incoming: Incoming = {
+      facts: beginFacts(),
+      caller: { identity: ['me'], backendHeaders: {} },
+      idempotencyKey: 'key',
+      body: { bytes: Buffer.from('{}'), value: {} },
+      baseUrl: () => 'http://gateway.test',
+      hasReplyBegun: () => false,
+      isServed: () => false,
+      onceServed: () => undefined,
+      setHeader: (name, value) => void headers.set(name, value),
+      sendDuplicate: () => expect.fail('it is no duplicate'),
+    };
+    const plan: Plan = {
+      endpoint: 'responses',
+      model: 'm',
+      backendModel: 'm',
+      stream: false,
+      inputSize: { textBytes: 2, media: 0 },
+      maxOutputTokens: null,
+      choices: 1,
+    };
+    const accepted = await accept(incoming, plan, {
       store,
       admission: ADMIT_ALL,
       running: createRunningRequests(),
@@ -218,32 +233,11 @@ describe('performing an accepted request', () => {
       keyOwner: 'gateway',
       nowMs: Date.now,
     });
-    const submission: Submission = {
-      caller: { identity: ['me'], backendHeaders: {} },
-      endpoint: 'responses',
-      model: 'm',
-      backendModel: 'm',
-      stream: false,
-      body: Buffer.from('{}'),
-      idempotencyKey: 'key',
-      inputSize: { textBytes: 2, media: 0 },
-      maxOutputTokens: null,
-      choices: 1,
-    };
-    const app = express();
-    app.use(observe());
-    app.use((req, res) =>
-      serveAccepted(httpClient(req, res, null), submission, () => Promise.reject(new Error('a mistake of ours'))),
-    );
-    app.use(errorHandler);
-    server = app.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const reply = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { method: 'POST' });
+    if (accepted.kind !== 'accepted') throw new Error('it is no duplicate');
+    accepted.settleThrown(new Error('a mistake of ours'));
 
-    expect(reply.status).to.equal(502);
     // The record keeps the idempotency key, so that trying again would only find the record.
-    expect(reply.headers.get('x-should-retry')).to.equal('false');
-    expect(await reply.text()).not.to.include('mistake');
+    expect(headers.get('x-should-retry')).to.equal('false');
     const page = await store.list(['me'], { limit: 10 });
     expect(page?.records).to.have.lengthOf(1);
     expect(page?.records[0]).to.include({ status: 'failed', errorCode: 'internal_error', usage: null });

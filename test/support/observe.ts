@@ -3,7 +3,7 @@ import { pino, type Logger } from 'pino';
 import { toUniquePart } from '../../src/core/ids.ts';
 import { requestLines } from '../../src/telemetry/log.ts';
 import { createObserve, observeRequests } from '../../src/telemetry/observe.ts';
-import type { RequestObserver } from '../../src/requests/facts.ts';
+import type { RequestFacts, RequestObserver } from '../../src/requests/facts.ts';
 
 /** What stands before every route of the gateway, for a test of routes without one. Nobody traces, and all ids are alike. */
 export function observe(
@@ -19,4 +19,11 @@ export function observe(
     log,
     passthroughPaths: ['/v1/embeddings'],
   });
+}
+
+/** The facts of a request which nobody observes. */
+export function beginFacts(): RequestFacts {
+  const begin = createObserve({ observers: [], startTrace: () => ({ callBackend: () => ({}), end: () => undefined }) });
+  const log = pino({ level: 'silent' });
+  return begin({ unique: toUniquePart('1'.repeat(32)), endpoint: 'responses', method: 'POST', headers: {}, log }).facts;
 }

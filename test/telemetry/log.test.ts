@@ -6,7 +6,7 @@ import express, { type RequestHandler } from 'express';
 import { ApiError } from '../../src/core/errors.ts';
 import { errorHandler } from '../../src/http/error-handler.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
-import { factsOf } from '../../src/requests/facts.ts';
+import { factsOf } from '../../src/telemetry/reply-facts.ts';
 import type { Usage } from '../../src/contract/types.ts';
 import { observe } from '../support/observe.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
@@ -191,7 +191,7 @@ describe('the line of a request', () => {
     await open((_req, _res, next) => next(new RangeError('x', { cause: new TypeError('y') })));
     await lineOf(() => fetch(url));
     const { err } = lines[0] as unknown as { err: { type: string; stack: string[]; cause: { type: string } } };
-    expect(err.stack[0]).to.match(/^at .*logging\.test\.ts:\d+:\d+/);
+    expect(err.stack[0]).to.match(/^at .*log\.test\.ts:\d+:\d+/);
     expect(err.cause.type).to.equal('TypeError');
   });
 });

@@ -5,7 +5,8 @@ import { expect } from 'chai';
 import express, { type RequestHandler } from 'express';
 import { ApiError, type ErrorCode } from '../../src/core/errors.ts';
 import { errorHandler } from '../../src/http/error-handler.ts';
-import { factsOf, type RequestEnd, type RequestFacts, type RequestObserver } from '../../src/requests/facts.ts';
+import { factsOf } from '../../src/telemetry/reply-facts.ts';
+import type { RequestEnd, RequestFacts, RequestObserver } from '../../src/requests/facts.ts';
 import { observe } from '../support/observe.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 

@@ -2,7 +2,7 @@
 
 import { Pool } from 'undici';
 import { contentType, isPlain } from '../../backend/answer-reader.ts';
-import { type Exchange, openExchange } from '../../backend/connection.ts';
+import { type BackendConnection, openConnection } from '../../backend/connection.ts';
 import type { ReplyHeaders } from '../../backend/reply-headers.ts';
 
 export interface RawReply {
@@ -35,7 +35,7 @@ export function createInquirer({ baseUrl, apiKey, connectTimeoutMs, timeoutMs }:
   const pool = new Pool(origin, {
     allowH2: false,
     connect: { timeout: connectTimeoutMs },
-    // The exchange has its own timers.
+    // The connection has its own timers.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -48,7 +48,7 @@ export function createInquirer({ baseUrl, apiKey, connectTimeoutMs, timeoutMs }:
   };
   return {
     async ask(path, { body, signal }) {
-      const exchange = await openExchange(pool, {
+      const connection = await openConnection(pool, {
         path: pathname.replace(/\/+$/, '') + path,
         headers,
         body: body === undefined ? null : JSON.stringify(body),
@@ -56,26 +56,26 @@ export function createInquirer({ baseUrl, apiKey, connectTimeoutMs, timeoutMs }:
         // Nothing refreshes it, so that it holds for the whole answer.
         firstByteTimeoutMs: timeoutMs,
       });
-      const { status, headers: replyHeaders } = exchange;
-      return { status, headers: replyHeaders, text: await readText(exchange) };
+      const { status, headers: replyHeaders } = connection;
+      return { status, headers: replyHeaders, text: await readText(connection) };
     },
     close: () => pool.destroy(),
   };
 }
 
-async function readText(exchange: Exchange): Promise<string> {
-  const isStream = contentType(exchange.headers) === 'text/event-stream';
+async function readText(connection: BackendConnection): Promise<string> {
+  const isStream = contentType(connection.headers) === 'text/event-stream';
   const decoder = new TextDecoder();
   let text = '';
   let length = 0;
-  while (length <= MAX_ANSWER_BYTES) {
-    const bytes = await exchange.read();
-    if (bytes === undefined) break;
+  await connection.pipe((bytes) => {
+    if (bytes === undefined) return undefined;
     length += bytes.length;
     text += decoder.decode(bytes, { stream: true });
     // Some keep the connection open after it.
-    if (isStream && /^data: ?\[DONE\]\s*$/m.test(text.slice(-bytes.length - 16))) break;
-  }
-  exchange.release();
-  return isPlain(exchange.headers) ? text : '';
+    const isDone = isStream && /^data: ?\[DONE\]\s*$/m.test(text.slice(-bytes.length - 16));
+    if (isDone || length > MAX_ANSWER_BYTES) connection.release();
+    return undefined;
+  });
+  return isPlain(connection.headers) ? text : '';
 }

@@ -5,7 +5,7 @@ import type { EventLog } from './event-log.ts';
 import type { CallId } from '../../contract/ids.ts';
 import type { ItemIdPrefix } from '../ids.ts';
 import type { BuiltInKind, ToolRef } from '../request/tool-names.ts';
-import { unreachable } from '../unreachable.ts';
+import { unreachable } from '../errors.ts';
 
 /** Tells the client of one call, in the item type of its tool. */
 export interface CallWriter {

@@ -1,5 +1,5 @@
 import type { ContentPart, OutputItem, ResponseEvent, ResponseResource } from '../../contract/types.ts';
-import { unreachable } from '../unreachable.ts';
+import { unreachable } from '../errors.ts';
 
 /**
  * What an event means for the snapshot: takes the response and the next event, returns the response after it. This alone

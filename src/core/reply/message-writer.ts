@@ -1,7 +1,7 @@
 import type { LogProb, MessagePart, OutputItem } from '../../contract/types.ts';
 import type { Citations } from './citations.ts';
 import { DETAIL_WEIGHT, PLACE_WEIGHT, type EventLog, type ItemPlace } from './event-log.ts';
-import { unreachable } from '../unreachable.ts';
+import { unreachable } from '../errors.ts';
 
 /** Tells the client of one message. Text and refusal are parts of it, in the order in which they come. */
 export interface MessageWriter {

@@ -1,5 +1,5 @@
 import type { TextPiece } from './chunk.ts';
-import { unreachable } from '../unreachable.ts';
+import { unreachable } from '../errors.ts';
 
 const OPEN = '<think>';
 const CLOSE = '</think>';

@@ -21,7 +21,7 @@ import {
   type TextPiece,
 } from './chunk.ts';
 import { createCitations } from './citations.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, unreachable } from '../errors.ts';
 import { writeCompaction } from './compaction-writer.ts';
 import { createEventLog } from './event-log.ts';
 import type { UniquePart } from '../ids.ts';
@@ -29,7 +29,6 @@ import { openMessageWriter, type MessageWriter } from './message-writer.ts';
 import { openReasoningWriter, type ReasoningOptions, type ReasoningWriter } from './reasoning-writer.ts';
 import { createStateCollector, type StateOptions } from './reply-state.ts';
 import { createThinkTagSplitter } from './think-tags.ts';
-import { unreachable } from '../unreachable.ts';
 import { readUsage, sumOfUsage } from './usage.ts';
 import { verdictOn } from './finish-reason.ts';
 import type { Writable } from '../writable.ts';

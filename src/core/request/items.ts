@@ -4,12 +4,11 @@ import { mediaOf, refusalOf, textOf, toUserContent, type PartForms } from './par
 import { isObject, readJson } from '../json.ts';
 import { toContext } from '../compaction/prompt.ts';
 import { INPUT_PARAMETER } from '../reply/custom-input.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, unreachable } from '../errors.ts';
 import { uniqueOfItem } from '../ids.ts';
 import { readReplyState, type ReplyState, type StateOrigin } from '../reply/reply-state.ts';
 import type { ToolRef } from './tool-names.ts';
 import { clientToolsOf } from './tools.ts';
-import { unreachable } from '../unreachable.ts';
 
 /** What one input item says, before `turns.ts` puts all of them into the order which strict backends want. */
 export type Piece =

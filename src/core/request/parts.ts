@@ -1,8 +1,7 @@
 import type { InputPart } from '../../contract/types.ts';
 import type { ChatPart } from '../chat.ts';
 import type { Dialect } from '../dialects.ts';
-import { ApiError } from '../errors.ts';
-import { unreachable } from '../unreachable.ts';
+import { ApiError, unreachable } from '../errors.ts';
 
 /** Says what is wrong with a URL that the backend would fetch, as the end of a sentence; undefined when nothing is. */
 export type UrlFault = (text: string) => string | undefined;

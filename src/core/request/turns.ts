@@ -11,7 +11,7 @@ import type {
 import type { Dialect } from '../dialects.ts';
 import { uniqueOfItem } from '../ids.ts';
 import type { Piece, ReasoningPiece } from './items.ts';
-import { unreachable } from '../unreachable.ts';
+import { unreachable } from '../errors.ts';
 
 interface Call {
   readonly id: string;

@@ -8,20 +8,12 @@ import type { AccountStore, StoredKey } from '../../store/keys.ts';
 import type { Identity } from '../../store/store.ts';
 import type { AuthMode } from '../../contract/types.ts';
 import { createFailureLimit, networkOf } from './failure-limit.ts';
-import { factsOf } from '../../requests/facts.ts';
+import type { Caller } from '../../requests/incoming.ts';
+import { factsOf } from '../../telemetry/reply-facts.ts';
 import { createTurns } from '../../core/limit-concurrency.ts';
 
-/** Who asks, as the rest of the program knows it: never by the key itself. */
-export interface Caller {
-  readonly identity: Identity;
-  /** As it was when the request came in; absent where the gateway issues no keys. */
-  readonly key?: StoredKey;
-  /** What the backend gets to see: the caller's own key, or the gateway's. */
-  readonly backendHeaders: Readonly<Record<string, string>>;
-}
-
 export interface AuthenticateOptions {
-  readonly mode: AuthMode;
+  readonly authMode: AuthMode;
   /** The keys that are taken in `static` mode. */
   readonly apiKeys: readonly string[];
   /** The keys that are taken in `managed` mode. */
@@ -38,8 +30,8 @@ const MAX_KNOWN_KEYS = 10_000;
 /** How many keys that were never taken are looked for at a time: the others of a burst wait to see how these fail. */
 const STRANGERS_AT_ONCE = 16;
 
-/** What a request brings of itself; a WebSocket brings it once, for all the requests that come over it. */
-export interface Visitor {
+/** What a request brings of its sender; a WebSocket brings it once, for all the requests that come over it. */
+export interface Credentials {
   readonly headers: IncomingHttpHeaders;
   /** Names and values in turn. */
   readonly rawHeaders: readonly string[];
@@ -47,22 +39,22 @@ export interface Visitor {
   readonly ip?: string | undefined;
 }
 
-/** A visitor who was let in. */
-export interface Entry {
+/** A request whose key was accepted. */
+export interface Authenticated {
   readonly caller: Caller;
   /** To be told the status of the reply. `isJudged` says that a success means that the backend has taken the key. */
   readonly noteReply?: (status: number, isJudged: boolean) => void;
 }
 
 /** Lets in who has a bearer key; throws ApiError 401 for others, and 429 when one address fails too often. */
-export type Door = (visitor: Visitor) => Promise<Entry> | Entry;
+export type Authenticator = (credentials: Credentials) => Promise<Authenticated> | Authenticated;
 
 /**
- * The door which all requests come through (contract, section 7). In passthrough mode the backend is the judge of keys, and
+ * What all requests come through. In passthrough mode the backend is the judge of keys, and
  * its 401 is a failure too. A key which was taken before is not held up by the failures of others behind the same address,
  * where it costs something to find out whether a key is good.
  */
-export function createDoor(options: AuthenticateOptions): Door {
+export function createAuthenticator(options: AuthenticateOptions): Authenticator {
   const { nowMs, identities } = options;
   const isListed = createKeyCheck(options.apiKeys);
   const failures = createFailureLimit({ perMinute: FAILURES_PER_MINUTE, maxNetworks: MAX_NETWORKS, nowMs });
@@ -72,32 +64,32 @@ export function createDoor(options: AuthenticateOptions): Door {
   const ownHeaders = bearerHeader(options.upstreamApiKey);
 
   const enter: {
-    readonly [Mode in AuthenticateOptions['mode']]: (
-      ...visit: readonly [visitor: Visitor, apiKey: string]
-    ) => Promise<Entry> | Entry;
+    readonly [Mode in AuthenticateOptions['authMode']]: (
+      ...given: readonly [credentials: Credentials, apiKey: string]
+    ) => Promise<Authenticated> | Authenticated;
   } = {
-    static(visitor, apiKey) {
-      if (!isListed(apiKey)) throw refuse(visitor, 'invalid_api_key');
+    static(credentials, apiKey) {
+      if (!isListed(apiKey)) throw refuse(credentials, 'invalid_api_key');
       return { caller: { identity: identities.caller(apiKey), backendHeaders: ownHeaders } };
     },
-    async managed(visitor, apiKey) {
-      if (!isSecret(apiKey)) throw refuse(visitor, 'invalid_api_key');
+    async managed(credentials, apiKey) {
+      if (!isSecret(apiKey)) throw refuse(credentials, 'invalid_api_key');
       const hash = identities.keySecret(apiKey);
       const key = await (taken.has(hash[0])
-        ? findKey(visitor, hash)
-        : takeTurn(() => findKeyOfStranger(visitor, hash)));
+        ? findKey(credentials, hash)
+        : takeTurn(() => findKeyOfStranger(credentials, hash)));
       return { caller: { identity: identities.keyHolder(key.keyId), backendHeaders: ownHeaders, key } };
     },
-    passthrough(visitor, apiKey) {
+    passthrough(credentials, apiKey) {
       const identity = identities.caller(apiKey);
       const isTaken = taken.has(identity[0]);
       // Of a stranger it is found out now: the address of a connection is not known any more when it is closed.
-      const network = isTaken ? undefined : networkOf(visitor.ip ?? '');
+      const network = isTaken ? undefined : networkOf(credentials.ip ?? '');
       if (network !== undefined) failures.check(network);
       return {
-        caller: { identity, backendHeaders: { ...bearerHeader(apiKey), ...accountHeaders(visitor) } },
+        caller: { identity, backendHeaders: { ...bearerHeader(apiKey), ...accountHeaders(credentials) } },
         noteReply(status, isJudged) {
-          if (status === 401) failures.count(network ?? networkOf(visitor.ip ?? ''));
+          if (status === 401) failures.count(network ?? networkOf(credentials.ip ?? ''));
           if (status === 401) taken.delete(identity[0]);
           if (isJudged && status < 400) taken.add(identity[0]);
         },
@@ -106,12 +98,12 @@ export function createDoor(options: AuthenticateOptions): Door {
   };
 
   /** Who guesses keys is not to keep the store busy with them. */
-  async function findKeyOfStranger(visitor: Visitor, hash: Identity): Promise<StoredKey> {
-    failures.check(networkOf(visitor.ip ?? ''));
-    return findKey(visitor, hash);
+  async function findKeyOfStranger(credentials: Credentials, hash: Identity): Promise<StoredKey> {
+    failures.check(networkOf(credentials.ip ?? ''));
+    return findKey(credentials, hash);
   }
 
-  async function findKey(visitor: Visitor, hash: Identity): Promise<StoredKey> {
+  async function findKey(credentials: Credentials, hash: Identity): Promise<StoredKey> {
     const key = await options.accounts.findKeyByHash(hash);
     const fault = key && faultOf(key, nowMs());
     if (key !== undefined && fault === undefined) {
@@ -119,11 +111,11 @@ export function createDoor(options: AuthenticateOptions): Door {
       return key;
     }
     taken.delete(hash[0]);
-    throw refuse(visitor, 'invalid_api_key', fault);
+    throw refuse(credentials, 'invalid_api_key', fault);
   }
 
-  function refuse(visitor: Visitor, code: 'missing_api_key' | 'invalid_api_key', message?: string): ApiError {
-    const network = networkOf(visitor.ip ?? '');
+  function refuse(credentials: Credentials, code: 'missing_api_key' | 'invalid_api_key', message?: string): ApiError {
+    const network = networkOf(credentials.ip ?? '');
     failures.check(network);
     failures.count(network);
     return new ApiError(code, {
@@ -132,12 +124,12 @@ export function createDoor(options: AuthenticateOptions): Door {
     });
   }
 
-  return (visitor) => {
-    refuseTwoKeys(visitor);
-    const credentials = /^bearer(?: +|$)(.*)$/i.exec(visitor.headers.authorization?.trim() ?? '')?.[1];
-    if (credentials === undefined || credentials === '') throw refuse(visitor, 'missing_api_key', HOW_TO_SEND);
-    if (!/^[\x21-\x7e]{1,4096}$/.test(credentials)) throw refuse(visitor, 'invalid_api_key');
-    return enter[options.mode](visitor, credentials);
+  return (credentials) => {
+    refuseTwoKeys(credentials);
+    const bearer = /^bearer(?: +|$)(.*)$/i.exec(credentials.headers.authorization?.trim() ?? '')?.[1];
+    if (bearer === undefined || bearer === '') throw refuse(credentials, 'missing_api_key', HOW_TO_SEND);
+    if (!/^[\x21-\x7e]{1,4096}$/.test(bearer)) throw refuse(credentials, 'invalid_api_key');
+    return enter[options.authMode](credentials, bearer);
   };
 }
 
@@ -152,11 +144,11 @@ export function callerOf(res: Reply): Caller {
   return caller;
 }
 
-/** Sends each request through the door. A CORS preflight needs no key. */
-export function authenticate(door: Door): RequestHandler {
+/** Authenticates each request. A CORS preflight needs no key. */
+export function authenticate(authenticator: Authenticator): RequestHandler {
   return async (req, res: Reply, next) => {
     if (req.method === 'OPTIONS') return next();
-    const entering = door(req);
+    const entering = authenticator(req);
     const { caller, noteReply } = entering instanceof Promise ? await entering : entering;
     res[CALLER] = caller;
     const facts = factsOf(res);
@@ -172,7 +164,7 @@ export function authenticate(door: Door): RequestHandler {
 }
 
 /** Node takes the first of them, and a proxy in front may have looked at another. */
-function refuseTwoKeys({ rawHeaders }: Visitor): void {
+function refuseTwoKeys({ rawHeaders }: Credentials): void {
   let first: string | undefined;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? '';
@@ -191,7 +183,7 @@ function bearerHeader(apiKey: string | null): Readonly<Record<string, string>> {
 }
 
 /** Which of the accounts of a key is meant. Under the gateway's own key this is not for callers to say. */
-function accountHeaders({ headers: sent }: Visitor): Readonly<Record<string, string>> {
+function accountHeaders({ headers: sent }: Credentials): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};
   for (const name of ['openai-organization', 'openai-project']) {
     const value = sent[name];

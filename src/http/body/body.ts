@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { constants, brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 import { promisify } from 'node:util';
 import { ApiError, toApiError } from '../../core/errors.ts';
+import type { JsonBody } from '../../requests/incoming.ts';
 import { holdBytes } from '../access/load.ts';
 import { endOfString } from './json-bytes.ts';
 import { findSyntaxError } from './json-syntax.ts';
@@ -22,12 +23,6 @@ const MAX_EXPANSION = 100;
 const MAX_LARGE_AT_ONCE = 4;
 /** RFC 9659 allows no larger window than 8 MiB in HTTP; a frame that asks for more is after our memory. */
 const ZSTD_WINDOW_LOG_MAX = 23;
-
-export interface JsonBody {
-  /** The exact bytes after decompression, which is what identifies a repeated request. */
-  readonly bytes: Buffer;
-  readonly value: unknown;
-}
 
 /** Reads a JSON request body. Throws ApiError: what `readBody` and `parseJson` throw, and `unsupported_media_type`. */
 export async function readJsonBody(req: IncomingMessage, limits: { readonly maxBytes: number }): Promise<JsonBody> {

@@ -1,16 +1,8 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { ApiError, ErrorCode } from '../../core/errors.ts';
+import type { ErrorCode } from '../../core/errors.ts';
+import type { RelayedReply } from '../../requests/relay.ts';
 import { closeWhenStalled, untilWritable } from '../stalled-client.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
-
-/** The bytes of a backend's answer on their way to the client. */
-export interface RelayedReply {
-  /** The promise, when there is one, resolves as soon as the client can take more. */
-  write(bytes: Uint8Array): Promise<void> | undefined;
-  end(): void;
-  /** Ends the reply before its end. Throws the error when the client can still be told of it by a status. */
-  fail(error: ApiError): void;
-}
 
 export interface RelayedReplyOptions {
   readonly status: number;

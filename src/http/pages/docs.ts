@@ -2,7 +2,7 @@
 
 import type { RequestHandler } from 'express';
 import { notFound } from '../error-handler.ts';
-import { baseUrlOf } from '../records/record.ts';
+import { baseUrlOf } from '../base-url.ts';
 import { showApi, operationsOf } from './api-reference.ts';
 import { etagOf } from './etag.ts';
 import { EXAMPLE_BASE_URL, readGuides, toHref, type Guide, type GuideGroup } from './guides.ts';

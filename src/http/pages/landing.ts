@@ -3,7 +3,7 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import type { AuthMode, Landing } from '../../contract/types.ts';
 import { html, type Html } from './html.ts';
 import { createPage, curl } from './page.ts';
-import { baseUrlOf } from '../records/record.ts';
+import { baseUrlOf } from '../base-url.ts';
 
 export interface LandingOptions {
   readonly publicBaseUrl: string | null;

@@ -6,10 +6,10 @@ import { readBody } from '../body/body.ts';
 import { withCodexModels } from './codex-models.ts';
 import { methodNotAllowed } from '../error-handler.ts';
 import { listWithAliases, namedModel, replaceModel, type ModelAliases } from './models.ts';
-import type { Exchange, Relay } from './relay.ts';
+import type { Exchange, Proxy } from './relay.ts';
 
 export interface PassthroughOptions {
-  readonly relay: Relay;
+  readonly proxy: Proxy;
   /** What is passed on beside chat completions and models, as the caller writes it, with all that is below. */
   readonly passthroughPaths: readonly string[];
   readonly modelAliases: ModelAliases;
@@ -24,12 +24,12 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
  * where the caller is known and no body has been read.
  */
 export function createPassthrough(options: PassthroughOptions): Router {
-  const { relay, modelAliases: aliases, maxBodyBytes, admission } = options;
+  const { proxy, modelAliases: aliases, maxBodyBytes, admission } = options;
   const router = express.Router();
 
   const forward = (req: Request, res: Response, exchange: Partial<Exchange> = {}): Promise<void> => {
     const path = exchange.path ?? pathOf(req);
-    return relay.forward(req, res, { ...exchange, path, backendHeaders: callerOf(res).backendHeaders });
+    return proxy.forward(req, res, { ...exchange, path, backendHeaders: callerOf(res).backendHeaders });
   };
 
   const forwardChat = async (req: Request, res: Response): Promise<void> => {

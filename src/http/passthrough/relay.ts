@@ -4,16 +4,17 @@ import { Agent as HttpAgent, type ClientRequest, type IncomingMessage } from 'no
 import { Agent as HttpsAgent } from 'node:https';
 import type { NextFunction, Request, Response } from 'express';
 import type { Connected } from '../../backend/chat.ts';
-import { connectionFailure, type ExchangePhase } from '../../backend/connection-failures.ts';
+import { connectionFailure, type ConnectionPhase } from '../../backend/connection-failures.ts';
 import { failureOf, type KeyOwner } from '../../backend/failures.ts';
 import { withoutLimits, type ReplyHeaders } from '../../backend/reply-headers.ts';
 import { ApiError } from '../../core/errors.ts';
 import { readJson } from '../../core/json.ts';
 import { lazily } from '../../core/lazily.ts';
 import { towardsBackend, towardsClient } from './relay-headers.ts';
-import { factsOf, noteBackendCall } from '../../requests/facts.ts';
+import { factsOf } from '../../telemetry/reply-facts.ts';
+import { noteBackendCall } from '../../requests/facts.ts';
 
-export interface RelayOptions {
+export interface ProxyOptions {
   /** With its `/v1`. */
   readonly baseUrl: string;
   readonly keyOwner: KeyOwner;
@@ -38,7 +39,7 @@ export interface Exchange {
   readonly edit?: (status: number, answer: unknown) => object | undefined;
 }
 
-export interface Relay extends Connected {
+export interface Proxy extends Connected {
   /** Resolves when the reply has been sent. Throws ApiError as long as nothing of it has been. */
   forward(req: Request, res: Response, exchange: Exchange): Promise<void>;
   close(): void;
@@ -51,12 +52,12 @@ const MAX_EDITED_BYTES = 8 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
 
 interface Running extends Exchange {
-  phase: ExchangePhase;
+  phase: ConnectionPhase;
   readonly fail: (reason: unknown) => void;
 }
 
 /** A proxy for all requests to one backend. Bytes go through as they come, at the pace of the slower side. */
-export function createRelay(options: RelayOptions): Relay {
+export function createProxy(options: ProxyOptions): Proxy {
   const Agent = new URL(options.baseUrl).protocol === 'https:' ? HttpsAgent : HttpAgent;
   const agent = new Agent({ keepAlive: true, timeout: IDLE_SOCKET_MS, maxFreeSockets: 256 });
   const exchanges = new WeakMap<IncomingMessage, Running>();
@@ -111,7 +112,7 @@ function countSockets(byHost: HttpAgent['sockets']): number {
   return Object.values(byHost).reduce((sum, sockets) => sum + (sockets?.length ?? 0), 0);
 }
 
-function toFailure(reason: unknown, phase: ExchangePhase): Error {
+function toFailure(reason: unknown, phase: ConnectionPhase): Error {
   if (reason instanceof ApiError) return reason;
   return connectionFailure(reason instanceof Error ? reason : new Error('the proxy failed', { cause: reason }), phase);
 }
@@ -122,7 +123,7 @@ function refuseBodyWithoutLength(req: Request): void {
   throw new ApiError('invalid_request', { message: `A body of a ${req.method} must have a Content-Length.` });
 }
 
-function watch(proxyReq: ClientRequest, exchange: Running, options: RelayOptions): void {
+function watch(proxyReq: ClientRequest, exchange: Running, options: ProxyOptions): void {
   const giveUp = (message: string): void => {
     proxyReq.destroy(new ApiError('upstream_timeout', { message }));
   };
@@ -150,7 +151,7 @@ interface Relayed {
   readonly req: Request;
   readonly res: Response;
   readonly exchange: Running;
-  readonly options: RelayOptions;
+  readonly options: ProxyOptions;
   /** Those of the answer, as far as the caller may know them. */
   readonly headers: ReplyHeaders;
 }

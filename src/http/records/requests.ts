@@ -9,7 +9,7 @@ import type { RequestList } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
 import { untilServed } from '../until-served.ts';
 import { parseIdempotencyKey } from '../../requests/idempotency-key.ts';
-import { baseUrlOf } from './record.ts';
+import { baseUrlOf } from '../base-url.ts';
 import type { RunningRequests } from '../../requests/running.ts';
 
 export interface RequestRoutesOptions {

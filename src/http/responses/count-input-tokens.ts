@@ -9,7 +9,7 @@ import { vocabularyOf } from '../../tokenizer/vocabulary.ts';
 import type { InputTokens } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
 import { readJsonBody } from '../body/body.ts';
-import { factsOf } from '../../requests/facts.ts';
+import { factsOf } from '../../telemetry/reply-facts.ts';
 import { validateCreateResponse } from '../../requests/validate.ts';
 import type { ItemMemory } from '../../requests/item-memory.ts';
 import { sizeOfInput } from '../../requests/prepare.ts';

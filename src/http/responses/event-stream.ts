@@ -7,8 +7,8 @@ import type { StopSignal } from '../../core/stop-signal.ts';
 export interface EventStream {
   /** Writes whole events in one write. The promise, when there is one, resolves as soon as the client can take more. */
   write(events: readonly ResponseEvent[]): Promise<void> | undefined;
-  /** Sends `[DONE]` and ends the reply at once. */
-  end(): void;
+  /** Writes the last events and `[DONE]`, and ends the reply at once. */
+  end(events: readonly ResponseEvent[]): void;
 }
 
 export interface EventStreamOptions {
@@ -30,7 +30,7 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 } as const;
 
-/** Sends the headers of an event stream and returns what writes to it (contract, section 4). */
+/** Sends the headers of an event stream and returns what writes to it. */
 export function openEventStream(res: ServerResponse, options: EventStreamOptions): EventStream {
   res.writeHead(200, { ...options.headers, ...HEADERS });
   res.flushHeaders();
@@ -47,9 +47,9 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
       events.refresh();
       return res.write(textOf(batch)) ? undefined : untilWritable(res, options.signal);
     },
-    end() {
+    end(batch) {
       stopTimers();
-      if (!res.destroyed) res.end('data: [DONE]\n\n');
+      if (!res.destroyed) res.end(`${textOf(batch)}data: [DONE]\n\n`);
     },
   };
 

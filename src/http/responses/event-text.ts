@@ -2,7 +2,7 @@ import type { ResponseEvent } from '../../contract/types.ts';
 
 type DeltaEvent = Extract<ResponseEvent, { delta: string }>;
 
-/** Returns what writes the events of one stream as text, each as `event:`, `data:` and a blank line (contract, section 4). */
+/** Returns what writes the events of one stream as text, each as `event:`, `data:` and a blank line. */
 export function createEventWriter(): (event: ResponseEvent) => string {
   const writeDelta = createDeltaWriter();
   return (event) => ('delta' in event && !hasLogprobs(event) ? writeDelta(event) : writeWhole(event));

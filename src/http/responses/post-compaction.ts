@@ -1,50 +1,44 @@
 import type { RequestHandler } from 'express';
 import { windowOf } from '../../core/compaction/compaction.ts';
-import { estimateUsage, type TokenEstimator } from '../../core/tokens/estimate.ts';
-import type { UniquePart } from '../../core/ids.ts';
 import type { Translator } from '../../core/reply/translator.ts';
 import { keptMessages } from '../../core/request/kept-input.ts';
+import { estimateUsage, type TokenEstimator } from '../../core/tokens/estimate.ts';
 import type { CompactionResource } from '../../contract/types.ts';
-import { callerOf } from '../access/authenticate.ts';
-import { readJsonBody } from '../body/body.ts';
-import { httpClient } from './client.ts';
-import { parseIdempotencyKey } from '../../requests/idempotency-key.ts';
+import type { Incoming } from '../../requests/incoming.ts';
+import type { ResponsePlan } from '../../requests/prepare.ts';
+import { respond, type RespondServices } from '../../requests/respond.ts';
 import { validateCompactResponse } from '../../requests/validate.ts';
-import type { ReplyJob } from '../../requests/prepare.ts';
+import { readIncoming } from '../incoming.ts';
 import type { PostResponseOptions } from './post-response.ts';
 import { createJsonReply } from './reply.ts';
 
-export interface PostCompactionOptions extends Pick<
-  PostResponseOptions,
-  'serveResponse' | 'publicBaseUrl' | 'maxBodyBytes' | 'clientStallMs'
-> {
-  readonly estimator: TokenEstimator;
-}
+type PostCompactionOptions = Pick<PostResponseOptions, 'publicBaseUrl' | 'maxBodyBytes' | 'clientStallMs'>;
 
 /** `POST /api/v1/responses/compact`: a response that is nothing but a compaction, told in a form of its own. */
-export function postCompaction(options: PostCompactionOptions): RequestHandler {
+export function postCompaction(services: RespondServices & PostCompactionOptions): RequestHandler {
   return async (req, res) => {
-    const idempotencyKey = parseIdempotencyKey(req.headers['idempotency-key']);
-    const client = httpClient(req, res, options.publicBaseUrl);
-    await options.serveResponse(client, {
-      caller: callerOf(res),
-      idempotencyKey,
-      body: await readJsonBody(req, { maxBytes: options.maxBodyBytes }),
-      endpoint: 'responses.compact',
-      validate: validateCompactResponse,
-      openReply: (translator, job) =>
-        createJsonReply(res, translator, {
-          stallMs: options.clientStallMs,
-          toBody: () => toResource(translator, job, { unique: client.facts.unique, estimator: options.estimator }),
-        }),
-    });
+    const incoming = await readIncoming(req, res, services);
+    await respond(
+      {
+        ...incoming,
+        endpoint: 'responses.compact',
+        validate: validateCompactResponse,
+        openReply: (translator, plan) =>
+          createJsonReply(res, translator, {
+            stallMs: services.clientStallMs,
+            toBody: () => toResource(translator, plan, incoming, services.estimator),
+          }),
+      },
+      services,
+    );
   };
 }
 
 function toResource(
   { response, outputLength }: Translator,
-  { request, submission }: ReplyJob,
-  { unique, estimator }: { readonly unique: UniquePart; readonly estimator: TokenEstimator },
+  plan: ResponsePlan,
+  { body, facts }: Incoming,
+  estimator: TokenEstimator,
 ): CompactionResource {
   const { id, created_at, usage } = response;
   const compaction = response.output.filter((item) => item.type === 'compaction');
@@ -52,8 +46,8 @@ function toResource(
     id,
     object: 'response.compaction',
     created_at,
-    output: [...keptMessages(windowOf(request), submission.body.length, unique), ...compaction],
+    output: [...keptMessages(windowOf(plan.request), body.bytes.length, facts.unique), ...compaction],
     // It has to be there; where the backend has not counted, it is what the record says.
-    usage: usage ?? estimateUsage(estimator, submission, outputLength),
+    usage: usage ?? estimateUsage(estimator, plan, outputLength),
   };
 }

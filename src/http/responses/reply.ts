@@ -1,20 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import { ApiError } from '../../core/errors.ts';
 import type { Translator } from '../../core/reply/translator.ts';
 import type { ResponseEvent } from '../../contract/types.ts';
-import type { Client } from './client.ts';
+import type { Incoming, Reply } from '../../requests/incoming.ts';
 import type { EventStream, EventStreamOptions } from './event-stream.ts';
 import { closeWhenStalled } from '../stalled-client.ts';
-
-/** The end of one exchange that the client sees. The two kinds take the same events and differ in nothing before this. */
-export interface Reply {
-  /** The backend has answered 2xx; these headers of its answer are for the client. */
-  answered(headers: Readonly<Record<string, string>>): void;
-  /** The promise, when there is one, resolves as soon as the client can take more. */
-  write(events: readonly ResponseEvent[]): Promise<void> | undefined;
-  /** Called last. Throws the ApiError of a failure which the client has not been told of. */
-  end(): void;
-}
 
 export interface JsonReplyOptions extends Pick<EventStreamOptions, 'stallMs'> {
   /** What the client gets in the place of the response. */
@@ -49,21 +38,21 @@ export function createJsonReply(
 export interface StreamReplyOptions {
   /** The longest time that the first events wait for the backend. */
   readonly headerHoldMs: number;
-  readonly client: Pick<Client, 'onceServed'>;
+  readonly incoming: Pick<Incoming, 'onceServed'>;
   /** Begins the stream, with these headers of the backend's answer; undefined when the client is gone. */
   readonly open: (headers: Readonly<Record<string, string>>) => EventStream | undefined;
 }
 
 /**
  * A client that wants a stream gets every event. All wait for the first events of the backend's answer, so that a failure
- * before them is an ordinary error with a status (contract, section 4).
+ *  before them is an ordinary error with a status.
  */
 export function createStreamReply(translator: Translator, options: StreamReplyOptions): Reply {
   let stream: EventStream | undefined;
   let waiting: ResponseEvent[] = [];
   let backendHeaders: Readonly<Record<string, string>> | undefined;
   const hold = setTimeout(() => void open(), options.headerHoldMs);
-  options.client.onceServed(() => clearTimeout(hold));
+  options.incoming.onceServed(() => clearTimeout(hold));
 
   return {
     answered(headers) {
@@ -75,10 +64,13 @@ export function createStreamReply(translator: Translator, options: StreamReplyOp
       for (const event of events) waiting.push(event);
       return backendHeaders !== undefined && translator.failure === null ? open() : undefined;
     },
-    end() {
-      clearTimeout(hold);
-      if (stream === undefined) throw translator.failure ?? new ApiError('internal_error');
-      stream.end();
+    end(events) {
+      if (stream === undefined && translator.failure !== null) {
+        clearTimeout(hold);
+        throw translator.failure;
+      }
+      if (stream === undefined) void open();
+      stream?.end(events);
     },
   };
 

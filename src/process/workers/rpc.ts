@@ -1,6 +1,6 @@
 /** One end of the channel between two processes: each asks what the other one serves. */
 
-import { unreachable } from '../../core/unreachable.ts';
+import { unreachable } from '../../core/errors.ts';
 
 /** What one end serves. */
 export type Service = Readonly<Record<string, (...parameters: never[]) => unknown>>;

@@ -7,7 +7,7 @@
  * circle: unique entries of idempotency keys, then records, then keys, then sums of usage, and those of one kind sorted.
  */
 import type { KeyId, RequestId } from '../../contract/ids.ts';
-import { unreachable } from '../../core/unreachable.ts';
+import { unreachable } from '../../core/errors.ts';
 import type { Hold } from '../keys.ts';
 import type { RecordStatus } from '../store.ts';
 import { prepareCharges, type PaidRow } from '../shared/charges.ts';

@@ -1,6 +1,6 @@
 import type { Operations } from '../shared/operations.ts';
 import { CHANGED_COLUMNS, KEY_COLUMNS, type KeyRow } from '../shared/key-rows.ts';
-import { standingOf } from '../shared/rates.ts';
+import { standingOf } from '../../core/money/rates.ts';
 import { openLockedBooks } from './unit-of-work.ts';
 import type { Remote, RemoteChanges } from './engine.ts';
 import type { Statement } from './pool.ts';

@@ -10,7 +10,7 @@ import {
   type RateCounts,
   type RateLimits,
   type RateRow,
-} from './rates.ts';
+} from '../../core/money/rates.ts';
 import type { Books } from './unit-of-work.ts';
 import type { ClosedRecord, RecordRow } from './rows.ts';
 

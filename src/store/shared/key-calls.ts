@@ -2,7 +2,7 @@ import { ApiError } from '../../core/errors.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
 import type { AccountStore, RateStanding, StoredKey, UsageQuery, UsageRow } from '../keys.ts';
 import { checkAmount } from './funds.ts';
-import type { RateRow } from './rates.ts';
+import type { RateRow } from '../../core/money/rates.ts';
 import { toEntry, toKeyDraftRow, toStoredKey, type KeyRow } from './key-rows.ts';
 import type { Care, Lane } from './batch-queue.ts';
 import { addUsage, HOUR_MS, toUsageRow } from './usage-rows.ts';

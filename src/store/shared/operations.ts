@@ -1,6 +1,6 @@
 import type { KeyId, RequestId } from '../../contract/ids.ts';
 import type { CreditEntry, Hold, KeyChange, UsageQuery } from '../keys.ts';
-import type { RateRow } from './rates.ts';
+import type { RateRow } from '../../core/money/rates.ts';
 import type { RecordStatus } from '../store.ts';
 import type { CountedRow, PaidRow } from './charges.ts';
 import type { Failure } from './failures.ts';

@@ -1,6 +1,6 @@
 import type { KeyId } from '../../contract/ids.ts';
 import type { Funds } from './funds.ts';
-import type { RateCounts } from './rates.ts';
+import type { RateCounts } from '../../core/money/rates.ts';
 import type { Account, EntryRow, Funding } from './charges.ts';
 import type { ClosedRecord } from './rows.ts';
 import { addSums, toUsageSum, type UsageSumRow } from './usage-rows.ts';

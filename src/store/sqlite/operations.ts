@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { prepareCharges } from '../shared/charges.ts';
 import type { Operation, Operations } from '../shared/operations.ts';
-import { standingOf } from '../shared/rates.ts';
+import { standingOf } from '../../core/money/rates.ts';
 import { prepareBooks, type SqliteBooks } from './unit-of-work.ts';
 import { prepareKeys } from './keys.ts';
 import { prepareLedger } from './ledger.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { extname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
-import { unreachable } from '../../core/unreachable.ts';
+import { unreachable } from '../../core/errors.ts';
 import type { Failure } from '../shared/failures.ts';
 import type { RemoteEngine, Reply } from '../shared/operations.ts';
 import { StoreOpenError } from '../store.ts';

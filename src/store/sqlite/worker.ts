@@ -1,6 +1,6 @@
 /** The thread which has the database to itself, so that waiting for the disk stalls no stream. Started by thread.ts. */
 import { parentPort } from 'node:worker_threads';
-import { unreachable } from '../../core/unreachable.ts';
+import { unreachable } from '../../core/errors.ts';
 import type { Mode, Operation, Reply } from '../shared/operations.ts';
 import { openEngine, type Engine, type EngineOptions } from './engine.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { ChatBackend } from '../../../src/backend/chat.ts';
 import { type DemoBackend, startDemoBackend } from '../../../src/backend/demo/demo.ts';
-import { chunksOf, collect, connectTo, STREAM_REQUEST, textOf } from '../asking.ts';
+import { askFor, chunksOf, collect, connectTo, STREAM_REQUEST, textOf } from '../asking.ts';
 
 const TOOLS = [
   {
@@ -55,7 +55,7 @@ describe('the demo backend', () => {
   });
 
   it('streams text in small pieces that come one after the other', async () => {
-    const answer = await backend.ask(STREAM_REQUEST, { signal: new AbortController().signal, headers: {} });
+    const answer = await askFor(backend, STREAM_REQUEST, { signal: new AbortController().signal, headers: {} });
     const batches = await collect(answer);
 
     expect(batches.length).to.be.above(10);
@@ -69,7 +69,9 @@ describe('the demo backend', () => {
   it('leaves usage out of a stream that does not ask for it', async () => {
     const { stream_options: _left, ...request } = STREAM_REQUEST;
 
-    const batches = await collect(await backend.ask(request, { signal: new AbortController().signal, headers: {} }));
+    const batches = await collect(
+      await askFor(backend, request, { signal: new AbortController().signal, headers: {} }),
+    );
 
     expect(chunksOf(batches).some((chunk) => 'usage' in chunk)).to.equal(false);
   });
@@ -81,7 +83,9 @@ describe('the demo backend', () => {
       messages: [{ role: 'user', content: 'Weather in Berlin?' }],
     } as const;
 
-    const batches = await collect(await backend.ask(request, { signal: new AbortController().signal, headers: {} }));
+    const batches = await collect(
+      await askFor(backend, request, { signal: new AbortController().signal, headers: {} }),
+    );
 
     const choices = chunksOf(batches).flatMap(
       (chunk) => chunk['choices'] as { delta: Delta; finish_reason: string | null }[],
@@ -112,7 +116,7 @@ describe('the demo backend', () => {
 
   it('serves the next client after one that went away', async () => {
     const controller = new AbortController();
-    const answer = await backend.ask(STREAM_REQUEST, { signal: controller.signal, headers: {} });
+    const answer = await askFor(backend, STREAM_REQUEST, { signal: controller.signal, headers: {} });
     controller.abort();
     await collect(answer).catch(() => {});
 

@@ -6,16 +6,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import express from 'express';
 import { ApiError } from '../../../src/core/errors.ts';
+import type { Caller } from '../../../src/requests/incoming.ts';
 import {
   authenticate,
   callerOf,
-  createDoor,
+  createAuthenticator,
   type AuthenticateOptions,
-  type Caller,
 } from '../../../src/http/access/authenticate.ts';
 import { errorHandler } from '../../../src/http/error-handler.ts';
 import type { StoredKey } from '../../../src/store/keys.ts';
-import { factsOf, type RequestFacts } from '../../../src/requests/facts.ts';
+import { factsOf } from '../../../src/telemetry/reply-facts.ts';
+import type { RequestFacts } from '../../../src/requests/facts.ts';
 import { newStoredKey } from '../../support/keys.ts';
 import { observe } from '../../support/observe.ts';
 
@@ -49,8 +50,8 @@ describe('authenticate', () => {
     app.use(observe());
     app.use(
       authenticate(
-        createDoor({
-          mode: 'passthrough',
+        createAuthenticator({
+          authMode: 'passthrough',
           apiKeys: [],
           upstreamApiKey: null,
           accounts: {
@@ -103,7 +104,7 @@ describe('authenticate', () => {
   for (const mode of ['passthrough', 'static', 'managed'] as const) {
     for (const { name, authorization, code } of refused) {
       it(`refuses ${name} in ${mode} mode`, async () => {
-        await open({ mode, apiKeys: ['sk-1'] });
+        await open({ authMode: mode, apiKeys: ['sk-1'] });
         const response = await ask(authorization);
         expect(response.headers.get('www-authenticate')).to.equal('Bearer');
         expect(response.headers.get('x-should-retry')).to.equal('false');
@@ -115,7 +116,7 @@ describe('authenticate', () => {
 
   for (const mode of ['static', 'managed'] as const) {
     it(`never says in its refusal what was sent in ${mode} mode`, async () => {
-      await open({ mode });
+      await open({ authMode: mode });
       const secret = `rgk_${'canary12'.repeat(5)}`;
       expect(await (await ask(`Bearer ${secret}`)).text()).not.to.include('canary');
     });
@@ -137,7 +138,7 @@ describe('authenticate', () => {
   }
 
   it('lets a preflight through without a key', async () => {
-    await open({ mode: 'static', apiKeys: ['sk-1'] });
+    await open({ authMode: 'static', apiKeys: ['sk-1'] });
     expect((await fetch(url, { method: 'OPTIONS' })).status).to.equal(200);
   });
 
@@ -216,7 +217,7 @@ describe('authenticate', () => {
   });
 
   describe('in static mode', () => {
-    const options = { mode: 'static', apiKeys: ['sk-1', 'sk-2'], upstreamApiKey: 'sk-up' } as const;
+    const options = { authMode: 'static', apiKeys: ['sk-1', 'sk-2'], upstreamApiKey: 'sk-up' } as const;
 
     for (const key of options.apiKeys) {
       it(`takes ${key}, and shows the backend its own key`, async () => {
@@ -270,7 +271,7 @@ describe('authenticate', () => {
   });
 
   describe('in managed mode', () => {
-    const options = { mode: 'managed', upstreamApiKey: 'sk-up' } as const;
+    const options = { authMode: 'managed', upstreamApiKey: 'sk-up' } as const;
     const secretOf = (number: number): string => `rgk_${String(number).padStart(40, '0')}`;
     const SECRET = secretOf(1);
 

@@ -6,10 +6,10 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import express from 'express';
 import { ADMIT_ALL } from '../../../src/accounts/admission.ts';
-import { authenticate, createDoor } from '../../../src/http/access/authenticate.ts';
+import { authenticate, createAuthenticator } from '../../../src/http/access/authenticate.ts';
 import { errorHandler, notFound } from '../../../src/http/error-handler.ts';
 import { createPassthrough, type PassthroughOptions } from '../../../src/http/passthrough/passthrough.ts';
-import { createRelay, type Relay, type RelayOptions } from '../../../src/http/passthrough/relay.ts';
+import { createProxy, type Proxy, type ProxyOptions } from '../../../src/http/passthrough/relay.ts';
 import { createIdentities } from '../../../src/identity/identities.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
 import { observe } from '../../support/observe.ts';
@@ -26,7 +26,7 @@ describe('passthrough', () => {
   useRealSockets();
 
   let backend: ScriptedBackend;
-  let relay: Relay | undefined;
+  let relay: Proxy | undefined;
   let server: Server | undefined;
   let url: string;
   let problems: string[];
@@ -44,11 +44,11 @@ describe('passthrough', () => {
     await backend.close();
   });
 
-  type Options = Partial<RelayOptions & PassthroughOptions> & { upstreamApiKey?: string };
+  type Options = Partial<ProxyOptions & PassthroughOptions> & { upstreamApiKey?: string };
 
   async function open(options: Options = {}): Promise<void> {
     const ownKey = options.upstreamApiKey;
-    relay = createRelay({
+    relay = createProxy({
       baseUrl: backend.baseUrl,
       keyOwner: ownKey === undefined ? 'caller' : 'gateway',
       connectTimeoutMs: 1000,
@@ -58,7 +58,7 @@ describe('passthrough', () => {
       ...options,
     });
     const passthrough = createPassthrough({
-      relay,
+      proxy: relay,
       passthroughPaths: [],
       modelAliases: new Map(),
       maxBodyBytes: 1024 * 1024,
@@ -71,8 +71,8 @@ describe('passthrough', () => {
     app.use(
       ['/api/v1', '/v1'],
       authenticate(
-        createDoor({
-          mode: ownKey === undefined ? 'passthrough' : 'static',
+        createAuthenticator({
+          authMode: ownKey === undefined ? 'passthrough' : 'static',
           apiKeys: [KEY],
           upstreamApiKey: ownKey ?? null,
           accounts: { findKeyByHash: () => Promise.resolve(undefined) },

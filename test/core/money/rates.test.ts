@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { countsAt, standingOf } from '../../../src/store/shared/rates.ts';
+import { countsAt, standingOf } from '../../../src/core/money/rates.ts';
 
 const MINUTE_MS = 60_000;
 const COUNTS = { minute: 100, minuteRequests: 3, minuteTokens: 50 };

@@ -1,7 +1,8 @@
 /** What a key has used of its requests and tokens per minute: arithmetic alone, the same for every engine. */
-import type { KeyLimits } from '../keys.ts';
-
-export type RateLimits = Pick<KeyLimits, 'requestsPerMinute' | 'tokensPerMinute'>;
+export interface RateLimits {
+  readonly requestsPerMinute: number | null;
+  readonly tokensPerMinute: number | null;
+}
 
 /** What was taken in the latest minute in which anything was. The minutes are those of the clock, counted from 1970. */
 export interface RateCounts {

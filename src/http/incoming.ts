@@ -1,0 +1,40 @@
+import type { Request, Response } from 'express';
+import { ERRORS } from '../core/errors.ts';
+import type { DuplicateReply } from '../contract/types.ts';
+import { parseIdempotencyKey } from '../requests/idempotency-key.ts';
+import type { Incoming } from '../requests/incoming.ts';
+import { factsOf } from '../telemetry/reply-facts.ts';
+import { callerOf } from './access/authenticate.ts';
+import { baseUrlOf } from './base-url.ts';
+import { readJsonBody } from './body/body.ts';
+
+export interface ReadIncomingOptions {
+  readonly publicBaseUrl: string | null;
+  readonly maxBodyBytes: number;
+}
+
+/** Reads one request over HTTP, up to the end of its body. Throws the ApiError of one that cannot be read. */
+export async function readIncoming(
+  req: Request,
+  res: Response,
+  { publicBaseUrl, maxBodyBytes }: ReadIncomingOptions,
+): Promise<Incoming> {
+  const idempotencyKey = parseIdempotencyKey(req.headers['idempotency-key']);
+  const body = await readJsonBody(req, { maxBytes: maxBodyBytes });
+  // Methods and no getters: V8 makes a type of its own for each literal with getters (core/writable.ts).
+  return {
+    facts: factsOf(res),
+    caller: callerOf(res),
+    idempotencyKey,
+    body,
+    baseUrl: () => baseUrlOf(req, publicBaseUrl),
+    hasReplyBegun: () => res.headersSent,
+    isServed: () => res.closed,
+    onceServed: (listener) => void res.once('close', () => listener(res.writableFinished)),
+    setHeader: (name, value) => void res.setHeader(name, value),
+    sendDuplicate(record, error) {
+      // The record's own error gives way to the one which a client reads; the record at `status_url` shows it.
+      res.status(ERRORS.duplicate_request.status).json({ ...record, error } satisfies DuplicateReply);
+    },
+  };
+}

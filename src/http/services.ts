@@ -1,0 +1,38 @@
+import type { RequestHandler } from 'express';
+import type { RateLimits } from '../accounts/rates.ts';
+import type { Config } from '../config/config.ts';
+import type { CurrentPrices } from '../config/current-prices.ts';
+import type { NewUniquePart } from '../core/ids.ts';
+import type { Identity } from '../store/store.ts';
+import type { RelayServices } from '../requests/relay.ts';
+import type { RespondServices } from '../requests/respond.ts';
+import type { AccountStore } from '../store/keys.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { ObserveRequestsOptions } from '../telemetry/observe.ts';
+import type { Tokenizer } from '../tokenizer/tokenizer.ts';
+import type { Authenticator } from './access/authenticate.ts';
+import type { Load } from './access/load.ts';
+import type { Proxy } from './passthrough/relay.ts';
+
+/** The settings and the parts of a gateway, by name: every route takes from here what it needs. */
+export interface Services extends Omit<Config, 'prices'>, RespondServices, RelayServices, ObserveRequestsOptions {
+  /** Whether the embedded demo backend answers. */
+  readonly demo: boolean;
+  /** The marks by which the database knows the secret, the present one first. */
+  readonly marks: Identity;
+  readonly accounts: AccountStore;
+  /** Undefined where the gateway issues no keys. */
+  readonly rateLimits: RateLimits | undefined;
+  readonly prices: CurrentPrices;
+  readonly authenticator: Authenticator;
+  readonly load: Load;
+  readonly proxy: Proxy;
+  readonly tokenizer: Tokenizer;
+  /** Undefined where nobody may read them. */
+  readonly metrics: Pick<Metrics, 'show' | 'contentType'> | undefined;
+  readonly newUniquePart: NewUniquePart;
+  /** A client that takes nothing for so long is gone. */
+  readonly clientStallMs: number;
+  /** The other transport, which is loaded with its first request. */
+  readonly loadWebSocket: () => Promise<RequestHandler>;
+}
