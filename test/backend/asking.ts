@@ -54,16 +54,13 @@ export interface ChatAnswer {
 /** Resolves when the answer has begun. Throws what `ask` throws before that; the batches throw the rest. */
 export function askFor(backend: ChatBackend, request: ChatRequest, options: AskOptions): Promise<ChatAnswer> {
   const { take, end, pieces } = pull<ChatBatch>();
-  return new Promise((resolve, reject) => {
-    const begin = ({ headers }: Pick<ChatAnswer, 'headers'>): void => resolve({ headers, batches: pieces });
-    backend.ask(request, options, { begin, take }).then(
-      () => end(),
-      (error: unknown) => {
-        reject(error);
-        end(error);
-      },
-    );
+  const begun = Promise.withResolvers<ChatAnswer>();
+  const over = backend.ask(request, options, {
+    begin: ({ headers }) => begun.resolve({ headers, batches: pieces }),
+    take,
   });
+  over.then(end, end);
+  return Promise.race([begun.promise, over.then(() => begun.promise)]);
 }
 
 export type Answered = RelayedAnswer & { readonly kind: 'answered'; readonly reads: AsyncIterable<RelayedRead> };
@@ -72,20 +69,16 @@ export type RelayAnswer = Answered | (RelayedRefusal & { readonly kind: 'refused
 /** As `askFor`, for a request that is passed on. */
 export function relayFor(relay: ChatRelay, request: RelayRequest, options: AskOptions): Promise<RelayAnswer> {
   const { take, end, pieces } = pull<RelayedRead>();
-  return new Promise((resolve, reject) => {
-    const begin = (answer: RelayedAnswer): undefined =>
-      resolve({ kind: 'answered', ...answer, reads: pieces }) as undefined;
-    relay.relay(request, options, { begin, take }).then(
-      (refusal) => {
-        if (refusal !== undefined) resolve({ kind: 'refused', ...refusal });
-        return end();
-      },
-      (error: unknown) => {
-        reject(error);
-        end(error);
-      },
-    );
-  });
+  const begun = Promise.withResolvers<RelayAnswer>();
+  const begin = (answer: RelayedAnswer): undefined => {
+    begun.resolve({ kind: 'answered', ...answer, reads: pieces });
+  };
+  const over = relay.relay(request, options, { begin, take });
+  over.then(() => end(), end);
+  const refused = over.then((refusal) =>
+    refusal === undefined ? begun.promise : ({ kind: 'refused', ...refusal } as const),
+  );
+  return Promise.race([begun.promise, refused]);
 }
 
 export async function collect(answer: ChatAnswer): Promise<ChatBatch[]> {
