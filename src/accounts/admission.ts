@@ -168,7 +168,8 @@ function checkModel(key: StoredKey, { model, backendModel }: Ask, price: Price |
   throw new ApiError('forbidden', {
     param: 'model',
     message:
-      'The model has no price here, and the API key has credits or a spend limit, which only priced models can use.',
+      'The model has no price here, and the API key has credits or a spend limit, which only priced models can use. ' +
+      'See /docs/managed-keys#prices.',
   });
 }
 

@@ -48,7 +48,10 @@ export const ERRORS = {
   internal_error: server(502, 'The gateway failed.'),
   gateway_draining: server(503, 'The gateway is shutting down.'),
   server_overloaded: server(503, 'The gateway has too much to do.'),
-  store_unavailable: server(503, 'The request store is not available.'),
+  store_unavailable: server(
+    503,
+    'The request store is not available. See /docs/troubleshooting#503-store_unavailable.',
+  ),
   upstream_timeout: server(504, 'The backend did not answer in time.'),
   client_disconnected: invalid(499, 'The client closed the connection.'),
   gateway_interrupted: server(503, 'The gateway stopped before the request was finished.'),

@@ -32,7 +32,9 @@ export function headersOf(error: ApiError): Readonly<Record<string, string>> {
 
 /** The end of all routes. */
 export const notFound: RequestHandler = () => {
-  throw new ApiError('not_found', { message: 'There is no such path here. The API is at /api/v1, and at /v1.' });
+  throw new ApiError('not_found', {
+    message: 'There is no such path here. The API is at /api/v1, and at /v1. See /docs/api for its paths.',
+  });
 };
 
 /** Ends a path whose other methods have been looked at. `allowed` in upper case. */

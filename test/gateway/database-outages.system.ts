@@ -254,7 +254,7 @@ if (isInstalled) {
           const { code, message } = await readError(refused);
           expect({ code, message }).to.deep.equal({
             code: 'store_unavailable',
-            message: 'The request store is not available.',
+            message: 'The request store is not available. See /docs/troubleshooting#503-store_unavailable.',
           });
         }
         expect(backend.requests, 'calls to the backend').to.have.lengthOf(1);
