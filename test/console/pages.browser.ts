@@ -40,11 +40,13 @@ for (const { device, viewport } of DEVICES) {
         await expectGoodLooks(page, `guide-${device}-${colorScheme}`);
       });
 
-      it('show code, figures and tables within the page', async () => {
-        const page = await open('/docs/readme');
-        await page.getByRole('button', { name: 'Copy' }).first().waitFor();
-        await expectGoodLooks(page, `readme-${device}-${colorScheme}`);
-      });
+      for (const guide of ['readme', 'benchmarks', 'from-chat-completions']) {
+        it(`show code, figures and tables within the page: ${guide}`, async () => {
+          const page = await open(`/docs/${guide}`);
+          await page.getByLabel('Search the headings').waitFor();
+          await expectGoodLooks(page, `${guide}-${device}-${colorScheme}`);
+        });
+      }
     });
   }
 }

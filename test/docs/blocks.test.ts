@@ -1,13 +1,12 @@
 import { expect } from 'chai';
 import { blocksRunAs, howIsRun } from './blocks.ts';
-import { BLOCKS, DOCUMENTS, readBlocks } from './documents.ts';
+import { BLOCKS, readBlocks } from './documents.ts';
 
 describe('the blocks of code in README and the guides', () => {
-  for (const { path } of DOCUMENTS) {
-    it(`are all run in a way that a rule says: ${path}`, () => {
-      for (const block of BLOCKS.filter((block) => block.path === path)) expect(() => howIsRun(block)).not.to.throw();
-    });
-  }
+  it('are all run in a way that a rule says', () => {
+    const strange = BLOCKS.filter((block) => howIsRun(block) === undefined);
+    expect(strange.map(({ path, line, language }) => `${path}:${line}: ${language}`)).to.deep.equal([]);
+  });
 
   it('are not called an output where they begin with a command', () => {
     const commands =
@@ -39,9 +38,10 @@ describe('howIsRun', () => {
   });
 
   for (const language of ['', 'rust', 'sh not-run', 'toml']) {
-    it(`throws for a block of "${language}" that no rule knows`, () => {
+    it(`knows no way for a block of "${language}" that no rule names`, () => {
       const [block] = read(`\n\`\`\`${language}\nx\n\`\`\`\n`);
-      expect(() => block && howIsRun(block)).to.throw(`guide.md:2: no rule says how a block of "${language}" is run`);
+      expect(block?.language).to.equal(language);
+      expect(block && howIsRun(block)).to.equal(undefined);
     });
   }
 });

@@ -55,11 +55,9 @@ const RULES: readonly Rule[] = [
   { language: 'text', how: 'output' },
 ];
 
-/** Throws where no rule fits. */
-export function howIsRun({ path, line, language, code }: Block): How {
-  const rule = RULES.find((rule) => rule.language === language && (rule.has?.test(code) ?? true));
-  if (rule === undefined) throw new Error(`${path}:${line}: no rule says how a block of "${language}" is run`);
-  return rule.how;
+/** Undefined where no rule fits. */
+export function howIsRun({ language, code }: Block): How | undefined {
+  return RULES.find((rule) => rule.language === language && (rule.has?.test(code) ?? true))?.how;
 }
 
 /** All blocks that are run in this way, those of README first. */

@@ -105,8 +105,8 @@ export function readCommands(code: string): readonly string[] {
     if (whole.trim() !== '' && !whole.startsWith('#')) commands.push(whole);
     open = [];
   }
-  if (open.length > 0) throw new Error(`a command does not end: ${open.join('\n')}`);
-  return commands;
+  // One that does not end is for the shell to refuse.
+  return open.length === 0 ? commands : [...commands, open.join('\n')];
 }
 
 /** The commands of an output that shows them as a terminal does, behind a `$`. */
