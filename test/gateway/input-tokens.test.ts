@@ -17,6 +17,8 @@ import { compileSchema } from '../support/schemas.ts';
 const PATHS = ['/api/v1/responses/input_tokens', '/v1/responses/input_tokens'] as const;
 /** More than a count of these takes on a machine that is busy. */
 const PATIENT = { TOKEN_COUNT_TIMEOUT_MS: '50000' };
+/** For tests that are not about what is counted. */
+const ARITHMETIC = { TOKEN_COUNT_TIMEOUT_MS: '0' };
 const HELLO = { model: 'gpt-4o', input: 'Hello' };
 /** A word, the frame of one message, and the beginning of the answer. */
 const HELLO_TOKENS = 1 + 4 + 3;
@@ -25,29 +27,37 @@ describe('a count of input tokens', () => {
   useRealSockets();
 
   const isInputTokens = compileSchema('input-tokens.json', { closed: true });
+  const lines: Record<string, unknown>[] = [];
+  const log = createLogger('info', { write: (line) => void lines.push(JSON.parse(line)) });
   let backend: ScriptedBackend;
-  let gateway: TestGateway | ManagedGateway;
-  let lines: Record<string, unknown>[];
+  /** Of all tests that need no other, since its thread takes a second to be ready. */
+  let common: TestGateway;
+  let gateway: TestGateway;
 
-  beforeEach(async () => {
-    lines = [];
+  before(async () => {
     backend = await startScriptedBackend();
+    common = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...PATIENT }, { log });
   });
-
-  afterEach(async () => {
-    await gateway.close();
+  after(async () => {
+    await common.close();
     await backend.close();
+  });
+  beforeEach(() => {
+    gateway = common;
+    lines.length = 0;
+  });
+  afterEach(async () => {
+    if (gateway !== common) await gateway.close();
     // Whatever is counted, the backend is not asked.
     expect(backend.requests).to.have.length(0);
   });
 
-  async function open(settings: Record<string, string> = {}): Promise<void> {
-    const log = createLogger('info', { write: (line) => void lines.push(JSON.parse(line)) });
+  async function open(settings: Record<string, string>): Promise<void> {
     gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...PATIENT, ...settings }, { log });
   }
 
   async function openManaged(): Promise<ManagedGateway> {
-    const managed = await openManagedGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...PATIENT });
+    const managed = await openManagedGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...ARITHMETIC });
     gateway = managed;
     return managed;
   }
@@ -72,7 +82,6 @@ describe('a count of input tokens', () => {
   }
 
   it('is what the official SDK asks for', async () => {
-    await open();
     const client = new OpenAI({ baseURL: `${gateway.url}/api/v1`, apiKey: TEST_KEY, maxRetries: 0 });
     const counted = await client.responses.inputTokens.count({
       ...HELLO,
@@ -95,7 +104,6 @@ describe('a count of input tokens', () => {
 
   for (const path of PATHS) {
     it(`is at ${path}`, async () => {
-      await open();
       expect((await count(HELLO, { path })).input_tokens).to.equal(HELLO_TOKENS);
       const got = await gateway.get(path);
       expect([got.status, got.headers.get('allow')]).to.deep.equal([405, 'POST']);
@@ -103,7 +111,6 @@ describe('a count of input tokens', () => {
   }
 
   it('takes in all that the backend would get: instructions, turns, calls, images, tools and schema', async () => {
-    await open();
     const bodies: readonly object[] = [
       { instructions: 'You are the assistant of a small library.' },
       {
@@ -132,7 +139,6 @@ describe('a count of input tokens', () => {
   });
 
   it('takes special tokens for text', async () => {
-    await open();
     const { input_tokens: tokens } = await count({ ...HELLO, input: '<|endoftext|>' });
     expect(tokens).to.be.greaterThan(HELLO_TOKENS + 2);
   });
@@ -145,7 +151,7 @@ describe('a count of input tokens', () => {
   });
 
   it('is always made by arithmetic with TOKEN_COUNT_TIMEOUT_MS=0', async () => {
-    await open({ TOKEN_COUNT_TIMEOUT_MS: '0' });
+    await open(ARITHMETIC);
     const { length } = JSON.stringify(HELLO);
     expect(await count(HELLO)).to.include({ estimated_by: 'arithmetic', input_tokens: Math.ceil(length / 4) });
   });
@@ -171,7 +177,6 @@ describe('a count of input tokens', () => {
   });
 
   it('is given to a hundred at once', async () => {
-    await open();
     const counts = await Promise.all(
       Array.from({ length: 100 }, (_, at) => count({ ...HELLO, input: 'Hello'.concat(' Hello'.repeat(at)) })),
     );
@@ -181,7 +186,6 @@ describe('a count of input tokens', () => {
   });
 
   it('leaves no record, and one line in the log without a word of the text', async () => {
-    await open();
     const reply = await post({ ...HELLO, input: 'canary canary' });
     await reply.text();
     expect(await (await gateway.get('/api/v1/requests')).json()).to.have.deep.property('data', []);
@@ -192,7 +196,7 @@ describe('a count of input tokens', () => {
   });
 
   it('is counted by the metrics as an endpoint of its own, and not as a call of a model', async () => {
-    await open({ METRICS_PORT: '0' });
+    await open({ METRICS_PORT: '0', ...ARITHMETIC });
     await count(HELLO);
     const metrics = await (await fetch(`${gateway.metricsUrl}/metrics`)).text();
     expect(metrics).to.include(
@@ -202,7 +206,6 @@ describe('a count of input tokens', () => {
   });
 
   it('ends when its client goes away', async () => {
-    await open();
     await count(HELLO);
     const asked = request(gateway.url + PATHS[0], {
       method: 'POST',
@@ -224,7 +227,7 @@ describe('a count of input tokens', () => {
     const note = (message: unknown): void => void threads.push((message as { worker: Worker }).worker);
     subscribe('worker_threads', note);
     try {
-      await open();
+      await open({});
       expect(threads).to.have.length(0);
       await count(HELLO);
       await gateway.close();

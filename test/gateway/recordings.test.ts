@@ -31,25 +31,32 @@ describe('the gateway in front of recorded backends', () => {
   useRealSockets();
 
   const recordings = loadRecordings();
+  /** By their settings: what one has served before changes nothing. */
+  const gateways = new Map<string, TestGateway>();
   let backend: ScriptedBackend;
-  let gateway: TestGateway;
 
-  before(() => console.log(`\n  ${recordings.length} recordings are replayed through the gateway`));
-
-  beforeEach(async () => {
+  before(async () => {
+    console.log(`\n  ${recordings.length} recordings are replayed through the gateway`);
     backend = await startScriptedBackend();
   });
 
-  afterEach(async () => {
-    await gateway.close();
+  after(async () => {
+    await Promise.all([...gateways.values()].map((gateway) => gateway.close()));
     await backend.close();
   });
+
+  async function open(settings: Environment = {}): Promise<TestGateway> {
+    const name = JSON.stringify(settings);
+    const gateway = gateways.get(name) ?? (await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings }));
+    gateways.set(name, gateway);
+    return gateway;
+  }
 
   for (const recording of recordings) {
     it(`passes on what ${recording.name} says, whole and in pieces`, async () => {
       const { body, tools } = recording;
       backend.always((stage) => replay(stage, recording));
-      gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl });
+      const gateway = await open();
       const [whole, pieces] = await Promise.all([
         ask(gateway, { model: 'whole', input: 'Hello', tools }),
         ask(gateway, { model: 'pieces', input: 'Hello', tools }),
@@ -71,7 +78,7 @@ describe('the gateway in front of recorded backends', () => {
     it(`never completes ${recording.name} when it is cut`, async () => {
       const { text } = readSaid(part);
       backend.always((stage) => breakOff(stage, part));
-      gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl });
+      const gateway = await open();
       for (const model of ['close', 'reset', 'end']) {
         const got = await ask(gateway, { model, input: 'Hello', tools: recording.tools });
         expectAlike(got);
@@ -86,7 +93,7 @@ describe('the gateway in front of recorded backends', () => {
   for (const fixture of loadFixtures()) {
     it(`gives over HTTP what the fixture ${fixture.name} gives`, async () => {
       backend.always({ text: fixture.sse, headers: { 'content-type': 'text/event-stream' } });
-      gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...toEnvironment(fixture) });
+      const gateway = await open(toEnvironment(fixture));
       const got = await ask(gateway, fixture.request);
       const expected = fixture.expectedResponse();
 

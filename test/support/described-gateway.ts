@@ -34,11 +34,16 @@ export function readDescription(document: OpenApiDocument): Description {
     return described.responses;
   }
 
+  const validators = new Map<string, ValidateFunction>();
+
   function validatorOf(operation: string, status: string, mediaType: string): ValidateFunction {
     const [method = '', path = ''] = operation.split(' ');
     const pointer = ['paths', path, method, 'responses', status, 'content', mediaType, 'schema'];
     const escaped = pointer.map((name) => encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1')));
-    return ajv.compile({ $ref: `openapi.json#/${escaped.join('/')}` });
+    const $ref = `openapi.json#/${escaped.join('/')}`;
+    const validate = validators.get($ref) ?? ajv.compile({ $ref });
+    validators.set($ref, validate);
+    return validate;
   }
 
   return {

@@ -1,4 +1,9 @@
+import { join } from 'node:path';
 import nock from 'nock';
+import { keepCompiled } from '../../src/compile-cache.ts';
+
+// As at every start of a clone. Threads and further processes know of it too, and a test starts many of them.
+keepCompiled(join(import.meta.dirname, '../../src'), process.env);
 
 /** nock's state is global to each process of mocha, so it is set here and nowhere else: no network but 127.0.0.1. */
 export const mochaHooks = {

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
 import { createThread, type ThreadOptions, type TokenizerThread } from '../../src/tokenizer/thread.ts';
+import { useHeldTime } from '../support/held-time.ts';
 
 /** A worker that answers when the test says so. */
 class ScriptedWorker extends EventEmitter {
@@ -81,50 +81,50 @@ describe('the thread of the tokenizer', () => {
     expect(workers).to.have.length(2);
   });
 
-  it('ends when it has had nothing to do for a while, which is no death', async () => {
-    open({ restAfterMs: 20 });
-    const counted = thread.count('o200k_base', ['Hello']);
-    workers[0]?.emit('message', 7);
-    await counted;
-    await workers[0]?.terminated;
-    void thread.count('o200k_base', ['Hello']);
-    expect([workers.length, deaths.length]).to.deep.equal([2, 0]);
-  });
+  describe('with nothing to do, or nothing to say', () => {
+    const REST_AFTER_MS = 1000;
+    const passTime = useHeldTime();
 
-  it('is not ended by what was left to the one before it, as long as there is something to do', async function () {
-    const restAfterMs = 1500;
-    open({ restAfterMs });
-    const first = thread.count('o200k_base', ['Hello']);
-    workers[0]?.emit('exit', 1);
-    await first;
-    const startMs = performance.now();
-    let longestMs = 0;
-    for (let lastMs = startMs; lastMs - startMs < restAfterMs * 1.5;) {
+    beforeEach(() => open({ restAfterMs: REST_AFTER_MS }));
+
+    it('ends after a while, which is no death', async () => {
       const counted = thread.count('o200k_base', ['Hello']);
-      workers.at(-1)?.emit('message', 7);
+      workers[0]?.emit('message', 7);
       await counted;
-      await delay(5);
-      longestMs = Math.max(longestMs, performance.now() - lastMs);
-      lastMs = performance.now();
-    }
-    // On a machine that stood still for so long there was nothing to do.
-    if (longestMs > restAfterMs / 2) this.skip();
-    expect(workers).to.have.length(2);
-  });
+      await passTime(REST_AFTER_MS);
+      await workers[0]?.terminated;
+      void thread.count('o200k_base', ['Hello']);
+      expect([workers.length, deaths.length]).to.deep.equal([2, 0]);
+    });
 
-  it('ends when it has not answered for a while', async () => {
-    open({ restAfterMs: 20 });
-    expect(await thread.count('o200k_base', ['Hello'])).to.equal(undefined);
-    await workers[0]?.terminated;
-  });
+    it('is not ended by what was left to the one before it, as long as there is something to do', async () => {
+      const first = thread.count('o200k_base', ['Hello']);
+      workers[0]?.emit('exit', 1);
+      await first;
+      for (let passedMs = 0; passedMs < 2 * REST_AFTER_MS; passedMs += REST_AFTER_MS / 2) {
+        const counted = thread.count('o200k_base', ['Hello']);
+        workers.at(-1)?.emit('message', 7);
+        await counted;
+        await passTime(REST_AFTER_MS / 2);
+      }
+      expect(workers).to.have.length(2);
+    });
 
-  it('is not heard any more when it was given up', async () => {
-    open({ restAfterMs: 20 });
-    await thread.count('o200k_base', ['Hello']);
-    const counted = thread.count('o200k_base', ['Hello again']);
-    workers[0]?.emit('message', 7);
-    workers[1]?.emit('message', 8);
-    expect(await counted).to.equal(8);
+    it('ends when it has not answered for a while', async () => {
+      const counted = thread.count('o200k_base', ['Hello']);
+      await passTime(REST_AFTER_MS);
+      expect(await counted).to.equal(undefined);
+      await workers[0]?.terminated;
+    });
+
+    it('is not heard any more when it was given up', async () => {
+      void thread.count('o200k_base', ['Hello']);
+      await passTime(REST_AFTER_MS);
+      const counted = thread.count('o200k_base', ['Hello again']);
+      workers[0]?.emit('message', 7);
+      workers[1]?.emit('message', 8);
+      expect(await counted).to.equal(8);
+    });
   });
 
   it('ends with the gateway, and so does what it was asked', async () => {

@@ -5,7 +5,8 @@ import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { PATIENT } from '../../support/patient.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome } from '../../support/records.ts';
 import { failureCode, lockDatabase, makeWorkshop, type Workshop } from '../../support/sqlite.ts';
-import { until, useHeldTime } from '../../support/time.ts';
+import { useHeldTime } from '../../support/held-time.ts';
+import { until } from '../../support/time.ts';
 
 describe('the store on SQLite in trouble', () => {
   const running = newDraft();
