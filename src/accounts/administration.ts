@@ -2,7 +2,7 @@ import { formatAmount, parseAmount, parseSignedAmount } from '../core/money/deci
 import { ApiError } from '../core/errors.ts';
 import type { KeyId } from '../contract/ids.ts';
 import type { AccountStore, KeyLimits, LedgerEntry, LedgerQuery, StoredKey } from '../store/keys.ts';
-import type { Identity } from '../store/store.ts';
+import type { Identity } from '../identity/identities.ts';
 import type {
   AdminKey,
   IssuedKey,

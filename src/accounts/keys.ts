@@ -2,7 +2,7 @@
 
 import { randomInt } from 'node:crypto';
 import type { AccountStore, KeySecret, StoredKey } from '../store/keys.ts';
-import type { Identity } from '../store/store.ts';
+import type { Identity } from '../identity/identities.ts';
 
 /** Letters and digits alone, so that a double click takes all of it. 40 of them are 238 bits. */
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

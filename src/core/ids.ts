@@ -67,3 +67,6 @@ export function mintCallId(unique: UniquePart, number: number): CallId {
 export function toCallId(backendId: string): CallId {
   return backendId as CallId;
 }
+
+/** Where a request came in. */
+export type RecordedEndpoint = 'responses' | 'responses.compact' | 'chat.completions';

@@ -1,5 +1,6 @@
 import type { RequestHandler } from 'express';
-import type { Identity, Store, StoreLog } from '../store/store.ts';
+import type { Identity } from '../identity/identities.ts';
+import type { Store, StoreLog } from '../store/store.ts';
 import type { Health, Readiness } from '../contract/types.ts';
 import type { RunningRequests } from '../requests/running.ts';
 

@@ -3,7 +3,7 @@ import type { RateLimits } from '../accounts/rates.ts';
 import type { Config } from '../config/config.ts';
 import type { CurrentPrices } from '../config/current-prices.ts';
 import type { NewUniquePart } from '../core/ids.ts';
-import type { Identity } from '../store/store.ts';
+import type { Identity } from '../identity/identities.ts';
 import type { RelayServices } from '../requests/relay.ts';
 import type { RespondServices } from '../requests/respond.ts';
 import type { AccountStore } from '../store/keys.ts';

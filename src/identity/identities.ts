@@ -1,7 +1,14 @@
 /** Who asks, and what, known only by HMAC: nothing that is stored can be turned back into a key or a body. */
 import { createHash, createHmac, hash } from 'node:crypto';
 import type { KeyId } from '../contract/ids.ts';
-import type { Identity, RecordedEndpoint } from '../store/store.ts';
+import type { RecordedEndpoint } from '../core/ids.ts';
+
+/**
+ * Something known only by its HMAC: a caller's key, a body, an idempotency key. The first is made with `GATEWAY_SECRET`
+ * and is what gets stored; the others, with `GATEWAY_SECRET_PREVIOUS`, are looked for as well. All identities of one
+ * request are made of the same secrets in the same order.
+ */
+export type Identity = readonly [current: string, ...previous: string[]];
 
 export interface Identities {
   /** The caller whom an API key stands for. */

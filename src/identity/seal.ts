@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
-import type { Identity } from '../store/store.ts';
+import type { Identity } from './identities.ts';
 
 /** What a text is sealed as; opened as anything else, a seal is as foreign as that of another gateway. */
 export type SealPurpose = 'reasoning' | 'compaction';

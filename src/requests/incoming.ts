@@ -3,7 +3,7 @@
 import type { StopSignal } from '../core/stop-signal.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import type { CreateResponse, ErrorFields, RequestRecord, ResponseEvent } from '../contract/types.ts';
-import type { Identity } from '../store/store.ts';
+import type { Identity } from '../identity/identities.ts';
 import type { StoredKey } from '../store/keys.ts';
 import type { RequestFacts } from './facts.ts';
 import type { ResponsePlan } from './prepare.ts';

@@ -5,7 +5,7 @@ import type { CompactionOptions, CompactionPlan } from '../core/compaction/compa
 import { checkServiceTier } from '../core/request/refused-fields.ts';
 import { toChatRequest, type Translation } from '../core/request/request.ts';
 import { inputSizeOf, type InputSize, type TokenEstimator } from '../core/tokens/estimate.ts';
-import type { RecordedEndpoint } from '../store/store.ts';
+import type { RecordedEndpoint } from '../core/ids.ts';
 import type { CreateResponse } from '../contract/types.ts';
 import { compactionFor, holdsCompaction, loadOf, sizeOfChat } from './compact.ts';
 import type { IncomingCreate } from './incoming.ts';

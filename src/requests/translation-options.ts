@@ -1,6 +1,6 @@
 import type { TranslationOptions } from '../core/request/request.ts';
 import type { Sealer, SealPurpose } from '../identity/seal.ts';
-import type { Identity } from '../store/store.ts';
+import type { Identity } from '../identity/identities.ts';
 import type { ImageUrlPolicy } from '../contract/types.ts';
 import { URL_FAULTS } from './image-urls.ts';
 

@@ -1,7 +1,7 @@
 import type { KeyId, RequestId } from '../contract/ids.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import type { RateLimits } from '../core/money/rates.ts';
-import type { Identity } from './store.ts';
+import type { Identity } from '../identity/identities.ts';
 
 /**
  * The keys of `AUTH_MODE=managed` with their credits and what was used (contract, section 7). All amounts are whole

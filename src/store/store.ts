@@ -1,3 +1,5 @@
+import type { RecordedEndpoint } from '../core/ids.ts';
+import type { Identity } from '../identity/identities.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { RequestId } from '../contract/ids.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
@@ -83,18 +85,8 @@ export class StoreOpenError extends Error {
   override readonly name = 'StoreOpenError';
 }
 
-/**
- * Something known only by its HMAC: a caller's key, a body, an idempotency key. The first is made with `GATEWAY_SECRET`
- * and is what gets stored; the others, with `GATEWAY_SECRET_PREVIOUS`, are looked for as well. All identities of one
- * request are made of the same secrets in the same order.
- */
-export type Identity = readonly [current: string, ...previous: string[]];
-
 export type RecordStatus = 'processing' | 'succeeded' | 'failed' | 'cancelled';
 export type IncompleteReason = 'max_output_tokens' | 'content_filter';
-
-/** Where a request came in. */
-export type RecordedEndpoint = 'responses' | 'responses.compact' | 'chat.completions';
 
 export interface RecordDraft {
   readonly requestId: RequestId;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { ApiError } from '../../src/core/errors.ts';
 import { createItemMemory, type ItemMemory, type ItemMemoryOptions } from '../../src/requests/item-memory.ts';
-import type { Identity } from '../../src/store/store.ts';
+import type { Identity } from '../../src/identity/identities.ts';
 import type { OutputItem } from '../../src/contract/types.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';

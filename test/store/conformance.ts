@@ -4,7 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { RequestId } from '../../src/contract/ids.ts';
 import { toRequestId, toUniquePart } from '../../src/core/ids.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Identity, Outcome, RecordQuery, Store, StoredRecord } from '../../src/store/store.ts';
+import type { Identity } from '../../src/identity/identities.ts';
+import type { Outcome, RecordQuery, Store, StoredRecord } from '../../src/store/store.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome, newRequestId, USAGE } from '../support/records.ts';
 import { PATIENT } from '../support/patient.ts';
 

@@ -3,7 +3,8 @@ import { expect } from 'chai';
 import { ApiError } from '../../src/core/errors.ts';
 import type { KeyId } from '../../src/contract/ids.ts';
 import type { KeyChange, StoredKey } from '../../src/store/keys.ts';
-import type { Identity, Store } from '../../src/store/store.ts';
+import type { Identity } from '../../src/identity/identities.ts';
+import type { Store } from '../../src/store/store.ts';
 import { newKeyDraft, newKeyId } from '../support/keys.ts';
 import { useStore, type EngineUnderTest } from './conformance.ts';
 

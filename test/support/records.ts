@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { RequestId } from '../../src/contract/ids.ts';
 import { toRequestId, toUniquePart } from '../../src/core/ids.ts';
-import type { Identity, Outcome, RecordDraft } from '../../src/store/store.ts';
+import type { Identity } from '../../src/identity/identities.ts';
+import type { Outcome, RecordDraft } from '../../src/store/store.ts';
 import type { Usage } from '../../src/contract/types.ts';
 
 export const CALLER: Identity = ['caller'];

@@ -1,16 +1,8 @@
 import { USAGE_KEPT_DAYS, type Hold } from '../keys.ts';
 import { checkAmount } from './funds.ts';
 import type { OperatorStore } from '../operator.ts';
-import type {
-  Acceptance,
-  Idempotency,
-  Identity,
-  RecordPage,
-  RecordQuery,
-  Store,
-  StoredRecord,
-  StoreLog,
-} from '../store.ts';
+import type { Identity } from '../../identity/identities.ts';
+import type { Acceptance, Idempotency, RecordPage, RecordQuery, Store, StoredRecord, StoreLog } from '../store.ts';
 import type { RequestId } from '../../contract/ids.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
 import { createAccountCalls, toRates } from './key-calls.ts';
