@@ -25,7 +25,7 @@ export interface BackendFailure {
   readonly operatorProblem?: string;
 }
 
-interface Verdict {
+interface Finish {
   readonly code: ErrorCode;
   /** Where it differs from the one in the table. */
   readonly status?: number;
@@ -89,7 +89,7 @@ export function failureOf(answer: FailedAnswer): BackendFailure {
   };
 }
 
-function judge(status: number, words: ErrorBody, keyOwner: KeyOwner): Verdict {
+function judge(status: number, words: ErrorBody, keyOwner: KeyOwner): Finish {
   if (keyOwner === 'gateway' && concernsOurAccount(status, words)) {
     return { code: 'upstream_error', fault: accountFault(status) };
   }
@@ -116,7 +116,7 @@ function concernsOurAccount(status: number, words: ErrorBody): boolean {
   );
 }
 
-function judgeNotFound(words: ErrorBody): Verdict {
+function judgeNotFound(words: ErrorBody): Finish {
   const { form, message } = words;
   if (form !== 'html' && message !== '' && !ABOUT_PATH.test(message)) {
     if (ABOUT_MODEL.test(`${words.codes.join(' ')} ${message}`)) return { code: 'model_not_found' };

@@ -1,5 +1,5 @@
 /** Runs at most `maxAtOnce` pieces of work at a time; the others begin in the order in which they came. */
-export function createTurns(maxAtOnce: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
+export function limitConcurrency(maxAtOnce: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
   const waiting: (() => void)[] = [];
   let running = 0;
 

@@ -1,9 +1,9 @@
 import { unreachable } from '../core/errors.ts';
 import { locateDatabase } from './database-url.ts';
-import { createHealth, createLaneStore } from './shared/engine-store.ts';
-import { createLane, type LaneLimits } from './shared/batch-queue.ts';
+import { createHealth, createEngineStore } from './shared/engine-store.ts';
+import { createBatchQueue, type BatchQueueLimits } from './shared/batch-queue.ts';
 import type { OperatorStore } from './operator.ts';
-import { openSqliteStore, type Guest, type SqliteStore } from './sqlite/sqlite-store.ts';
+import { openSqliteStore, type StoreClient, type SqliteStore } from './sqlite/sqlite-store.ts';
 import type { Store, StoreLog } from './store.ts';
 import { startUpkeep } from './upkeep.ts';
 
@@ -16,7 +16,7 @@ export interface StoreOptions {
   readonly clock?: () => number;
   readonly log?: StoreLog;
   /** Others than the usual ones, for tests. */
-  readonly limits?: Partial<LaneLimits>;
+  readonly limits?: Partial<BatchQueueLimits>;
 }
 
 /**
@@ -42,7 +42,7 @@ export async function openSharedStore(options: StoreOptions): Promise<SharedStor
 export type SharedStore = Store & Pick<SqliteStore, 'admit'>;
 
 /** The store of a process which uses the database of another: `run` leads to what `admit` has given it there. */
-export function openGuestStore({
+export function openClientStore({
   run,
   hearCancels,
   clock = Date.now,
@@ -50,12 +50,12 @@ export function openGuestStore({
   limits = {},
 }: GuestStoreOptions): Store {
   const engine = { run, close: () => Promise.resolve() };
-  const lane = createLane({ engine, ...createHealth(log), limits });
-  return createLaneStore({ engine, lane, clock, log, ...(hearCancels && { hearCancels }) });
+  const queue = createBatchQueue({ engine, ...createHealth(log), limits });
+  return createEngineStore({ engine, queue, clock, log, ...(hearCancels && { hearCancels }) });
 }
 
 export interface GuestStoreOptions extends Pick<StoreOptions, 'clock' | 'log' | 'limits'> {
-  readonly run: Guest['run'];
+  readonly run: StoreClient['run'];
   /** Absent where nobody tells of a cancel that another process was asked for. */
   readonly hearCancels?: Store['hearCancels'];
 }

@@ -1,4 +1,4 @@
-import { createTurns } from '../core/limit-concurrency.ts';
+import { limitConcurrency } from '../core/limit-concurrency.ts';
 import { portionsOf } from './pieces.ts';
 import { createThread, type ThreadOptions } from './thread.ts';
 import type { Vocabulary } from './vocabulary.ts';
@@ -29,7 +29,7 @@ const MAX_AT_ONCE = 256;
 /** Counts that come together have their turns portion by portion, so that a short one does not wait for a long one. */
 export function createTokenizer({ timeLimitMs, ...options }: TokenizerOptions): Tokenizer {
   const thread = createThread(options);
-  const takeTurn = createTurns(1);
+  const takeTurn = limitConcurrency(1);
   let running = 0;
 
   async function countAll(texts: readonly string[], { vocabulary, signal }: Ask): Promise<number | undefined> {

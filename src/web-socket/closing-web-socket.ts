@@ -1,7 +1,7 @@
 import { WebSocket } from 'ws';
 
 /** A WebSocket whose owner can say something before it closes by itself, because it cannot read on. */
-export class TellingWebSocket extends WebSocket {
+export class ClosingWebSocket extends WebSocket {
   beforeClose: ((code: number) => void) | undefined;
 
   override close(code?: number, reason?: string | Buffer): void {

@@ -8,11 +8,11 @@ import type { Load, Share } from '../http/access/load.ts';
 import type { Observe, Observed } from '../telemetry/observe.ts';
 import { noteFailure } from '../http/error-handler.ts';
 import { openFrameReply, toErrorFrame, type FrameReply } from './frame-reply.ts';
-import type { TellingWebSocket } from './closing-web-socket.ts';
+import type { ClosingWebSocket } from './closing-web-socket.ts';
 
 /** An open WebSocket, and what its handshake told. */
 export interface Opened {
-  readonly ws: TellingWebSocket;
+  readonly ws: ClosingWebSocket;
   readonly socket: Socket;
   readonly baseUrl: string;
   readonly log: Logger;

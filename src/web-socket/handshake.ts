@@ -7,12 +7,12 @@ import { baseUrlOf } from '../http/base-url.ts';
 import { refuseWhileDraining } from '../requests/running.ts';
 import { endSwitched } from '../telemetry/observe.ts';
 import { upgradeOf, type Upgrade } from '../http/upgrade.ts';
-import { createChains } from './history.ts';
+import { createHistories } from './history.ts';
 import { chooseProtocol } from '../http/access/key-protocol.ts';
 import { openConnection, type ConnectionOptions } from './connection.ts';
 import { serveFrame, type ServeFrameOptions } from './serve-frame.ts';
 import type { Sockets } from './sockets.ts';
-import { TellingWebSocket } from './closing-web-socket.ts';
+import { ClosingWebSocket } from './closing-web-socket.ts';
 
 export interface WebSocketOptions extends Omit<ConnectionOptions, 'serveFrame'>, ServeFrameOptions {
   readonly sockets: Sockets;
@@ -23,8 +23,8 @@ export interface WebSocketOptions extends Omit<ConnectionOptions, 'serveFrame'>,
 /** `GET /api/v1/responses` as a WebSocket; without an upgrade, the next route. The caller is known by here. */
 export function openWebSocket(options: WebSocketOptions): RequestHandler {
   const { sockets, running, corsOrigins } = options;
-  const chains = createChains({ maxBytes: options.maxBodyBytes });
-  const server = createSpeaker(options.maxBodyBytes);
+  const histories = createHistories({ maxBytes: options.maxBodyBytes });
+  const server = createWebSocketServer(options.maxBodyBytes);
 
   return (req, res, next) => {
     const upgrade = upgradeOf(res);
@@ -40,14 +40,14 @@ export function openWebSocket(options: WebSocketOptions): RequestHandler {
     const credentials: Credentials = { headers: pick(req.headers, CALLER_HEADERS), rawHeaders: [], ip };
     const traceHeaders = pick(req.headers, TRACE_HEADERS);
     shakeHands(server, req, res, upgrade, (ws) => {
-      const chain = chains.open();
+      const history = histories.open();
       const connection = openConnection(
         { ws, socket: upgrade.socket, baseUrl, log, traceHeaders },
-        { ...options, serveFrame: (frame, reply) => serveFrame(frame, reply, { credentials, chain }, options) },
+        { ...options, serveFrame: (frame, reply) => serveFrame(frame, reply, { credentials, history }, options) },
       );
       sockets.add(connection);
       ws.once('close', () => {
-        chain.close();
+        history.close();
         sockets.delete(connection);
       });
     });
@@ -73,10 +73,10 @@ function pick(headers: IncomingHttpHeaders, names: readonly string[]): IncomingH
   return Object.fromEntries(names.map((name) => [name, headers[name]]));
 }
 
-/** Beside the bytes of a frame: the pieces in which it may come, and how long a client may take over its goodbye. */
+/** LookupSlots the bytes of a frame: the pieces in which it may come, and how long a client may take over its goodbye. */
 const LIMITS = { maxBufferedChunks: 65_536, maxFragments: 4096, closeTimeout: 2000 };
 
-function createSpeaker(maxPayload: number) {
+function createWebSocketServer(maxPayload: number) {
   return new WebSocketServer({
     ...LIMITS,
     noServer: true,
@@ -84,17 +84,17 @@ function createSpeaker(maxPayload: number) {
     perMessageDeflate: false,
     maxPayload,
     handleProtocols: chooseProtocol,
-    WebSocket: TellingWebSocket,
+    WebSocket: ClosingWebSocket,
   });
 }
 
 /** Throws ApiError when the handshake is none. */
 function shakeHands(
-  server: ReturnType<typeof createSpeaker>,
+  server: ReturnType<typeof createWebSocketServer>,
   req: Request,
   res: ServerResponse,
   { socket, head }: Upgrade,
-  onOpen: (ws: TellingWebSocket) => void,
+  onOpen: (ws: ClosingWebSocket) => void,
 ): void {
   let isRefused = false;
   const refuse = (): void => {

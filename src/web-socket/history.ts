@@ -6,20 +6,20 @@
 import { ApiError } from '../core/errors.ts';
 import { isList, readJson } from '../core/json.ts';
 
-export interface Chain {
+export interface History {
   /** All items up to the response, parsed anew. Throws ApiError `previous_response_not_found` for any but the latest. */
-  recall(responseId: string): { readonly items: unknown[]; readonly bytes: number };
+  get(responseId: string): { readonly items: unknown[]; readonly bytes: number };
   /** From now on this response is the latest; `items` are what came after the one it continues, if it does. */
-  keep(responseId: string, items: readonly unknown[], continuedId: string | undefined): void;
+  set(responseId: string, items: readonly unknown[], continuedId: string | undefined): void;
   /** A continuation of this response has failed. Does nothing where another is the latest. */
-  forget(responseId: string | undefined): void;
+  delete(responseId: string | undefined): void;
   close(): void;
 }
 
-export interface ChainsOptions {
-  /** Of one chain. What grows beyond is forgotten, and the client sends its full history once. */
+export interface HistoriesOptions {
+  /** Of one history. What grows beyond is forgotten, and the client sends its full history once. */
   readonly maxBytes: number;
-  /** Of all chains together; those which were used longest ago go first. */
+  /** Of all histories together; those which were used longest ago go first. */
   readonly maxTotalBytes?: number;
 }
 
@@ -33,46 +33,46 @@ interface Latest {
 const MAX_TOTAL_BYTES = 256 * 1024 * 1024;
 
 /** Begins with none. */
-export function createChains({ maxBytes, maxTotalBytes = MAX_TOTAL_BYTES }: ChainsOptions): { open(): Chain } {
+export function createHistories({ maxBytes, maxTotalBytes = MAX_TOTAL_BYTES }: HistoriesOptions): { open(): History } {
   // In the order of their last use.
-  const latestOf = new Map<Chain, Latest>();
+  const latestOf = new Map<History, Latest>();
   let totalBytes = 0;
 
   return { open };
 
-  function open(): Chain {
-    const chain: Chain = {
-      recall(responseId) {
-        const latest = latestOf.get(chain);
+  function open(): History {
+    const history: History = {
+      get(responseId) {
+        const latest = latestOf.get(history);
         if (latest?.responseId !== responseId) throw notFound();
         return { items: latest.turns.flatMap(itemsOf), bytes: latest.bytes };
       },
-      keep(responseId, items, continuedId) {
-        const latest = latestOf.get(chain);
+      set(responseId, items, continuedId) {
+        const latest = latestOf.get(history);
         const turn = Buffer.from(JSON.stringify(items));
         const before = latest !== undefined && latest.responseId === continuedId ? latest : EMPTY;
-        drop(chain);
+        drop(history);
         const bytes = before.bytes + turn.length;
         // Forgotten while its continuation ran: what is left would be half a conversation.
         if (bytes > maxBytes || (continuedId !== undefined && before === EMPTY)) return;
-        latestOf.set(chain, { responseId, turns: [...before.turns, turn], bytes });
+        latestOf.set(history, { responseId, turns: [...before.turns, turn], bytes });
         totalBytes += bytes;
         for (const oldest of latestOf.keys()) {
           if (totalBytes <= maxTotalBytes) break;
           drop(oldest);
         }
       },
-      forget(responseId) {
-        if (latestOf.get(chain)?.responseId === responseId) drop(chain);
+      delete(responseId) {
+        if (latestOf.get(history)?.responseId === responseId) drop(history);
       },
-      close: () => drop(chain),
+      close: () => drop(history),
     };
-    return chain;
+    return history;
   }
 
-  function drop(chain: Chain): void {
-    totalBytes -= latestOf.get(chain)?.bytes ?? 0;
-    latestOf.delete(chain);
+  function drop(history: History): void {
+    totalBytes -= latestOf.get(history)?.bytes ?? 0;
+    latestOf.delete(history);
   }
 }
 

@@ -13,7 +13,7 @@ import { validateCreateResponse } from '../requests/validate.ts';
 import type { Frame } from './connection.ts';
 import type { FrameReply } from './frame-reply.ts';
 import { checkOutputs, inputItemsOf, readCreateFrame, tooLarge, withoutHistory, type CreateFrame } from './frames.ts';
-import type { Chain } from './history.ts';
+import type { History } from './history.ts';
 
 export interface ServeFrameOptions extends RespondServices {
   readonly authenticator: Authenticator;
@@ -23,9 +23,9 @@ export interface ServeFrameOptions extends RespondServices {
 }
 
 /** What the frames of one connection have in common. */
-export interface Speaker {
+export interface ConnectionContext {
   readonly credentials: Credentials;
-  readonly chain: Chain;
+  readonly history: History;
 }
 
 /**
@@ -35,7 +35,7 @@ export interface Speaker {
 export async function serveFrame(
   { bytes, isBinary, share }: Frame,
   reply: FrameReply,
-  { credentials, chain }: Speaker,
+  { credentials, history }: ConnectionContext,
   options: ServeFrameOptions,
 ): Promise<void> {
   const { facts } = reply;
@@ -45,7 +45,7 @@ export async function serveFrame(
     const frame = readCreateFrame(bytes, isBinary);
     // All other requests are refused where their records are made, which knows duplicates.
     if (frame.isWarmUp) refuseWhileDraining(options.running);
-    await serveCreate(frame, reply, { caller, chain, share }, options);
+    await serveCreate(frame, reply, { caller, history, share }, options);
     noteReply?.(reply.status() ?? 499, facts.backend !== 'not asked');
   } catch (error) {
     noteReply?.(toApiError(error).status, false);
@@ -53,17 +53,11 @@ export async function serveFrame(
   }
 }
 
-interface Talk {
-  readonly caller: Caller;
-  readonly chain: Chain;
-  readonly share: Share;
-}
-
 /** Puts what the connection remembers before the input, and remembers what comes of it. A failed continuation is forgotten. */
 async function serveCreate(
   { body, previousResponseId, ...frame }: CreateFrame,
   reply: FrameReply,
-  { caller, chain, share }: Talk,
+  { caller, history, share }: { readonly caller: Caller; readonly history: History; readonly share: Share },
   options: ServeFrameOptions,
 ): Promise<void> {
   const { value } = body;
@@ -72,14 +66,14 @@ async function serveCreate(
   let bytesRecalled = 0;
   try {
     if (previousResponseId !== undefined) {
-      const history = chain.recall(previousResponseId);
-      bytesRecalled = history.bytes;
+      const past = history.get(previousResponseId);
+      bytesRecalled = past.bytes;
       if (bytesRecalled + body.bytes.length > options.maxBodyBytes) throw tooLarge(options.maxBodyBytes);
       share.hold(bytesRecalled);
       const items = inputItemsOf(value['input']);
-      checkOutputs(items, history.items);
-      historyLength = history.items.length;
-      value['input'] = [...history.items, ...items];
+      checkOutputs(items, past.items);
+      historyLength = past.items.length;
+      value['input'] = [...past.items, ...items];
     }
     // A client may warm up before it has anything to say.
     const isEmpty = frame.isWarmUp && inputItemsOf(value['input']).length === 0;
@@ -104,14 +98,14 @@ async function serveCreate(
     );
     const response = made.translator?.failure === null ? made.translator.response : undefined;
     if (response === undefined) {
-      chain.forget(previousResponseId);
+      history.delete(previousResponseId);
       return;
     }
     // What has asked for a compaction asks for it once.
     const items = isEmpty ? [] : inputItemsOf(value['input']).slice(historyLength).filter(isNoTrigger);
-    chain.keep(response.id, [...items, ...response.output], previousResponseId);
+    history.set(response.id, [...items, ...response.output], previousResponseId);
   } catch (error) {
-    chain.forget(previousResponseId);
+    history.delete(previousResponseId);
     throw withoutHistory(toApiError(error), historyLength);
   }
 }

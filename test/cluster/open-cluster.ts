@@ -15,7 +15,7 @@ import type { IssuedKey } from '../../src/contract/types.ts';
 import { callerOf, type Caller } from '../records/caller.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { startGatewayProcess, type GatewayProcess, type ProcessOptions } from '../support/gateway-process.ts';
-import { expectServerBooksToAddUp, type Books } from '../support/books.ts';
+import { expectServerBooksToAddUp, type UnitOfWork } from '../support/books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 
 /** The program of this source tree. */
@@ -37,7 +37,7 @@ export interface Gateways {
   /** Makes a key that has so many credits. */
   issueKey(credits: string): Promise<Key>;
   /** Fails unless the books of this key add up. */
-  books(keyId: KeyId): Promise<Books>;
+  books(keyId: KeyId): Promise<UnitOfWork>;
   /** What is reserved, in millionths, for the one request of this key that there has been. */
   findHold(keyId: KeyId): Promise<number>;
   close(): Promise<void>;

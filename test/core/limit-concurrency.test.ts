@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import { createTurns } from '../../src/core/limit-concurrency.ts';
+import { limitConcurrency } from '../../src/core/limit-concurrency.ts';
 
 describe('createTurns', () => {
-  let takeTurn: ReturnType<typeof createTurns>;
+  let takeTurn: ReturnType<typeof limitConcurrency>;
   let running: { readonly name: string; readonly end: (error?: Error) => void }[];
 
   beforeEach(() => {
-    takeTurn = createTurns(2);
+    takeTurn = limitConcurrency(2);
     running = [];
   });
 

@@ -4,7 +4,7 @@ import { startScriptedBackend, type ScriptedBackend } from '../support/backend.t
 import { startGatewayProcess, type GatewayProcess } from '../support/gateway-process.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { responseOf } from '../support/web-socket-scene.ts';
-import { speakTo, type Speaker } from '../support/web-socket.ts';
+import { speakTo, type ConnectionContext } from '../support/web-socket.ts';
 
 const CROWD = 1000;
 const METRICS_TOKEN = 'the-token-of-this-test';
@@ -16,7 +16,7 @@ describe('a thousand WebSockets', () => {
 
   let backend: ScriptedBackend;
   let gateway: GatewayProcess;
-  let speakers: Speaker[];
+  let speakers: ConnectionContext[];
 
   beforeEach(async () => {
     backend = await startScriptedBackend();

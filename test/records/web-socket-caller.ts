@@ -5,7 +5,7 @@
 
 import type { ResponseEvent, WebSocketError } from '../../src/contract/types.ts';
 import { TEST_KEY } from '../support/gateway.ts';
-import { isTerminal, speakTo, type Speaker } from '../support/web-socket.ts';
+import { isTerminal, speakTo, type ConnectionContext } from '../support/web-socket.ts';
 import { callerOf, type Caller } from './caller.ts';
 
 /** How a response is asked for, and who asks for it. A compaction is asked for in the same words, and is answered in JSON. */
@@ -67,7 +67,7 @@ function errorReply({ status, error, headers, request }: WebSocketError): Respon
   });
 }
 
-function streamOf(first: ResponseEvent, speaker: Speaker): ReadableStream<Uint8Array> {
+function streamOf(first: ResponseEvent, speaker: ConnectionContext): ReadableStream<Uint8Array> {
   let next: ResponseEvent | undefined = first;
   return new ReadableStream({
     async pull(controller) {

@@ -4,7 +4,7 @@ import { Client, type QueryResultRow } from 'pg';
 import type { KeyId } from '../../src/contract/ids.ts';
 
 /** What the books of one key say, now that they have been found to add up. */
-export interface Books {
+export interface UnitOfWork {
   readonly balanceMicro: number;
   /** Where the balance stood when it was lowest. */
   readonly lowestMicro: number;
@@ -68,7 +68,7 @@ const USED = `
  * and usage tell the same story, and each request was held once, released once and charged once. The file is read behind the
  * back of every gateway, which may have been killed a moment ago. Nothing may have been pruned yet.
  */
-export function expectBooksToAddUp(file: string, keyId: KeyId): Books {
+export function expectBooksToAddUp(file: string, keyId: KeyId): UnitOfWork {
   const database = new Sqlite(file, { readonly: true });
   const all = <Row>(sql: string) => database.prepare<[string], Row>(sql.replace('$1', '?')).all(keyId);
   try {
@@ -90,7 +90,7 @@ export function expectBooksToAddUp(file: string, keyId: KeyId): Books {
  * As `expectBooksToAddUp`, of a database on PostgreSQL. With `mayTakeBack` a request may have held and released without a
  * record: one that was refused while nobody knew whether it had been accepted, and is taken back.
  */
-export async function expectServerBooksToAddUp(url: string, keyId: KeyId, mayTakeBack = false): Promise<Books> {
+export async function expectServerBooksToAddUp(url: string, keyId: KeyId, mayTakeBack = false): Promise<UnitOfWork> {
   // All that this reads is text, or a whole number that JavaScript knows exactly.
   const types = { getTypeParser: (oid: number) => (oid === TEXT ? String : Number) };
   const client = new Client({ connectionString: url, types });
@@ -109,7 +109,7 @@ export async function expectServerBooksToAddUp(url: string, keyId: KeyId, mayTak
 /** The type of PostgreSQL that every text of ours has. */
 const TEXT = 25;
 
-function checkBooks(rows: BookRows): Books {
+function checkBooks(rows: BookRows): UnitOfWork {
   const {
     keys: [key],
     requests,
@@ -134,7 +134,7 @@ function checkBooks(rows: BookRows): Books {
 const DAY_MS = 86_400_000;
 
 /** A reservation is taken only from what is there; nothing but what a request costs beyond its own leads below zero. */
-function walk(entries: readonly EntryRow[]): Pick<Books, 'balanceMicro' | 'lowestMicro'> {
+function walk(entries: readonly EntryRow[]): Pick<UnitOfWork, 'balanceMicro' | 'lowestMicro'> {
   let [balanceMicro, lowestMicro] = [0, 0];
   for (const { kind, amountMicro, requestId } of entries) {
     balanceMicro += amountMicro;

@@ -2,19 +2,19 @@
  * A process that has a database to itself, as the first of several workers has; through-host.ts starts it and uses the
  * database through it. Its parent asks over the same line as a worker does.
  */
-import { openSqliteStore, type Guest, type SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { openLine } from '../../src/process/workers/rpc.ts';
+import { openSqliteStore, type StoreClient, type SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { openRpc } from '../../src/process/workers/rpc.ts';
 
 export type HostService = {
   /** Undefined keeps everything in memory. Returns the number of the guest. */
   readonly open: (file: string | undefined) => Promise<number>;
-  readonly run: (guest: number, ...batch: Parameters<Guest['run']>) => ReturnType<Guest['run']>;
+  readonly run: (guest: number, ...batch: Parameters<StoreClient['run']>) => ReturnType<StoreClient['run']>;
   /** As if the guest were dead. */
   readonly close: (guest: number) => Promise<void>;
 };
 
 const SILENT = { info: () => undefined, warn: () => undefined };
-const open = new Map<number, { readonly store: SqliteStore; readonly guest: Guest }>();
+const open = new Map<number, { readonly store: SqliteStore; readonly guest: StoreClient }>();
 let last = 0;
 
 const service: HostService = {
@@ -39,6 +39,6 @@ function find(guest: number) {
   return found;
 }
 
-const parent = openLine<Record<string, () => void>>((message) => process.send?.(message, () => undefined), service);
+const parent = openRpc<Record<string, () => void>>((message) => process.send?.(message, () => undefined), service);
 process.on('message', (message) => parent.receive(message));
 process.on('disconnect', () => process.exit());

@@ -1,9 +1,9 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { locateDatabase } from '../../src/store/database-url.ts';
-import { openGuestStore, type StoreOptions } from '../../src/store/open.ts';
+import { openClientStore, type StoreOptions } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { openLine } from '../../src/process/workers/rpc.ts';
+import { openRpc } from '../../src/process/workers/rpc.ts';
 import type { HostService } from './host-process.ts';
 
 export interface Host {
@@ -15,14 +15,14 @@ export interface Host {
 /** Starts a process through which databases are used. */
 export function startHost(): Host {
   const child = fork(new URL('host-process.ts', import.meta.url), { serialization: 'advanced' });
-  const host = openLine<HostService>((message) => child.send(message, () => undefined), {});
+  const host = openRpc<HostService>((message) => child.send(message, () => undefined), {});
   child.on('message', (message) => host.receive(message));
   child.once('disconnect', () => host.cut());
   return {
     async open({ databaseUrl, recordRetentionDays: _days, ...options }) {
       const location = locateDatabase(databaseUrl);
       const guest = await host.ask('open', location.kind === 'file' ? location.path : undefined);
-      const store = openGuestStore({ ...options, run: (...batch) => host.ask('run', guest, ...batch) });
+      const store = openClientStore({ ...options, run: (...batch) => host.ask('run', guest, ...batch) });
       // As at every start; where it fails it has to wait.
       await store.recover().catch(() => undefined);
       return {

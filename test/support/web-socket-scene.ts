@@ -4,7 +4,7 @@ import type { ResponseResource, WebSocketError } from '../../src/contract/types.
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from './backend.ts';
 import { openGateway, type TestGateway } from './gateway.ts';
-import { speakTo, type Answer, type Speaker, type SpeakOptions } from './web-socket.ts';
+import { speakTo, type Answer, type ConnectionContext, type SpeakOptions } from './web-socket.ts';
 import { expectWellFormed } from './well-formed.ts';
 
 /** A backend that answers, a gateway in front of it, and those who speak to that. */
@@ -12,15 +12,15 @@ export interface Scene {
   readonly backend: ScriptedBackend;
   readonly gateway: TestGateway;
   /** Opens the gateway, and a first WebSocket. */
-  open(settings?: Environment, overrides?: GatewayOverrides): Promise<Speaker>;
-  speak(options?: SpeakOptions): Promise<Speaker>;
+  open(settings?: Environment, overrides?: GatewayOverrides): Promise<ConnectionContext>;
+  speak(options?: SpeakOptions): Promise<ConnectionContext>;
 }
 
 /** For the tests of one `describe`: opens a backend before each, and closes everything after it. */
 export function useScene(): Scene {
   let backend: ScriptedBackend;
   let gateway: TestGateway | undefined;
-  let speakers: Speaker[];
+  let speakers: ConnectionContext[];
 
   beforeEach(async () => {
     backend = await startScriptedBackend();

@@ -20,7 +20,7 @@ import { TEST_KEY } from './gateway.ts';
 
 export type Answer = readonly ResponseEvent[] | WebSocketError;
 
-export interface Speaker {
+export interface ConnectionContext {
   readonly ws: WebSocket;
   /** An object as JSON; anything else as it is. */
   send(frame: object | string | Buffer): void;
@@ -40,7 +40,7 @@ export interface SpeakOptions extends ClientOptions {
 }
 
 /** Opens a WebSocket. Every frame that comes is held against the schemas. */
-export async function speakTo(url: string, options: SpeakOptions = {}): Promise<Speaker> {
+export async function speakTo(url: string, options: SpeakOptions = {}): Promise<ConnectionContext> {
   const { apiKey = TEST_KEY, path = '/api/v1/responses', headers, ...others } = options;
   const ws = new WebSocket(`${url.replace(/^http/, 'ws')}${path}`, {
     ...others,
@@ -63,7 +63,7 @@ export async function speakTo(url: string, options: SpeakOptions = {}): Promise<
   await once(ws, 'open');
   ws.on('error', () => undefined);
 
-  const speaker: Speaker = {
+  const speaker: ConnectionContext = {
     ws,
     send(frame) {
       ws.send(typeof frame === 'string' || Buffer.isBuffer(frame) ? frame : JSON.stringify(frame));

@@ -42,7 +42,7 @@ export interface Workers {
   /** The process that last had this number. */
   pidOf(worker: number): number;
   /** The next line like this which is not there yet. */
-  nextLine(isWanted: (line: LogLine) => boolean): Promise<LogLine>;
+  nextLine(isWanted: (rpc: LogLine) => boolean): Promise<LogLine>;
   /** A connection which is yet to be made, with the first request. */
   newConnection(apiKey?: string): Connection;
   /** A connection which this worker serves. */
@@ -113,8 +113,8 @@ export async function openWorkers(settings: Readonly<Record<string, string>>): P
     log
       .slice(0, log.lastIndexOf('\n'))
       .split('\n')
-      .filter((line) => line.startsWith('{"level"'))
-      .map((line) => JSON.parse(line) as LogLine);
+      .filter((rpc) => rpc.startsWith('{"level"'))
+      .map((rpc) => JSON.parse(rpc) as LogLine);
 
   const gateway = await start();
   const url = gateway.url ?? 'http://127.0.0.1:1';
@@ -132,9 +132,9 @@ export async function openWorkers(settings: Readonly<Record<string, string>>): P
       return readLines();
     },
     pidOf(worker) {
-      const line = readLines().findLast((line) => line.msg === 'a worker listens' && line.worker === worker);
-      if (line?.workerPid === undefined) throw new Error(`worker ${worker} never listened`);
-      return line.workerPid;
+      const rpc = readLines().findLast((rpc) => rpc.msg === 'a worker listens' && rpc.worker === worker);
+      if (rpc?.workerPid === undefined) throw new Error(`worker ${worker} never listened`);
+      return rpc.workerPid;
     },
     async nextLine(isWanted) {
       const before = readLines().length;
@@ -155,7 +155,7 @@ export async function openWorkers(settings: Readonly<Record<string, string>>): P
         probes += 1;
         const clientId = `probe-${probes}`;
         const connection = workers.newConnection(apiKey);
-        const written = workers.nextLine((line) => line.req?.clientId === clientId);
+        const written = workers.nextLine((rpc) => rpc.req?.clientId === clientId);
         await connection.ask('GET', '/api/v1/requests', undefined, { 'x-client-request-id': clientId });
         if ((await written).worker === worker) return connection;
       }

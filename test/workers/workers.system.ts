@@ -28,7 +28,7 @@ describe('workers that share a port', function () {
     expect(workers.gateway.url, workers.gateway.banner).not.to.equal(undefined);
   }
 
-  const listens = (worker: number) => (line: LogLine) => line.msg === 'a worker listens' && line.worker === worker;
+  const listens = (worker: number) => (rpc: LogLine) => rpc.msg === 'a worker listens' && rpc.worker === worker;
 
   /** A request which runs on this connection until the backend is left. */
   async function startOn(connection: Connection, body: object = BODY) {

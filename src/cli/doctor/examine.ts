@@ -9,9 +9,9 @@ import { ApiError } from '../../core/errors.ts';
 import { CliError } from '../context.ts';
 import { readSaid, refusalIn, type Said } from './answer.ts';
 import { askFirstChat, askForModels, idOf, secretsOf, type Backend } from './contact.ts';
-import { CHAT, no, PROBES, unclear, yes, type Manner, type Probe, type ProbeName, type Verdict } from './probes.ts';
+import { CHAT, no, PROBES, unclear, yes, type Manner, type Probe, type ProbeName, type Finish } from './probes.ts';
 
-export interface Finding extends Verdict {
+export interface Finding extends Finish {
   readonly name: 'models' | 'model' | 'chat' | 'keys' | ProbeName;
 }
 
@@ -21,7 +21,7 @@ export interface Examination {
   /** What no client can do without works. */
   readonly isFine: boolean;
   /** Whether the backend tells callers apart by their keys. */
-  readonly checksKeys: Verdict['result'];
+  readonly checksKeys: Finish['result'];
   readonly abilities: Abilities;
   readonly choice: DialectChoice;
 }
@@ -58,7 +58,7 @@ async function ask(backend: Backend, options: ExaminationOptions): Promise<Exami
   const untilMs = performance.now() + options.totalMs;
   const findings: Finding[] = [];
   const evidence = createEvidence();
-  const note = (name: Finding['name'], verdict: Verdict): void => {
+  const note = (name: Finding['name'], verdict: Finish): void => {
     const finding = { name, ...verdict };
     findings.push(finding);
     options.onFinding(finding);
@@ -98,7 +98,7 @@ async function ask(backend: Backend, options: ExaminationOptions): Promise<Exami
   };
 }
 
-function judgeModels(models: readonly ChatChunk[] | undefined, status: number): Verdict {
+function judgeModels(models: readonly ChatChunk[] | undefined, status: number): Finish {
   if (models === undefined) return no(`${status}: the backend has no list of models`);
   return models.length === 0 ? no('the list is empty') : yes(models.length === 1 ? 'one' : `${models.length} of them`);
 }
@@ -106,7 +106,7 @@ function judgeModels(models: readonly ChatChunk[] | undefined, status: number): 
 function chooseModel(
   wanted: string | undefined,
   models: readonly ChatChunk[] | undefined,
-): { readonly model: string; readonly verdict: Verdict } {
+): { readonly model: string; readonly verdict: Finish } {
   const ids = (models ?? []).flatMap((model) => idOf(model) ?? []);
   const model = wanted ?? ids[0];
   if (model === undefined) throw new CliError('The backend lists no models: name one by --model.');
@@ -116,7 +116,7 @@ function chooseModel(
 }
 
 /** Tries a made-up key; on completions too where anybody may list the models, as at OpenRouter. */
-async function checkKeys({ baseUrl, timeoutMs, signal }: Backend, manner: Manner): Promise<Verdict> {
+async function checkKeys({ baseUrl, timeoutMs, signal }: Backend, manner: Manner): Promise<Finish> {
   const { kind } = await tryMadeUpKey(baseUrl, { timeoutMs, signal });
   if (kind === 'refused') return yes('a made-up key is refused');
   const inquirer = createInquirer({ baseUrl, apiKey: makeUpKey(), connectTimeoutMs: timeoutMs, timeoutMs });
@@ -138,7 +138,7 @@ interface Question {
 }
 
 /** Puts one question. Throws at an interruption alone. */
-async function put(probe: Probe, { backend, manner, evidence }: Question): Promise<Verdict> {
+async function put(probe: Probe, { backend, manner, evidence }: Question): Promise<Finish> {
   const secrets = secretsOf(backend);
   try {
     const reply = await backend.inquirer.ask('/chat/completions', { body: probe.ask(manner), signal: backend.signal });
@@ -154,7 +154,7 @@ async function put(probe: Probe, { backend, manner, evidence }: Question): Promi
 }
 
 /** No answer, or one that cannot be read. An interruption is no ApiError, and is thrown on. */
-function judgeFailure(error: unknown): Verdict {
+function judgeFailure(error: unknown): Finish {
   if (error instanceof ApiError) return unclear(error.message);
   throw error;
 }
@@ -163,7 +163,7 @@ function judgeFailure(error: unknown): Verdict {
 const PASSING = new Set([401, 402, 403, 408, 409, 425, 429, 502, 503, 504, 529]);
 
 /** A 500 counts as a no: the question differs in one respect from one that was answered, and llama.cpp refuses that way. */
-function judgeRefusal(status: number, message: string): Verdict {
+function judgeRefusal(status: number, message: string): Finish {
   const reason = `${status}: ${message}`;
   return PASSING.has(status) ? unclear(reason) : no(reason);
 }

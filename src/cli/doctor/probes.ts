@@ -4,7 +4,7 @@ import type { ChatMessage, ChatRequest, ChatTool } from '../../core/chat.ts';
 import { isObject, readJson } from '../../core/json.ts';
 import type { Said } from './answer.ts';
 
-export interface Verdict {
+export interface Finish {
   readonly result: 'yes' | 'no' | 'unclear';
   /** Why, in a few words. */
   readonly reason: string;
@@ -22,9 +22,9 @@ export interface Probe {
   readonly name: string;
   readonly ask: (manner: Manner) => ChatRequest;
   /** What an answer means. */
-  readonly judge: (said: Said) => Verdict;
+  readonly judge: (said: Said) => Finish;
   /** What a refusal in these words means, where it is not simply a no. */
-  readonly judgeRefusal?: (words: string) => Verdict | undefined;
+  readonly judgeRefusal?: (words: string) => Finish | undefined;
 }
 
 /** Room for a model that thinks before it speaks; most answers take a few of them. */
@@ -194,17 +194,17 @@ function limited({ model, limitField }: Manner, messages: readonly ChatMessage[]
   return { model, messages, [limitField]: MAX_TOKENS };
 }
 
-function judgeTaken(): Verdict {
+function judgeTaken(): Finish {
   return yes('taken');
 }
 
-function judgeStream({ isStream, isDone, usage, chunkCount }: Said): Verdict {
+function judgeStream({ isStream, isDone, usage, chunkCount }: Said): Finish {
   if (!isStream) return no('answered in one piece');
   const notes = [...(isDone ? [] : ['no [DONE] at the end']), ...(usage === undefined ? [] : ['usage comes unasked'])];
   return yes([`${chunkCount} chunks`, ...notes].join(', '));
 }
 
-function judgeLimit({ finishReason, usage }: Said): Verdict {
+function judgeLimit({ finishReason, usage }: Said): Finish {
   if (finishReason === 'length') return yes('kept');
   if (usage === undefined) return unclear('taken; without usage it cannot be seen whether it is kept');
   const { output_tokens: tokens } = usage;
@@ -212,11 +212,11 @@ function judgeLimit({ finishReason, usage }: Said): Verdict {
 }
 
 /** Where the tokens do not suffice for the thoughts of a model, OpenAI answers "… model output limit was reached" with a 400. */
-function judgeLimitReached(words: string): Verdict | undefined {
+function judgeLimitReached(words: string): Finish | undefined {
   return /limit was reached/i.test(words) ? yes('kept') : undefined;
 }
 
-function judgeCalls(said: Said, otherwise: Verdict): Verdict {
+function judgeCalls(said: Said, otherwise: Finish): Finish {
   const [call] = said.calls;
   if (call === undefined) return said.finishReason === 'length' ? unclear(OUT_OF_TOKENS) : otherwise;
   if (said.calls.some(({ arguments: text }) => !isObject(readJson(text === '' ? '{}' : text)))) {
@@ -225,14 +225,14 @@ function judgeCalls(said: Said, otherwise: Verdict): Verdict {
   return yes(said.calls.length === 1 ? `called ${call.name}` : `${said.calls.length} calls in one answer`);
 }
 
-function judgeJson(said: Said, fits: (value: Readonly<Record<string, unknown>>) => boolean): Verdict {
+function judgeJson(said: Said, fits: (value: Readonly<Record<string, unknown>>) => boolean): Finish {
   const value = readJson(said.text);
   if (isObject(value) && fits(value)) return yes('the answer follows it');
   if (said.finishReason === 'length') return unclear(OUT_OF_TOKENS);
   return no(isObject(value) ? 'taken, but the answer does not follow the schema' : 'taken, but the answer is not JSON');
 }
 
-function judgeReasoning({ reasoningIn, usage }: Said): Verdict {
+function judgeReasoning({ reasoningIn, usage }: Said): Finish {
   if (reasoningIn.length > 0) return yes(`in ${reasoningIn.join(' and ')}`);
   const tokens = usage?.output_tokens_details.reasoning_tokens ?? 0;
   return tokens > 0 ? no(`${tokens} tokens of it, not shown`) : no('none came');
@@ -240,14 +240,14 @@ function judgeReasoning({ reasoningIn, usage }: Said): Verdict {
 
 const OUT_OF_TOKENS = `the model used up its ${MAX_TOKENS} tokens before`;
 
-export function yes(reason: string): Verdict {
+export function yes(reason: string): Finish {
   return { result: 'yes', reason };
 }
 
-export function no(reason: string): Verdict {
+export function no(reason: string): Finish {
   return { result: 'no', reason };
 }
 
-export function unclear(reason: string): Verdict {
+export function unclear(reason: string): Finish {
   return { result: 'unclear', reason };
 }

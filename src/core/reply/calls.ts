@@ -9,7 +9,7 @@ import { growBy, mergeExtra, type CallOfReply } from './reply-state.ts';
 import type { ToolPlan } from '../request/tools.ts';
 
 /** The tool calls of one reply. They stay open beside each other, since backends interleave their pieces. */
-export interface CallBook {
+export interface Calls {
   /** Takes a piece. `beforeCall` runs when it begins a call, and before that call's item. Returns the length of what it adds. */
   add(piece: CallPiece, chunkNumber: number, beforeCall: () => void): number;
   /** Ends the calls whose arguments are complete, so that whoever runs them can begin. */
@@ -24,7 +24,7 @@ export interface CallBook {
   told(): CallOfReply[];
 }
 
-export interface CallBookOptions {
+export interface CallsOptions {
   readonly tools: Pick<ToolPlan, 'toolOfCall'>;
   readonly usedCallIds: ReadonlySet<string>;
   readonly maxToolCalls: number | null;
@@ -33,7 +33,7 @@ export interface CallBookOptions {
 const MAX_CALLS = 1024;
 
 /** Begins without calls. `add` throws ApiError when there are too many of them, or too much in them. */
-export function createCallBook(log: EventLog, { tools, usedCallIds, maxToolCalls }: CallBookOptions): CallBook {
+export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }: CallsOptions): Calls {
   const calls: BackendCall[] = [];
   const callIds = new Set<string>(usedCallIds);
   let passedOn = 0;

@@ -3,7 +3,7 @@ import type { ChatChunk, ChunkOrWords } from '../chat.ts';
 import { callPiecesOf, choicesOf, deltaOf, finishReasonOf, textPiecesOf, type CallPiece } from './chunk.ts';
 import { ApiError } from '../errors.ts';
 import { readUsage } from './usage.ts';
-import { verdictOn, type Verdict } from './finish-reason.ts';
+import { readFinishReason, type Finish } from './finish-reason.ts';
 import type { Writable } from '../writable.ts';
 
 /** What a chat completion says that is passed on instead of translated, as far as its record needs to know. */
@@ -49,12 +49,12 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
       meter.usage = readUsage(chunk, undefined) ?? meter.usage;
     },
     end(done) {
-      if (!meter.ended) conclude(endVerdict(done));
+      if (!meter.ended) conclude(finishOf(done));
     },
     fail(error) {
       if (meter.ended) return;
       const lostNothing = error.code === 'upstream_error' || error.code === 'upstream_timeout';
-      conclude(lostNothing && isFinished() ? endVerdict(true) : { kind: 'failed', error });
+      conclude(lostNothing && isFinished() ? finishOf(true) : { kind: 'failed', error });
     },
     failure: null,
     incompleteReason: null,
@@ -66,7 +66,7 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
   return meter;
 
   /** The first end is the one that holds. */
-  function conclude(verdict: Verdict): void {
+  function conclude(verdict: Finish): void {
     meter.ended = true;
     if (verdict.kind === 'failed') meter.failure = verdict.error;
     if (verdict.kind === 'incomplete') meter.incompleteReason = verdict.reason;
@@ -91,12 +91,12 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
   }
 
   /** One choice that failed makes the whole fail, and one that is incomplete makes the whole incomplete. */
-  function endVerdict(done: boolean): Verdict {
+  function finishOf(done: boolean): Finish {
     if (finishReasons.size === 0) {
       const message = 'The backend sent no answer.';
       return { kind: 'failed', error: new ApiError('upstream_invalid_response', { message }) };
     }
-    const verdicts = [...finishReasons.values()].map((reason) => verdictOn(reason, done));
+    const verdicts = [...finishReasons.values()].map((reason) => readFinishReason(reason, done));
     const worst = verdicts.find(({ kind }) => kind === 'failed') ?? verdicts.find(({ kind }) => kind === 'incomplete');
     return worst ?? { kind: 'completed' };
   }

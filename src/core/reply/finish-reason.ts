@@ -1,13 +1,13 @@
 import { ApiError } from '../errors.ts';
 
 /** How the response ends. */
-export type Verdict =
+export type Finish =
   | { readonly kind: 'completed' }
   | { readonly kind: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
   | { readonly kind: 'failed'; readonly error: ApiError };
 
 /** What the backend's finish reason means (contract, section 3). `complete`: `[DONE]` came, which stands in for a missing reason. */
-export function verdictOn(finishReason: string | undefined, complete: boolean): Verdict {
+export function readFinishReason(finishReason: string | undefined, complete: boolean): Finish {
   switch (finishReason) {
     case undefined:
       return complete ? { kind: 'completed' } : failed('The backend ended its answer before it was complete.');
@@ -26,6 +26,6 @@ export function verdictOn(finishReason: string | undefined, complete: boolean): 
   }
 }
 
-function failed(message: string): Verdict {
+function failed(message: string): Finish {
   return { kind: 'failed', error: new ApiError('upstream_error', { message }) };
 }

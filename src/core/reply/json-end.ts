@@ -1,7 +1,7 @@
 import type { Writable } from '../writable.ts';
 
 /** Follows the text of a JSON object as it comes, and knows when the object is over. Every character is looked at once. */
-export interface ObjectEnd {
+export interface JsonEnd {
   /** Takes the next piece, cut anywhere. */
   feed(piece: string): void;
   /** The object has been closed, and nothing but white space came after it: no piece of it is missing. */
@@ -9,13 +9,13 @@ export interface ObjectEnd {
 }
 
 /** Begins before the object. What is no object has no end either. */
-export function createObjectEnd(): ObjectEnd {
+export function createJsonEnd(): JsonEnd {
   let depth = 0;
   let inString = false;
   let escaped = false;
   let state: 'before' | 'inside' | 'after' | 'broken' = 'before';
 
-  const end: Writable<ObjectEnd> = {
+  const end: Writable<JsonEnd> = {
     feed(piece) {
       for (let at = 0; at < piece.length; at += 1) step(piece.charCodeAt(at));
       end.reached = state === 'after';

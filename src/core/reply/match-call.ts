@@ -1,7 +1,7 @@
 import type { CallWriter } from './call-writer.ts';
 import type { CallPiece } from './chunk.ts';
 import type { CallId } from '../../contract/ids.ts';
-import { createObjectEnd, type ObjectEnd } from './json-end.ts';
+import { createJsonEnd, type JsonEnd } from './json-end.ts';
 
 /** A tool call of the backend, put together from its pieces. */
 export interface BackendCall {
@@ -10,7 +10,7 @@ export interface BackendCall {
   name: string;
   arguments: string;
   /** Follows `arguments`, so that nobody has to parse them over and over. */
-  readonly argumentsEnd: ObjectEnd;
+  readonly argumentsEnd: JsonEnd;
   /** The read of the backend's chunks that brought its last piece. */
   lastChunk: number;
   /** Tells the client of it, from when its name is known. `withheld`: the client is not to see it. */
@@ -30,7 +30,7 @@ export function beginCall({ index, id, name }: CallPiece): BackendCall {
     backendId: id,
     name,
     arguments: '',
-    argumentsEnd: createObjectEnd(),
+    argumentsEnd: createJsonEnd(),
     lastChunk: 0,
     writer: undefined,
     callId: undefined,

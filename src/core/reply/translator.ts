@@ -6,7 +6,7 @@ import type {
   ResponseResource,
   Usage,
 } from '../../contract/types.ts';
-import { createCallBook, type CallBookOptions } from './calls.ts';
+import { createCalls, type CallsOptions } from './calls.ts';
 import type { ChatChunk, ChunkOrWords } from '../chat.ts';
 import {
   callPiecesOf,
@@ -30,11 +30,11 @@ import { openReasoningWriter, type ReasoningOptions, type ReasoningWriter } from
 import { createStateCollector, type StateOptions } from './reply-state.ts';
 import { createThinkTagSplitter } from './think-tags.ts';
 import { readUsage, sumOfUsage } from './usage.ts';
-import { verdictOn } from './finish-reason.ts';
+import { readFinishReason } from './finish-reason.ts';
 import type { Writable } from '../writable.ts';
 
 /** Call ids in `usedCallIds` are those of the request's own input; calls beyond `maxToolCalls` are not passed on. */
-export interface TranslatorOptions extends CallBookOptions, Pick<ReasoningOptions, 'reasoningOutput'> {
+export interface TranslatorOptions extends CallsOptions, Pick<ReasoningOptions, 'reasoningOutput'> {
   /** The response before the first chunk, from `initialResponse`. It becomes the snapshot and is changed. */
   readonly response: ResponseResource;
   readonly unique: UniquePart;
@@ -102,7 +102,7 @@ const IDLE: Open = { kind: 'idle' };
 export function createTranslator(options: TranslatorOptions): Translator {
   const log = createEventLog(options.response, options.unique);
   const citations = createCitations(log);
-  const calls = createCallBook(log, options);
+  const calls = createCalls(log, options);
   const splitter = options.thinkTags ? createThinkTagSplitter() : undefined;
   const state =
     options.state && createStateCollector(log, { ...options.state, reasoningOutput: options.reasoningOutput });
@@ -292,7 +292,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
 
   function finish(done: boolean): void {
     releaseText();
-    const verdict = verdictOn(finishReason, done && sawChoice);
+    const verdict = readFinishReason(finishReason, done && sawChoice);
     switch (verdict.kind) {
       case 'completed':
         endCompleted();

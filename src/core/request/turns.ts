@@ -212,7 +212,7 @@ const ACKNOWLEDGED: ChatMessage = { role: 'assistant', content: 'I have read the
 
 type UserContent = Extract<ChatMessage, { role: 'user' }>['content'];
 
-/** One text where all are text, separated by empty lines. Beside parts, text is a part; texts before the first of them are one. */
+/** One text where all are text, separated by empty lines. LookupSlots parts, text is a part; texts before the first of them are one. */
 function joinContents(contents: readonly UserContent[]): UserContent {
   const texts = contents.filter((content) => typeof content === 'string');
   if (texts.length === contents.length) return texts.join('\n\n');

@@ -9,7 +9,7 @@ import type { AuthMode } from '../../contract/types.ts';
 import { createFailureLimit, networkOf } from './failure-limit.ts';
 import type { Caller } from '../../requests/incoming.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
-import { createTurns } from '../../core/limit-concurrency.ts';
+import { limitConcurrency } from '../../core/limit-concurrency.ts';
 
 export interface AuthenticateOptions {
   readonly authMode: AuthMode;
@@ -58,7 +58,7 @@ export function createAuthenticator(options: AuthenticateOptions): Authenticator
   const isListed = createKeyCheck(options.apiKeys);
   const failures = createFailureLimit({ perMinute: FAILURES_PER_MINUTE, maxNetworks: MAX_NETWORKS, nowMs });
   const taken = createKnownKeys(MAX_KNOWN_KEYS);
-  const takeTurn = createTurns(STRANGERS_AT_ONCE);
+  const takeTurn = limitConcurrency(STRANGERS_AT_ONCE);
 
   const ownHeaders = bearerHeader(options.upstreamApiKey);
 

@@ -6,7 +6,7 @@ import type { JsonBody } from '../../requests/incoming.ts';
 import { holdBytes } from '../access/load.ts';
 import { endOfString } from './json-bytes.ts';
 import { findSyntaxError } from './json-syntax.ts';
-import { createTurns } from '../../core/limit-concurrency.ts';
+import { limitConcurrency } from '../../core/limit-concurrency.ts';
 
 const MAX_DEPTH = 128;
 /** Arrays and objects in one body. 32 MiB of `[],[],…` would otherwise become gigabytes, and stop the process for seconds. */
@@ -133,7 +133,7 @@ function decompressorFor(contentEncoding: string | undefined): Decompressor | un
 
 type ZlibCall = (bytes: Buffer, options: { maxOutputLength: number; chunkSize: number }) => Promise<Buffer>;
 
-const takeTurn = createTurns(MAX_LARGE_AT_ONCE);
+const takeTurn = limitConcurrency(MAX_LARGE_AT_ONCE);
 
 /**
  * Runs in zlib's threads, and stops as soon as the output exceeds the limit, however much more there would be. What turns

@@ -6,7 +6,7 @@ import { readBody } from '../body/body.ts';
 import { withCodexModels } from './codex-models.ts';
 import { methodNotAllowed } from '../error-handler.ts';
 import { listWithAliases, namedModel, replaceModel, type ModelAliases } from './models.ts';
-import type { Exchange, Proxy } from './relay.ts';
+import type { Forwarding, Proxy } from './relay.ts';
 
 export interface PassthroughOptions {
   readonly proxy: Proxy;
@@ -27,9 +27,9 @@ export function createPassthrough(options: PassthroughOptions): Router {
   const { proxy, modelAliases: aliases, maxBodyBytes, admission } = options;
   const router = express.Router();
 
-  const forward = (req: Request, res: Response, exchange: Partial<Exchange> = {}): Promise<void> => {
-    const path = exchange.path ?? pathOf(req);
-    return proxy.forward(req, res, { ...exchange, path, backendHeaders: callerOf(res).backendHeaders });
+  const forward = (req: Request, res: Response, forwarding: Partial<Forwarding> = {}): Promise<void> => {
+    const path = forwarding.path ?? pathOf(req);
+    return proxy.forward(req, res, { ...forwarding, path, backendHeaders: callerOf(res).backendHeaders });
   };
 
   const forwardChat = async (req: Request, res: Response): Promise<void> => {

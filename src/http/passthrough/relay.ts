@@ -29,7 +29,7 @@ export interface ProxyOptions {
   readonly onOperatorProblem: (problem: string) => void;
 }
 
-export interface Exchange {
+export interface Forwarding {
   /** Below the base URL, with its query. */
   readonly path: string;
   readonly backendHeaders: Readonly<Record<string, string>>;
@@ -41,7 +41,7 @@ export interface Exchange {
 
 export interface Proxy extends Connected {
   /** Resolves when the reply has been sent. Throws ApiError as long as nothing of it has been. */
-  forward(req: Request, res: Response, exchange: Exchange): Promise<void>;
+  forward(req: Request, res: Response, forwarding: Forwarding): Promise<void>;
   close(): void;
 }
 
@@ -51,7 +51,7 @@ const IDLE_SOCKET_MS = 4000;
 const MAX_EDITED_BYTES = 8 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
 
-interface Running extends Exchange {
+interface Running extends Forwarding {
   phase: ConnectionPhase;
   readonly fail: (reason: unknown) => void;
 }
@@ -71,17 +71,17 @@ export function createProxy(options: ProxyOptions): Proxy {
       selfHandleResponse: true,
       on: {
         proxyReq(proxyReq, req) {
-          const exchange = exchanges.get(req);
-          if (exchange === undefined) return;
-          watch(proxyReq, exchange, options);
-          if (exchange.body !== undefined) proxyReq.write(exchange.body);
+          const forwarding = exchanges.get(req);
+          if (forwarding === undefined) return;
+          watch(proxyReq, forwarding, options);
+          if (forwarding.body !== undefined) proxyReq.write(forwarding.body);
         },
         proxyRes(proxyRes, req, res) {
-          const exchange = exchanges.get(req);
-          if (exchange === undefined) return;
-          exchange.phase = 'answering';
+          const forwarding = exchanges.get(req);
+          if (forwarding === undefined) return;
+          forwarding.phase = 'answering';
           const headers = options.hidesLimits === true ? withoutLimits(proxyRes.headers) : proxyRes.headers;
-          relay(proxyRes, { req, res, exchange, options, headers }).catch(exchange.fail);
+          relay(proxyRes, { req, res, forwarding, options, headers }).catch(forwarding.fail);
         },
         error: (error, req) => exchanges.get(req)?.fail(error),
       },
@@ -89,16 +89,16 @@ export function createProxy(options: ProxyOptions): Proxy {
   });
 
   return {
-    async forward(req, res, exchange) {
+    async forward(req, res, forwarding) {
       const proxy = await openProxy();
       await new Promise<void>((resolve, reject) => {
         const fail = (reason: unknown): void => reject(toFailure(reason, running.phase));
-        const running: Running = { ...exchange, phase: 'connecting', fail };
+        const running: Running = { ...forwarding, phase: 'connecting', fail };
         exchanges.set(req, running);
         res.once('close', () => resolve());
         refuseBodyWithoutLength(req);
-        req.headers = { ...towardsBackend(req.headers, exchange), ...noteBackendCall(factsOf(res)) };
-        req.url = exchange.path;
+        req.headers = { ...towardsBackend(req.headers, forwarding), ...noteBackendCall(factsOf(res)) };
+        req.url = forwarding.path;
         const next: NextFunction = (reason?: unknown) => fail(reason ?? new Error('the proxy passed the request by'));
         proxy(req, res, next).catch(fail);
       });
@@ -123,7 +123,7 @@ function refuseBodyWithoutLength(req: Request): void {
   throw new ApiError('invalid_request', { message: `A body of a ${req.method} must have a Content-Length.` });
 }
 
-function watch(proxyReq: ClientRequest, exchange: Running, options: ProxyOptions): void {
+function watch(proxyReq: ClientRequest, forwarding: Running, options: ProxyOptions): void {
   const giveUp = (message: string): void => {
     proxyReq.destroy(new ApiError('upstream_timeout', { message }));
   };
@@ -135,34 +135,34 @@ function watch(proxyReq: ClientRequest, exchange: Running, options: ProxyOptions
     proxyReq.once('close', () => clearTimeout(timer));
     socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => {
       clearTimeout(timer);
-      exchange.phase = 'waiting';
+      forwarding.phase = 'waiting';
     });
   } else {
-    exchange.phase = 'waiting';
+    forwarding.phase = 'waiting';
   }
   proxyReq.setTimeout(options.firstByteTimeoutMs);
   proxyReq.on('timeout', () => {
     // While the connection is made, it is the agent's limit for idle sockets that has passed, which means nothing here.
-    if (exchange.phase !== 'connecting') giveUp('The backend did not answer in time.');
+    if (forwarding.phase !== 'connecting') giveUp('The backend did not answer in time.');
   });
 }
 
 interface Relayed {
   readonly req: Request;
   readonly res: Response;
-  readonly exchange: Running;
+  readonly forwarding: Running;
   readonly options: ProxyOptions;
   /** Those of the answer, as far as the caller may know them. */
   readonly headers: ReplyHeaders;
 }
 
 async function relay(proxyRes: IncomingMessage & { req?: ClientRequest }, relayed: Relayed): Promise<void> {
-  const { res, exchange, options } = relayed;
+  const { res, forwarding, options } = relayed;
   const status = proxyRes.statusCode ?? 0;
   const isFault = mayBeFault(proxyRes, relayed);
   noteAnswer(proxyRes, res);
   proxyRes.req?.setTimeout(options.idleTimeoutMs);
-  if (exchange.edit === undefined && !isFault) {
+  if (forwarding.edit === undefined && !isFault) {
     res.writeHead(status, towardsClient(relayed.headers, options.keyOwner));
     // The client should know at once that the backend has answered, also when the first event takes its time.
     res.flushHeaders();
@@ -171,7 +171,7 @@ async function relay(proxyRes: IncomingMessage & { req?: ClientRequest }, relaye
   }
 
   const bytes = await readAnswer(proxyRes, isFault ? MAX_ERROR_BYTES : MAX_EDITED_BYTES);
-  const edited = exchange.edit?.(status, readJson(bytes.toString()));
+  const edited = forwarding.edit?.(status, readJson(bytes.toString()));
   const { 'content-length': _length, ...headers } = towardsClient(relayed.headers, options.keyOwner);
   if (edited !== undefined) {
     for (const name of ['content-type', 'content-encoding', 'etag', 'last-modified']) delete headers[name];
@@ -200,9 +200,9 @@ function mayBeFault(proxyRes: IncomingMessage, { req, options }: Relayed): boole
 }
 
 /** Throws the ApiError of an answer that is not for the caller's eyes; returns when it is to be passed on after all. */
-function throwFault(proxyRes: IncomingMessage, bytes: Buffer, { exchange, options, headers }: Relayed): void {
+function throwFault(proxyRes: IncomingMessage, bytes: Buffer, { forwarding, options, headers }: Relayed): void {
   const status = proxyRes.statusCode ?? 0;
-  if (status === 404 && !isJson(proxyRes) && !exchange.path.startsWith('/chat/')) {
+  if (status === 404 && !isJson(proxyRes) && !forwarding.path.startsWith('/chat/')) {
     throw new ApiError('not_found', { message: 'The backend does not have this path.' });
   }
   const { error, operatorProblem } = failureOf({
@@ -210,7 +210,7 @@ function throwFault(proxyRes: IncomingMessage, bytes: Buffer, { exchange, option
     headers,
     body: proxyRes.headers['content-encoding'] === undefined ? bytes.toString() : '',
     keyOwner: options.keyOwner,
-    secrets: Object.values(exchange.backendHeaders).map((value) => value.replace(/^Bearer /, '')),
+    secrets: Object.values(forwarding.backendHeaders).map((value) => value.replace(/^Bearer /, '')),
   });
   if (operatorProblem !== undefined) options.onOperatorProblem(operatorProblem);
   if (operatorProblem !== undefined || !isJson(proxyRes)) throw error;

@@ -1,13 +1,13 @@
 /** What the first process and its workers ask of each other. */
 import type { Config } from '../../config/config.ts';
 import type { MetricSnapshot } from '../../telemetry/metrics.ts';
-import type { Guest } from '../../store/sqlite/sqlite-store.ts';
+import type { StoreClient } from '../../store/sqlite/sqlite-store.ts';
 import type { PriceTable } from '../../contract/types.ts';
 
 /** What a worker asks of the first process. */
 export type PrimaryService = {
   /** Of the engine of the records, where they are kept by the first process. */
-  readonly run: Guest['run'];
+  readonly run: StoreClient['run'];
   /** The metrics of all of them. */
   readonly showMetrics: () => Promise<string>;
 };
@@ -15,7 +15,7 @@ export type PrimaryService = {
 /** What the first process asks of a worker. */
 export type WorkerService = {
   /** Opens a gateway, and resolves when it listens. Fails with one line for the operator. */
-  readonly start: (start: WorkerStart) => Promise<Place>;
+  readonly start: (start: WorkerStart) => Promise<Address>;
   readonly probe: () => Promise<string | undefined>;
   /** Answers when it is not stuck. */
   readonly ping: () => void;
@@ -29,7 +29,7 @@ export type WorkerService = {
 };
 
 /** Where a gateway listens. */
-export interface Place {
+export interface Address {
   readonly url: string;
   readonly metricsUrl?: string;
 }
@@ -42,5 +42,5 @@ export interface WorkerStart {
   readonly priceTable: PriceTable | null;
   readonly demoBaseUrl: string | null;
   /** Whether the first process keeps the records; otherwise each worker has its own connections to their server. */
-  readonly isGuest: boolean;
+  readonly isStoreClient: boolean;
 }

@@ -13,8 +13,8 @@ import type { JoinedMetrics } from '../../telemetry/joined-metrics.ts';
 import { createLogger, openLogOutput } from '../../telemetry/log.ts';
 import { openSharedStore, type SharedStore } from '../../store/open.ts';
 import type { Operation } from '../../store/shared/operations.ts';
-import { createCrew, type LaunchedWorker } from './supervisor.ts';
-import type { Place, PrimaryService, WorkerStart } from './messages.ts';
+import { createSupervisor, type LaunchedWorker } from './supervisor.ts';
+import type { Address, PrimaryService, WorkerStart } from './messages.ts';
 import { forkWorker, type WorkerProcess } from './worker-process.ts';
 
 /** After their time for what runs: for its failure path, the last writes and the last replies. */
@@ -27,8 +27,8 @@ export async function openWorkers(config: Config): Promise<Gateway> {
   const demo = config.upstreamBaseUrl === null ? await startDemoBackend() : undefined;
   const metrics = wantsMetrics(config) ? await openMetrics() : undefined;
   const prices = createCurrentPrices({ ...config, log });
-  const crew = createCrew({ count: config.workers, launch, log });
-  let place: Place = { url: '' };
+  const supervisor = createSupervisor({ count: config.workers, launch, log });
+  let place: Address = { url: '' };
   let closed: Promise<void> | undefined;
 
   function launch(number: number): LaunchedWorker {
@@ -42,7 +42,7 @@ export async function openWorkers(config: Config): Promise<Gateway> {
       },
       showMetrics: () => metrics?.show() ?? Promise.resolve(''),
     } satisfies PrimaryService);
-    const leaveMetrics = metrics?.join(() => worker.line.ask('snapshotMetrics'));
+    const leaveMetrics = metrics?.join(() => worker.rpc.ask('snapshotMetrics'));
     const ended = worker.ended.then(async (how) => {
       leaveMetrics?.();
       guest?.leave();
@@ -54,13 +54,13 @@ export async function openWorkers(config: Config): Promise<Gateway> {
       config: withoutPrices({ ...config, gatewaySecret: secret, warnings: [] }),
       priceTable: prices.present?.table ?? null,
       demoBaseUrl: demo?.baseUrl ?? null,
-      isGuest: guest !== undefined,
+      isStoreClient: guest !== undefined,
     });
     return { ...worker, ended, ready };
   }
 
   function tellOthersOfCancel(asked: WorkerProcess): void {
-    for (const { pid, line } of crew.serving) if (pid !== asked.pid) line.ask('hearCancel').catch(() => undefined);
+    for (const { pid, rpc } of supervisor.serving) if (pid !== asked.pid) rpc.ask('hearCancel').catch(() => undefined);
   }
 
   function end(how: 'drain' | 'close', withinMs: number): Promise<void> {
@@ -69,26 +69,26 @@ export async function openWorkers(config: Config): Promise<Gateway> {
   }
 
   async function endAll(how: 'drain' | 'close', withinMs: number): Promise<void> {
-    await crew.sendHome(how, withinMs);
+    await supervisor.stop(how, withinMs);
     await demo?.close();
     await store?.close();
   }
 
   return {
     async listen() {
-      place = await crew.start();
+      place = await supervisor.start();
       for (const warning of config.warnings) log.warn(warning);
       return place;
     },
     drain: () => end('drain', config.drainTimeoutMs + END_WITHIN_MS),
     close: () => end('close', END_WITHIN_MS),
-    probe: async () => crew.serving[0]?.line.ask('probe'),
+    probe: async () => supervisor.serving[0]?.rpc.ask('probe'),
     reload() {
       const before = prices.present;
       prices.reload();
       const { present } = prices;
       if (present === null || present === before) return;
-      for (const { line } of crew.serving) line.ask('changePrices', present.table).catch(() => undefined);
+      for (const { rpc } of supervisor.serving) rpc.ask('changePrices', present.table).catch(() => undefined);
     },
     get banner() {
       const { url, metricsUrl } = place;
@@ -110,14 +110,12 @@ async function openMetrics(): Promise<JoinedMetrics> {
   return joinMetrics(snapshotProcess);
 }
 
-async function whenReady({ line, ended }: WorkerProcess, start: WorkerStart): Promise<Place> {
+async function whenReady({ rpc, ended }: WorkerProcess, start: WorkerStart): Promise<Address> {
   const died = ended.then((how) => {
     throw new Error(`Worker ${start.number} ended before it listened (${how}).`);
   });
-  // The line is cut a moment before the end is known, which says more.
-  const answer = line
-    .ask('start', start)
-    .catch((error: unknown) => (line.isCut ? died : Promise.reject(asError(error))));
+  // The rpc is cut a moment before the end is known, which says more.
+  const answer = rpc.ask('start', start).catch((error: unknown) => (rpc.isCut ? died : Promise.reject(asError(error))));
   return Promise.race([answer, died]);
 }
 

@@ -11,7 +11,7 @@ type Message =
   | readonly ['answer', id: number, value: unknown]
   | readonly ['failure', id: number, why: string];
 
-export interface Line<Theirs extends Service> {
+export interface Rpc<Theirs extends Service> {
   /** Asks the other end. Throws with its words when that fails there, and when the channel has ended. */
   ask<Name extends keyof Theirs & string>(
     name: Name,
@@ -32,7 +32,7 @@ interface Waiting {
 const CUT = 'the other process is gone';
 
 /** Opens this end. `send` throws when the channel has ended; `mine` is what the other end may ask for. */
-export function openLine<Theirs extends Service>(send: (message: object) => void, mine: Service): Line<Theirs> {
+export function openRpc<Theirs extends Service>(send: (message: object) => void, mine: Service): Rpc<Theirs> {
   const waiting = new Map<number, Waiting>();
   let lastId = 0;
   let isCut = false;

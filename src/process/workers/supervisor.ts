@@ -1,12 +1,12 @@
-/** Keeps a number of workers alive: each that dies is started again, until the crew is sent home. */
+/** Keeps a number of workers alive: each that dies is started again, until the supervisor is sent home. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { createBackOff } from './back-off.ts';
-import type { Place } from './messages.ts';
+import type { Address } from './messages.ts';
 import { watchForStuck } from './watchdog.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
-export interface CrewOptions {
+export interface SupervisorOptions {
   readonly count: number;
   /** Starts a process. `ready` resolves when it listens, and rejects with one line for the operator. */
   readonly launch: (number: number) => LaunchedWorker;
@@ -14,36 +14,36 @@ export interface CrewOptions {
 }
 
 export interface LaunchedWorker extends WorkerProcess {
-  readonly ready: Promise<Place>;
+  readonly ready: Promise<Address>;
 }
 
-export interface Crew {
+export interface Supervisor {
   /** Resolves when all of them listen. Throws when one of them cannot start; then none is started again. */
-  start(): Promise<Place>;
+  start(): Promise<Address>;
   /** Those that listen. */
   readonly serving: readonly WorkerProcess[];
   /** Starts no more, asks them to end, and kills those which have not ended in time. Resolves when none is left. */
-  sendHome(how: 'drain' | 'close', withinMs: number): Promise<void>;
+  stop(how: 'drain' | 'close', withinMs: number): Promise<void>;
 }
 
 interface Started {
-  readonly resolve: (place: Place) => void;
+  readonly resolve: (place: Address) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** Begins with nobody. */
-export function createCrew({ count, launch, log }: CrewOptions): Crew {
+export function createSupervisor({ count, launch, log }: SupervisorOptions): Supervisor {
   const living = new Map<number, LaunchedWorker>();
   const serving = new Set<WorkerProcess>();
   const over = new AbortController();
 
-  /** One place in the crew, for as long as there is a crew. How the first who holds it starts is told by `first`. */
-  async function keep(number: number, first: PromiseWithResolvers<Place>): Promise<void> {
+  /** One place in the supervisor, for as long as there is a supervisor. How the first who holds it starts is told by `first`. */
+  async function keep(number: number, first: PromiseWithResolvers<Address>): Promise<void> {
     const backOff = createBackOff();
     let onStart: Started = { resolve: first.resolve, reject: first.reject };
     while (!over.signal.aborted) {
       const startedAtMs = performance.now();
-      const how = await employ(number, onStart);
+      const how = await run(number, onStart);
       onStart = {
         resolve: () => undefined,
         reject: (error) => log.error({ worker: number, reason: reasonOf(error) }, 'a worker could not be started'),
@@ -56,7 +56,7 @@ export function createCrew({ count, launch, log }: CrewOptions): Crew {
   }
 
   /** Resolves when the process has ended, and says how. */
-  async function employ(number: number, started: Started): Promise<string> {
+  async function run(number: number, started: Started): Promise<string> {
     const worker = launch(number);
     const { pid: workerPid } = worker;
     living.set(number, worker);
@@ -67,7 +67,7 @@ export function createCrew({ count, launch, log }: CrewOptions): Crew {
       log.info({ worker: number, workerPid }, 'a worker listens');
       started.resolve(place);
       stopWatching = watchForStuck(
-        () => worker.line.ask('ping'),
+        () => worker.rpc.ask('ping'),
         () => {
           log.error({ worker: number, workerPid }, 'a worker is stuck, and is killed');
           worker.kill();
@@ -88,7 +88,7 @@ export function createCrew({ count, launch, log }: CrewOptions): Crew {
     async start() {
       const numbers = Array.from({ length: count }, (_, index) => index + 1);
       const firsts = numbers.map((number) => {
-        const first = Promise.withResolvers<Place>();
+        const first = Promise.withResolvers<Address>();
         void keep(number, first);
         return first.promise;
       });
@@ -103,12 +103,12 @@ export function createCrew({ count, launch, log }: CrewOptions): Crew {
     get serving() {
       return [...serving];
     },
-    async sendHome(how, withinMs) {
+    async stop(how, withinMs) {
       over.abort();
       const left = new Map(living);
       const gone = Promise.all([...left.values()].map(({ ended }) => ended));
       // They answer by ending.
-      for (const { line } of left.values()) line.ask(how).catch(() => undefined);
+      for (const { rpc } of left.values()) rpc.ask(how).catch(() => undefined);
       const late = new AbortController();
       await Promise.race([gone, delay(withinMs, undefined, { signal: late.signal }).catch(() => undefined)]);
       late.abort();

@@ -4,12 +4,12 @@ import { extname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { watchHandovers } from './handover.ts';
-import { openLine, type Line } from './rpc.ts';
+import { openRpc, type Rpc } from './rpc.ts';
 import type { PrimaryService, WorkerService } from './messages.ts';
 
 export interface WorkerProcess {
   readonly pid: number;
-  readonly line: Line<WorkerService>;
+  readonly rpc: Rpc<WorkerService>;
   /** Resolves when the process is gone and all that it had sent has been received. Says how it ended. */
   readonly ended: Promise<string>;
   kill(): void;
@@ -23,14 +23,14 @@ export function forkWorker(mine: PrimaryService): WorkerProcess {
   cluster.setupPrimary({ exec: fileURLToPath(file), args: [], serialization: 'advanced' });
   const forked = cluster.fork();
   const giveBack = watchHandovers(forked.process);
-  const line = openLine<WorkerService>((message) => forked.send(message, () => undefined), mine);
-  forked.on('message', line.receive);
+  const rpc = openRpc<WorkerService>((message) => forked.send(message, () => undefined), mine);
+  forked.on('message', rpc.receive);
   return {
     pid: forked.process.pid ?? 0,
-    line,
+    rpc,
     ended: whenEnded(forked).then((how) => {
       giveBack();
-      line.cut();
+      rpc.cut();
       return how;
     }),
     kill: () => void forked.process.kill('SIGKILL'),

@@ -6,10 +6,10 @@ import { createGateway, type Gateway } from '../../gateway.ts';
 import { createLogger, openLogOutput } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { crash, ignoreGoneReaders } from '../serve.ts';
-import { openGuestStore } from '../../store/open.ts';
+import { openClientStore } from '../../store/open.ts';
 import type { Store, StoreLog } from '../../store/store.ts';
-import { openLine } from './rpc.ts';
-import type { Place, PrimaryService, WorkerService, WorkerStart } from './messages.ts';
+import { openRpc } from './rpc.ts';
+import type { Address, PrimaryService, WorkerService, WorkerStart } from './messages.ts';
 
 const current = createCurrentPrices({ pricesFile: null, prices: null, log: { info: ignore, error: ignore } });
 let gateway: Gateway | undefined;
@@ -36,10 +36,10 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 
 // Without the first process, `node:cluster` ends this one at once; what it could not send a moment before is no crash.
 cluster.worker?.on('error', ignore);
-const primary = openLine<PrimaryService>((message) => process.send?.(message, ignore), service);
+const primary = openRpc<PrimaryService>((message) => process.send?.(message, ignore), service);
 process.on('message', primary.receive);
 
-async function start({ number, config, priceTable, demoBaseUrl, isGuest }: WorkerStart): Promise<Place> {
+async function start({ number, config, priceTable, demoBaseUrl, isStoreClient }: WorkerStart): Promise<Address> {
   const log = createLogger(config.logLevel, await openLogOutput(config.logFormat)).child({ worker: number });
   const prices = priceTable === null ? null : createPrices(priceTable);
   current.replace(prices);
@@ -47,7 +47,7 @@ async function start({ number, config, priceTable, demoBaseUrl, isGuest }: Worke
     { ...config, prices },
     {
       log,
-      ...(isGuest && { store: openStoreOfPrimary(log) }),
+      ...(isStoreClient && { store: openStoreOfPrimary(log) }),
       shared: { demoBaseUrl, prices: current, joinMetrics },
     },
   );
@@ -58,7 +58,7 @@ async function start({ number, config, priceTable, demoBaseUrl, isGuest }: Worke
 }
 
 function openStoreOfPrimary(log: StoreLog): Store {
-  return openGuestStore({
+  return openClientStore({
     run: (mode, batch) => primary.ask('run', mode, batch),
     hearCancels(heard) {
       hearers.add(heard);

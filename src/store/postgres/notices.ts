@@ -50,7 +50,7 @@ export function listenForNotices(options: NoticeOptions): () => Promise<void> {
   let heard: (() => void) | undefined;
 
   async function connect(): Promise<void> {
-    const opened = openLine(url);
+    const opened = openRpc(url);
     const { client } = opened;
     line = opened;
     client.on('end', () => {
@@ -125,7 +125,7 @@ interface Line {
   readonly socket: Socket;
 }
 
-function openLine(url: string): Line {
+function openRpc(url: string): Line {
   const socket = new Socket();
   const client = new Client({ ...toClientConfig(url), stream: () => socket });
   client.on('error', () => undefined);

@@ -1,5 +1,5 @@
-import { createHealth, createLaneStore } from '../shared/engine-store.ts';
-import { createLane, type LaneLimits } from '../shared/batch-queue.ts';
+import { createHealth, createEngineStore } from '../shared/engine-store.ts';
+import { createBatchQueue, type BatchQueueLimits } from '../shared/batch-queue.ts';
 import { showDatabase } from '../database-url.ts';
 import type { OperatorStore } from '../operator.ts';
 import { StoreOpenError, type Store, type StoreLog } from '../store.ts';
@@ -18,7 +18,7 @@ export interface PostgresStoreOptions {
   readonly clock: () => number;
   readonly log: StoreLog;
   /** Others than the usual ones, for tests. */
-  readonly limits?: Partial<LaneLimits>;
+  readonly limits?: Partial<BatchQueueLimits>;
 }
 
 /** Of the connections: for the changes, and for the heartbeats. Lookups never take them all. */
@@ -41,9 +41,15 @@ export async function openPostgresStore({
       log.warn({ reason: toReason(error) }, 'the heartbeat of this process could not be written'),
     );
     const engine = createEngine(connections, owner);
-    const lane = createLane({ engine, alone: ALONE, lookupsBeside: Math.max(1, poolSize - SPARE), ...health, limits });
+    const queue = createBatchQueue({
+      engine,
+      alone: ALONE,
+      lookupSlots: Math.max(1, poolSize - SPARE),
+      ...health,
+      limits,
+    });
     const ears: (() => Promise<void>)[] = [];
-    return createLaneStore({
+    return createEngineStore({
       engine: {
         ...engine,
         async close() {
@@ -51,7 +57,7 @@ export async function openPostgresStore({
           await engine.close();
         },
       },
-      lane,
+      queue,
       clock,
       log,
       hearCancels(heard) {

@@ -1,11 +1,11 @@
 import type { KeyId } from '../../contract/ids.ts';
-import { openBooks, type Books } from '../shared/unit-of-work.ts';
+import { openUnitOfWork, type UnitOfWork } from '../shared/unit-of-work.ts';
 import type { Account } from '../shared/charges.ts';
 import { USAGE_SUMS } from '../shared/usage-rows.ts';
 import { toJson, type Connection, type Statement } from './pool.ts';
 
-/** Books which are read ahead, with the rows locked. */
-export interface LockedBooks extends Pick<Books, 'funding' | 'noteUsage'> {
+/** UnitOfWork which are read ahead, with the rows locked. */
+export interface LockedBooks extends Pick<UnitOfWork, 'funding' | 'noteUsage'> {
   /**
    * Locks the keys of these places and of these ids and reads their funds, all in the order of their places, so that two
    * transactions cannot wait for each other.
@@ -85,7 +85,7 @@ const WRITE_USAGE: Statement = {
 /** Opens the books of one transaction. Nothing is loaded yet. */
 export function openLockedBooks(connection: Connection): LockedBooks {
   // What is not loaded is not there.
-  const books = openBooks({ of: () => undefined, find: () => undefined });
+  const books = openUnitOfWork({ of: () => undefined, find: () => undefined });
   return {
     funding: books.funding,
     noteUsage: books.noteUsage,

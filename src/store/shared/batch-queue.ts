@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../core/errors.ts';
-import { createBeside } from './lookup-slots.ts';
+import { createLookupSlots } from './lookup-slots.ts';
 import type { Failure } from './failures.ts';
 import {
   checkReply,
@@ -19,16 +19,16 @@ import {
  * sees every change that was called for before it, also when nobody waited for that; whether it sees a later one, nobody
  * knows.
  */
-export interface Lane {
+export interface BatchQueue {
   /** Resolves with what the operation returned, after its commit. Throws ApiError `store_unavailable` within seconds otherwise. */
-  call<Name extends OperationName>(operation: OperationOf<Name>, care?: Care): Promise<ResultOf<Name>>;
+  call<Name extends OperationName>(operation: OperationOf<Name>, care?: CallOptions): Promise<ResultOf<Name>>;
   /** As `call`, for what only some engines can be asked for. */
-  ask(operation: Operation, care?: Care): Promise<unknown>;
+  ask(operation: Operation, care?: CallOptions): Promise<unknown>;
   /** Takes no more calls, and resolves when the last one is over or can wait no longer. Returns how many were given up. */
   close(): Promise<number>;
 }
 
-export interface Care {
+export interface CallOptions {
   /** Changes nothing, so it needs no transaction and is answered also while nothing can be written. */
   readonly isLookup?: boolean;
   /** When its caller has been told that it failed, it is tried on until the engine takes it. */
@@ -37,7 +37,7 @@ export interface Care {
   readonly undo?: Operation;
 }
 
-export interface LaneOptions {
+export interface BatchQueueOptions {
   readonly engine: RemoteEngine;
   /** Operations which need a transaction of their own; the engine gets them one at a time, with nothing beside. */
   readonly alone?: ReadonlySet<Operation[0]>;
@@ -45,14 +45,14 @@ export interface LaneOptions {
    * How many lookups the engine can run at once beside a batch, each by itself: the next changes do not wait for them.
    * Without it they are part of the batch.
    */
-  readonly lookupsBeside?: number;
+  readonly lookupSlots?: number;
   readonly onFailure?: (failure: Failure) => void;
   readonly onSuccess?: () => void;
   /** Others than the usual ones, for tests. */
-  readonly limits?: Partial<LaneLimits> | undefined;
+  readonly limits?: Partial<BatchQueueLimits> | undefined;
 }
 
-export interface LaneLimits {
+export interface BatchQueueLimits {
   readonly batch: number;
   /** Of a batch. A lookup can cost as much as many changes, and the changes of its batch wait for it. */
   readonly lookups: number;
@@ -62,7 +62,7 @@ export interface LaneLimits {
   readonly closeWithinMs: number;
 }
 
-const LIMITS: LaneLimits = {
+const LIMITS: BatchQueueLimits = {
   batch: 256,
   lookups: 16,
   waiting: 10_000,
@@ -83,23 +83,23 @@ const SLOW: Failure = { reason: 'busy', message: 'the database takes too long' }
 
 interface Call {
   readonly operation: Operation;
-  readonly care: Care;
+  readonly care: CallOptions;
   readonly deadlineMs: number;
   /** Undefined once the caller has been told something. */
   caller: { readonly resolve: (result: unknown) => void; readonly reject: (error: Error) => void } | undefined;
   failures: number;
 }
 
-/** Opens a lane to the engine. `onFailure` hears of each call that is refused, `onSuccess` of each batch of changes that is written. */
-export function createLane({
+/** Opens a queue to the engine. `onFailure` hears of each call that is refused, `onSuccess` of each batch of changes that is written. */
+export function createBatchQueue({
   engine,
   alone = NONE,
-  lookupsBeside = 0,
+  lookupSlots = 0,
   onFailure,
   onSuccess,
   limits,
-}: LaneOptions): Lane {
-  const limit: LaneLimits = { ...LIMITS, ...limits };
+}: BatchQueueOptions): BatchQueue {
+  const limit: BatchQueueLimits = { ...LIMITS, ...limits };
   let waiting: Call[] = [];
   /**
    * Changes that failed and must not be forgotten. They go in batches of their own: on a full disk a change that needs no
@@ -115,15 +115,15 @@ export function createLane({
   let sweeper: NodeJS.Timeout | undefined;
   let lastFailure = SLOW;
   let onIdle: (() => void) | undefined;
-  const beside = createBeside({ places: lookupsBeside, run: lookUp, onIdle: noteIdle });
+  const beside = createLookupSlots({ places: lookupSlots, run: lookUp, onIdle: noteIdle });
 
-  function call<Name extends OperationName>(operation: OperationOf<Name>, care?: Care): Promise<ResultOf<Name>>;
+  function call<Name extends OperationName>(operation: OperationOf<Name>, care?: CallOptions): Promise<ResultOf<Name>>;
   // The list of calls is too mixed for the compiler to see that each gets the result of its own operation.
-  function call(operation: Operation, care?: Care): Promise<unknown> {
+  function call(operation: Operation, care?: CallOptions): Promise<unknown> {
     return ask(operation, care);
   }
 
-  function ask(operation: Operation, care: Care = {}): Promise<unknown> {
+  function ask(operation: Operation, care: CallOptions = {}): Promise<unknown> {
     if (isClosed) return Promise.reject(toUnavailable('the store is closed'));
     const room = care.isKept === true ? limit.waiting + limit.kept : limit.waiting;
     if (waiting.length + beside.size + kept.length >= room) return Promise.reject(toUnavailable(TOO_MANY));
@@ -145,11 +145,11 @@ export function createLane({
     await endOfTurn();
     for (let taken = take(); taken.length > 0; taken = take()) {
       running = taken;
-      const batch = lookupsBeside === 0 ? taken : taken.filter((call) => !isLookup(call));
+      const batch = lookupSlots === 0 ? taken : taken.filter((call) => !isLookup(call));
       const reply = batch.length === 0 ? undefined : await runBatch(batch);
       running = [];
       // After the changes which were called for before them.
-      if (lookupsBeside > 0) beside.add(taken.filter(isLookup));
+      if (lookupSlots > 0) beside.add(taken.filter(isLookup));
       if (reply !== undefined && 'failure' in reply) await putOff(batch, reply.failure);
       await endOfTurn();
     }
@@ -203,7 +203,7 @@ export function createLane({
   function takeBatch(calls: Call[]): Call[] {
     let lookups = 0;
     const end = calls.findIndex((call, index) => {
-      if (lookupsBeside === 0 && isLookup(call)) lookups += 1;
+      if (lookupSlots === 0 && isLookup(call)) lookups += 1;
       const isCut = index > 0 && (isAlone(call) || isAlone(calls[index - 1]));
       return isCut || index === limit.batch || lookups > limit.lookups;
     });
@@ -276,7 +276,7 @@ export function createLane({
     call.caller = undefined;
   }
 
-  /** Tells those who have waited too long, whatever holds the lane up. */
+  /** Tells those who have waited too long, whatever holds the queue up. */
   function sweep(): void {
     const nowMs = performance.now();
     const all = () => [...running, ...waiting, ...beside.calls, ...kept];

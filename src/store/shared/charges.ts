@@ -11,7 +11,7 @@ import {
   type RateLimits,
   type RateRow,
 } from '../../core/money/rates.ts';
-import type { Books } from './unit-of-work.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import type { ClosedRecord, RecordRow } from './rows.ts';
 
 /** What decides whether a key may start something. */
@@ -68,7 +68,7 @@ interface NotHeld<Why> {
 }
 
 /** What a record does to the funds and the rate of its key, inside the transaction that changes the record. */
-export function prepareCharges({ funding: funds, noteUsage }: Pick<Books, 'funding' | 'noteUsage'>) {
+export function prepareCharges({ funding: funds, noteUsage }: Pick<UnitOfWork, 'funding' | 'noteUsage'>) {
   /** Takes the rate and the hold and returns the place of the key, or changes nothing and returns why. */
   function takeHold(requestId: RequestId, hold: Hold, atMs: number): Held {
     const account = findUsable(hold.keyId, hold.tokens, atMs);

@@ -12,9 +12,9 @@ const MAX_TOGETHER = 512;
 
 /**
  * One engine for several lanes, each of which has a batch of its own under way. Batches that wait while others are being
- * committed are run as one, in the order in which they came, so that lanes share a sync to disk as calls of one lane do.
+ * committed are run as one, in the order in which they came, so that lanes share a sync to disk as calls of one queue do.
  */
-export function shareEngine(engine: RemoteEngine): RemoteEngine {
+export function coalesceCalls(engine: RemoteEngine): RemoteEngine {
   const waiting: Ask[] = [];
   let isBusy = false;
 
@@ -65,7 +65,7 @@ function handOut(asks: readonly Ask[], results: readonly unknown[]): void {
 
 /**
  * A lookup does not need the room on the disk that a change beside it wanted. What passes by itself is tried again by every
- * lane, and after `lost` it may all have been committed: it must not be done twice.
+ * queue, and after `lost` it may all have been committed: it must not be done twice.
  */
 function mayWorkAlone({ reason }: Failure): boolean {
   return reason !== 'busy' && reason !== 'starting' && reason !== 'lost';

@@ -8,23 +8,23 @@ import type { StopSignal } from '../../core/stop-signal.ts';
 import { createAccountCalls, toRates } from './key-calls.ts';
 import type { PaidRow } from './charges.ts';
 import type { Failure } from './failures.ts';
-import type { Care, Lane } from './batch-queue.ts';
+import type { CallOptions, BatchQueue } from './batch-queue.ts';
 import { createOperatorCalls } from './operator-calls.ts';
 import type { RemoteEngine } from './operations.ts';
 import { prune } from './pruning.ts';
 import { SEQ, toDraftRow, toOutcomeRow, toRecord, type IdempotencyRow, type ListStep, type RecordRow } from './rows.ts';
 
-const LOOKUP: Care = { isLookup: true };
+const LOOKUP: CallOptions = { isLookup: true };
 
 /** How long a write that was tried for one readiness check answers for others, so that strangers cannot keep the disk busy. */
 const PROBE_HOLDS_MS = 200;
 
 const DAY_MS = 86_400_000;
 
-export interface LaneStoreParts {
+export interface EngineStoreParts {
   readonly engine: RemoteEngine;
   /** To that engine. */
-  readonly lane: Lane;
+  readonly queue: BatchQueue;
   readonly clock: () => number;
   readonly log: StoreLog;
   /** Absent where no other process can be heard. */
@@ -32,13 +32,13 @@ export interface LaneStoreParts {
 }
 
 /** The store over an engine, whichever it is: each call becomes operations on their way to it. */
-export function createLaneStore({
+export function createEngineStore({
   engine,
-  lane,
+  queue,
   clock,
   log,
   hearCancels = hearNothing,
-}: LaneStoreParts): Store & OperatorStore {
+}: EngineStoreParts): Store & OperatorStore {
   let probe: { readonly mark: Promise<string | null>; readonly startedAtMs: number } | undefined;
 
   return {
@@ -46,54 +46,54 @@ export function createLaneStore({
       const earlier = toCandidates(draft.caller, draft.idempotency).slice(1);
       const undo = ['discard', draft.requestId, clock()] as const;
       const row = toDraftRow(draft);
-      if (draft.hold === undefined) return toAcceptance(await lane.call(['accept', row, earlier], { undo }));
+      if (draft.hold === undefined) return toAcceptance(await queue.call(['accept', row, earlier], { undo }));
       checkHold(draft.hold);
-      return toPaidAcceptance(await lane.call(['acceptPaid', row, earlier, draft.hold], { undo }));
+      return toPaidAcceptance(await queue.call(['acceptPaid', row, earlier, draft.hold], { undo }));
     },
     async finish(requestId, outcome) {
       if (outcome.costMicro !== null) checkAmount(outcome.costMicro);
-      return (await lane.call(['finish', toOutcomeRow(requestId, outcome)], { isKept: true })) ?? undefined;
+      return (await queue.call(['finish', toOutcomeRow(requestId, outcome)], { isKept: true })) ?? undefined;
     },
     async discard(requestId) {
-      await lane.call(['discard', requestId, clock()], { isKept: true });
+      await queue.call(['discard', requestId, clock()], { isKept: true });
     },
     async requestCancel(caller, requestId) {
-      const found = await lane.call(['requestCancel', caller, requestId, clock()]);
+      const found = await queue.call(['requestCancel', caller, requestId, clock()]);
       return found === null ? undefined : { kind: found[0], record: toRecord(found[1]) };
     },
     async find(caller, requestId) {
-      return toFound(await lane.call(['find', caller, requestId], LOOKUP));
+      return toFound(await queue.call(['find', caller, requestId], LOOKUP));
     },
     async findDuplicate(caller, idempotency) {
-      return toFound(await lane.call(['findDuplicate', toCandidates(caller, idempotency)], LOOKUP));
+      return toFound(await queue.call(['findDuplicate', toCandidates(caller, idempotency)], LOOKUP));
     },
     async findByIdempotencyKey(caller, key) {
-      return toFound(await lane.call(['findByIdempotencyKey', pair(caller, key)], LOOKUP));
+      return toFound(await queue.call(['findByIdempotencyKey', pair(caller, key)], LOOKUP));
     },
-    list: (caller, query, signal) => list(lane, caller, query, signal),
-    listCancelRequested: () => lane.call(['listCancelRequested'], LOOKUP),
+    list: (caller, query, signal) => list(queue, caller, query, signal),
+    listCancelRequested: () => queue.call(['listCancelRequested'], LOOKUP),
     hearCancels,
-    comparePrices: (version) => lane.call(['comparePrices', version]),
-    ...createOperatorCalls(lane, clock),
-    ...createAccountCalls(lane, clock),
+    comparePrices: (version) => queue.call(['comparePrices', version]),
+    ...createOperatorCalls(queue, clock),
+    ...createAccountCalls(queue, clock),
     async recover() {
       let closed = 0;
       for (;;) {
-        const some = await lane.call(['recoverSome', clock()]);
+        const some = await queue.call(['recoverSome', clock()]);
         if (some === 0) return closed;
         closed += some;
       }
     },
-    prune: (beforeMs) => prune(lane, beforeMs, clock() - USAGE_KEPT_DAYS * DAY_MS),
+    prune: (beforeMs) => prune(queue, beforeMs, clock() - USAGE_KEPT_DAYS * DAY_MS),
     async checkWritable() {
       const nowMs = performance.now();
       if (probe === undefined || nowMs - probe.startedAtMs > PROBE_HOLDS_MS) {
-        probe = { mark: lane.call(['probeWrite']), startedAtMs: nowMs };
+        probe = { mark: queue.call(['probeWrite']), startedAtMs: nowMs };
       }
       return (await probe.mark) ?? undefined;
     },
     async close() {
-      const unwritten = await lane.close();
+      const unwritten = await queue.close();
       if (unwritten > 0) log.warn({ unwritten }, 'the store was closed with calls it could not serve');
       await engine.close();
     },
@@ -118,21 +118,21 @@ export function createHealth(log: StoreLog) {
 }
 
 async function list(
-  lane: Lane,
+  queue: BatchQueue,
   caller: Identity,
   query: RecordQuery,
   signal: StopSignal | undefined,
 ): Promise<RecordPage | undefined> {
   const firstBeforeSeq =
-    query.after === undefined ? Number.MAX_SAFE_INTEGER : await findPlace(lane, caller, query.after);
+    query.after === undefined ? Number.MAX_SAFE_INTEGER : await findPlace(queue, caller, query.after);
   if (firstBeforeSeq === null) return undefined;
-  const lists = await Promise.all(caller.map((name) => collect(lane, name, { firstBeforeSeq, query, signal })));
+  const lists = await Promise.all(caller.map((name) => collect(queue, name, { firstBeforeSeq, query, signal })));
   const rows = lists.flat().sort((one, other) => other[SEQ] - one[SEQ]);
   return { records: rows.slice(0, query.limit).map(toRecord), hasMore: rows.length > query.limit };
 }
 
-function findPlace(lane: Lane, caller: Identity, requestId: RequestId): Promise<number | null> {
-  return lane.call(['findPlace', caller, requestId], LOOKUP);
+function findPlace(queue: BatchQueue, caller: Identity, requestId: RequestId): Promise<number | null> {
+  return queue.call(['findPlace', caller, requestId], LOOKUP);
 }
 
 interface Search {
@@ -142,14 +142,18 @@ interface Search {
 }
 
 /** One row more than asked for, if there are as many: it shows that there is another page. */
-async function collect(lane: Lane, caller: string, { firstBeforeSeq, query, signal }: Search): Promise<RecordRow[]> {
+async function collect(
+  queue: BatchQueue,
+  caller: string,
+  { firstBeforeSeq, query, signal }: Search,
+): Promise<RecordRow[]> {
   const wanted = query.limit + 1;
   const found: RecordRow[] = [];
   let beforeSeq: number | null = firstBeforeSeq;
   while (beforeSeq !== null && found.length < wanted) {
     signal?.throwIfAborted();
     const filter = [query.status ?? null, query.model ?? null, wanted - found.length] as const;
-    const [rows, next]: ListStep = await lane.call(['list', [caller, beforeSeq, ...filter]], LOOKUP);
+    const [rows, next]: ListStep = await queue.call(['list', [caller, beforeSeq, ...filter]], LOOKUP);
     found.push(...rows);
     beforeSeq = next;
   }

@@ -4,49 +4,49 @@ import type { AccountStore, RateStanding, StoredKey, UsageQuery, UsageRow } from
 import { checkAmount } from './funds.ts';
 import type { RateRow } from '../../core/money/rates.ts';
 import { toEntry, toKeyDraftRow, toStoredKey, type KeyRow } from './key-rows.ts';
-import type { Care, Lane } from './batch-queue.ts';
+import type { CallOptions, BatchQueue } from './batch-queue.ts';
 import { addUsage, HOUR_MS, toUsageRow } from './usage-rows.ts';
 
-const LOOKUP: Care = { isLookup: true };
+const LOOKUP: CallOptions = { isLookup: true };
 
-/** The calls about keys, credits and usage of a store whose lane this is. */
-export function createAccountCalls(lane: Lane, clock: () => number): AccountStore {
+/** The calls about keys, credits and usage of a store whose queue this is. */
+export function createAccountCalls(queue: BatchQueue, clock: () => number): AccountStore {
   const toFound = (row: KeyRow | null): StoredKey | undefined => (row === null ? undefined : toStoredKey(row, clock()));
 
   return {
     async createKey(draft) {
       if (draft.creditsMicro !== null) checkAmount(draft.creditsMicro);
       const undo = ['deleteKey', draft.keyId] as const;
-      return toStoredKey(await lane.call(['createKey', toKeyDraftRow(draft)], { undo }), clock());
+      return toStoredKey(await queue.call(['createKey', toKeyDraftRow(draft)], { undo }), clock());
     },
     async findKeyByHash(hash) {
-      const found = await lane.call(['findKeyByHash', hash, clock()], LOOKUP);
+      const found = await queue.call(['findKeyByHash', hash, clock()], LOOKUP);
       if (found === null) return undefined;
       const [by, row] = found;
       // Nobody waits for it, and the next lookup tries again when it fails.
-      if (by !== hash[0]) void lane.call(['rehashKey', by, hash[0]]).catch(() => undefined);
+      if (by !== hash[0]) void queue.call(['rehashKey', by, hash[0]]).catch(() => undefined);
       return toStoredKey(row, clock());
     },
     async findKey(keyId) {
-      return toFound(await lane.call(['findKey', keyId], LOOKUP));
+      return toFound(await queue.call(['findKey', keyId], LOOKUP));
     },
     async listKeys({ limit, after }) {
-      const rows = await lane.call(['listKeys', limit + 1, after ?? null], LOOKUP);
+      const rows = await queue.call(['listKeys', limit + 1, after ?? null], LOOKUP);
       if (rows === null) return undefined;
       const nowMs = clock();
       return { keys: rows.slice(0, limit).map((row) => toStoredKey(row, nowMs)), hasMore: rows.length > limit };
     },
     async updateKey(keyId, change) {
-      return toFound(await lane.call(['updateKey', keyId, change]));
+      return toFound(await queue.call(['updateKey', keyId, change]));
     },
     async rotateKey(keyId, { hash, prefix }, formerUntilMs) {
-      return toFound(await lane.call(['rotateKey', keyId, hash[0], prefix, formerUntilMs]));
+      return toFound(await queue.call(['rotateKey', keyId, hash[0], prefix, formerUntilMs]));
     },
-    deleteKey: (keyId) => lane.call(['deleteKey', keyId]),
+    deleteKey: (keyId) => queue.call(['deleteKey', keyId]),
     async credit(keyId, entry) {
       if (entry.amountMicro === 0) throw new RangeError('an entry of the ledger must have an amount');
       checkAmount(entry.kind === 'grant' ? entry.amountMicro : Math.abs(entry.amountMicro));
-      const row = await lane.call(['credit', keyId, entry]);
+      const row = await queue.call(['credit', keyId, entry]);
       if (row !== 'repeated') return toFound(row);
       throw new ApiError('duplicate_request', {
         param: 'reference',
@@ -54,21 +54,21 @@ export function createAccountCalls(lane: Lane, clock: () => number): AccountStor
       });
     },
     async listLedger(keyId, { limit, beforeSeq = Number.MAX_SAFE_INTEGER }) {
-      const rows = await lane.call(['listLedger', keyId, beforeSeq, limit + 1], LOOKUP);
+      const rows = await queue.call(['listLedger', keyId, beforeSeq, limit + 1], LOOKUP);
       return rows === null ? undefined : { entries: rows.slice(0, limit).map(toEntry), hasMore: rows.length > limit };
     },
-    listUsage: (query, signal) => listUsage(lane, query, signal),
+    listUsage: (query, signal) => listUsage(queue, query, signal),
     async takeRate(keyId, tokens) {
       checkAmount(tokens);
-      const [refused, rates] = await lane.call(['takeRate', keyId, tokens, clock()]);
+      const [refused, rates] = await queue.call(['takeRate', keyId, tokens, clock()]);
       return { ...(refused !== null && { refused }), ...toRates(rates) };
     },
     async correctRate(keyId, minute, tokens) {
       checkAmount(Math.abs(tokens));
-      await lane.call(['correctRate', keyId, minute, tokens]);
+      await queue.call(['correctRate', keyId, minute, tokens]);
     },
     async findRate(keyId) {
-      return toRates(await lane.call(['findRate', keyId, clock()], LOOKUP)).rates;
+      return toRates(await queue.call(['findRate', keyId, clock()], LOOKUP)).rates;
     },
   };
 }
@@ -84,11 +84,11 @@ export function toRates(row: RateRow | null): { readonly rates?: RateStanding } 
 const STEP_HOURS = { all: 24, own: 24 * 31 };
 
 async function listUsage(
-  lane: Lane,
+  queue: BatchQueue,
   { caller, fromMs, untilMs, per }: UsageQuery,
   signal: StopSignal | undefined,
 ): Promise<readonly UsageRow[]> {
-  const known = await lane.call(['findUsageSpan'], LOOKUP);
+  const known = await queue.call(['findUsageSpan'], LOOKUP);
   const firstHour = Math.max(known.from, Math.floor(fromMs / HOUR_MS));
   const endHour = Math.min(known.until, Math.ceil(untilMs / HOUR_MS));
   const stepHours = caller === undefined ? STEP_HOURS.all : STEP_HOURS.own;
@@ -97,7 +97,7 @@ async function listUsage(
     const span = { from, until: Math.min(from + stepHours, endHour) };
     for (const name of caller ?? [null]) {
       signal?.throwIfAborted();
-      for (const found of await lane.call(['sumUsage', name, per, span], LOOKUP)) {
+      for (const found of await queue.call(['sumUsage', name, per, span], LOOKUP)) {
         const row = toUsageRow(found, caller?.[0]);
         const place = JSON.stringify([row.startMs, row.caller, row.model]);
         const sum = sums.get(place);

@@ -1,5 +1,5 @@
 /** Calls that run beside the others, a few at a time: a slow one holds up nothing but those that wait for its place. */
-export interface Beside<Call> {
+export interface LookupSlots<Call> {
   /** Runs them as soon as there is a place for each, in their order. */
   add(calls: readonly Call[]): void;
   /** Those which run, and those which wait. */
@@ -8,7 +8,7 @@ export interface Beside<Call> {
 }
 
 /** `run` must not reject. `onIdle` is called when the last one is over. */
-export function createBeside<Call>({
+export function createLookupSlots<Call>({
   places,
   run,
   onIdle,
@@ -16,7 +16,7 @@ export function createBeside<Call>({
   readonly places: number;
   readonly run: (call: Call) => Promise<void>;
   readonly onIdle: () => void;
-}): Beside<Call> {
+}): LookupSlots<Call> {
   const waiting: Call[] = [];
   const running = new Set<Call>();
 

@@ -88,7 +88,7 @@ export type OperationName = keyof Operations;
 /** One call on its way to the database, as a flat list: the name of the operation and what it takes. */
 export type OperationOf<Name extends OperationName> = readonly [Name, ...Parameters<Operations[Name]>];
 /** Any of them, in a batch where all kinds are mixed; SQLite alone runs pragmas too, and acts for others. */
-export type Operation = readonly [name: OperationName | 'pragma' | 'actFor', ...parameters: unknown[]];
+export type Operation = readonly [name: OperationName | 'pragma' | 'asOwner', ...parameters: unknown[]];
 export type ResultOf<Name extends OperationName> = ReturnType<Operations[Name]>;
 
 /** `write` is for a batch which changes anything, `read` for lookups alone. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Lane } from './batch-queue.ts';
+import type { BatchQueue } from './batch-queue.ts';
 import { PRUNE_STEP } from './operations.ts';
 import { HOUR_MS } from './usage-rows.ts';
 
@@ -10,21 +10,21 @@ const PRUNE_SHARE = 0.2;
  * Deletes what ended before `beforeMs`, with the entries of the ledgers of that time, and usage from before
  * `usageBeforeMs`, in steps between which everything else is served. Returns how many records.
  */
-export async function prune(lane: Lane, beforeMs: number, usageBeforeMs: number): Promise<number> {
+export async function prune(queue: BatchQueue, beforeMs: number, usageBeforeMs: number): Promise<number> {
   let pruned = 0;
   await inSteps(async () => {
-    const some = await lane.call(['pruneSome', beforeMs]);
+    const some = await queue.call(['pruneSome', beforeMs]);
     pruned += some;
     return some === PRUNE_STEP;
   });
   let afterKey: number | null = 0;
   await inSteps(async () => {
-    if (afterKey !== null) afterKey = await lane.call(['carrySome', afterKey, beforeMs]);
+    if (afterKey !== null) afterKey = await queue.call(['carrySome', afterKey, beforeMs]);
     return afterKey !== null;
   });
   const beforeHour = Math.floor(usageBeforeMs / HOUR_MS);
-  await inSteps(async () => (await lane.call(['pruneUsageSome', beforeHour])) === PRUNE_STEP);
-  await inSteps(() => lane.call(['reclaimSome']));
+  await inSteps(async () => (await queue.call(['pruneUsageSome', beforeHour])) === PRUNE_STEP);
+  await inSteps(() => queue.call(['reclaimSome']));
   return pruned;
 }
 

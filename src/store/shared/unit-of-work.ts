@@ -9,7 +9,7 @@ import { addSums, toUsageSum, type UsageSumRow } from './usage-rows.ts';
  * The funds of some keys, their ledger and the usage inside one transaction: read once, changed in memory, and written at
  * the end. What many requests of one key do to it is then one change of its row, and one of its usage.
  */
-export interface Books {
+export interface UnitOfWork {
   readonly funding: Funding;
   readonly noteUsage: (closed: ClosedRecord) => void;
   /** An account as it was read in this transaction. */
@@ -32,7 +32,7 @@ export interface AccountReader {
 }
 
 /** Opens books with nothing in them. */
-export function openBooks(reader: AccountReader): Books {
+export function openUnitOfWork(reader: AccountReader): UnitOfWork {
   const accounts = new Map<number, Account>();
   const keys = new Map<KeyId, number>();
   const changed = new Set<number>();

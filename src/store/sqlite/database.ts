@@ -18,7 +18,7 @@ const APPLICATION_ID = 0x52_65_71_73;
 
 /**
  * How long SQLite itself waits for a lock of another process before the batch is given back. Short, because lookups
- * behind it could be answered meanwhile: it is the lane that tries again.
+ * behind it could be answered meanwhile: it is the queue that tries again.
  */
 const BUSY_TIMEOUT_MS = 50;
 

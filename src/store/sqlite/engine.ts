@@ -53,10 +53,10 @@ function connect(options: EngineOptions, openWithinMs: number): Connection {
   const database = openDatabase({ file: options.file ?? ':memory:', openWithinMs });
   const owners = options.file === undefined ? options.owners : ownersBeside(options.file);
   const { run, books } = prepareRunner(database, { own: options.owner, owners });
-  const actForSelf: Operation = ['actFor', options.owner];
+  const asSelf: Operation = ['asOwner', options.owner];
 
   const together = database.transaction((batch: readonly Operation[]) => {
-    run(actForSelf);
+    run(asSelf);
     const results = batch.map(run);
     books.settle();
     return results;
@@ -69,7 +69,7 @@ function connect(options: EngineOptions, openWithinMs: number): Connection {
     return result;
   });
   const oneByOne = database.transaction((batch: readonly Operation[]) => {
-    run(actForSelf);
+    run(asSelf);
     return batch.map((operation) => attempt(one, operation));
   });
 
@@ -86,7 +86,7 @@ function connect(options: EngineOptions, openWithinMs: number): Connection {
 
   return {
     read(batch) {
-      run(actForSelf);
+      run(asSelf);
       return batch.map((operation) => attempt(run, operation));
     },
     write(batch) {

@@ -18,7 +18,7 @@ import { prepareUsage } from './usage.ts';
 export interface SqliteOperations extends Operations {
   pragma(source: string): unknown;
   /** Those that follow in the batch are run for this owner: for another process, which asks through this one. */
-  actFor(owner: string): null;
+  asOwner(owner: string): null;
 }
 
 /** What the books are for; whatever else is asked for looks at their tables by itself. */
@@ -31,7 +31,7 @@ const ON_BOOKS: ReadonlySet<keyof SqliteOperations> = new Set([
   'correctRate',
   'find',
   'findDuplicate',
-  'actFor',
+  'asOwner',
 ]);
 
 /** Runs operations one after the other, inside the transaction of whoever calls. */
@@ -88,7 +88,7 @@ function prepareOperations(
     ...prepareRecovery(database, who, lifecycle),
     ...prepareRetention(database),
     ...prepareChecks(database),
-    actFor(owner) {
+    asOwner(owner) {
       acting = owner;
       return null;
     },

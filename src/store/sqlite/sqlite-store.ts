@@ -1,9 +1,9 @@
 import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { createLane, type LaneLimits } from '../shared/batch-queue.ts';
-import { createHealth, createLaneStore } from '../shared/engine-store.ts';
+import { createBatchQueue, type BatchQueueLimits } from '../shared/batch-queue.ts';
+import { createHealth, createEngineStore } from '../shared/engine-store.ts';
 import type { RemoteEngine } from '../shared/operations.ts';
-import { shareEngine } from '../shared/coalesce.ts';
+import { coalesceCalls } from '../shared/coalesce.ts';
 import type { OperatorStore } from '../operator.ts';
 import { createPrivateFile, makePrivateFolder } from '../private-files.ts';
 import { StoreOpenError, type Store, type StoreLog } from '../store.ts';
@@ -14,11 +14,11 @@ export interface SqliteStore extends Store, OperatorStore {
   /** Runs a pragma on the connection of the store and returns its first value. For the operator's commands, and for tests. */
   pragma(source: string): Promise<unknown>;
   /** Lets another process use the database through this one. */
-  admit(): Guest;
+  admit(): StoreClient;
 }
 
 /** A process that uses the database through another, which alone writes. */
-export interface Guest {
+export interface StoreClient {
   /** What is accepted through it belongs to the guest. It is closed with the store. */
   readonly run: RemoteEngine['run'];
   /** The guest is dead, and nothing of it is still to come: the next recovery closes what it left unfinished. */
@@ -33,22 +33,22 @@ export interface SqliteStoreOptions {
   /** For tests that end the thread. */
   readonly startWorker?: StartWorker;
   /** Others than the usual ones, for tests. */
-  readonly limits?: Partial<LaneLimits>;
+  readonly limits?: Partial<BatchQueueLimits>;
 }
 
 /** Opens the store on SQLite, making folder, file and tables where they are missing. Throws StoreOpenError. */
 export async function openSqliteStore({ clock, log, limits, ...options }: SqliteStoreOptions): Promise<SqliteStore> {
   const { engine: alone, owners } = await start(options, log);
-  const engine = shareEngine(alone);
-  const lane = createLane({ engine, ...createHealth(log), limits });
+  const engine = coalesceCalls(alone);
+  const queue = createBatchQueue({ engine, ...createHealth(log), limits });
   return {
-    ...createLaneStore({ engine, lane, clock, log }),
-    pragma: (source) => lane.ask(['pragma', source], { isLookup: true }),
+    ...createEngineStore({ engine, queue, clock, log }),
+    pragma: (source) => queue.ask(['pragma', source], { isLookup: true }),
     admit() {
       const { owner, release } = owners.take();
       return {
         async run(mode, batch) {
-          const reply = await engine.run(mode, [['actFor', owner], ...batch]);
+          const reply = await engine.run(mode, [['asOwner', owner], ...batch]);
           return 'results' in reply ? { results: reply.results.slice(1) } : reply;
         },
         leave: release,

@@ -1,11 +1,11 @@
 import type { Database } from 'better-sqlite3';
 import type { KeyId } from '../../contract/ids.ts';
-import { openBooks, type Books } from '../shared/unit-of-work.ts';
+import { openUnitOfWork, type UnitOfWork } from '../shared/unit-of-work.ts';
 import type { Account, EntryRow } from '../shared/charges.ts';
 import { USAGE_SUMS, type UsageSumRow } from '../shared/usage-rows.ts';
 
 /** The books of whichever transaction runs. */
-export interface SqliteBooks extends Pick<Books, 'funding' | 'noteUsage'> {
+export interface SqliteBooks extends Pick<UnitOfWork, 'funding' | 'noteUsage'> {
   /** Writes what was changed: before anybody looks at it by himself, and at the end. The books are empty then. */
   settle(): void;
   /** Drops what was changed: the transaction is rolled back. */
@@ -38,7 +38,7 @@ export function prepareBooks(database: Database): SqliteBooks {
     INSERT INTO usage (hour, caller, model, ${USAGE_SUMS.join(', ')}) VALUES (?, ?, ?, ${USAGE_SUMS.map(() => '?').join(', ')})
     ON CONFLICT DO UPDATE SET ${USAGE_SUMS.map(sum).join(', ')}`);
 
-  const books = openBooks({
+  const books = openUnitOfWork({
     of: (key) => select.get(key),
     find: (keyId) => selectById.get(keyId),
   });

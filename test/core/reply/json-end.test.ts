@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { assert, dictionary, jsonValue, property, string } from 'fast-check';
-import { createObjectEnd } from '../../../src/core/reply/json-end.ts';
+import { createJsonEnd } from '../../../src/core/reply/json-end.ts';
 import { runs } from '../../support/property.ts';
 
 describe('createObjectEnd', () => {
@@ -21,7 +21,7 @@ describe('createObjectEnd', () => {
   ];
   for (const { text, expected } of cases) {
     it(`is ${expected ? '' : 'not '}reached by ${JSON.stringify(text)}`, () => {
-      const end = createObjectEnd();
+      const end = createJsonEnd();
       end.feed(text);
       expect(end.reached).to.equal(expected);
     });
@@ -31,7 +31,7 @@ describe('createObjectEnd', () => {
     assert(
       property(dictionary(string(), jsonValue()), (object) => {
         const text = JSON.stringify(object);
-        const end = createObjectEnd();
+        const end = createJsonEnd();
         const reached = Array.from(text, (character) => {
           end.feed(character);
           return end.reached;

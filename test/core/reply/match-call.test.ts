@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { findCall, isRepetition, type BackendCall } from '../../../src/core/reply/match-call.ts';
 import type { CallPiece } from '../../../src/core/reply/chunk.ts';
-import { createObjectEnd, type ObjectEnd } from '../../../src/core/reply/json-end.ts';
+import { createJsonEnd, type JsonEnd } from '../../../src/core/reply/json-end.ts';
 
 const call = (fields: Partial<BackendCall>): BackendCall => ({
   index: 0,
@@ -204,8 +204,8 @@ describe('isRepetition', () => {
   });
 });
 
-function endOf(text: string): ObjectEnd {
-  const end = createObjectEnd();
+function endOf(text: string): JsonEnd {
+  const end = createJsonEnd();
   end.feed(text);
   return end;
 }

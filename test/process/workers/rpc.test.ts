@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { openLine, type Line } from '../../../src/process/workers/rpc.ts';
+import { openRpc, type Rpc } from '../../../src/process/workers/rpc.ts';
 
 type Sums = { readonly add: (one: number, other: number) => number; readonly fail: () => never };
 
 describe('a line between two processes', () => {
-  let sums: Line<Sums>;
+  let sums: Rpc<Sums>;
   let sent: unknown[];
 
   beforeEach(() => {
@@ -15,8 +15,8 @@ describe('a line between two processes', () => {
         throw new RangeError('on purpose');
       },
     };
-    const there = openLine<Sums>((message) => sums.receive(structuredClone(message)), service);
-    sums = openLine<Sums>((message) => {
+    const there = openRpc<Sums>((message) => sums.receive(structuredClone(message)), service);
+    sums = openRpc<Sums>((message) => {
       sent.push(message);
       there.receive(structuredClone(message));
     }, {});
@@ -32,7 +32,7 @@ describe('a line between two processes', () => {
   });
 
   it('says that something is not served there', async () => {
-    const other = sums as unknown as Line<{ readonly multiply: () => number }>;
+    const other = sums as unknown as Rpc<{ readonly multiply: () => number }>;
     expect(await failureOf(other.ask('multiply'))).to.equal('multiply is not served here');
   });
 
@@ -44,7 +44,7 @@ describe('a line between two processes', () => {
   });
 
   it('answers nobody any more when it is cut, and takes no more questions', async () => {
-    const silent = openLine<Sums>(() => undefined, {});
+    const silent = openRpc<Sums>(() => undefined, {});
     const asked = silent.ask('add', 1, 2);
     expect(silent.isCut).to.equal(false);
     silent.cut();
@@ -54,7 +54,7 @@ describe('a line between two processes', () => {
   });
 
   it('is cut when nothing can be sent', async () => {
-    const broken = openLine<Sums>(() => {
+    const broken = openRpc<Sums>(() => {
       throw new Error('channel closed');
     }, {});
     expect(await failureOf(broken.ask('add', 1, 2))).to.equal('the other process is gone');

@@ -1,37 +1,37 @@
 import { expect } from 'chai';
-import { createCrew, type Crew, type LaunchedWorker } from '../../../src/process/workers/supervisor.ts';
-import type { Place } from '../../../src/process/workers/messages.ts';
+import { createSupervisor, type Supervisor, type LaunchedWorker } from '../../../src/process/workers/supervisor.ts';
+import type { Address } from '../../../src/process/workers/messages.ts';
 import { until } from '../../support/time.ts';
 
 /** A worker which does as the test says. */
 interface Puppet {
   readonly number: number;
   readonly asked: string[];
-  readonly ready: PromiseWithResolvers<Place>;
+  readonly ready: PromiseWithResolvers<Address>;
   readonly die: (how: string) => void;
 }
 
-const PLACE: Place = { url: 'http://127.0.0.1:1' };
+const PLACE: Address = { url: 'http://127.0.0.1:1' };
 
-describe('a crew of workers', () => {
+describe('a supervisor of workers', () => {
   let puppets: Puppet[];
   let said: { readonly fields: Readonly<Record<string, unknown>>; readonly message: string }[];
-  let crew: Crew;
+  let supervisor: Supervisor;
 
   beforeEach(() => {
     puppets = [];
     said = [];
     const note = (fields: object, message: string): void => void said.push({ fields: { ...fields }, message });
-    crew = createCrew({ count: 2, launch, log: { info: note, warn: note, error: note } as never });
+    supervisor = createSupervisor({ count: 2, launch, log: { info: note, warn: note, error: note } as never });
   });
 
-  afterEach(() => crew.sendHome('close', 0));
+  afterEach(() => supervisor.stop('close', 0));
 
   function launch(number: number): LaunchedWorker {
-    const ready = Promise.withResolvers<Place>();
+    const ready = Promise.withResolvers<Address>();
     const ended = Promise.withResolvers<string>();
     const asked: string[] = [];
-    const line = {
+    const rpc = {
       ask: (name: string) => {
         asked.push(name);
         if (name === 'drain' && number === 1) ended.resolve('exit code 0');
@@ -40,28 +40,28 @@ describe('a crew of workers', () => {
     };
     puppets.push({ number, asked, ready, die: ended.resolve });
     const kill = (): void => ended.resolve('SIGKILL');
-    return { pid: number, line: line as never, ready: ready.promise, ended: ended.promise, kill };
+    return { pid: number, rpc: asRpc as never, ready: ready.promise, ended: ended.promise, kill };
   }
 
-  async function start(): Promise<Place> {
-    const started = crew.start();
+  async function start(): Promise<Address> {
+    const started = supervisor.start();
     for (const { ready } of puppets) ready.resolve(PLACE);
     return started;
   }
 
   it('starts when all of them listen, and has them', async () => {
-    const started = crew.start();
+    const started = supervisor.start();
     expect(puppets.map(({ number }) => number)).to.deep.equal([1, 2]);
     puppets[0]?.ready.resolve(PLACE);
     await Promise.resolve();
-    expect(crew.serving.map(({ pid }) => pid)).to.deep.equal([1]);
+    expect(supervisor.serving.map(({ pid }) => pid)).to.deep.equal([1]);
     puppets[1]?.ready.resolve(PLACE);
     expect(await started).to.equal(PLACE);
-    expect(crew.serving.map(({ pid }) => pid)).to.deep.equal([1, 2]);
+    expect(supervisor.serving.map(({ pid }) => pid)).to.deep.equal([1, 2]);
   });
 
   it('does not start when one of them cannot, and lets the caller say why', async () => {
-    const started = crew.start();
+    const started = supervisor.start();
     puppets[0]?.ready.resolve(PLACE);
     puppets[1]?.ready.reject(new Error('the port is taken'));
     const failure = await started.catch((error: unknown) => error);
@@ -75,14 +75,14 @@ describe('a crew of workers', () => {
     await start();
     puppets[1]?.die('exit code 1');
     await until(() => puppets.length === 3);
-    expect(crew.serving.map(({ pid }) => pid)).to.deep.equal([1]);
+    expect(supervisor.serving.map(({ pid }) => pid)).to.deep.equal([1]);
     expect(said.at(-1)).to.deep.equal({
       fields: { worker: 2, how: 'exit code 1', restartInMs: 100 },
       message: 'a worker ended, and is started again',
     });
     expect(puppets[2]?.number).to.equal(2);
     puppets[2]?.ready.resolve(PLACE);
-    await until(() => crew.serving.length === 2);
+    await until(() => supervisor.serving.length === 2);
   });
 
   it('says of a later one why it could not start, and tries again', async () => {
@@ -104,10 +104,10 @@ describe('a crew of workers', () => {
 
   it('kills those which have not ended in time when it is sent home, and starts none again', async () => {
     await start();
-    await crew.sendHome('drain', 20);
+    await supervisor.stop('drain', 20);
     expect(puppets.map(({ asked }) => asked)).to.deep.equal([['drain'], ['drain']]);
     expect(said.at(-1)).to.deep.include({ fields: { worker: 2, workerPid: 2 } });
-    expect(crew.serving).to.deep.equal([]);
+    expect(supervisor.serving).to.deep.equal([]);
     await new Promise((resolve) => setTimeout(resolve, 250));
     expect(puppets).to.have.lengthOf(2);
   });
@@ -116,7 +116,7 @@ describe('a crew of workers', () => {
     await start();
     puppets[0]?.die('exit code 1');
     await until(() => said.some(({ fields }) => fields['restartInMs'] === 100));
-    await crew.sendHome('close', 20);
+    await supervisor.stop('close', 20);
     await new Promise((resolve) => setTimeout(resolve, 250));
     expect(puppets).to.have.lengthOf(2);
   });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Client } from 'pg';
-import type { LaneLimits } from '../../../src/store/shared/batch-queue.ts';
+import type { BatchQueueLimits } from '../../../src/store/shared/batch-queue.ts';
 import type { OperatorStore } from '../../../src/store/operator.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { StoreOpenError, type Store, type StoreLog } from '../../../src/store/store.ts';
@@ -45,7 +45,7 @@ if (server !== undefined) {
       warn: (fields, message) => said.push(`${message} ${JSON.stringify(fields)}`),
     };
 
-    async function open(url = database.url, limits: Partial<LaneLimits> = {}): Promise<Store & OperatorStore> {
+    async function open(url = database.url, limits: Partial<BatchQueueLimits> = {}): Promise<Store & OperatorStore> {
       const store = await openPostgresStore({ url, poolSize: 3, clock: Date.now, log, limits });
       stores.push(store);
       return store;

@@ -1,18 +1,18 @@
 import { expect } from 'chai';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FailureReason } from '../../../src/store/shared/failures.ts';
-import { createLane, type Lane, type LaneLimits } from '../../../src/store/shared/batch-queue.ts';
+import { createBatchQueue, type BatchQueue, type BatchQueueLimits } from '../../../src/store/shared/batch-queue.ts';
 import type { Mode, Operation, Reply } from '../../../src/store/shared/operations.ts';
 import { newKeyId } from '../../support/keys.ts';
 import { newRequestId } from '../../support/records.ts';
 import { failureCode } from '../../support/sqlite.ts';
 import { until } from '../../support/time.ts';
 
-describe('the lane', () => {
+describe('the queue', () => {
   let batches: { mode: Mode; names: string[] }[];
   let answer: (batch: readonly Operation[], mode: Mode) => Promise<Reply> | Reply;
   let failures: FailureReason[];
-  let lanes: Lane[];
+  let lanes: BatchQueue[];
 
   beforeEach(() => {
     batches = [];
@@ -20,14 +20,14 @@ describe('the lane', () => {
     lanes = [];
     answer = succeed;
   });
-  afterEach(() => Promise.all(lanes.map((lane) => lane.close())));
+  afterEach(() => Promise.all(lanes.map((queue) => queue.close())));
 
   function makeLane(
-    limits: Partial<LaneLimits> = {},
+    limits: Partial<BatchQueueLimits> = {},
     alone: ReadonlySet<Operation[0]> = new Set(),
-    lookupsBeside = 0,
-  ): Lane {
-    const lane = createLane({
+    lookupSlots = 0,
+  ): BatchQueue {
+    const queue = createBatchQueue({
       engine: {
         run: async (mode, batch) => {
           batches.push({ mode, names: batch.map(([name]) => name) });
@@ -36,19 +36,19 @@ describe('the lane', () => {
         close: () => Promise.resolve(),
       },
       alone,
-      lookupsBeside,
+      lookupSlots,
       onFailure: ({ reason }) => failures.push(reason),
       limits: { closeWithinMs: 50, ...limits },
     });
-    lanes.push(lane);
-    return lane;
+    lanes.push(queue);
+    return queue;
   }
 
   const id = newRequestId();
-  const accept = (lane: Lane) => lane.call(PROBE, { undo: ['discard', id, 0] });
-  const finish = (lane: Lane) => lane.call(DISCARD, { isKept: true });
-  const create = (lane: Lane) => lane.call(PROBE, { undo: ['deleteKey', newKeyId()] });
-  const find = (lane: Lane) => lane.call(['find', ['c'], id], { isLookup: true });
+  const accept = (queue: BatchQueue) => queue.call(PROBE, { undo: ['discard', id, 0] });
+  const finish = (queue: BatchQueue) => queue.call(DISCARD, { isKept: true });
+  const create = (queue: BatchQueue) => queue.call(PROBE, { undo: ['deleteKey', newKeyId()] });
+  const find = (queue: BatchQueue) => queue.call(['find', ['c'], id], { isLookup: true });
   const PROBE = ['probeWrite'] as const;
   const DISCARD = ['discard', id, 0] as const;
 
@@ -61,8 +61,8 @@ describe('the lane', () => {
   }
 
   it('gives an operation a batch of its own where the engine asks for that', async () => {
-    const lane = makeLane({}, new Set(['discard']));
-    await Promise.all([accept(lane), find(lane), finish(lane), finish(lane), find(lane), accept(lane)]);
+    const queue = makeLane({}, new Set(['discard']));
+    await Promise.all([accept(queue), find(queue), finish(queue), finish(queue), find(queue), accept(queue)]);
     expect(batches.map(({ names }) => names)).to.deep.equal([
       ['probeWrite', 'find'],
       ['discard'],
@@ -77,32 +77,32 @@ describe('the lane', () => {
     { name: 'after the others', calls: [finish, finish, create], expected: ['discard discard', 'deleteKey'] },
   ]) {
     it(`gives it one also when it is kept ${name}`, async () => {
-      const lane = makeLane({}, new Set(['deleteKey']));
+      const queue = makeLane({}, new Set(['deleteKey']));
       answer = () => {
         answer = succeed;
         return failWith('lost')();
       };
-      await Promise.allSettled(calls.map((call) => call(lane)));
+      await Promise.allSettled(calls.map((call) => call(queue)));
       await until(() => batches.length === expected.length + 1);
       expect(batches.slice(1).map(({ names }) => names.join(' '))).to.deep.equal(expected);
     });
   }
 
   it('sends what was called for in one turn as one batch, in order', async () => {
-    const lane = makeLane();
-    await Promise.all([accept(lane), find(lane), finish(lane)]);
+    const queue = makeLane();
+    await Promise.all([accept(queue), find(queue), finish(queue)]);
     expect(batches).to.deep.equal([{ mode: 'write', names: ['probeWrite', 'find', 'discard'] }]);
   });
 
   it('sends what came during a batch as the next one', async () => {
-    const lane = makeLane();
+    const queue = makeLane();
     answer = async (batch) => {
       await delay(20);
       return succeed(batch);
     };
-    const first = accept(lane);
+    const first = accept(queue);
     await delay(5);
-    await Promise.all([first, accept(lane), accept(lane), accept(lane)]);
+    await Promise.all([first, accept(queue), accept(queue), accept(queue)]);
     expect(batches.map(({ names }) => names.length)).to.deep.equal([1, 3]);
   });
 
@@ -112,10 +112,10 @@ describe('the lane', () => {
   });
 
   it('keeps batches to their limits', async () => {
-    const lane = makeLane({ batch: 4, lookups: 2 });
+    const queue = makeLane({ batch: 4, lookups: 2 });
     await Promise.all([
-      ...Array.from({ length: 6 }, () => accept(lane)),
-      ...Array.from({ length: 3 }, () => find(lane)),
+      ...Array.from({ length: 6 }, () => accept(queue)),
+      ...Array.from({ length: 3 }, () => find(queue)),
     ]);
     expect(batches.map(({ names }) => names.join(' '))).to.deep.equal([
       'probeWrite probeWrite probeWrite probeWrite',
@@ -125,65 +125,65 @@ describe('the lane', () => {
   });
 
   it('refuses calls when too many wait, but takes what must be kept', async () => {
-    const lane = makeLane({ waiting: 2, kept: 1 });
+    const queue = makeLane({ waiting: 2, kept: 1 });
     const codes = await Promise.all(
-      [accept(lane), accept(lane), accept(lane), finish(lane), finish(lane)].map(failureCode),
+      [accept(queue), accept(queue), accept(queue), finish(queue), finish(queue)].map(failureCode),
     );
     expect(codes).to.deep.equal([undefined, undefined, 'store_unavailable', undefined, 'store_unavailable']);
   });
 
   it('tries again what found the database busy', async () => {
-    const lane = makeLane();
+    const queue = makeLane();
     let tries = 0;
     answer = (batch) => ((tries += 1) < 4 ? failWith('busy')() : succeed(batch));
-    await accept(lane);
+    await accept(queue);
     expect(batches).to.have.lengthOf(4);
     expect(failures).to.deep.equal([]);
   });
 
   it('answers lookups while the database is busy with changes', async () => {
-    const lane = makeLane();
+    const queue = makeLane();
     let isLocked = true;
     answer = (batch, mode) => (mode === 'write' && isLocked ? failWith('busy')() : succeed(batch));
-    const accepted = accept(lane);
-    expect(await find(lane)).to.equal(null);
+    const accepted = accept(queue);
+    expect(await find(queue)).to.equal(null);
     expect(batches.some(({ mode }) => mode === 'write')).to.equal(true);
     isLocked = false;
     await accepted;
   });
 
   it('answers lookups that were in a batch whose changes failed', async () => {
-    const lane = makeLane();
+    const queue = makeLane();
     answer = (batch, mode) => (mode === 'write' ? failWith('full')() : succeed(batch));
-    const [accepted, found] = await Promise.allSettled([accept(lane), find(lane)]);
+    const [accepted, found] = await Promise.allSettled([accept(queue), find(queue)]);
     expect([accepted.status, found.status]).to.deep.equal(['rejected', 'fulfilled']);
   });
 
   it('tells whoever waits too long, whatever becomes of the call', async () => {
-    const lane = makeLane({ answerWithinMs: 50 });
+    const queue = makeLane({ answerWithinMs: 50 });
     answer = () => new Promise(() => undefined);
-    const codes = await Promise.all([accept(lane), finish(lane), find(lane)].map(failureCode));
+    const codes = await Promise.all([accept(queue), finish(queue), find(queue)].map(failureCode));
     expect(codes).to.deep.equal(['store_unavailable', 'store_unavailable', 'store_unavailable']);
   });
 
   it('takes back what is committed after its caller was told that it failed', async () => {
-    const lane = makeLane({ answerWithinMs: 50 });
+    const queue = makeLane({ answerWithinMs: 50 });
     const { promise: disk, resolve: goOn } = Promise.withResolvers<void>();
     answer = async (batch) => {
       await disk;
       return succeed(batch);
     };
-    await failureCode(accept(lane));
+    await failureCode(accept(queue));
     goOn();
     await until(() => batches.length === 2);
     expect(batches[1]).to.deep.equal({ mode: 'write', names: ['discard'] });
   });
 
   it('takes back what may have been committed by a thread that died', async () => {
-    const lane = makeLane();
+    const queue = makeLane();
     let tries = 0;
     answer = (batch) => ((tries += 1) === 1 ? failWith('lost')() : succeed(batch));
-    expect(await failureCode(accept(lane))).to.equal('store_unavailable');
+    expect(await failureCode(accept(queue))).to.equal('store_unavailable');
     await until(() => batches.length === 2);
     expect(batches[1]?.names).to.deep.equal(['discard']);
   });
@@ -194,12 +194,14 @@ describe('the lane', () => {
     { name: 'more results than calls', wrong: (batch: readonly Operation[]) => [...batch, ...batch] },
   ]) {
     it(`takes a batch with ${name} for lost: nothing of it is taken for written`, async () => {
-      const lane = makeLane();
+      const queue = makeLane();
       answer = (batch) => {
         answer = succeed;
         return succeed(wrong(batch));
       };
-      const [accepted, finished, found] = await Promise.all([accept(lane), finish(lane), find(lane)].map(failureCode));
+      const [accepted, finished, found] = await Promise.all(
+        [accept(queue), finish(queue), find(queue)].map(failureCode),
+      );
       expect([accepted, finished, found]).to.deep.equal(['store_unavailable', undefined, undefined]);
       const tried = batches.slice(1).flatMap(({ names }) => names);
       expect(tried, 'the undo and the end of a request').to.include.members(['discard', 'discard', 'find']);
@@ -208,17 +210,17 @@ describe('the lane', () => {
   }
 
   it('takes nothing back of what certainly had no effect', async () => {
-    const lane = makeLane();
+    const queue = makeLane();
     answer = failWith('full');
-    await failureCode(accept(lane));
+    await failureCode(accept(queue));
     await delay(20);
     expect(batches).to.have.lengthOf(1);
   });
 
   it('tries on with what must be kept, by itself, after its caller was told', async () => {
-    const lane = makeLane();
+    const queue = makeLane();
     answer = failWith('full');
-    const codes = await Promise.all([accept(lane), finish(lane)].map(failureCode));
+    const codes = await Promise.all([accept(queue), finish(queue)].map(failureCode));
     expect(codes).to.deep.equal(['store_unavailable', 'store_unavailable']);
     answer = succeed;
     const before = batches.length;
@@ -229,36 +231,36 @@ describe('the lane', () => {
   });
 
   it('gives the result of what failed only because of the others of its batch', async () => {
-    const lane = makeLane();
+    const queue = makeLane();
     answer = (batch) => (batch.length > 1 ? failWith('full')() : succeed(batch));
-    const [accepted, finished] = await Promise.allSettled([accept(lane), finish(lane)]);
+    const [accepted, finished] = await Promise.allSettled([accept(queue), finish(queue)]);
     expect([accepted.status, finished.status]).to.deep.equal(['rejected', 'fulfilled']);
   });
 
   it('lets a mistake of one call fail that call alone', async () => {
-    const lane = makeLane();
+    const queue = makeLane();
     answer = () => ({ results: [new Error('a broken constraint'), null] });
-    const [broken, sound] = await Promise.allSettled([accept(lane), accept(lane)]);
+    const [broken, sound] = await Promise.allSettled([accept(queue), accept(queue)]);
     expect(broken).to.have.nested.property('reason.message', 'a broken constraint');
     expect(sound.status).to.equal('fulfilled');
   });
 
   it('waits for what runs when it is closed, and refuses newcomers', async () => {
-    const lane = makeLane();
+    const queue = makeLane();
     answer = async (batch) => {
       await delay(20);
       return succeed(batch);
     };
-    const last = accept(lane);
-    expect(await Promise.all([lane.close(), failureCode(accept(lane))])).to.deep.equal([0, 'store_unavailable']);
+    const last = accept(queue);
+    expect(await Promise.all([queue.close(), failureCode(accept(queue))])).to.deep.equal([0, 'store_unavailable']);
     await last;
   });
 
   it('counts what it had to give up when it is closed', async () => {
-    const lane = makeLane();
+    const queue = makeLane();
     answer = failWith('read_only');
-    await failureCode(finish(lane));
-    expect(await lane.close()).to.equal(1);
+    await failureCode(finish(queue));
+    expect(await queue.close()).to.equal(1);
   });
 
   describe('to an engine that runs lookups beside the changes', () => {
@@ -271,14 +273,14 @@ describe('the lane', () => {
         return succeed(batch);
       };
     });
-    const makeOpen = (lookupsBeside: number, limits: Partial<LaneLimits> = {}) =>
-      makeLane(limits, new Set(), lookupsBeside);
+    const makeOpen = (lookupSlots: number, limits: Partial<BatchQueueLimits> = {}) =>
+      makeLane(limits, new Set(), lookupSlots);
 
     it('lets no change wait for a lookup, each of which is asked for by itself after the changes before it', async () => {
-      const lane = makeOpen(2);
-      const finds = [find(lane), find(lane)];
-      await Promise.all([accept(lane), finish(lane)]);
-      await accept(lane);
+      const queue = makeOpen(2);
+      const finds = [find(queue), find(queue)];
+      await Promise.all([accept(queue), finish(queue)]);
+      await accept(queue);
       expect(batches.map(({ mode, names }) => [mode, ...names])).to.deep.equal([
         ['write', 'probeWrite', 'discard'],
         ['read', 'find'],
@@ -290,10 +292,10 @@ describe('the lane', () => {
     });
 
     it('runs so many lookups at once, and the others as soon as there is a place', async () => {
-      const lane = makeOpen(3);
-      const finds = Array.from({ length: 7 }, () => find(lane));
-      await accept(lane);
-      await accept(lane);
+      const queue = makeOpen(3);
+      const finds = Array.from({ length: 7 }, () => find(queue));
+      await accept(queue);
+      await accept(queue);
       expect(batches.filter(({ mode }) => mode === 'read')).to.have.lengthOf(3);
       letGo.resolve();
       await Promise.all(finds);
@@ -301,52 +303,52 @@ describe('the lane', () => {
     });
 
     it('answers lookups also when the changes before them could not be written', async () => {
-      const lane = makeOpen(1);
+      const queue = makeOpen(1);
       letGo.resolve();
       answer = (batch, mode) => (mode === 'read' ? succeed(batch) : failWith('full')());
-      const [accepted, found] = await Promise.allSettled([accept(lane), find(lane)]);
+      const [accepted, found] = await Promise.allSettled([accept(queue), find(queue)]);
       expect([accepted.status, found.status]).to.deep.equal(['rejected', 'fulfilled']);
     });
 
     it('tries a lookup again after what passes, and refuses it after anything else', async () => {
-      const lane = makeOpen(1);
+      const queue = makeOpen(1);
       let times = 0;
       answer = () => failWith(++times < 3 ? 'busy' : 'io_error')();
-      expect(await failureCode(find(lane))).to.equal('store_unavailable');
+      expect(await failureCode(find(queue))).to.equal('store_unavailable');
       expect(times).to.equal(3);
       expect(failures).to.deep.equal(['io_error']);
     });
 
     it('refuses a lookup that got no result', async () => {
-      const lane = makeOpen(1);
+      const queue = makeOpen(1);
       answer = () => succeed([]);
-      expect(await failureCode(find(lane))).to.equal('store_unavailable');
+      expect(await failureCode(find(queue))).to.equal('store_unavailable');
     });
 
     it('refuses within its time a lookup that is not answered, and one that has no place, and asks for that no more', async () => {
-      const lane = makeOpen(1, { answerWithinMs: 50 });
-      const codes = await Promise.all([failureCode(find(lane)), failureCode(find(lane))]);
+      const queue = makeOpen(1, { answerWithinMs: 50 });
+      const codes = await Promise.all([failureCode(find(queue)), failureCode(find(queue))]);
       expect(codes).to.deep.equal(['store_unavailable', 'store_unavailable']);
       letGo.resolve();
-      await lane.close();
+      await queue.close();
       expect(batches).to.have.lengthOf(1);
     });
 
     it('waits at its end for the lookups that run', async () => {
-      const lane = makeOpen(1, { closeWithinMs: 20_000 });
-      const found = find(lane);
+      const queue = makeOpen(1, { closeWithinMs: 20_000 });
+      const found = find(queue);
       await until(() => batches.length === 1);
-      const closed = lane.close();
+      const closed = queue.close();
       letGo.resolve();
       expect(await closed).to.equal(0);
       await found;
     });
 
     it('takes no more lookups than may wait', async () => {
-      const lane = makeOpen(1, { waiting: 3 });
-      const finds = Array.from({ length: 3 }, () => find(lane));
+      const queue = makeOpen(1, { waiting: 3 });
+      const finds = Array.from({ length: 3 }, () => find(queue));
       await until(() => batches.length === 1);
-      expect(await failureCode(find(lane))).to.equal('store_unavailable');
+      expect(await failureCode(find(queue))).to.equal('store_unavailable');
       letGo.resolve();
       await Promise.all(finds);
     });

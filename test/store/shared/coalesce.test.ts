@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { FailureReason } from '../../../src/store/shared/failures.ts';
 import type { Mode, Operation, RemoteEngine, Reply } from '../../../src/store/shared/operations.ts';
-import { shareEngine } from '../../../src/store/shared/coalesce.ts';
+import { coalesceCalls } from '../../../src/store/shared/coalesce.ts';
 
 describe('a shared engine', () => {
   let batches: { readonly mode: Mode; readonly names: readonly unknown[] }[];
@@ -14,7 +14,7 @@ describe('a shared engine', () => {
     batches = [];
     waiting = [];
     reply = (batch) => ({ results: batch.map(([, name]) => `${String(name)} is done`) });
-    engine = shareEngine({
+    engine = coalesceCalls({
       run(mode, batch) {
         batches.push({ mode, names: batch.map(([, name]) => name) });
         return new Promise((resolve) => waiting.push(() => resolve(reply(batch))));
@@ -32,7 +32,7 @@ describe('a shared engine', () => {
     await turn();
   }
 
-  it('runs what waits as one batch, and gives each lane the results of its own', async () => {
+  it('runs what waits as one batch, and gives each queue the results of its own', async () => {
     const replies = [
       engine.run('read', named('a')),
       engine.run('read', named('b', 'c')),
@@ -65,7 +65,7 @@ describe('a shared engine', () => {
   });
 
   for (const reason of ['full', 'read_only', 'io_error', 'corrupt'] satisfies FailureReason[]) {
-    it(`lets each lane fail or succeed by itself after ${reason}`, async () => {
+    it(`lets each queue fail or succeed by itself after ${reason}`, async () => {
       reply = (batch) =>
         batch.some(([, name]) => name === 'bad') ? failure(reason) : { results: batch.map(([, name]) => name) };
       const replies = [
@@ -84,7 +84,7 @@ describe('a shared engine', () => {
   }
 
   for (const reason of ['lost', 'busy', 'starting'] satisfies FailureReason[]) {
-    it(`tries nothing again after ${reason}, and says so to every lane`, async () => {
+    it(`tries nothing again after ${reason}, and says so to every queue`, async () => {
       reply = () => failure(reason);
       const replies = [
         engine.run('write', named('first')),
@@ -98,7 +98,7 @@ describe('a shared engine', () => {
     });
   }
 
-  it('tells every lane that its calls are lost when results are missing, since nobody knows whose they are', async () => {
+  it('tells every queue that its calls are lost when results are missing, since nobody knows whose they are', async () => {
     reply = (batch) => ({ results: batch.slice(1).map(([, name]) => name) });
     const replies = [
       engine.run('write', named('first')),

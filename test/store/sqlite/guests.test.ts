@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { openGuestStore, openSharedStore, type SharedStore } from '../../../src/store/open.ts';
-import type { Guest } from '../../../src/store/sqlite/sqlite-store.ts';
+import { openClientStore, openSharedStore, type SharedStore } from '../../../src/store/open.ts';
+import type { StoreClient } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { newHold, newKeyDraft } from '../../support/keys.ts';
 import { PATIENT } from '../../support/patient.ts';
@@ -8,7 +8,7 @@ import { CALLER, newDraft, newKeyedDraft } from '../../support/records.ts';
 import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
 
 interface Lodger {
-  readonly guest: Guest;
+  readonly guest: StoreClient;
   readonly store: Store;
 }
 
@@ -34,7 +34,7 @@ for (const place of ['a file', 'memory'] as const) {
 
     function admit(): Lodger {
       const guest = host.admit();
-      const lodger = { guest, store: openGuestStore({ run: (...batch) => guest.run(...batch), limits: PATIENT }) };
+      const lodger = { guest, store: openClientStore({ run: (...batch) => guest.run(...batch), limits: PATIENT }) };
       guests.push(lodger);
       return lodger;
     }
