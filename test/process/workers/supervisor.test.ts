@@ -40,7 +40,7 @@ describe('a supervisor of workers', () => {
     };
     puppets.push({ number, asked, ready, die: ended.resolve });
     const kill = (): void => ended.resolve('SIGKILL');
-    return { pid: number, rpc: asRpc as never, ready: ready.promise, ended: ended.promise, kill };
+    return { pid: number, rpc: rpc as never, ready: ready.promise, ended: ended.promise, kill };
   }
 
   async function start(): Promise<Address> {
