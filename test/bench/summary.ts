@@ -120,7 +120,7 @@ export function summarize({ results, machine, rounds, date, commit }: Run): Benc
         ],
       },
       memory: {
-        columns: ['', 'gateway', '`http-proxy`'],
+        columns: ['figure', 'gateway', '`http-proxy`'],
         rows: [
           ofBoth('KB for each of 1,000 open streams', 'memory', 'KB per stream of 1000'),
           ofBoth('MB for a client that never reads', 'memory', 'MB when a client never reads'),

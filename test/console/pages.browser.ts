@@ -103,7 +103,7 @@ describe('the pages beside the console', () => {
     await search.press('Enter');
     await page.waitForURL(/\/docs\/settings#\w*idle_timeout_ms$/);
     await search.fill('logs settings');
-    await page.getByRole('link', { name: 'Logs and metrics' }).first().click();
+    await page.locator('.found').getByRole('link', { name: 'Logs and metrics' }).click();
     await page.waitForURL(/\/docs\/settings#logs-and-metrics$/);
     expect(await search.inputValue()).to.equal('');
   });

@@ -4,11 +4,11 @@ import { BLOCKS, type Block } from './documents.ts';
 
 /** What happens to a block: which test runs it, or why none does. */
 export type How =
-  /** One command after the other in a shell, beside a gateway: `commands.test.ts`. */
+  /** One command after the other in a shell, beside a gateway: `commands.system.ts`. */
   | 'shell'
-  /** As a program in front of the demo backend: `programs.test.ts`. */
+  /** As a program in front of the demo backend: `programs.system.ts`. */
   | 'program'
-  /** As a test of mocha's: `programs.test.ts`. */
+  /** As a test of mocha's: `programs.system.ts`. */
   | 'mocha'
   /** By the client in front of a strict backend: `test/clients/docs.test.ts`. */
   | 'client'
@@ -16,7 +16,7 @@ export type How =
   | 'codex'
   /** As JSON, in which `…` stands for what is left out: `blocks.test.ts`. */
   | 'parsed'
-  /** What a command prints, which is compared where it follows the command: `commands.test.ts`. */
+  /** What a command prints, which is compared where it follows the command: `commands.system.ts`. */
   | 'output'
   /** For another program, or for a machine that no test has. */
   | 'not run';
@@ -43,7 +43,7 @@ const RULES: readonly Rule[] = [
   // A text is an output, but for these.
   { language: 'text', has: /^docker (?:build|run|exec) /m, how: 'not run' },
   { language: 'text', has: /^pg_(?:dump|restore) /m, how: 'not run' },
-  // test/cli/db-migrate.test.ts runs it.
+  // test/cli/db-migrate.system.ts runs it.
   { language: 'text', has: /^npm run -s cli -- db migrate --to postgres:/m, how: 'not run' },
   // test/package/installed.ts runs it.
   { language: 'text', has: /^npx responses-gateway /m, how: 'not run' },
