@@ -44,7 +44,7 @@ for (const { path, text } of DOCUMENTS) {
     });
 
     it('are those of metrics that are served', () => {
-      const served = globSync('src/http/telemetry/*.ts', { cwd: ROOT })
+      const served = globSync('src/telemetry/*.ts', { cwd: ROOT })
         .map((file) => readFileSync(join(ROOT, file), 'utf8'))
         .join('\n');
       const named = [...text.matchAll(/\b(?:responses_gateway|gen_ai)_\w*[a-z]/g)].map(([name]) => name);
