@@ -147,44 +147,64 @@ function createRenderer({ headings, rows }: Places, { toHref, showLiteral }: Ren
       const address = toHref(href);
       return (address === undefined ? content : html`<a href="${address}">${content}</a>`).html;
     },
-    table({ header, rows: lines }) {
-      const isOfFigures = header.some(({ align }) => align === 'right');
+    table(table) {
       const show = ({ tokens }: Tokens.TableCell): Html => ({ html: this.parser.parseInline(tokens) });
-      const showCell = (cell: Tokens.TableCell, column: number): Html => {
-        const anchor = rows.get(cell)?.[0]?.anchor;
-        const title = header[column];
-        return html`<td
-          ${cell.align === 'right' ? html`class="number"` : undefined}
-          ${anchor === undefined ? undefined : html`id="${anchor}"`}
-          data-title="${title === undefined ? '' : toPlainText(title.tokens)}"
-        >
-          ${show(cell)}
-        </td>`;
-      };
-      // Figures are compared across a row, so that they stay beside each other also on a phone.
-      return html`<div
-        class="${isOfFigures ? 'wide-table' : 'stacked-table'}"
-        ${isOfFigures ? html`tabindex="0"` : undefined}
-      >
-        <table>
-          <thead>
-            <tr>
-              ${header.map(
-                (cell) =>
-                  html`<th scope="col" ${cell.align === 'right' ? html`class="number"` : undefined}>${show(cell)}</th>`,
-              )}
-            </tr>
-          </thead>
-          <tbody>
-            ${lines.map(
-              (cells) =>
-                html`<tr>
-                  ${cells.map(showCell)}
-                </tr>`,
-            )}
-          </tbody>
-        </table>
-      </div>`.html;
+      return showTable(table, show, (cell) => rows.get(cell)?.[0]?.anchor).html;
     },
   };
+}
+
+function showTable(
+  { header, rows }: Tokens.Table,
+  show: (cell: Tokens.TableCell) => Html,
+  anchorOf: (cell: Tokens.TableCell) => string | undefined,
+): Html {
+  const isOfFigures = header.some(({ align }) => align === 'right');
+  // Figures are compared across a row, so that they stay beside each other also on a phone.
+  return html`<div
+    class="${isOfFigures ? 'wide-table' : 'stacked-table'}"
+    ${isOfFigures ? html`tabindex="0"` : undefined}
+  >
+    <table>
+      <thead>
+        <tr>
+          ${header.map((cell) =>
+            cell.text === '' ? html`<td></td>` : html`<th scope="col" ${alignmentOf(cell)}>${show(cell)}</th>`,
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (cells) =>
+            html`<tr>
+              ${cells.map((cell, column) =>
+                showCell({ cell, content: show(cell), anchor: anchorOf(cell), title: header[column] }),
+              )}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+interface ShownCell {
+  readonly cell: Tokens.TableCell;
+  readonly content: Html;
+  readonly anchor: string | undefined;
+  /** The head of its column, which stands before it where cells are stacked. */
+  readonly title: Tokens.TableCell | undefined;
+}
+
+function showCell({ cell, content, anchor, title }: ShownCell): Html {
+  return html`<td
+    ${alignmentOf(cell)}
+    ${anchor === undefined ? undefined : html`id="${anchor}"`}
+    ${title === undefined || title.text === '' ? undefined : html`data-title="${toPlainText(title.tokens)}"`}
+  >
+    ${content}
+  </td>`;
+}
+
+function alignmentOf({ align }: Tokens.TableCell): Html | undefined {
+  return align === 'right' ? html`class="number"` : undefined;
 }

@@ -117,4 +117,10 @@ describe('a rendered text', () => {
       .and.to.match(/<td\s+id="x"\s+data-title="a"/);
     expect(stacked).to.match(/<td\s+data-title="b"/);
   });
+
+  it('has no head for a column without a title', () => {
+    const html = render('| | b |\n|---|---|\n| x | y |\n');
+    expect(html.match(/<th /g)).to.have.lengthOf(1);
+    expect(html.match(/data-title="[^"]*"/g)).to.deep.equal(['data-title="b"']);
+  });
 });
