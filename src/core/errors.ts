@@ -105,6 +105,11 @@ export function toApiError(thrown: unknown): ApiError {
   return thrown instanceof ApiError ? thrown : new ApiError('internal_error', { cause: thrown });
 }
 
+/** Returns the message of a thrown Error, for the log of the operator. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : 'unknown reason';
+}
+
 /** Ends a `switch` over a union: a new member fails to compile here. Throws when data from outside gets this far. */
 export function unreachable(value: never): never {
   throw new TypeError(`unexpected value of type ${typeof value}`);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { locateDatabase } from '../../src/store/database-url.ts';
 import { openClientStore, type StoreOptions } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { openRpc } from '../../src/process/workers/rpc.ts';
+import { openRpc } from '../../src/core/rpc.ts';
 import type { HostService } from './host-process.ts';
 
 export interface Host {
@@ -17,7 +17,7 @@ export function startHost(): Host {
   const child = fork(new URL('host-process.ts', import.meta.url), { serialization: 'advanced' });
   const host = openRpc<HostService>((message) => child.send(message, () => undefined), {});
   child.on('message', (message) => host.receive(message));
-  child.once('disconnect', () => host.cut());
+  child.once('disconnect', () => host.disconnect());
   return {
     async open({ databaseUrl, recordRetentionDays: _days, ...options }) {
       const location = locateDatabase(databaseUrl);

@@ -9,6 +9,7 @@ class ScriptedWorker extends EventEmitter {
   readonly asked: unknown[] = [];
   readonly terminated: Promise<void>;
   isUnref = false;
+  lastId = 0;
   readonly #terminated = Promise.withResolvers<void>();
 
   constructor() {
@@ -16,8 +17,13 @@ class ScriptedWorker extends EventEmitter {
     this.terminated = this.#terminated.promise;
   }
 
-  postMessage(message: unknown): void {
-    this.asked.push(message);
+  postMessage([, id, , parameters]: readonly [kind: string, id: number, name: string, parameters: unknown]): void {
+    this.lastId = id;
+    this.asked.push(parameters);
+  }
+
+  answer(tokens: number): void {
+    this.emit('message', ['answer', this.lastId, tokens]);
   }
 
   unref(): void {
@@ -57,15 +63,15 @@ describe('the thread of the tokenizer', () => {
     expect(workers).to.have.length(0);
     const counted = thread.count('o200k_base', ['Hello']);
     expect(workers[0]?.isUnref).to.equal(true);
-    expect(workers[0]?.asked).to.deep.equal([{ vocabulary: 'o200k_base', texts: ['Hello'] }]);
-    workers[0]?.emit('message', 7);
+    expect(workers[0]?.asked).to.deep.equal([['o200k_base', ['Hello']]]);
+    workers[0]?.answer(7);
     expect(await counted).to.equal(7);
   });
 
   it('is the same for the next one', async () => {
     for (const tokens of [7, 8]) {
       const counted = thread.count('o200k_base', ['Hello']);
-      workers[0]?.emit('message', tokens);
+      workers[0]?.answer(tokens);
       expect(await counted).to.equal(tokens);
     }
     expect(workers).to.have.length(1);
@@ -81,6 +87,16 @@ describe('the thread of the tokenizer', () => {
     expect(workers).to.have.length(2);
   });
 
+  it('is another one after a count that failed in it', async () => {
+    const counted = thread.count('o200k_base', ['Hello']);
+    workers[0]?.emit('message', ['failure', 1, 'no vocabulary']);
+    expect(await counted).to.equal(undefined);
+    await workers[0]?.terminated;
+    expect(deaths).to.deep.equal(['no vocabulary']);
+    void thread.count('o200k_base', ['Hello']);
+    expect(workers).to.have.length(2);
+  });
+
   describe('with nothing to do, or nothing to say', () => {
     const REST_AFTER_MS = 1000;
     const passTime = useHeldTime();
@@ -89,7 +105,7 @@ describe('the thread of the tokenizer', () => {
 
     it('ends after a while, which is no death', async () => {
       const counted = thread.count('o200k_base', ['Hello']);
-      workers[0]?.emit('message', 7);
+      workers[0]?.answer(7);
       await counted;
       await passTime(REST_AFTER_MS);
       await workers[0]?.terminated;
@@ -103,7 +119,7 @@ describe('the thread of the tokenizer', () => {
       await first;
       for (let passedMs = 0; passedMs < 2 * REST_AFTER_MS; passedMs += REST_AFTER_MS / 2) {
         const counted = thread.count('o200k_base', ['Hello']);
-        workers.at(-1)?.emit('message', 7);
+        workers.at(-1)?.answer(7);
         await counted;
         await passTime(REST_AFTER_MS / 2);
       }
@@ -121,8 +137,8 @@ describe('the thread of the tokenizer', () => {
       void thread.count('o200k_base', ['Hello']);
       await passTime(REST_AFTER_MS);
       const counted = thread.count('o200k_base', ['Hello again']);
-      workers[0]?.emit('message', 7);
-      workers[1]?.emit('message', 8);
+      workers[0]?.answer(7);
+      workers[1]?.answer(8);
       expect(await counted).to.equal(8);
     });
   });

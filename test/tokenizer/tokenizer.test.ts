@@ -147,7 +147,7 @@ describe('the tokenizer', () => {
       const threads: Worker[] = [];
       own = create({
         startWorker() {
-          const thread = startThread(threads.length === 0 ? '' : 'parentPort.postMessage(1)');
+          const thread = startThread(threads.length === 0 ? '' : "parentPort.postMessage(['answer', id, 1])");
           threads.push(thread);
           return thread;
         },
@@ -173,6 +173,6 @@ describe('the tokenizer', () => {
 /** A thread that does this with all that it is asked, and has no vocabulary to read first. */
 function startThread(answer: string): Worker {
   const program = `const { parentPort } = process.getBuiltinModule('node:worker_threads');
-    parentPort.on('message', () => { ${answer} });`;
+    parentPort.on('message', ([, id]) => { ${answer} });`;
   return new Worker(program, { eval: true });
 }

@@ -115,7 +115,7 @@ async function whenReady({ rpc, ended }: WorkerProcess, start: WorkerStart): Pro
     throw new Error(`Worker ${start.number} ended before it listened (${how}).`);
   });
   // The rpc is cut a moment before the end is known, which says more.
-  const answer = rpc.ask('start', start).catch((error: unknown) => (rpc.isCut ? died : Promise.reject(asError(error))));
+  const answer = rpc.ask('start', start).catch((error: unknown) => (rpc.isDisconnected ? died : Promise.reject(asError(error))));
   return Promise.race([answer, died]);
 }
 

@@ -1,7 +1,7 @@
 /** Keeps a number of workers alive: each that dies is started again, until the supervisor is sent home. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { createBackOff } from './back-off.ts';
+import { createBackOff } from '../../core/back-off.ts';
 import type { Address } from './messages.ts';
 import { watchForStuck } from './watchdog.ts';
 import type { WorkerProcess } from './worker-process.ts';
@@ -26,6 +26,10 @@ export interface Supervisor {
   stop(how: 'drain' | 'close', withinMs: number): Promise<void>;
 }
 
+const RESTART = { firstMs: 100, atMostMs: 10_000 };
+/** A worker that has lived for this long did not die of its start. */
+const STEADY_MS = 10_000;
+
 interface Started {
   readonly resolve: (place: Address) => void;
   readonly reject: (error: unknown) => void;
@@ -39,7 +43,7 @@ export function createSupervisor({ count, launch, log }: SupervisorOptions): Sup
 
   /** One place in the supervisor, for as long as there is a supervisor. How the first who holds it starts is told by `first`. */
   async function keep(number: number, first: PromiseWithResolvers<Address>): Promise<void> {
-    const backOff = createBackOff();
+    const waitAfter = createBackOff(RESTART);
     let onStart: Started = { resolve: first.resolve, reject: first.reject };
     while (!over.signal.aborted) {
       const startedAtMs = performance.now();
@@ -49,7 +53,7 @@ export function createSupervisor({ count, launch, log }: SupervisorOptions): Sup
         reject: (error) => log.error({ worker: number, reason: reasonOf(error) }, 'a worker could not be started'),
       };
       if (over.signal.aborted) return;
-      const restartInMs = backOff(performance.now() - startedAtMs);
+      const restartInMs = waitAfter(performance.now() - startedAtMs >= STEADY_MS);
       log.error({ worker: number, how, restartInMs }, 'a worker ended, and is started again');
       await delay(restartInMs, undefined, { signal: over.signal }).catch(() => undefined);
     }

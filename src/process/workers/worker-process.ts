@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { watchHandovers } from './handover.ts';
-import { openRpc, type Rpc } from './rpc.ts';
+import { openRpc, type Rpc } from '../../core/rpc.ts';
 import type { PrimaryService, WorkerService } from './messages.ts';
 
 export interface WorkerProcess {
@@ -30,7 +30,7 @@ export function forkWorker(mine: PrimaryService): WorkerProcess {
     rpc,
     ended: whenEnded(forked).then((how) => {
       giveBack();
-      rpc.cut();
+      rpc.disconnect();
       return how;
     }),
     kill: () => void forked.process.kill('SIGKILL'),

@@ -8,7 +8,7 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { crash, ignoreGoneReaders } from '../serve.ts';
 import { openClientStore } from '../../store/open.ts';
 import type { Store, StoreLog } from '../../store/store.ts';
-import { openRpc } from './rpc.ts';
+import { openRpc } from '../../core/rpc.ts';
 import type { Address, PrimaryService, WorkerService, WorkerStart } from './messages.ts';
 
 const current = createCurrentPrices({ pricesFile: null, prices: null, log: { info: ignore, error: ignore } });

@@ -2,20 +2,21 @@ import { once } from 'node:events';
 import { extname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
-import { unreachable } from '../../core/errors.ts';
+import { createBackOff } from '../../core/back-off.ts';
+import { messageOf } from '../../core/errors.ts';
+import { openThreadRpc, type Rpc } from '../../core/rpc.ts';
 import type { Failure } from '../shared/failures.ts';
-import type { RemoteEngine, Reply } from '../shared/operations.ts';
+import type { RemoteEngine } from '../shared/operations.ts';
 import { StoreOpenError } from '../store.ts';
 import { openEngine, type EngineOptions } from './engine.ts';
-import type { FromWorker, ToWorker } from './worker.ts';
+import type { EngineService } from './worker.ts';
 
 export type StartWorker = (file: URL, options: WorkerOptions) => Worker;
 
-const RESTART_AFTER_MS = 50;
-const RESTART_AFTER_AT_MOST_MS = 5000;
+const RESTART = { firstMs: 50, atMostMs: 5000 };
 const CLOSE_WITHIN_MS = 5000;
 
-/** An engine for a database in memory: it waits for no disk, so it needs no thread. */
+/** Returns an engine for a database in memory, which waits for no disk and so needs no thread. */
 export function startInline(options: EngineOptions): RemoteEngine {
   const engine = openEngine(options);
   return {
@@ -28,107 +29,94 @@ export interface ThreadOptions {
   readonly engine: EngineOptions;
   /** Called when the thread has died without being asked to. */
   readonly onDeath: (message: string) => void;
-  /** Tests keep a hand on the thread by this. */
+  /** Tests replace it. */
   readonly startWorker?: StartWorker;
 }
 
+interface Thread {
+  readonly worker: Worker;
+  readonly rpc: Rpc<EngineService>;
+  hasAnswered: boolean;
+}
+
 /**
- * Starts the engine in a thread, and again whenever it dies. Rejects with StoreOpenError when the database cannot be opened
- * now; once it was open, that is a failure like any other.
+ * Starts the engine in a thread, and again whenever it dies. Throws StoreOpenError when the database
+ * cannot be opened at first; later that is a failure like any other.
  */
 export async function startThread({
   engine,
   onDeath,
   startWorker = (file, options) => new Worker(file, options),
 }: ThreadOptions): Promise<RemoteEngine> {
-  let worker: Worker | undefined;
+  const waitAfter = createBackOff(RESTART);
+  let thread: Thread | undefined;
   let closing = false;
   let whyDown: Failure = STARTING;
-  let restartAfterMs = RESTART_AFTER_MS;
-  let lastId = 0;
-  const inFlight = new Map<number, (reply: Reply) => void>();
 
   await launch();
 
   /** Resolves when the thread has the database open. */
-  function launch(): Promise<void> {
-    // The sources run as they are, a build has the same tree in JavaScript; flags of the main thread are not for this one.
+  async function launch(): Promise<void> {
+    // A build has the same tree in JavaScript. The flags of the main thread are not for this one.
     const file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
-    const launched = startWorker(file, { execArgv: [] });
-    const message: ToWorker = ['open', engine];
-    launched.postMessage(message);
-    return new Promise((resolve, reject) => {
-      let lastWords = 'the thread of the store ended';
-      launched.on('message', (message: FromWorker) => {
-        switch (message[0]) {
-          case 'open':
-            worker = launched;
-            return resolve();
-          case 'refused':
-            lastWords = message[1];
-            return undefined;
-          case 'reply':
-            return settle(message[1], message[2]);
-          default:
-            return unreachable(message);
-        }
-      });
-      launched.on('error', (error) => {
-        lastWords = error instanceof Error ? error.message : lastWords;
-      });
-      launched.on('exit', () => {
-        reject(new StoreOpenError(lastWords));
-        if (worker === launched) bury(lastWords);
-      });
-    });
+    const worker = startWorker(file, { execArgv: [] });
+    const rpc = openThreadRpc<EngineService>(worker, { name: 'store', onExit: (lastWords) => bury(worker, lastWords) });
+    try {
+      await rpc.ask('open', engine);
+    } catch (error) {
+      await worker.terminate();
+      throw new StoreOpenError(messageOf(error));
+    }
+    thread = { worker, rpc, hasAnswered: false };
   }
 
-  function settle(id: number, reply: Reply): void {
-    restartAfterMs = RESTART_AFTER_MS;
-    inFlight.get(id)?.(reply);
-    inFlight.delete(id);
-  }
-
-  function bury(lastWords: string): void {
-    worker = undefined;
+  function bury(worker: Worker, lastWords: string): void {
+    if (thread?.worker !== worker) return;
+    const { hasAnswered } = thread;
+    thread = undefined;
     whyDown = STARTING;
-    for (const resolve of inFlight.values()) resolve({ failure: { reason: 'lost', message: lastWords } });
-    inFlight.clear();
     if (closing) return;
     onDeath(lastWords);
-    reviveLater();
+    reviveLater(hasAnswered);
   }
 
-  function reviveLater(): void {
+  function reviveLater(wasSteady: boolean): void {
     const timer = setTimeout(() => {
       if (closing) return;
       launch().catch((error: unknown) => {
-        whyDown = { reason: 'io_error', message: error instanceof Error ? error.message : STARTING.message };
-        reviveLater();
+        whyDown = { reason: 'io_error', message: messageOf(error) };
+        reviveLater(false);
       });
-    }, restartAfterMs);
+    }, waitAfter(wasSteady));
     timer.unref();
-    restartAfterMs = Math.min(restartAfterMs * 2, RESTART_AFTER_AT_MOST_MS);
   }
 
   return {
     run(mode, batch) {
-      if (worker === undefined) return Promise.resolve({ failure: whyDown });
-      lastId += 1;
-      const id = lastId;
-      const message: ToWorker = ['run', id, mode, batch];
-      worker.postMessage(message);
-      return new Promise((resolve) => inFlight.set(id, resolve));
+      if (thread === undefined) return Promise.resolve({ failure: whyDown });
+      const asked = thread;
+      return asked.rpc.ask('run', mode, batch).then(
+        (reply) => {
+          asked.hasAnswered = true;
+          return reply;
+        },
+        (error: unknown) => {
+          // An engine returns its failures. One that throws is in an unknown state: a new thread replaces it.
+          void asked.worker.terminate();
+          return { failure: { reason: 'lost', message: messageOf(error) } };
+        },
+      );
     },
     async close() {
       closing = true;
-      if (worker === undefined) return;
+      if (thread === undefined) return;
+      const { worker, rpc } = thread;
       const ended = once(worker, 'exit');
-      const message: ToWorker = ['close'];
-      worker.postMessage(message);
+      // The thread answers by its end.
+      rpc.ask('close').catch(() => undefined);
       await Promise.race([ended, delay(CLOSE_WITHIN_MS, undefined, { ref: false })]);
-      // Held up by the disk, perhaps for good: the process must be able to end.
-      worker?.unref();
+      // The disk may hold it up for good, and the process must be able to end.
+      worker.unref();
     },
   };
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { openRpc, type Rpc } from '../../../src/process/workers/rpc.ts';
+import { openRpc, type Rpc } from '../../src/core/rpc.ts';
 
 type Sums = { readonly add: (one: number, other: number) => number; readonly fail: () => never };
 
@@ -46,18 +46,18 @@ describe('a line between two processes', () => {
   it('answers nobody any more when it is cut, and takes no more questions', async () => {
     const silent = openRpc<Sums>(() => undefined, {});
     const asked = silent.ask('add', 1, 2);
-    expect(silent.isCut).to.equal(false);
-    silent.cut();
-    expect(silent.isCut).to.equal(true);
-    expect(await failureOf(asked)).to.equal('the other process is gone');
-    expect(await failureOf(silent.ask('add', 1, 2))).to.equal('the other process is gone');
+    expect(silent.isDisconnected).to.equal(false);
+    silent.disconnect();
+    expect(silent.isDisconnected).to.equal(true);
+    expect(await failureOf(asked)).to.equal('the other end is gone');
+    expect(await failureOf(silent.ask('add', 1, 2))).to.equal('the other end is gone');
   });
 
   it('is cut when nothing can be sent', async () => {
     const broken = openRpc<Sums>(() => {
       throw new Error('channel closed');
     }, {});
-    expect(await failureOf(broken.ask('add', 1, 2))).to.equal('the other process is gone');
+    expect(await failureOf(broken.ask('add', 1, 2))).to.equal('the other end is gone');
   });
 
   async function failureOf(asked: Promise<unknown>): Promise<string> {
