@@ -1,4 +1,6 @@
-/** Calls between two processes, or between two threads: each end asks for what the other one serves. */
+/**
+ * Calls between two processes, or between two threads: each end asks for what the other one serves.
+ */
 import { messageOf, unreachable } from './errors.ts';
 
 /** The functions that one end serves. */
@@ -11,14 +13,21 @@ type Message =
   | readonly ['failure', id: number, why: string];
 
 export interface Rpc<Theirs extends Service> {
-  /** Calls a function of the other end. Throws with its message when it fails there or the channel has ended. */
+  /**
+   * Calls a function of the other end. Throws with its message when it fails there or the channel
+   * has ended.
+   */
   ask<Name extends keyof Theirs & string>(
     name: Name,
     ...parameters: Parameters<Theirs[Name]>
   ): Promise<Awaited<ReturnType<Theirs[Name]>>>;
-  /** Takes each message that comes from the other end, and ignores those of others on the channel. */
+  /**
+   * Takes each message that comes from the other end, and ignores those of others on the channel.
+   */
   readonly receive: (message: unknown) => void;
-  /** Ends the channel: all that is not answered yet, or asked later, fails with these last words. */
+  /**
+   * Ends the channel: all that is not answered yet, or asked later, fails with these last words.
+   */
   readonly disconnect: (lastWords?: string) => void;
   readonly isDisconnected: boolean;
 }

@@ -3,7 +3,7 @@ import { openRpc, type Rpc } from '../../src/core/rpc.ts';
 
 type Sums = { readonly add: (one: number, other: number) => number; readonly fail: () => never };
 
-describe('a line between two processes', () => {
+describe('an rpc', () => {
   let sums: Rpc<Sums>;
   let sent: unknown[];
 
@@ -22,28 +22,28 @@ describe('a line between two processes', () => {
     }, {});
   });
 
-  it('brings each answer to who has asked', async () => {
+  it('matches each answer to its question', async () => {
     const answers = await Promise.all([sums.ask('add', 1, 2), sums.ask('add', 3, 4)]);
     expect(answers).to.deep.equal([3, 7]);
   });
 
-  it('says what went wrong there', async () => {
+  it('throws the message of a failure at the other end', async () => {
     expect(await failureOf(sums.ask('fail'))).to.equal('on purpose');
   });
 
-  it('says that something is not served there', async () => {
+  it('throws when the other end does not serve what is asked', async () => {
     const other = sums as unknown as Rpc<{ readonly multiply: () => number }>;
     expect(await failureOf(other.ask('multiply'))).to.equal('multiply is not served here');
   });
 
-  it('does not mind what others send over the same channel', async () => {
+  it('ignores what others send over the same channel', async () => {
     for (const message of [null, 'text', { cmd: 'NODE_CLUSTER' }, [], ['reply', 1, 2], ['answer', 77, 'late']]) {
       sums.receive(message);
     }
     expect(await sums.ask('add', 1, 1)).to.equal(2);
   });
 
-  it('answers nobody any more when it is cut, and takes no more questions', async () => {
+  it('fails all that is asked of it once it is disconnected', async () => {
     const silent = openRpc<Sums>(() => undefined, {});
     const asked = silent.ask('add', 1, 2);
     expect(silent.isDisconnected).to.equal(false);
@@ -53,7 +53,7 @@ describe('a line between two processes', () => {
     expect(await failureOf(silent.ask('add', 1, 2))).to.equal('the other end is gone');
   });
 
-  it('is cut when nothing can be sent', async () => {
+  it('is disconnected when nothing can be sent', async () => {
     const broken = openRpc<Sums>(() => {
       throw new Error('channel closed');
     }, {});

@@ -1,12 +1,12 @@
 /**
- * Connections which a worker was handed when it died. `node:cluster` waits for ever for a dead worker to say that it has
- * accepted one (as of Node 24), and so does the client. Here the first process answers in its place that it has not; then
- * the connection goes to another.
+ * Connections that were on their way to a worker when it died. `node:cluster` (as of Node 24) waits
+ * without a limit for the dead worker to accept them, and so does the client. The first process
+ * answers instead that they were not accepted; then another worker gets them.
  */
 import type { ChildProcess } from 'node:child_process';
 import { isObject } from '../../core/json.ts';
 
-/** Notes which connections a worker is handed. Returns what to call when it is dead. */
+/** Notes which connections a worker is sent. Returns a function to call when the worker is dead. */
 export function watchHandovers(worker: ChildProcess): () => void {
   const handed = new Set<unknown>();
   const send = worker.send.bind(worker);

@@ -1,29 +1,28 @@
-/** What the first process and its workers ask of each other. */
+/** The calls between the first process and its workers. */
 import type { Config } from '../../config/config.ts';
 import type { MetricSnapshot } from '../../telemetry/metrics.ts';
 import type { StoreClient } from '../../store/sqlite/sqlite-store.ts';
 import type { PriceTable } from '../../contract/types.ts';
 
-/** What a worker asks of the first process. */
+/** The functions that the first process serves to a worker. */
 export type PrimaryService = {
-  /** Of the engine of the records, where they are kept by the first process. */
+  /** Runs a batch in the engine of the store, where the first process has it. */
   readonly run: StoreClient['run'];
-  /** The metrics of all of them. */
+  /** Returns the metrics of all processes. */
   readonly showMetrics: () => Promise<string>;
 };
 
-/** What the first process asks of a worker. */
+/** The functions that a worker serves to the first process. */
 export type WorkerService = {
-  /** Opens a gateway, and resolves when it listens. Fails with one line for the operator. */
+  /** Opens a gateway, and resolves when it listens. Throws with one line for the operator. */
   readonly start: (start: WorkerStart) => Promise<Address>;
   readonly probe: () => Promise<string | undefined>;
-  /** Answers when it is not stuck. */
   readonly ping: () => void;
   readonly snapshotMetrics: () => Promise<MetricSnapshot>;
-  /** Somebody has asked another worker for a cancel. */
+  /** Another worker has received the request for a cancel. */
   readonly hearCancel: () => void;
   readonly changePrices: (table: PriceTable) => void;
-  /** Lets what runs end, and ends the worker; `close` does not wait for what runs. Neither is answered. */
+  /** Ends the worker after its running requests; `close` does not wait for them. Neither is answered. */
   readonly drain: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
@@ -34,13 +33,16 @@ export interface Address {
   readonly metricsUrl?: string;
 }
 
-/** With what each worker begins, also one that comes later: files that have been changed meanwhile hold for none of them. */
+/** A worker that is started later gets the same, so that a file that has changed holds for none. */
 export interface WorkerStart {
-  /** From 1. The one that takes the place of a dead one has its number. */
+  /** Counts from 1. A worker that replaces a dead one has its number. */
   readonly number: number;
   readonly config: Omit<Config, 'prices'>;
   readonly priceTable: PriceTable | null;
   readonly demoBaseUrl: string | null;
-  /** Whether the first process keeps the records; otherwise each worker has its own connections to their server. */
+  /**
+   * Whether the first process has the store; otherwise each worker has its own connections to
+   * PostgreSQL.
+   */
   readonly isStoreClient: boolean;
 }

@@ -1,9 +1,11 @@
 /**
- * The first of several processes that share a port (`WORKERS`). It serves no request: it keeps the workers alive, and has
- * what there must be one of: the writer of the records, the demo backend, the prices and the sum of the metrics.
+ * The first of several processes that share a port (`WORKERS`). It serves no request. It keeps the
+ * workers alive, and has what may exist only once: the writer of the records, the demo backend, the
+ * prices and the sum of the metrics.
  */
 import type { Logger } from 'pino';
 import { startDemoBackend } from '../../backend/demo/demo.ts';
+import { messageOf } from '../../core/errors.ts';
 import { describeStart } from '../../config/banner.ts';
 import { wantsMetrics, type Config } from '../../config/config.ts';
 import { createCurrentPrices } from '../../config/current-prices.ts';
@@ -17,10 +19,13 @@ import { createSupervisor, type LaunchedWorker } from './supervisor.ts';
 import type { Address, PrimaryService, WorkerStart } from './messages.ts';
 import { forkWorker, type WorkerProcess } from './worker-process.ts';
 
-/** After their time for what runs: for its failure path, the last writes and the last replies. */
+/** Workers get this time after their drain for failure paths, last writes and last replies. */
 const END_WITHIN_MS = 8000;
 
-/** As `createGateway`, for as many processes as the settings say. Throws when the records cannot be opened. */
+/**
+ * Returns a gateway of as many processes as the settings say. Throws when the store cannot be
+ * opened.
+ */
 export async function openWorkers(config: Config): Promise<Gateway> {
   const log = createLogger(config.logLevel, await openLogOutput(config.logFormat));
   const { store, secret } = await openWithSecret(config, openSharedStore({ ...config, log }));
@@ -28,16 +33,16 @@ export async function openWorkers(config: Config): Promise<Gateway> {
   const metrics = wantsMetrics(config) ? await openMetrics() : undefined;
   const prices = createCurrentPrices({ ...config, log });
   const supervisor = createSupervisor({ count: config.workers, launch, log });
-  let place: Address = { url: '' };
+  let address: Address = { url: '' };
   let closed: Promise<void> | undefined;
 
   function launch(number: number): LaunchedWorker {
-    const guest = store?.admit();
+    const client = store?.admit();
     const worker = forkWorker({
       async run(mode, batch) {
-        if (guest === undefined) throw new Error('the records are on a server');
-        const reply = await guest.run(mode, batch);
-        if (batch.some(isCancel)) tellOthersOfCancel(worker);
+        if (client === undefined) throw new Error('the records are on a server');
+        const reply = await client.run(mode, batch);
+        if (batch.some(isCancel)) announceCancel(worker);
         return reply;
       },
       showMetrics: () => metrics?.show() ?? Promise.resolve(''),
@@ -45,8 +50,8 @@ export async function openWorkers(config: Config): Promise<Gateway> {
     const leaveMetrics = metrics?.join(() => worker.rpc.ask('snapshotMetrics'));
     const ended = worker.ended.then(async (how) => {
       leaveMetrics?.();
-      guest?.leave();
-      if (store !== undefined) await closeLeft(store, number, log);
+      client?.leave();
+      if (store !== undefined) await recoverRecords(store, number, log);
       return how;
     });
     const ready = whenReady(worker, {
@@ -54,13 +59,14 @@ export async function openWorkers(config: Config): Promise<Gateway> {
       config: withoutPrices({ ...config, gatewaySecret: secret, warnings: [] }),
       priceTable: prices.present?.table ?? null,
       demoBaseUrl: demo?.baseUrl ?? null,
-      isStoreClient: guest !== undefined,
+      isStoreClient: client !== undefined,
     });
     return { ...worker, ended, ready };
   }
 
-  function tellOthersOfCancel(asked: WorkerProcess): void {
-    for (const { pid, rpc } of supervisor.serving) if (pid !== asked.pid) rpc.ask('hearCancel').catch(() => undefined);
+  function announceCancel(receiver: WorkerProcess): void {
+    for (const { pid, rpc } of supervisor.serving)
+      if (pid !== receiver.pid) rpc.ask('hearCancel').catch(() => undefined);
   }
 
   function end(how: 'drain' | 'close', withinMs: number): Promise<void> {
@@ -76,9 +82,9 @@ export async function openWorkers(config: Config): Promise<Gateway> {
 
   return {
     async listen() {
-      place = await supervisor.start();
+      address = await supervisor.start();
       for (const warning of config.warnings) log.warn(warning);
-      return place;
+      return address;
     },
     drain: () => end('drain', config.drainTimeoutMs + END_WITHIN_MS),
     close: () => end('close', END_WITHIN_MS),
@@ -91,7 +97,7 @@ export async function openWorkers(config: Config): Promise<Gateway> {
       for (const { rpc } of supervisor.serving) rpc.ask('changePrices', present.table).catch(() => undefined);
     },
     get banner() {
-      const { url, metricsUrl } = place;
+      const { url, metricsUrl } = address;
       return describeStart({ config, url, metricsUrl, demo: demo !== undefined, workers: config.workers });
     },
   };
@@ -101,7 +107,7 @@ function isCancel([name]: Operation): boolean {
   return name === 'requestCancel' || name === 'requestCancelOfAny';
 }
 
-/** Loaded only where somebody looks. */
+/** Loads prom-client only where metrics are on. */
 async function openMetrics(): Promise<JoinedMetrics> {
   const [{ joinMetrics }, { snapshotProcess }] = await Promise.all([
     import('../../telemetry/joined-metrics.ts'),
@@ -114,26 +120,24 @@ async function whenReady({ rpc, ended }: WorkerProcess, start: WorkerStart): Pro
   const died = ended.then((how) => {
     throw new Error(`Worker ${start.number} ended before it listened (${how}).`);
   });
-  // The rpc is cut a moment before the end is known, which says more.
-  const answer = rpc.ask('start', start).catch((error: unknown) => (rpc.isDisconnected ? died : Promise.reject(asError(error))));
+  // The end of the process says more than the end of the rpc, which comes a moment earlier.
+  const answer = rpc
+    .ask('start', start)
+    .catch((error: unknown) => (rpc.isDisconnected ? died : Promise.reject(new Error(messageOf(error)))));
   return Promise.race([answer, died]);
 }
 
-/** What a dead worker has left unfinished. */
-async function closeLeft(store: SharedStore, worker: number, log: Logger): Promise<void> {
+/** Closes the records that a dead worker has left unfinished. */
+async function recoverRecords(store: SharedStore, worker: number, log: Logger): Promise<void> {
   try {
     const recovered = await store.recover();
     if (recovered > 0) log.info({ recovered, worker }, 'closed what a dead worker left unfinished');
   } catch (error) {
     // The upkeep of the store tries again.
-    log.warn({ reason: asError(error).message, worker }, 'closing what a dead worker left unfinished has to wait');
+    log.warn({ reason: messageOf(error), worker }, 'cannot close what a dead worker left unfinished yet');
   }
 }
 
 function withoutPrices({ prices: _prices, ...rest }: Config): Omit<Config, 'prices'> {
   return rest;
-}
-
-function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error('unknown reason');
 }

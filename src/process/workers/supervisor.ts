@@ -1,28 +1,32 @@
-/** Keeps a number of workers alive: each that dies is started again, until the supervisor is sent home. */
+/** Keeps a number of workers alive: each that dies is started again until `stop`. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { createBackOff } from '../../core/back-off.ts';
+import { messageOf } from '../../core/errors.ts';
 import type { Address } from './messages.ts';
 import { watchForStuck } from './watchdog.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 export interface SupervisorOptions {
   readonly count: number;
-  /** Starts a process. `ready` resolves when it listens, and rejects with one line for the operator. */
   readonly launch: (number: number) => LaunchedWorker;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
 }
 
 export interface LaunchedWorker extends WorkerProcess {
+  /** Resolves when it listens. Rejects with one line for the operator. */
   readonly ready: Promise<Address>;
 }
 
 export interface Supervisor {
-  /** Resolves when all of them listen. Throws when one of them cannot start; then none is started again. */
+  /**
+   * Resolves when all workers listen. Throws when one of them cannot start; then none is started
+   * again.
+   */
   start(): Promise<Address>;
-  /** Those that listen. */
+  /** The workers that listen. */
   readonly serving: readonly WorkerProcess[];
-  /** Starts no more, asks them to end, and kills those which have not ended in time. Resolves when none is left. */
+  /** Starts no more workers, asks them to end, and kills those that have not ended in time. */
   stop(how: 'drain' | 'close', withinMs: number): Promise<void>;
 }
 
@@ -31,31 +35,31 @@ const RESTART = { firstMs: 100, atMostMs: 10_000 };
 const STEADY_MS = 10_000;
 
 interface Started {
-  readonly resolve: (place: Address) => void;
+  readonly resolve: (address: Address) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Begins with nobody. */
+/** Returns a supervisor that has started no worker yet. */
 export function createSupervisor({ count, launch, log }: SupervisorOptions): Supervisor {
   const living = new Map<number, LaunchedWorker>();
   const serving = new Set<WorkerProcess>();
-  const over = new AbortController();
+  const stopping = new AbortController();
 
-  /** One place in the supervisor, for as long as there is a supervisor. How the first who holds it starts is told by `first`. */
-  async function keep(number: number, first: PromiseWithResolvers<Address>): Promise<void> {
+  /** Starts the worker of this number again and again. `first` settles with the first start. */
+  async function keepAlive(number: number, first: PromiseWithResolvers<Address>): Promise<void> {
     const waitAfter = createBackOff(RESTART);
     let onStart: Started = { resolve: first.resolve, reject: first.reject };
-    while (!over.signal.aborted) {
+    while (!stopping.signal.aborted) {
       const startedAtMs = performance.now();
       const how = await run(number, onStart);
       onStart = {
         resolve: () => undefined,
-        reject: (error) => log.error({ worker: number, reason: reasonOf(error) }, 'a worker could not be started'),
+        reject: (error) => log.error({ worker: number, reason: messageOf(error) }, 'a worker could not be started'),
       };
-      if (over.signal.aborted) return;
+      if (stopping.signal.aborted) return;
       const restartInMs = waitAfter(performance.now() - startedAtMs >= STEADY_MS);
       log.error({ worker: number, how, restartInMs }, 'a worker ended, and is started again');
-      await delay(restartInMs, undefined, { signal: over.signal }).catch(() => undefined);
+      await delay(restartInMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   }
 
@@ -66,10 +70,10 @@ export function createSupervisor({ count, launch, log }: SupervisorOptions): Sup
     living.set(number, worker);
     let stopWatching: (() => void) | undefined;
     try {
-      const place = await worker.ready;
+      const address = await worker.ready;
       serving.add(worker);
       log.info({ worker: number, workerPid }, 'a worker listens');
-      started.resolve(place);
+      started.resolve(address);
       stopWatching = watchForStuck(
         () => worker.rpc.ask('ping'),
         () => {
@@ -79,7 +83,7 @@ export function createSupervisor({ count, launch, log }: SupervisorOptions): Sup
       );
     } catch (error) {
       worker.kill();
-      if (!over.signal.aborted) started.reject(error);
+      if (!stopping.signal.aborted) started.reject(error);
     }
     const how = await worker.ended;
     stopWatching?.();
@@ -93,25 +97,25 @@ export function createSupervisor({ count, launch, log }: SupervisorOptions): Sup
       const numbers = Array.from({ length: count }, (_, index) => index + 1);
       const firsts = numbers.map((number) => {
         const first = Promise.withResolvers<Address>();
-        void keep(number, first);
+        void keepAlive(number, first);
         return first.promise;
       });
-      const places = await Promise.all(firsts).catch((error: unknown) => {
-        over.abort();
+      const addresses = await Promise.all(firsts).catch((error: unknown) => {
+        stopping.abort();
         throw error;
       });
-      const [place] = places;
-      if (place === undefined) throw new Error('there is no worker');
-      return place;
+      const [address] = addresses;
+      if (address === undefined) throw new Error('there is no worker');
+      return address;
     },
     get serving() {
       return [...serving];
     },
     async stop(how, withinMs) {
-      over.abort();
+      stopping.abort();
       const left = new Map(living);
       const gone = Promise.all([...left.values()].map(({ ended }) => ended));
-      // They answer by ending.
+      // A worker answers by its end.
       for (const { rpc } of left.values()) rpc.ask(how).catch(() => undefined);
       const late = new AbortController();
       await Promise.race([gone, delay(withinMs, undefined, { signal: late.signal }).catch(() => undefined)]);
@@ -123,8 +127,4 @@ export function createSupervisor({ count, launch, log }: SupervisorOptions): Sup
       await gone;
     },
   };
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'unknown reason';
 }

@@ -2,8 +2,9 @@ const EVERY_MS = 5000;
 const WITHIN_MS = 60_000;
 
 /**
- * Asks now and then whether a process still does anything; calls `onStuck`, once, when it has not answered for a minute: it
- * would keep its connections for ever, while others answer the health checks. Returns a function that stops it.
+ * Pings a process every few seconds, and calls `onStuck` once when it has not answered for a
+ * minute. A stuck process would keep its connections, while others answer the health checks.
+ * Returns a function that stops the pings.
  */
 export function watchForStuck(
   ping: () => Promise<unknown>,
@@ -18,7 +19,7 @@ export function watchForStuck(
       const noteAnswer = (): void => {
         askedAtMs = undefined;
       };
-      // When it has ended, which is seen elsewhere, this is stopped.
+      // The supervisor sees by itself that a process has ended.
       ping().then(noteAnswer, noteAnswer);
     } else if (nowMs - askedAtMs >= withinMs) {
       clearInterval(timer);

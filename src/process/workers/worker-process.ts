@@ -10,20 +10,20 @@ import type { PrimaryService, WorkerService } from './messages.ts';
 export interface WorkerProcess {
   readonly pid: number;
   readonly rpc: Rpc<WorkerService>;
-  /** Resolves when the process is gone and all that it had sent has been received. Says how it ended. */
+  /** Resolves with how the process ended, when all that it had sent has been received. */
   readonly ended: Promise<string>;
   kill(): void;
 }
 
-/** Starts one, which may ask for these things. */
-export function forkWorker(mine: PrimaryService): WorkerProcess {
+/** Starts a worker that may call this service. */
+export function forkWorker(service: PrimaryService): WorkerProcess {
   const file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
-  // Connections are handed to the workers in turn, by this process; maps, dates and errors pass between them as they are.
+  // `advanced` passes maps, dates and errors between the processes as they are.
   cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({ exec: fileURLToPath(file), args: [], serialization: 'advanced' });
   const forked = cluster.fork();
   const giveBack = watchHandovers(forked.process);
-  const rpc = openRpc<WorkerService>((message) => forked.send(message, () => undefined), mine);
+  const rpc = openRpc<WorkerService>((message) => forked.send(message, () => undefined), service);
   forked.on('message', rpc.receive);
   return {
     pid: forked.process.pid ?? 0,
@@ -43,11 +43,12 @@ async function whenEnded(forked: Worker): Promise<string> {
   const how = await new Promise<string>((resolve) => {
     forked.once('exit', (exitCode, signal) => resolve(signal ?? `exit code ${exitCode}`));
     forked.on('error', (error) => {
-      // The system has no room for another process. Of one that lives, what cannot be sent to it is told by its end.
+      // Without a pid the process could not be started. A live one that cannot be reached will
+      // exit.
       if (forked.process.pid === undefined) resolve(error.message);
     });
   });
-  // It can be gone before all that it had sent is read. There is no event for that while it owes an answer.
+  // Its last messages can be read after its exit, and no event says when the last one was.
   while (forked.isConnected()) await delay(LOOK_EVERY_MS);
   return how;
 }

@@ -1,4 +1,4 @@
-/** One of the processes that share the port (`WORKERS`). Started by worker-process.ts, which tells it all that it does. */
+/** The program of each process that shares the port (`WORKERS`). worker-process.ts starts it. */
 import cluster from 'node:cluster';
 import { createCurrentPrices } from '../../config/current-prices.ts';
 import { createPrices } from '../../core/money/pricing.ts';
@@ -14,8 +14,8 @@ import type { Address, PrimaryService, WorkerService, WorkerStart } from './mess
 const current = createCurrentPrices({ pricesFile: null, prices: null, log: { info: ignore, error: ignore } });
 let gateway: Gateway | undefined;
 let metrics: Metrics | undefined;
-/** Who wants to know that another worker was asked for a cancel. */
-const hearers = new Set<() => void>();
+/** They are called when another worker has received the request for a cancel. */
+const cancelListeners = new Set<() => void>();
 
 const service: WorkerService = {
   start,
@@ -23,7 +23,7 @@ const service: WorkerService = {
   ping: ignore,
   snapshotMetrics: async () => metrics?.snapshot() ?? [],
   hearCancel() {
-    for (const heard of hearers) heard();
+    for (const heard of cancelListeners) heard();
   },
   changePrices: (table) => current.replace(createPrices(table)),
   drain: () => endAfter(gateway?.drain()),
@@ -31,10 +31,11 @@ const service: WorkerService = {
 };
 
 ignoreGoneReaders();
-// A terminal, and systemd, send them to all processes: the first one says what they mean for the others.
+// A terminal and systemd send them to all processes; the first one decides for the others.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, ignore);
 
-// Without the first process, `node:cluster` ends this one at once; what it could not send a moment before is no crash.
+// Without the first process `node:cluster` ends this one. A message that could not be sent before
+// is no crash.
 cluster.worker?.on('error', ignore);
 const primary = openRpc<PrimaryService>((message) => process.send?.(message, ignore), service);
 process.on('message', primary.receive);
@@ -61,8 +62,8 @@ function openStoreOfPrimary(log: StoreLog): Store {
   return openClientStore({
     run: (mode, batch) => primary.ask('run', mode, batch),
     hearCancels(heard) {
-      hearers.add(heard);
-      return () => hearers.delete(heard);
+      cancelListeners.add(heard);
+      return () => cancelListeners.delete(heard);
     },
     log,
   });
@@ -79,5 +80,5 @@ async function endAfter(closed: Promise<void> | undefined): Promise<void> {
 }
 
 function ignore(): void {
-  // Nothing is to be done.
+  // The listener itself is what counts.
 }

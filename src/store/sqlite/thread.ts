@@ -40,8 +40,8 @@ interface Thread {
 }
 
 /**
- * Starts the engine in a thread, and again whenever it dies. Throws StoreOpenError when the database
- * cannot be opened at first; later that is a failure like any other.
+ * Starts the engine in a thread, and again whenever it dies. Throws StoreOpenError when the
+ * database cannot be opened at first; later that is a failure like any other.
  */
 export async function startThread({
   engine,
@@ -101,7 +101,8 @@ export async function startThread({
           return reply;
         },
         (error: unknown) => {
-          // An engine returns its failures. One that throws is in an unknown state: a new thread replaces it.
+          // An engine returns its failures. One that throws is in an unknown state: a new thread
+          // replaces it.
           void asked.worker.terminate();
           return { failure: { reason: 'lost', message: messageOf(error) } };
         },

@@ -1,4 +1,7 @@
-/** The thread that has the database to itself, so that waiting for the disk stalls no stream. thread.ts starts it. */
+/**
+ * The thread that has the database to itself, so that waiting for the disk stalls no stream.
+ * thread.ts starts it.
+ */
 import { parentPort } from 'node:worker_threads';
 import { openRpc } from '../../core/rpc.ts';
 import { openEngine, type Engine, type EngineOptions } from './engine.ts';

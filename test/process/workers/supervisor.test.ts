@@ -11,7 +11,7 @@ interface Puppet {
   readonly die: (how: string) => void;
 }
 
-const PLACE: Address = { url: 'http://127.0.0.1:1' };
+const ADDRESS: Address = { url: 'http://127.0.0.1:1' };
 
 describe('a supervisor of workers', () => {
   let puppets: Puppet[];
@@ -45,24 +45,24 @@ describe('a supervisor of workers', () => {
 
   async function start(): Promise<Address> {
     const started = supervisor.start();
-    for (const { ready } of puppets) ready.resolve(PLACE);
+    for (const { ready } of puppets) ready.resolve(ADDRESS);
     return started;
   }
 
   it('starts when all of them listen, and has them', async () => {
     const started = supervisor.start();
     expect(puppets.map(({ number }) => number)).to.deep.equal([1, 2]);
-    puppets[0]?.ready.resolve(PLACE);
+    puppets[0]?.ready.resolve(ADDRESS);
     await Promise.resolve();
     expect(supervisor.serving.map(({ pid }) => pid)).to.deep.equal([1]);
-    puppets[1]?.ready.resolve(PLACE);
-    expect(await started).to.equal(PLACE);
+    puppets[1]?.ready.resolve(ADDRESS);
+    expect(await started).to.equal(ADDRESS);
     expect(supervisor.serving.map(({ pid }) => pid)).to.deep.equal([1, 2]);
   });
 
   it('does not start when one of them cannot, and lets the caller say why', async () => {
     const started = supervisor.start();
-    puppets[0]?.ready.resolve(PLACE);
+    puppets[0]?.ready.resolve(ADDRESS);
     puppets[1]?.ready.reject(new Error('the port is taken'));
     const failure = await started.catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(Error).with.property('message', 'the port is taken');
@@ -81,7 +81,7 @@ describe('a supervisor of workers', () => {
       message: 'a worker ended, and is started again',
     });
     expect(puppets[2]?.number).to.equal(2);
-    puppets[2]?.ready.resolve(PLACE);
+    puppets[2]?.ready.resolve(ADDRESS);
     await until(() => supervisor.serving.length === 2);
   });
 
