@@ -1,7 +1,6 @@
+import { DAY_MS } from '../core/day.ts';
 import type { UsageQuery, UsageRow } from '../store/keys.ts';
 import type { UsageOfKey, UsageOfModel } from '../contract/types.ts';
-
-const DAY_MS = 86_400_000;
 
 /** How far back an answer goes where nothing else is asked for. */
 export const USUAL_SPAN_MS: Readonly<Record<UsageQuery['per'], number>> = {

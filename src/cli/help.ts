@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { COMMAND_LINE } from '../config/command-line.ts';
+import { COMMAND_LINE } from '../config/banner.ts';
 
 /** Adds examples, each with what it does, to the end of the help of a command. */
 export function addExamples(command: Command, examples: readonly (readonly [args: string, what: string])[]): Command {

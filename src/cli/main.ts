@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { join } from 'node:path';
+import { messageOf } from '../core/errors.ts';
 import { findNodeProblem } from '../process/node-version.ts';
 
 const nodeProblem = findNodeProblem(process.versions.node);
@@ -22,7 +23,7 @@ async function run(): Promise<number> {
   try {
     fileNames = loadEnvFile(process.env);
   } catch (error) {
-    console.error(`The file .env cannot be read: ${error instanceof Error ? error.message : 'unknown reason'}.`);
+    console.error(`The file .env cannot be read: ${messageOf(error)}.`);
     return 1;
   }
   let interruption: AbortController | undefined;

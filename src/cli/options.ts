@@ -1,8 +1,9 @@
 /** How the values of options are read. What is wrong is told by commander, with the name of the option. */
+import { DAY_MS } from '../core/day.ts';
 import { InvalidArgumentError } from 'commander';
 import { parseAmount, parseSignedAmount } from '../core/money/decimal.ts';
 
-const UNITS_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
+const UNITS_MS = { s: 1000, m: 60_000, h: 3_600_000, d: DAY_MS, w: 7 * DAY_MS } as const;
 
 /** A parser for whole numbers within these limits. */
 export function wholeNumber(least: number, most: number): (text: string) => number {

@@ -1,17 +1,16 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
-import { COMMAND_LINE } from '../config/command-line.ts';
+import { COMMAND_LINE } from '../config/banner.ts';
 import { ConfigError } from '../config/config.ts';
 import { ApiError } from '../core/errors.ts';
 import { addConfig } from './config.ts';
 import type { CliContext } from './context.ts';
 import { addCredits } from './credits.ts';
 import { addDatabase } from './db.ts';
-import { addDemo } from './demo.ts';
 import { addDoctor } from './doctor.ts';
 import { addKeys } from './keys.ts';
 import { addRequests } from './requests.ts';
-import { addStart } from './start.ts';
+import { addDemo, addStart } from './start.ts';
 import { addUsage } from './usage.ts';
 
 export const EXIT = { done: 0, failed: 1, wrongUsage: 2, wrongSettings: 78 } as const;

@@ -12,7 +12,7 @@ import type { RecordStatus } from '../store/store.ts';
 import { CliError, type CliContext } from './context.ts';
 import { withStore, type OpenStore } from './database.ts';
 import { formatCount, formatMoment, formatMomentOr, formatSpan } from './format.ts';
-import { toGatewayUrl } from './gateway-url.ts';
+import { toGatewayUrl } from './snippets.ts';
 import { addExamples } from './help.ts';
 import { parseDuration, wholeNumber } from './options.ts';
 import { createPrinter, type Paint, type Style } from './printer.ts';

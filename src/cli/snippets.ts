@@ -1,4 +1,5 @@
 /** Ready configurations of clients for a gateway: its address and one of its models filled in, the key from the environment. */
+import type { Config } from '../config/config.ts';
 
 export interface Snippet {
   readonly id: 'openai-js' | 'openai-python' | 'ai-sdk' | 'codex';
@@ -70,4 +71,9 @@ base_url = ${url}
 env_key = "GATEWAY_API_KEY"
 wire_api = "responses"
 supports_websockets = false`;
+}
+
+/** Where clients reach the gateway that has these settings, without a slash at its end. */
+export function toGatewayUrl({ publicBaseUrl, host, port }: Pick<Config, 'publicBaseUrl' | 'host' | 'port'>): string {
+  return publicBaseUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -2,6 +2,9 @@ import { showDatabase } from '../store/database-url.ts';
 import type { Config } from './config.ts';
 import { unreachable } from '../core/errors.ts';
 
+/** What a person types before a command, for messages and examples: a clone has no `responses-gateway` on its path. */
+export const COMMAND_LINE = import.meta.filename.endsWith('.ts') ? 'npm run -s cli --' : 'responses-gateway';
+
 /** What a person who has just started the gateway wants to know. */
 export function describeStart({
   config,

@@ -5,7 +5,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { COMMAND_LINE } from './command-line.ts';
+import { COMMAND_LINE } from './banner.ts';
+import { messageOf } from '../core/errors.ts';
 import { ConfigError, type Config } from './config.ts';
 import { createMark } from '../identity/identities.ts';
 import { locateDatabase, nameDatabase, type SharedDatabase } from '../store/database-url.ts';
@@ -136,7 +137,7 @@ function explaining<Result>(file: string, use: () => Result): Result {
     return use();
   } catch (error) {
     if (error instanceof StoreOpenError) throw error;
-    const why = error instanceof Error ? error.message : 'unknown reason';
+    const why = messageOf(error);
     throw new StoreOpenError(`The secret ${file} cannot be read or made: ${why}.`, { cause: error });
   }
 }

@@ -1,7 +1,6 @@
 /** A request as code, to be copied. */
 
-import { copy } from './copy.js';
-import { byId } from './dom.js';
+import { byId, copy } from './dom.js';
 import { SNIPPETS } from './snippets.js';
 import { createTabs } from './tabs.js';
 

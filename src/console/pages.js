@@ -1,7 +1,6 @@
 /** For the pages beside the console: a button that copies each block of code, and the search of `/docs`. */
 
-import { copy } from './copy.js';
-import { element, say } from './dom.js';
+import { copy, element, say } from './dom.js';
 
 /**
  * @typedef {object} FoundPlace A heading or a term of a guide, or an operation of the API.

@@ -2,9 +2,8 @@
 
 import type { Config } from '../../config/config.ts';
 import { findDifferences, type Differences, type DialectChoice } from './dialect-choice.ts';
-import { toGatewayUrl } from '../gateway-url.ts';
 import type { Paint, Style } from '../printer.ts';
-import { writeSnippets, type Snippet } from '../snippets.ts';
+import { toGatewayUrl, writeSnippets, type Snippet } from '../snippets.ts';
 import { formatTable, toVisible, type Column } from '../table.ts';
 import type { Examination, Finding } from './examine.ts';
 

@@ -6,9 +6,8 @@ import type { StopSignal } from '../../core/stop-signal.ts';
 import { USAGE_KEPT_DAYS, type AccountStore, type UsageQuery, type UsageRow } from '../../store/keys.ts';
 import type { KeyUsageList, UsageList } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
+import { DAY_MS } from '../../core/day.ts';
 import { untilServed } from '../until-served.ts';
-
-const DAY_MS = 86_400_000;
 
 /** How far back an answer can go: no further than is known, and not too long to be drawn. */
 const MAX_DAYS: Readonly<Record<UsageQuery['per'], number>> = {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { describeCrash } from '../../src/process/crash.ts';
+import { describeCrash } from '../../src/process/serve.ts';
 
 describe('describeCrash', () => {
   it('names the kind of the error, its code and where it was thrown', () => {
