@@ -1,7 +1,9 @@
 import type { KeyId, RequestId } from '../contract/ids.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
-import type { RateLimits } from '../core/money/rates.ts';
+import type { RateLimits, RateStanding } from '../core/money/rates.ts';
 import type { Identity } from '../identity/identities.ts';
+
+export type { RateStanding };
 
 /**
  * The keys of `AUTH_MODE=managed` with their credits and what was used (contract, section 7). All amounts are whole
@@ -180,20 +182,6 @@ export interface UsageRow {
   readonly costMicro: number;
   /** From acceptance to the end, of all of them together. */
   readonly durationMs: number;
-}
-
-/**
- * A key with limits per minute in the running minute, as all processes on one database share it. The minutes are those of
- * the clock: that of the database where it has one, so that the clocks of several gateways need not agree.
- */
-export interface RateStanding extends Pick<KeyLimits, 'requestsPerMinute' | 'tokensPerMinute'> {
-  /** Counted from 1970. */
-  readonly minute: number;
-  /** Used in it. */
-  readonly requests: number;
-  readonly tokens: number;
-  /** Until the counts begin anew. */
-  readonly resetMs: number;
 }
 
 /** With the standing of the key afterwards, which a refusal leaves as it was; absent for a key without such limits. */

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../core/time.ts';
 import type { Store, StoreLog } from './store.ts';
 
 export interface UpkeepOptions {
@@ -10,7 +11,6 @@ export interface UpkeepOptions {
 const EVERY_MS = 3000;
 /** What is older than the retention can wait longer than what a dead process has left unfinished. */
 const PRUNE_EVERY_ROUNDS = 10;
-const DAY_MS = 86_400_000;
 
 /**
  * Closes, now and then, what dead processes left unfinished, and prunes what is older than the retention. Returns a

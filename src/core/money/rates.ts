@@ -11,16 +11,19 @@ export interface RateCounts {
   readonly minuteTokens: number;
 }
 
-/** A key in its running minute, on its way between the threads. */
-export type RateRow = readonly [
-  minute: number,
-  requests: number,
-  tokens: number,
-  requestsPerMinute: number | null,
-  tokensPerMinute: number | null,
-  /** Until the counts begin anew. */
-  resetMs: number,
-];
+/**
+ * A key with limits per minute in the running minute, as all processes on one database share it.
+ * The clock is that of the database where it has one, so the clocks of gateways need not agree.
+ */
+export interface RateStanding extends RateLimits {
+  /** Counted from 1970. */
+  readonly minute: number;
+  /** Used in this minute. */
+  readonly requests: number;
+  readonly tokens: number;
+  /** The time until the counts begin at 0 again. */
+  readonly resetMs: number;
+}
 
 const MINUTE_MS = 60_000;
 const MAX = Number.MAX_SAFE_INTEGER;
@@ -36,12 +39,12 @@ export function countsAt(counts: RateCounts, atMs: number): RateCounts {
 }
 
 /** How a key stands at a moment; null when it has no such limits. */
-export function standingOf(key: RateCounts & RateLimits, atMs: number): RateRow | null {
+export function standingOf(key: RateCounts & RateLimits, atMs: number): RateStanding | null {
   const { requestsPerMinute, tokensPerMinute } = key;
   if (requestsPerMinute === null && tokensPerMinute === null) return null;
   const { minute, minuteRequests, minuteTokens } = countsAt(key, atMs);
   const resetMs = (minute + 1) * MINUTE_MS - atMs;
-  return [minute, minuteRequests, minuteTokens, requestsPerMinute, tokensPerMinute, resetMs];
+  return { minute, requests: minuteRequests, tokens: minuteTokens, requestsPerMinute, tokensPerMinute, resetMs };
 }
 
 /**

@@ -13,12 +13,9 @@ import type { RecordStatus } from '../store.ts';
 import { prepareCharges, type PaidRow } from '../shared/charges.ts';
 import type { OperationOf } from '../shared/operations.ts';
 import {
-  CALLER,
-  KEY,
   RECORD_COLUMNS,
   closeRecord,
   isFinal,
-  toClosed,
   toDiscardedRow,
   toPresent,
   type CancelRow,
@@ -54,11 +51,13 @@ const INSERT: Statement = {
   text: `
     INSERT INTO requests (request_id, caller, endpoint, model, stream, created_at_ms, estimated_input_tokens,
       idempotency_key, body, owner, key, held_micro, interrupted_cost_micro, status)
-    SELECT d->>0, d->>1, d->>2, d->>3, (d->>4)::smallint, (d->>5)::bigint, (d->>6)::bigint, d->>7, d->>8, $2,
-      (SELECT seq FROM keys WHERE key_id = d->>9), (d->>10)::bigint, (d->>11)::bigint, 'processing'
+    SELECT d->>'requestId', d->>'caller', d->>'endpoint', d->>'model', (d->>'stream')::smallint,
+      (d->>'createdAtMs')::bigint, (d->>'estimatedInputTokens')::bigint, d->>'idempotencyKey', d->>'body', $2,
+      (SELECT seq FROM keys WHERE key_id = d->>'keyId'), (d->>'heldMicro')::bigint,
+      (d->>'interruptedCostMicro')::bigint, 'processing'
     FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS drafts (d, place) ORDER BY place
     ON CONFLICT (caller, idempotency_key, body) WHERE idempotency_key IS NOT NULL DO NOTHING
-    RETURNING request_id, seq, key`,
+    RETURNING request_id AS "requestId", seq, key`,
 };
 
 const LOCK_RECORDS: Statement = {
@@ -69,29 +68,30 @@ const LOCK_RECORDS: Statement = {
 const FIND_DUPLICATES: Statement = {
   name: 'find_duplicates',
   text: `
-    SELECT caller, idempotency_key, body, ${RECORD_COLUMNS} FROM requests
-    WHERE (caller, idempotency_key, body) IN (SELECT c->>0, c->>1, c->>2 FROM jsonb_array_elements($1::jsonb) AS c)`,
+    SELECT idempotency_key AS "idempotencyKey", body, ${RECORD_COLUMNS} FROM requests
+    WHERE (caller, idempotency_key, body) IN (
+      SELECT c->>'caller', c->>'idempotencyKey', c->>'body' FROM jsonb_array_elements($1::jsonb) AS c)`,
 };
 
 const WRITE_RECORDS: Statement = {
   name: 'write_requests',
   text: `
     UPDATE requests SET
-      owner = CASE r->>1 WHEN 'processing' THEN owner END,
-      status = r->>1,
-      completed_at_ms = (r->>2)::bigint,
-      cancel_requested_at_ms = (r->>3)::bigint,
-      input_tokens = (r->>4)::bigint,
-      cached_tokens = (r->>5)::bigint,
-      output_tokens = (r->>6)::bigint,
-      reasoning_tokens = (r->>7)::bigint,
-      total_tokens = (r->>8)::bigint,
-      usage_estimated = (r->>9)::smallint,
-      cost_micro = (r->>10)::bigint,
-      incomplete_reason = r->>11,
-      error_code = r->>12,
-      idempotency_key = CASE r->>13 WHEN '1' THEN NULL ELSE idempotency_key END
-    FROM jsonb_array_elements($1::jsonb) AS r WHERE request_id = r->>0`,
+      owner = CASE r->>'status' WHEN 'processing' THEN owner END,
+      status = r->>'status',
+      completed_at_ms = (r->>'completedAtMs')::bigint,
+      cancel_requested_at_ms = (r->>'cancelRequestedAtMs')::bigint,
+      input_tokens = (r->>'inputTokens')::bigint,
+      cached_tokens = (r->>'cachedTokens')::bigint,
+      output_tokens = (r->>'outputTokens')::bigint,
+      reasoning_tokens = (r->>'reasoningTokens')::bigint,
+      total_tokens = (r->>'totalTokens')::bigint,
+      usage_estimated = (r->>'usageEstimated')::smallint,
+      cost_micro = (r->>'costMicro')::bigint,
+      incomplete_reason = r->>'incompleteReason',
+      error_code = r->>'errorCode',
+      idempotency_key = CASE WHEN (r->>'isFreed')::boolean THEN NULL ELSE idempotency_key END
+    FROM jsonb_array_elements($1::jsonb) AS r WHERE request_id = r->>'requestId'`,
 };
 
 const REMOVE_RECORDS: Statement = {
@@ -101,7 +101,7 @@ const REMOVE_RECORDS: Statement = {
 
 /** True for a batch which one statement writes: nothing in it can be a duplicate, or be refused. */
 export function isPlainAcceptance(changes: readonly Change[]): boolean {
-  return changes.every((change) => change[0] === 'accept' && change[1][7] === null);
+  return changes.every((change) => change[0] === 'accept' && change[1].idempotencyKey === null);
 }
 
 /** Returns what each change has come to, in order. Throws PassingError when a record in the way has gone meanwhile. */
@@ -122,11 +122,11 @@ export async function writeChanges(
   const [inserted, locked] = await Promise.all([insert(connection, owner, fresh), lock(connection, changes)]);
   const originals = await findOriginals(
     connection,
-    fresh.flatMap(([, draft]) => (inserted.has(draft[0]) ? [] : toPresent(draft))),
+    fresh.flatMap(([, draft]) => (inserted.has(draft.requestId) ? [] : toPresent(draft))),
   );
   const records = new Map([...inserted, ...locked]);
   await books.load(
-    [...records.values()].flatMap((record) => record[KEY] ?? []),
+    [...records.values()].flatMap((record) => record.key ?? []),
     changes.flatMap(toKeyId),
   );
 
@@ -140,47 +140,45 @@ export async function writeChanges(
   function accept(draft: DraftRow, earlier: readonly IdempotencyRow[]): RecordRow | null {
     const repeated = firstOf(known, earlier);
     if (repeated !== undefined) return repeated;
-    if (inserted.has(draft[0])) return null;
+    if (inserted.has(draft.requestId)) return null;
     const original = firstOf(originals, toPresent(draft));
     if (original === undefined) throw new PassingError('the record that a draft repeats has gone');
-    return records.get(original[0]) ?? original;
+    return records.get(original.requestId) ?? original;
   }
 
   function acceptPaid(draft: DraftRow, earlier: readonly IdempotencyRow[], hold: Hold): PaidRow {
-    const [requestId, , , , , createdAtMs] = draft;
+    const { requestId, createdAtMs } = draft;
     const repeated = accept(draft, earlier);
-    if (repeated !== null) return refused.get(repeated[0]) ?? ['duplicate', repeated];
+    if (repeated !== null) return refused.get(repeated.requestId) ?? { kind: 'duplicate', record: repeated };
     const held = charges.takeHold(requestId, hold, createdAtMs);
-    if (!('refused' in held)) return ['accepted', held.rates];
-    refused.set(requestId, [held.refused, held.rates]);
+    if (!('refused' in held)) return { kind: 'accepted', rates: held.rates };
+    const refusal: PaidRow = { kind: held.refused, rates: held.rates };
+    refused.set(requestId, refusal);
     remove(requestId);
-    return [held.refused, held.rates];
+    return refusal;
   }
 
   function finish(outcome: OutcomeRow): RecordStatus | null {
-    const requestId = outcome[12];
-    const record = records.get(requestId);
+    const record = records.get(outcome.requestId);
     if (record === undefined) return null;
-    return isFinal(record) ? record[4] : end(record, outcome);
+    return isFinal(record) ? record.status : end(record, outcome);
   }
 
   function end(record: RecordRow, outcome: OutcomeRow): RecordStatus {
     const closed = closeRecord(record, outcome);
-    const [requestId, freesIdempotencyKey] = [record[0], outcome[11]];
     note(closed);
-    if (freesIdempotencyKey === 1 && record[7] === null) freed.add(requestId);
-    const ended = toClosed(closed);
-    charges.end(ended);
-    return ended.status;
+    if (outcome.freesIdempotencyKey && record.cancelRequestedAtMs === null) freed.add(record.requestId);
+    charges.end(closed);
+    return closed.status;
   }
 
   function discard(requestId: RequestId, nowMs: number): null {
     const record = records.get(requestId);
     if (record === undefined || isFinal(record)) return null;
-    if (record[7] !== null) {
+    if (record.cancelRequestedAtMs !== null) {
       end(record, toDiscardedRow(requestId, nowMs));
     } else {
-      charges.settleHold(toClosed(record), nowMs);
+      charges.settleHold(record, nowMs);
       remove(requestId);
     }
     return null;
@@ -188,17 +186,18 @@ export async function writeChanges(
 
   function requestCancel(requestId: RequestId, nowMs: number, callers?: readonly string[]): CancelRow | null {
     const record = records.get(requestId);
-    if (record === undefined || callers?.includes(record[CALLER]) === false) return null;
-    if (isFinal(record)) return ['final', record];
-    const asked = markCancel(record, nowMs);
+    if (record === undefined || callers?.includes(record.caller) === false) return null;
+    if (isFinal(record)) return { kind: 'final', record };
+    // The first request for a cancel sets its time.
+    const asked = { ...record, cancelRequestedAtMs: record.cancelRequestedAtMs ?? nowMs };
     note(asked);
     cancelled.add(requestId);
-    return ['asked', asked];
+    return { kind: 'asked', record: asked };
   }
 
   function note(record: RecordRow): void {
-    records.set(record[0], record);
-    changed.add(record[0]);
+    records.set(record.requestId, record);
+    changed.add(record.requestId);
   }
 
   function remove(requestId: RequestId): void {
@@ -231,7 +230,7 @@ export async function writeChanges(
   }
 
   const result = changes.map(decide);
-  const updates = [...changed].flatMap((requestId) => toUpdate(records.get(requestId), freed.has(requestId)));
+  const updates = [...changed].map((requestId) => ({ ...records.get(requestId), isFreed: freed.has(requestId) }));
   return {
     result,
     last: [
@@ -256,20 +255,21 @@ async function insert(
 ): Promise<ReadonlyMap<RequestId, RecordRow>> {
   if (acceptances.length === 0) return new Map();
   const rows = acceptances.map(toInsert).sort(byIdempotency);
-  const made = await connection.rows<[RequestId, number, number | null]>(INSERT, [toJson(rows), owner]);
-  const drafts = new Map(acceptances.map((acceptance) => [acceptance[1][0], acceptance]));
+  const made = await connection.rows<InsertedRow>(INSERT, [toJson(rows), owner]);
+  const inserted = new Map(made.map((row) => [row.requestId, row]));
   return new Map(
-    made.flatMap(([requestId, seq, key]) => {
-      const acceptance = drafts.get(requestId);
-      return acceptance === undefined ? [] : [[requestId, toNewRecord(acceptance, seq, key)]];
+    rows.flatMap((row) => {
+      const found = inserted.get(row.requestId);
+      return found === undefined ? [] : [[row.requestId, toNewRecord(row, found)]];
     }),
   );
 }
 
-type InsertRow = readonly [...DraftRow, keyId: string | null, heldMicro: number | null, costMicro: number | null];
+type InsertRow = DraftRow & Partial<Hold>;
+type InsertedRow = Pick<RecordRow, 'requestId' | 'seq' | 'key'>;
 
 function toInsert([, draft, , hold]: Acceptance): InsertRow {
-  return [...draft, hold?.keyId ?? null, hold?.heldMicro ?? null, hold?.interruptedCostMicro ?? null];
+  return { ...draft, ...hold };
 }
 
 /** Drafts which nothing can be in the way of first, in their own order. */
@@ -278,18 +278,37 @@ function byIdempotency(one: InsertRow, other: InsertRow): number {
   return name === otherName ? 0 : name < otherName ? -1 : 1;
 }
 
-function toIdempotency([, caller, , , , , , key, body]: InsertRow): string {
-  return key === null ? '' : JSON.stringify([caller, key, body]);
+function toIdempotency(row: InsertRow): string {
+  return toPresent(row).map(toIdentity).join();
 }
 
-function toNewRecord([, draft, , hold]: Acceptance, seq: number, key: number | null): RecordRow {
-  const [requestId, caller, endpoint, model, stream, createdAtMs] = draft;
-  const nothing = [null, null, null, null, null] as const;
-  return [
-    ...([requestId, endpoint, model, stream, 'processing', createdAtMs, null, null] as const),
-    ...nothing,
-    ...([0, null, null, null, seq, caller, key, hold?.heldMicro ?? null] as const),
-  ];
+function toNewRecord(
+  { requestId, caller, endpoint, model, stream, createdAtMs, heldMicro }: InsertRow,
+  row: InsertedRow,
+): RecordRow {
+  return {
+    requestId,
+    endpoint,
+    model,
+    stream,
+    status: 'processing',
+    createdAtMs,
+    completedAtMs: null,
+    cancelRequestedAtMs: null,
+    inputTokens: null,
+    cachedTokens: null,
+    outputTokens: null,
+    reasoningTokens: null,
+    totalTokens: null,
+    usageEstimated: 0,
+    costMicro: null,
+    incompleteReason: null,
+    errorCode: null,
+    seq: row.seq,
+    caller,
+    key: row.key,
+    heldMicro: heldMicro ?? null,
+  };
 }
 
 /** The records which the changes are about, with their rows locked. */
@@ -297,13 +316,13 @@ async function lock(connection: Connection, changes: readonly Change[]): Promise
   const wanted = [...new Set(changes.flatMap(toRequestId))];
   if (wanted.length === 0) return new Map();
   const rows = await connection.rows<RecordRow>(LOCK_RECORDS, [wanted]);
-  return new Map(rows.map((row) => [row[0], row]));
+  return new Map(rows.map((row) => [row.requestId, row]));
 }
 
 function toRequestId(change: Change): readonly RequestId[] {
   switch (change[0]) {
     case 'finish':
-      return [change[1][12]];
+      return [change[1].requestId];
     case 'discard':
     case 'requestCancelOfAny':
       return [change[1]];
@@ -325,29 +344,20 @@ async function findOriginals(
   candidates: readonly IdempotencyRow[],
 ): Promise<ReadonlyMap<string, RecordRow>> {
   if (candidates.length === 0) return new Map();
-  const rows = await connection.rows<[string, string, string, ...RecordRow]>(FIND_DUPLICATES, [toJson(candidates)]);
-  return new Map(rows.map(([caller, key, body, ...record]) => [JSON.stringify([caller, key, body]), record]));
+  const rows = await connection.rows<RecordRow & IdempotencyRow>(FIND_DUPLICATES, [toJson(candidates)]);
+  return new Map(
+    rows.map(({ idempotencyKey, body, ...record }) => [toIdentity({ ...record, idempotencyKey, body }), record]),
+  );
 }
 
 function firstOf(
   originals: ReadonlyMap<string, RecordRow>,
   candidates: readonly IdempotencyRow[],
 ): RecordRow | undefined {
-  const found = candidates.find((candidate) => originals.has(JSON.stringify(candidate)));
-  return found && originals.get(JSON.stringify(found));
+  const found = candidates.find((candidate) => originals.has(toIdentity(candidate)));
+  return found && originals.get(toIdentity(found));
 }
 
-/** The first who asks for a cancel sets its time. */
-function markCancel(record: RecordRow, nowMs: number): RecordRow {
-  const [requestId, endpoint, model, stream, status, createdAtMs, completedAtMs, cancelRequestedAtMs, ...rest] = record;
-  const times = [createdAtMs, completedAtMs, cancelRequestedAtMs ?? nowMs] as const;
-  return [requestId, endpoint, model, stream, status, ...times, ...rest];
-}
-
-function toUpdate(record: RecordRow | undefined, isFreed: boolean): readonly (readonly unknown[])[] {
-  if (record === undefined) return [];
-  const [requestId, , , , status, , completedAtMs, cancelRequestedAtMs, ...rest] = record;
-  const [input, cached, output, reasoning, total, estimated, cost, incomplete, error] = rest;
-  const usage = [input, cached, output, reasoning, total, estimated];
-  return [[requestId, status, completedAtMs, cancelRequestedAtMs, ...usage, cost, incomplete, error, isFreed ? 1 : 0]];
+function toIdentity({ caller, idempotencyKey, body }: IdempotencyRow): string {
+  return JSON.stringify([caller, idempotencyKey, body]);
 }

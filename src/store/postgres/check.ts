@@ -15,13 +15,13 @@ import { refuseUnfinishedTransfer } from '../transfer/postgres-mark.ts';
 
 const COUNT: Statement = {
   name: 'count_all',
-  text: 'SELECT (SELECT count(*) FROM requests), (SELECT count(*) FROM keys)',
+  text: 'SELECT (SELECT count(*) FROM requests) AS records, (SELECT count(*) FROM keys) AS keys',
 };
 
 const FIND_UNBALANCED: Statement = {
   name: 'find_unbalanced',
   text: `
-    SELECT key_id, balance_micro, coalesce(sum, 0)
+    SELECT key_id AS "keyId", balance_micro AS micro, coalesce(sum, 0) AS "sumMicro"
     FROM keys LEFT JOIN (SELECT key, sum(amount_micro) AS sum FROM ledger GROUP BY key) AS sums ON sums.key = keys.seq
     WHERE balance_micro <> coalesce(sum, 0) LIMIT ${MAX_PROBLEMS}`,
 };
@@ -29,7 +29,7 @@ const FIND_UNBALANCED: Statement = {
 const FIND_WRONG_HOLDS: Statement = {
   name: 'find_wrong_holds',
   text: `
-    SELECT key_id, keys.held_micro, coalesce(held, 0)
+    SELECT key_id AS "keyId", keys.held_micro AS micro, coalesce(held, 0) AS "sumMicro"
     FROM keys LEFT JOIN (
       SELECT key, sum(held_micro) AS held FROM requests WHERE owner IS NOT NULL GROUP BY key
     ) AS holds ON holds.key = keys.seq
@@ -63,8 +63,8 @@ export async function checkServer(url: string): Promise<DatabaseCheck> {
 }
 
 async function check(connection: Connection): Promise<DatabaseCheck> {
-  const [[records, keys] = [0, 0]] = await connection.rows<[number, number]>(COUNT);
-  return { records, keys, problems: await findBookProblems(connection) };
+  const [counts = { records: 0, keys: 0 }] = await connection.rows<Omit<DatabaseCheck, 'problems'>>(COUNT);
+  return { ...counts, problems: await findBookProblems(connection) };
 }
 
 /** A sentence for each key whose books do not add up. */

@@ -1,11 +1,13 @@
+import type { KeyId } from '../../contract/ids.ts';
+import { ACCOUNT_COLUMNS } from '../shared/charges.ts';
 import type { Operations } from '../shared/operations.ts';
 import { CHANGED_COLUMNS, KEY_COLUMNS, type KeyRow } from '../shared/key-rows.ts';
 import { standingOf } from '../../core/money/rates.ts';
-import { openLockedBooks } from './unit-of-work.ts';
+import { CLOCK_MS, openLockedBooks, type LockedAccount } from './unit-of-work.ts';
 import type { Remote, RemoteChanges } from './engine.ts';
-import type { Statement } from './pool.ts';
+import { toJson, type Connection, type Statement } from './pool.ts';
 
-const FIND: Statement = { name: 'find_key', text: `SELECT ${KEY_COLUMNS} FROM keys WHERE key_id = $1` };
+export const FIND_KEY: Statement = { name: 'find_key', text: `SELECT ${KEY_COLUMNS} FROM keys WHERE key_id = $1` };
 
 // By all hashes at once: between two statements another gateway, which knows the secrets in another
 // order, may change the hash from the one that is still to be looked for to the one that was not
@@ -13,18 +15,17 @@ const FIND: Statement = { name: 'find_key', text: `SELECT ${KEY_COLUMNS} FROM ke
 const FIND_BY_HASH: Statement = {
   name: 'find_key_by_hashes',
   text: `
-    SELECT CASE WHEN hash = ANY($1::text[]) THEN hash ELSE former_hash END, ${KEY_COLUMNS} FROM keys
+    SELECT CASE WHEN hash = ANY($1::text[]) THEN hash ELSE former_hash END AS hash, ${KEY_COLUMNS} FROM keys
     WHERE hash = ANY($1::text[]) OR (former_hash = ANY($1::text[]) AND former_until_ms > $2)
     LIMIT 1`,
 };
 
 const FIND_RATE: Statement = {
   name: 'find_rate',
-  text: `SELECT requests_per_minute, tokens_per_minute, minute, minute_requests, minute_tokens,
-    floor(extract(epoch FROM clock_timestamp()) * 1000) FROM keys WHERE key_id = $1`,
+  text: `SELECT ${ACCOUNT_COLUMNS}, ${CLOCK_MS} FROM keys WHERE key_id = $1`,
 };
 
-const FIND_PLACE: Statement = { name: 'find_key_place', text: 'SELECT seq FROM keys WHERE key_id = $1' };
+const FIND_SEQ: Statement = { name: 'find_key_place', text: 'SELECT seq FROM keys WHERE key_id = $1' };
 
 const LIST: Statement = {
   name: 'list_keys',
@@ -36,7 +37,10 @@ const INSERT: Statement = {
   text: `
     INSERT INTO keys (key_id, hash, prefix, name, created_at_ms, expires_at_ms, models, requests_per_minute,
       tokens_per_minute, spend_per_day_micro, spend_per_month_micro, balance_micro)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+    SELECT d->>'keyId', d->>'hash', d->>'prefix', d->>'name', (d->>'createdAtMs')::bigint, (d->>'expiresAtMs')::bigint,
+      d->>'models', (d->>'requestsPerMinute')::bigint, (d->>'tokensPerMinute')::bigint,
+      (d->>'spendPerDayMicro')::bigint, (d->>'spendPerMonthMicro')::bigint, (d->>'creditsMicro')::bigint
+    FROM jsonb_array_elements($1::jsonb) AS d
     RETURNING ${KEY_COLUMNS}`,
 };
 
@@ -66,41 +70,48 @@ const NOTE_DELETED: Statement = { name: 'note_deleted_key', text: 'INSERT INTO d
 
 export const KEY_LOOKUPS: Remote<Pick<Operations, 'findKey' | 'findKeyByHash' | 'listKeys' | 'findRate'>> = {
   async findKey(connection, keyId) {
-    const [row] = await connection.rows<KeyRow>(FIND, [keyId]);
+    const [row] = await connection.rows<KeyRow>(FIND_KEY, [keyId]);
     return row ?? null;
   },
   async findKeyByHash(connection, hashes, nowMs) {
-    const [found] = await connection.rows<[hash: string, ...KeyRow]>(FIND_BY_HASH, [hashes, nowMs]);
+    const [found] = await connection.rows<KeyRow & { readonly hash: string }>(FIND_BY_HASH, [hashes, nowMs]);
     if (found === undefined) return null;
-    const [hash, ...row] = found;
-    return [hash, row];
+    const { hash, ...key } = found;
+    return { hash, key };
   },
   async listKeys(connection, limit, after) {
-    const [place] = after === null ? [[Number.MAX_SAFE_INTEGER]] : await connection.rows<[number]>(FIND_PLACE, [after]);
-    return place === undefined ? null : connection.rows<KeyRow>(LIST, [place[0], limit]);
+    const beforeSeq = after === null ? Number.MAX_SAFE_INTEGER : await findSeq(connection, after);
+    return beforeSeq === null ? null : connection.rows<KeyRow>(LIST, [beforeSeq, limit]);
   },
   async findRate(connection, keyId) {
-    const [row] = await connection.rows<[number | null, number | null, number, number, number, number]>(FIND_RATE, [
-      keyId,
-    ]);
-    if (row === undefined) return null;
-    const [requestsPerMinute, tokensPerMinute, minute, minuteRequests, minuteTokens, clockMs] = row;
-    return standingOf({ requestsPerMinute, tokensPerMinute, minute, minuteRequests, minuteTokens }, clockMs);
+    const [account] = await connection.rows<LockedAccount>(FIND_RATE, [keyId]);
+    return account === undefined ? null : standingOf(account, account.clockMs);
   },
 };
+
+interface Place {
+  readonly seq: number;
+}
+
+/** Returns the number of a key, which no other key ever gets. Null when there is no such key. */
+export async function findSeq(connection: Connection, keyId: KeyId): Promise<number | null> {
+  const [place] = await connection.rows<Place>(FIND_SEQ, [keyId]);
+  return place?.seq ?? null;
+}
 
 type KeyChangeName = 'createKey' | 'rehashKey' | 'updateKey' | 'rotateKey' | 'deleteKey';
 
 /** Keys from their making to their end; what they pay with is in ledger.ts and changes.ts. */
 export const KEY_CHANGES: RemoteChanges<Pick<Operations, KeyChangeName>> = {
   async createKey(connection, draft) {
-    const [keyId, , , , createdAtMs] = draft;
-    const [row] = await connection.rows<KeyRow>(INSERT, draft);
+    const { keyId, createdAtMs } = draft;
+    const [row] = await connection.rows<KeyRow>(INSERT, [toJson([draft])]);
     if (row === undefined) throw new Error('a key that was inserted was not returned');
     const books = openLockedBooks(connection);
     const account = await books.loadById(keyId);
-    if (account !== undefined)
-      books.funding.enter(account.seq, 'grant', account.balanceMicro ?? 0, null, '', createdAtMs);
+    if (account !== undefined) {
+      books.funding.enter({ key: account.seq, kind: 'grant', amountMicro: account.balanceMicro ?? 0, createdAtMs });
+    }
     return { result: row, last: books.write() };
   },
   async rehashKey(connection, from, to) {
@@ -112,7 +123,7 @@ export const KEY_CHANGES: RemoteChanges<Pick<Operations, KeyChangeName>> = {
       return value === undefined ? [] : [connection.changes(statement, [value, keyId])];
     });
     await Promise.all(changes);
-    const [row] = await connection.rows<KeyRow>(FIND, [keyId]);
+    const [row] = await connection.rows<KeyRow>(FIND_KEY, [keyId]);
     return { result: row ?? null };
   },
   async rotateKey(connection, keyId, hash, prefix, formerUntilMs) {
@@ -120,10 +131,10 @@ export const KEY_CHANGES: RemoteChanges<Pick<Operations, KeyChangeName>> = {
     return { result: row ?? null };
   },
   async deleteKey(connection, keyId) {
-    const [deleted] = await connection.rows<[number]>(DELETE, [keyId]);
+    const [deleted] = await connection.rows<Place>(DELETE, [keyId]);
     return {
       result: deleted !== undefined,
-      last: deleted === undefined ? [] : [connection.changes(NOTE_DELETED, deleted)],
+      last: deleted === undefined ? [] : [connection.changes(NOTE_DELETED, [deleted.seq])],
     };
   },
 };

@@ -1,6 +1,6 @@
 import type { RequestId } from '../../contract/ids.ts';
 import type { Operations } from '../shared/operations.ts';
-import { CALLER, LIST_WINDOW, RECORD_COLUMNS, SEQ, type RecordRow } from '../shared/rows.ts';
+import { LIST_WINDOW, RECORD_COLUMNS, type RecordRow } from '../shared/rows.ts';
 import type { Remote } from './engine.ts';
 import type { Connection, Statement } from './pool.ts';
 
@@ -84,46 +84,54 @@ type Lookup =
 export const LOOKUPS: Remote<Pick<Operations, Lookup>> = {
   async find(connection, callers, requestId) {
     const row = await findAny(connection, requestId);
-    return row !== null && callers.includes(row[CALLER]) ? row : null;
+    return row !== null && callers.includes(row.caller) ? row : null;
   },
   findAny,
   async findDuplicate(connection, candidates) {
-    for (const candidate of candidates) {
-      const [row] = await connection.rows<RecordRow>(FIND_DUPLICATE, candidate);
+    for (const { caller, idempotencyKey, body } of candidates) {
+      const [row] = await connection.rows<RecordRow>(FIND_DUPLICATE, [caller, idempotencyKey, body]);
       if (row !== undefined) return row;
     }
     return null;
   },
   async findByIdempotencyKey(connection, candidates) {
-    const found = await Promise.all(candidates.map((each) => connection.rows<RecordRow>(FIND_BY_KEY, each)));
-    return found.flat().sort((one, other) => other[SEQ] - one[SEQ])[0] ?? null;
+    const found = await Promise.all(
+      candidates.map(({ caller, idempotencyKey }) => connection.rows<RecordRow>(FIND_BY_KEY, [caller, idempotencyKey])),
+    );
+    return found.flat().sort((one, other) => other.seq - one.seq)[0] ?? null;
   },
-  async findPlace(connection, callers, requestId) {
-    const [row] = await connection.rows<[number]>(FIND_PLACE, [requestId, callers]);
-    return row?.[0] ?? null;
+  findPlace: (connection, callers, requestId) => findSeq(connection, FIND_PLACE, [requestId, callers]),
+  findPlaceOfAny: (connection, requestId) => findSeq(connection, FIND_PLACE_OF_ANY, [requestId]),
+  async list(connection, { caller, beforeSeq, status, model, limit }) {
+    if (status === 'processing') {
+      const rows = await connection.rows<RecordRow>(LIST_UNFINISHED, [caller, beforeSeq, model, limit]);
+      return { rows, nextBeforeSeq: null };
+    }
+    const floor = await findSeq(connection, FIND_FLOOR, [caller, beforeSeq]);
+    const rows = await connection.rows<RecordRow>(LIST, [caller, beforeSeq, floor ?? 0, status, model, limit]);
+    return { rows, nextBeforeSeq: floor };
   },
-  async findPlaceOfAny(connection, requestId) {
-    const [row] = await connection.rows<[number]>(FIND_PLACE_OF_ANY, [requestId]);
-    return row?.[0] ?? null;
-  },
-  async list(connection, [caller, beforeSeq, status, model, limit]) {
-    if (status === 'processing')
-      return [await connection.rows<RecordRow>(LIST_UNFINISHED, [caller, beforeSeq, model, limit]), null];
-    const [floor] = await connection.rows<[number]>(FIND_FLOOR, [caller, beforeSeq]);
-    const from = floor?.[0] ?? null;
-    return [await connection.rows<RecordRow>(LIST, [caller, beforeSeq, from ?? 0, status, model, limit]), from];
-  },
-  async listAll(connection, beforeSeq, [callerPrefix, status, model], limit) {
-    if (status === 'processing')
-      return [await connection.rows<RecordRow>(LIST_ALL_UNFINISHED, [beforeSeq, callerPrefix, model, limit]), null];
-    const [floor] = await connection.rows<[number]>(FIND_FLOOR_OF_ALL, [beforeSeq]);
-    const from = floor?.[0] ?? null;
-    const values = [beforeSeq, from ?? 0, callerPrefix, status, model, limit];
-    return [await connection.rows<RecordRow>(LIST_ALL, values), from];
+  async listAll(connection, { callerPrefix, beforeSeq, status, model, limit }) {
+    if (status === 'processing') {
+      const rows = await connection.rows<RecordRow>(LIST_ALL_UNFINISHED, [beforeSeq, callerPrefix, model, limit]);
+      return { rows, nextBeforeSeq: null };
+    }
+    const floor = await findSeq(connection, FIND_FLOOR_OF_ALL, [beforeSeq]);
+    const values = [beforeSeq, floor ?? 0, callerPrefix, status, model, limit];
+    return { rows: await connection.rows<RecordRow>(LIST_ALL, values), nextBeforeSeq: floor };
   },
 };
 
 async function findAny(connection: Connection, requestId: RequestId): Promise<RecordRow | null> {
   const [row] = await connection.rows<RecordRow>(FIND, [requestId]);
   return row ?? null;
+}
+
+async function findSeq(
+  connection: Connection,
+  statement: Statement,
+  values: readonly unknown[],
+): Promise<number | null> {
+  const [row] = await connection.rows<{ readonly seq: number }>(statement, values);
+  return row?.seq ?? null;
 }

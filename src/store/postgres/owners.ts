@@ -8,10 +8,9 @@
  * accepted in the name of an owner who is gone, however long its process was paused: the process takes a new name then.
  */
 import { randomBytes } from 'node:crypto';
-import type { RequestId } from '../../contract/ids.ts';
 import { prepareCharges } from '../shared/charges.ts';
 import type { Operations } from '../shared/operations.ts';
-import { KEY, RECORD_COLUMNS, toClosed, type RecordRow } from '../shared/rows.ts';
+import { RECORD_COLUMNS, type RecordRow } from '../shared/rows.ts';
 import { openLockedBooks } from './unit-of-work.ts';
 import type { Remote, RemoteChanges } from './engine.ts';
 import type { Connection, Connections, Statement } from './pool.ts';
@@ -140,11 +139,11 @@ export function prepareRecovery(owner: Owner): RemoteChanges<Pick<Operations, 'r
   return {
     async recoverSome(connection, nowMs) {
       for (;;) {
-        const [dead] = await connection.rows<[string]>(FIND_DEAD, [owner.name]);
+        const [dead] = await connection.rows<{ readonly owner: string }>(FIND_DEAD, [owner.name]);
         if (dead === undefined) return { result: 0 };
-        const closed = await connection.rows<RecordRow>(CLOSE, [nowMs, dead[0]]);
+        const closed = await connection.rows<RecordRow>(CLOSE, [nowMs, dead.owner]);
         if (closed.length > 0) return { result: closed.length, last: await settleAll(connection, closed) };
-        await connection.changes(DELETE, dead);
+        await connection.changes(DELETE, [dead.owner]);
       }
     },
   };
@@ -153,22 +152,22 @@ export function prepareRecovery(owner: Owner): RemoteChanges<Pick<Operations, 'r
 async function settleAll(connection: Connection, closed: readonly RecordRow[]) {
   const books = openLockedBooks(connection);
   const charges = prepareCharges(books);
-  await books.load(closed.flatMap((record) => record[KEY] ?? []));
-  for (const record of closed) charges.end(toClosed(record));
+  await books.load(closed.flatMap((record) => record.key ?? []));
+  for (const record of closed) charges.end(record);
   return books.write();
 }
 
 const LIST_CANCEL_REQUESTED: Statement = {
   name: 'list_cancel_requested',
-  text: 'SELECT request_id FROM requests WHERE owner = $1 AND cancel_requested_at_ms IS NOT NULL',
+  text: 'SELECT request_id AS "requestId" FROM requests WHERE owner = $1 AND cancel_requested_at_ms IS NOT NULL',
 };
 
 /** Hearing of cancels which another process was asked for. */
 export function prepareCancels(owner: Owner): Remote<Pick<Operations, 'listCancelRequested'>> {
   return {
     async listCancelRequested(connection) {
-      const rows = await connection.rows<[RequestId]>(LIST_CANCEL_REQUESTED, [owner.name]);
-      return rows.map(([requestId]) => requestId);
+      const rows = await connection.rows<Pick<RecordRow, 'requestId'>>(LIST_CANCEL_REQUESTED, [owner.name]);
+      return rows.map(({ requestId }) => requestId);
     },
   };
 }
@@ -190,8 +189,8 @@ export function preparePrices(owner: Owner): RemoteChanges<Pick<Operations, 'com
   return {
     async comparePrices(connection, version) {
       await connection.changes(NOTE_PRICES, [version, owner.name]);
-      const rows = await connection.rows<[string]>(FIND_OTHER_PRICES, [version]);
-      return { result: rows.map(([prices]) => prices) };
+      const rows = await connection.rows<{ readonly prices: string }>(FIND_OTHER_PRICES, [version]);
+      return { result: rows.map(({ prices }) => prices) };
     },
   };
 }

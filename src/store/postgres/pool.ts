@@ -9,8 +9,8 @@ export interface Statement {
 
 /** A connection for as long as a piece of work has it. */
 export interface Connection {
-  /** The rows, each as a list in the order of the columns. What is sent in one turn goes to the server together. */
-  rows<Row extends readonly unknown[]>(statement: Statement, values?: readonly unknown[]): Promise<readonly Row[]>;
+  /** Returns the rows. Statements of one turn go to the server together. */
+  rows<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<readonly Row[]>;
   /** How many rows were changed. */
   changes(statement: Statement, values?: readonly unknown[]): Promise<number>;
 }
@@ -159,10 +159,10 @@ async function commit<Result>(client: ClientBase, { result, last = [] }: Committ
 }
 
 export function toConnection(client: ClientBase): Connection {
-  const query = <Row extends readonly unknown[]>({ name, text }: Statement, values: readonly unknown[] = []) =>
-    client.query<Row & unknown[]>({ name, text, values: values.map(toStorable), rowMode: 'array' });
+  const query = <Row extends object>({ name, text }: Statement, values: readonly unknown[] = []) =>
+    client.query<Row>({ name, text, values: values.map(toStorable) });
   return {
-    async rows<Row extends readonly unknown[]>(statement: Statement, values?: readonly unknown[]) {
+    async rows<Row extends object>(statement: Statement, values?: readonly unknown[]) {
       return (await query<Row>(statement, values)).rows;
     },
     async changes(statement, values) {

@@ -33,8 +33,8 @@ export const RETENTION: RemoteChanges<Pick<Operations, 'pruneSome' | 'pruneUsage
     // The server's own autovacuum does it.
     reclaimSome: async () => ({ result: false }),
     async probeWrite(connection) {
-      const [mark] = await connection.rows<[string]>(FIND_MARK);
+      const [found] = await connection.rows<{ readonly mark: string }>(FIND_MARK);
       const statements = [LOCK_TABLE, PROBE, DELETE_PROBES];
-      return { result: mark?.[0] ?? null, last: statements.map((statement) => connection.changes(statement)) };
+      return { result: found?.mark ?? null, last: statements.map((statement) => connection.changes(statement)) };
     },
   };

@@ -1,6 +1,6 @@
 import type { UsageQuery } from '../keys.ts';
 import type { Operations } from '../shared/operations.ts';
-import { USAGE_SUMS, type UsageSumRow } from '../shared/usage-rows.ts';
+import { SELECT_SUMS, type HourSpan, type UsageSumRow } from '../shared/usage-rows.ts';
 import type { Remote } from './engine.ts';
 import type { Statement } from './pool.ts';
 
@@ -14,9 +14,9 @@ const STARTS = {
 const toSum = (per: UsageQuery['per'], whose: string): Statement => ({
   name: whose === '' ? `sum_usage_${per}` : `sum_own_usage_${per}`,
   text: `
-    SELECT ${STARTS[per]} AS start, caller, model, ${USAGE_SUMS.map((name) => `sum(${name})`).join(', ')}
+    SELECT ${STARTS[per]} AS "startHour", caller, model, ${SELECT_SUMS}
     FROM usage WHERE hour >= $1 AND hour < $2 ${whose}
-    GROUP BY start, caller, model ORDER BY start`,
+    GROUP BY "startHour", caller, model ORDER BY "startHour"`,
 });
 
 const toSums = (whose: string) => ({
@@ -30,7 +30,7 @@ const SUM_OWN = toSums('AND caller = $3');
 
 const FIND_SPAN: Statement = {
   name: 'find_usage_span',
-  text: 'SELECT coalesce(min(hour), 0), coalesce(max(hour) + 1, 0) FROM usage',
+  text: 'SELECT coalesce(min(hour), 0) AS "from", coalesce(max(hour) + 1, 0) AS until FROM usage',
 };
 
 /** What was used, by UTC hour, caller and model. */
@@ -40,7 +40,7 @@ export const USAGE_LOOKUPS: Remote<Pick<Operations, 'sumUsage' | 'findUsageSpan'
       ? connection.rows<UsageSumRow>(SUM_ALL[per], [from, until])
       : connection.rows<UsageSumRow>(SUM_OWN[per], [from, until, caller]),
   async findUsageSpan(connection) {
-    const [[from, until] = [0, 0]] = await connection.rows<[number, number]>(FIND_SPAN);
-    return { from, until };
+    const [span = { from: 0, until: 0 }] = await connection.rows<HourSpan>(FIND_SPAN);
+    return span;
   },
 };

@@ -1,5 +1,5 @@
 import type { KeyId, RequestId } from '../../contract/ids.ts';
-import type { Hold, LedgerKind, Refusal } from '../keys.ts';
+import type { Hold, LedgerEntry, Refusal } from '../keys.ts';
 import { refusalOf, reserve, settle, type Funds, type SpendLimits } from './funds.ts';
 import {
   correctTokens,
@@ -9,10 +9,10 @@ import {
   standingOf,
   type RateCounts,
   type RateLimits,
-  type RateRow,
+  type RateStanding,
 } from '../../core/money/rates.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
-import type { ClosedRecord, RecordRow } from './rows.ts';
+import type { RecordRow } from './rows.ts';
 
 /** What decides whether a key may start something. */
 export interface Account extends Funds, SpendLimits, RateCounts, RateLimits {
@@ -24,26 +24,32 @@ export interface Account extends Funds, SpendLimits, RateCounts, RateLimits {
   readonly clockMs?: number;
 }
 
+/** The columns of an Account but for `clockMs`, under the names of its properties. */
+export const ACCOUNT_COLUMNS = `seq, key_id AS "keyId", is_disabled AS "isDisabled", expires_at_ms AS "expiresAtMs",
+  balance_micro AS "balanceMicro", held_micro AS "heldMicro", day, day_spent_micro AS "daySpentMicro", month,
+  month_spent_micro AS "monthSpentMicro", spend_per_day_micro AS "spendPerDayMicro",
+  spend_per_month_micro AS "spendPerMonthMicro", requests_per_minute AS "requestsPerMinute",
+  tokens_per_minute AS "tokensPerMinute", minute, minute_requests AS "minuteRequests", minute_tokens AS "minuteTokens"`;
+
 type RateRefusal = Extract<Refusal, 'invalid_api_key' | 'rate_limit_exceeded'>;
 
 /** What came of a request that was to be counted, and how its key stands in its minute then. */
-export type CountedRow = readonly [refused: RateRefusal | null, rates: RateRow | null];
+export interface CountedRow {
+  readonly refused: RateRefusal | null;
+  readonly rates: RateStanding | null;
+}
 
 /** What came of the draft of a key that pays. */
 export type PaidRow =
-  | readonly [kind: 'duplicate', record: RecordRow]
-  | readonly [kind: 'accepted' | Refusal, rates: RateRow | null];
+  | { readonly kind: 'duplicate'; readonly record: RecordRow }
+  | { readonly kind: 'accepted' | Refusal; readonly rates: RateStanding | null };
 
-export type EntryRow = readonly [
-  key: number,
-  kind: LedgerKind,
-  amountMicro: number,
-  requestId: RequestId | null,
-  note: string,
-  createdAtMs: number,
-  /** A name which no other entry of the key has. */
-  reference?: string | null,
-];
+/** A new entry of the ledger of a key. */
+export interface EntryRow extends Omit<LedgerEntry, 'seq'> {
+  readonly key: number;
+}
+
+type NewEntry = Pick<EntryRow, 'key' | 'kind' | 'amountMicro' | 'createdAtMs'> & Partial<EntryRow>;
 
 /** The funds of keys and the ledger that explains them, inside one transaction of whoever calls. */
 export interface Funding {
@@ -53,18 +59,18 @@ export interface Funding {
   write(key: number, funds: Funds): void;
   count(key: number, counts: RateCounts): void;
   /** Leaves out what changes nothing. */
-  enter(...entry: EntryRow): void;
+  enter(entry: NewEntry): void;
 }
 
 export type Charges = ReturnType<typeof prepareCharges>;
 
-type Settled = Pick<ClosedRecord, 'requestId' | 'key' | 'heldMicro' | 'costMicro'>;
+type Settled = Pick<RecordRow, 'requestId' | 'key' | 'heldMicro' | 'costMicro'>;
 
-type Held = NotHeld<Refusal> | { readonly key: number; readonly rates: RateRow | null };
+type Held = NotHeld<Refusal> | { readonly key: number; readonly rates: RateStanding | null };
 
 interface NotHeld<Why> {
   readonly refused: Why;
-  readonly rates: RateRow | null;
+  readonly rates: RateStanding | null;
 }
 
 /** What a record does to the funds and the rate of its key, inside the transaction that changes the record. */
@@ -76,14 +82,17 @@ export function prepareCharges({ funding: funds, noteUsage }: Pick<UnitOfWork, '
     const refused = refusalOf(account, account, hold, atMs);
     if (refused !== undefined) return { refused, rates: null };
     if (hold.heldMicro > 0) funds.write(account.seq, reserve(account, hold.heldMicro));
-    if (account.balanceMicro !== null) funds.enter(account.seq, 'reserve', -hold.heldMicro, requestId, '', atMs);
+    if (account.balanceMicro !== null) {
+      const amountMicro = -hold.heldMicro;
+      funds.enter({ key: account.seq, kind: 'reserve', amountMicro, requestId, createdAtMs: atMs });
+    }
     return { key: account.seq, rates: count(account, hold.tokens, atMs) };
   }
 
   /** For a request without a record. */
   function takeRate(keyId: KeyId, tokens: number, atMs: number): CountedRow {
     const account = findUsable(keyId, tokens, atMs);
-    return 'refused' in account ? [account.refused, account.rates] : [null, count(account, tokens, atMs)];
+    return 'refused' in account ? account : { refused: null, rates: count(account, tokens, atMs) };
   }
 
   function correctRate(keyId: KeyId, minute: number, tokens: number): null {
@@ -104,7 +113,7 @@ export function prepareCharges({ funding: funds, noteUsage }: Pick<UnitOfWork, '
   }
 
   /** Counts a request where anything is limited, and returns how the key stands with it. */
-  function count(account: Account, tokens: number, atMs: number): RateRow | null {
+  function count(account: Account, tokens: number, atMs: number): RateStanding | null {
     const { seq, clockMs = atMs } = account;
     if (standingOf(account, clockMs) === null) return null;
     const counts = countRequest(countsAt(account, clockMs), tokens);
@@ -113,8 +122,8 @@ export function prepareCharges({ funding: funds, noteUsage }: Pick<UnitOfWork, '
   }
 
   /** For a record that has just become final. */
-  function end(closed: ClosedRecord): void {
-    settleHold(closed, closed.endedAtMs);
+  function end(closed: RecordRow): void {
+    settleHold(closed, closed.completedAtMs ?? closed.createdAtMs);
     noteUsage(closed);
   }
 
@@ -128,8 +137,9 @@ export function prepareCharges({ funding: funds, noteUsage }: Pick<UnitOfWork, '
     const settled = settle(account, { heldMicro, costMicro, atMs });
     funds.write(key, settled.funds);
     if (account.balanceMicro === null) return;
-    funds.enter(key, 'release', heldMicro, requestId, '', atMs);
-    funds.enter(key, 'settle', -settled.chargedMicro, requestId, '', atMs);
+    const entry = { key, requestId, createdAtMs: atMs };
+    funds.enter({ ...entry, kind: 'release', amountMicro: heldMicro });
+    funds.enter({ ...entry, kind: 'settle', amountMicro: -settled.chargedMicro });
   }
 
   return { takeHold, settleHold, end, takeRate, correctRate };

@@ -10,15 +10,19 @@ export interface DatabaseCheck {
 /** Of each kind. */
 export const MAX_PROBLEMS = 20;
 
-/** What stands at a key, and what its entries or its requests add up to. */
-export type WrongSum = [keyId: string, micro: number, sumMicro: number];
+/** An amount of a key, and what its entries or its requests add up to. */
+export interface WrongSum {
+  readonly keyId: string;
+  readonly micro: number;
+  readonly sumMicro: number;
+}
 
 /** The balance of a prepaid key is the sum of its ledger. */
-export function describeUnbalanced([keyId, balance, sum]: WrongSum): string {
-  return `${keyId}: its balance is ${formatAmount(balance)}, but its ledger adds up to ${formatAmount(sum)}.`;
+export function describeUnbalanced({ keyId, micro, sumMicro }: WrongSum): string {
+  return `${keyId}: its balance is ${formatAmount(micro)}, but its ledger adds up to ${formatAmount(sumMicro)}.`;
 }
 
 /** What a key holds is what its running requests have reserved. */
-export function describeWrongHold([keyId, held, sum]: WrongSum): string {
-  return `${keyId}: it holds ${formatAmount(held)}, but its running requests hold ${formatAmount(sum)}.`;
+export function describeWrongHold({ keyId, micro, sumMicro }: WrongSum): string {
+  return `${keyId}: it holds ${formatAmount(micro)}, but its running requests hold ${formatAmount(sumMicro)}.`;
 }

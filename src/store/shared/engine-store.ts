@@ -2,24 +2,23 @@ import { USAGE_KEPT_DAYS, type Hold } from '../keys.ts';
 import { checkAmount } from './funds.ts';
 import type { OperatorStore } from '../operator.ts';
 import type { Identity } from '../../identity/identities.ts';
-import type { Acceptance, Idempotency, RecordPage, RecordQuery, Store, StoredRecord, StoreLog } from '../store.ts';
+import type { Acceptance, Idempotency, Store, StoredRecord, StoreLog } from '../store.ts';
 import type { RequestId } from '../../contract/ids.ts';
-import type { StopSignal } from '../../core/stop-signal.ts';
+import { DAY_MS } from '../../core/time.ts';
 import { createAccountCalls, toRates } from './key-calls.ts';
 import type { PaidRow } from './charges.ts';
 import type { Failure } from './failures.ts';
 import type { CallOptions, BatchQueue } from './batch-queue.ts';
 import { createOperatorCalls } from './operator-calls.ts';
 import type { RemoteEngine } from './operations.ts';
+import { listRecords } from './pages.ts';
 import { prune } from './pruning.ts';
-import { SEQ, toDraftRow, toOutcomeRow, toRecord, type IdempotencyRow, type ListStep, type RecordRow } from './rows.ts';
+import { toDraftRow, toOutcomeRow, toRecord, type IdempotencyRow, type ListStep, type RecordRow } from './rows.ts';
 
 const LOOKUP: CallOptions = { isLookup: true };
 
 /** How long a write that was tried for one readiness check answers for others, so that strangers cannot keep the disk busy. */
 const PROBE_HOLDS_MS = 200;
-
-const DAY_MS = 86_400_000;
 
 export interface EngineStoreParts {
   readonly engine: RemoteEngine;
@@ -59,7 +58,7 @@ export function createEngineStore({
     },
     async requestCancel(caller, requestId) {
       const found = await queue.call(['requestCancel', caller, requestId, clock()]);
-      return found === null ? undefined : { kind: found[0], record: toRecord(found[1]) };
+      return found === null ? undefined : { kind: found.kind, record: toRecord(found.record) };
     },
     async find(caller, requestId) {
       return toFound(await queue.call(['find', caller, requestId], LOOKUP));
@@ -70,7 +69,12 @@ export function createEngineStore({
     async findByIdempotencyKey(caller, key) {
       return toFound(await queue.call(['findByIdempotencyKey', pair(caller, key)], LOOKUP));
     },
-    list: (caller, query, signal) => list(queue, caller, query, signal),
+    async list(caller, query, signal) {
+      const findPlace = (requestId: RequestId) => queue.call(['findPlace', caller, requestId], LOOKUP);
+      const lists = caller.map((name) => (step: ListStep) => queue.call(['list', { ...step, caller: name }], LOOKUP));
+      const page = await listRecords({ findPlace, lists }, query, signal);
+      return page && { records: page.rows.map(toRecord), hasMore: page.hasMore };
+    },
     listCancelRequested: () => queue.call(['listCancelRequested'], LOOKUP),
     hearCancels,
     comparePrices: (version) => queue.call(['comparePrices', version]),
@@ -117,63 +121,19 @@ export function createHealth(log: StoreLog) {
   };
 }
 
-async function list(
-  queue: BatchQueue,
-  caller: Identity,
-  query: RecordQuery,
-  signal: StopSignal | undefined,
-): Promise<RecordPage | undefined> {
-  const firstBeforeSeq =
-    query.after === undefined ? Number.MAX_SAFE_INTEGER : await findPlace(queue, caller, query.after);
-  if (firstBeforeSeq === null) return undefined;
-  const lists = await Promise.all(caller.map((name) => collect(queue, name, { firstBeforeSeq, query, signal })));
-  const rows = lists.flat().sort((one, other) => other[SEQ] - one[SEQ]);
-  return { records: rows.slice(0, query.limit).map(toRecord), hasMore: rows.length > query.limit };
-}
-
-function findPlace(queue: BatchQueue, caller: Identity, requestId: RequestId): Promise<number | null> {
-  return queue.call(['findPlace', caller, requestId], LOOKUP);
-}
-
-interface Search {
-  readonly firstBeforeSeq: number;
-  readonly query: RecordQuery;
-  readonly signal: StopSignal | undefined;
-}
-
-/** One row more than asked for, if there are as many: it shows that there is another page. */
-async function collect(
-  queue: BatchQueue,
-  caller: string,
-  { firstBeforeSeq, query, signal }: Search,
-): Promise<RecordRow[]> {
-  const wanted = query.limit + 1;
-  const found: RecordRow[] = [];
-  let beforeSeq: number | null = firstBeforeSeq;
-  while (beforeSeq !== null && found.length < wanted) {
-    signal?.throwIfAborted();
-    const filter = [query.status ?? null, query.model ?? null, wanted - found.length] as const;
-    const [rows, next]: ListStep = await queue.call(['list', [caller, beforeSeq, ...filter]], LOOKUP);
-    found.push(...rows);
-    beforeSeq = next;
-  }
-  return found;
-}
-
 /** The same caller, key and body under each secret. */
 function toCandidates(caller: Identity, idempotency: Idempotency | undefined): readonly IdempotencyRow[] {
   if (idempotency === undefined) return [];
-  const { key, body } = idempotency;
-  return pair(caller, key).flatMap(([name, key], index) => {
-    const text = body[index];
-    return text === undefined ? [] : [[name, key, text] as const];
+  return pair(caller, idempotency.key).flatMap((pair, index) => {
+    const body = idempotency.body[index];
+    return body === undefined ? [] : [{ ...pair, body }];
   });
 }
 
-function pair(caller: Identity, key: Identity): readonly (readonly [string, string])[] {
-  return caller.flatMap((name, index) => {
-    const text = key[index];
-    return text === undefined ? [] : [[name, text] as const];
+function pair(caller: Identity, key: Identity): readonly Omit<IdempotencyRow, 'body'>[] {
+  return caller.flatMap((caller, index) => {
+    const idempotencyKey = key[index];
+    return idempotencyKey === undefined ? [] : [{ caller, idempotencyKey }];
   });
 }
 
@@ -192,8 +152,8 @@ function toAcceptance(row: RecordRow | null): Acceptance {
 }
 
 function toPaidAcceptance(row: PaidRow): Acceptance {
-  if (row[0] === 'duplicate') return { kind: 'duplicate', record: toRecord(row[1]) };
-  const [kind, rates] = row;
+  if (row.kind === 'duplicate') return { kind: 'duplicate', record: toRecord(row.record) };
+  const { kind, rates } = row;
   return kind === 'accepted' ? { kind, ...toRates(rates) } : { kind: 'refused', code: kind, ...toRates(rates) };
 }
 

@@ -1,4 +1,5 @@
 /** What a key has left and what it may still spend: arithmetic alone, the same for every engine. */
+import { DAY_MS } from '../../core/time.ts';
 import type { Hold } from '../keys.ts';
 
 /** Where a key stands. What was spent belongs to the latest UTC day and month in which anything was charged. */
@@ -17,7 +18,6 @@ export interface SpendLimits {
   readonly spendPerMonthMicro: number | null;
 }
 
-const DAY_MS = 86_400_000;
 const MAX = Number.MAX_SAFE_INTEGER;
 
 /** Throws RangeError for anything but a whole number of millionths, not negative, that is known exactly. */

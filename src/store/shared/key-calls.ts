@@ -1,11 +1,13 @@
 import { ApiError } from '../../core/errors.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
-import type { AccountStore, RateStanding, StoredKey, UsageQuery, UsageRow } from '../keys.ts';
+import type { AccountStore, StoredKey, UsageQuery, UsageRow } from '../keys.ts';
 import { checkAmount } from './funds.ts';
-import type { RateRow } from '../../core/money/rates.ts';
-import { toEntry, toKeyDraftRow, toStoredKey, type KeyRow } from './key-rows.ts';
+import type { RateStanding } from '../../core/money/rates.ts';
+import { HOUR_MS } from '../../core/time.ts';
+import { toKeyDraftRow, toStoredKey, type KeyRow } from './key-rows.ts';
 import type { CallOptions, BatchQueue } from './batch-queue.ts';
-import { addUsage, HOUR_MS, toUsageRow } from './usage-rows.ts';
+import { toPage } from './pages.ts';
+import { addSums, toUsageRow } from './usage-rows.ts';
 
 const LOOKUP: CallOptions = { isLookup: true };
 
@@ -22,19 +24,19 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number): Acco
     async findKeyByHash(hash) {
       const found = await queue.call(['findKeyByHash', hash, clock()], LOOKUP);
       if (found === null) return undefined;
-      const [by, row] = found;
-      // Nobody waits for it, and the next lookup tries again when it fails.
-      if (by !== hash[0]) void queue.call(['rehashKey', by, hash[0]]).catch(() => undefined);
-      return toStoredKey(row, clock());
+      // Nothing waits for it, and the next lookup tries again when it fails.
+      if (found.hash !== hash[0]) void queue.call(['rehashKey', found.hash, hash[0]]).catch(() => undefined);
+      return toStoredKey(found.key, clock());
     },
     async findKey(keyId) {
       return toFound(await queue.call(['findKey', keyId], LOOKUP));
     },
     async listKeys({ limit, after }) {
-      const rows = await queue.call(['listKeys', limit + 1, after ?? null], LOOKUP);
-      if (rows === null) return undefined;
+      const found = await queue.call(['listKeys', limit + 1, after ?? null], LOOKUP);
+      if (found === null) return undefined;
+      const { rows, hasMore } = toPage(found, limit);
       const nowMs = clock();
-      return { keys: rows.slice(0, limit).map((row) => toStoredKey(row, nowMs)), hasMore: rows.length > limit };
+      return { keys: rows.map((row) => toStoredKey(row, nowMs)), hasMore };
     },
     async updateKey(keyId, change) {
       return toFound(await queue.call(['updateKey', keyId, change]));
@@ -54,13 +56,15 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number): Acco
       });
     },
     async listLedger(keyId, { limit, beforeSeq = Number.MAX_SAFE_INTEGER }) {
-      const rows = await queue.call(['listLedger', keyId, beforeSeq, limit + 1], LOOKUP);
-      return rows === null ? undefined : { entries: rows.slice(0, limit).map(toEntry), hasMore: rows.length > limit };
+      const found = await queue.call(['listLedger', keyId, beforeSeq, limit + 1], LOOKUP);
+      if (found === null) return undefined;
+      const { rows, hasMore } = toPage(found, limit);
+      return { entries: rows, hasMore };
     },
     listUsage: (query, signal) => listUsage(queue, query, signal),
     async takeRate(keyId, tokens) {
       checkAmount(tokens);
-      const [refused, rates] = await queue.call(['takeRate', keyId, tokens, clock()]);
+      const { refused, rates } = await queue.call(['takeRate', keyId, tokens, clock()]);
       return { ...(refused !== null && { refused }), ...toRates(rates) };
     },
     async correctRate(keyId, minute, tokens) {
@@ -74,10 +78,8 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number): Acco
 }
 
 /** How a key stands, to be spread into what is said of it; nothing for one without limits per minute. */
-export function toRates(row: RateRow | null): { readonly rates?: RateStanding } {
-  if (row === null) return {};
-  const [minute, requests, tokens, requestsPerMinute, tokensPerMinute, resetMs] = row;
-  return { rates: { minute, requests, tokens, requestsPerMinute, tokensPerMinute, resetMs } };
+export function toRates(rates: RateStanding | null): { readonly rates?: RateStanding } {
+  return rates === null ? {} : { rates };
 }
 
 /** How many hours one step adds up, so that nothing else waits for long: the rows of all callers are many. */
@@ -101,7 +103,7 @@ async function listUsage(
         const row = toUsageRow(found, caller?.[0]);
         const place = JSON.stringify([row.startMs, row.caller, row.model]);
         const sum = sums.get(place);
-        sums.set(place, sum === undefined ? row : addUsage(sum, row));
+        sums.set(place, sum === undefined ? row : addSums(sum, row));
       }
     }
   }

@@ -1,11 +1,20 @@
 import type { KeyId, RequestId } from '../../contract/ids.ts';
-import type { CreditEntry, Hold, KeyChange, UsageQuery } from '../keys.ts';
-import type { RateRow } from '../../core/money/rates.ts';
+import type { CreditEntry, Hold, KeyChange, LedgerEntry, UsageQuery } from '../keys.ts';
+import type { RateStanding } from '../../core/money/rates.ts';
 import type { RecordStatus } from '../store.ts';
 import type { CountedRow, PaidRow } from './charges.ts';
 import type { Failure } from './failures.ts';
-import type { FoundKeyRow, KeyDraftRow, KeyRow, LedgerRow } from './key-rows.ts';
-import type { CancelRow, DraftRow, IdempotencyRow, ListRow, ListStep, OutcomeRow, RecordRow } from './rows.ts';
+import type { FoundKeyRow, KeyDraftRow, KeyRow } from './key-rows.ts';
+import type {
+  CallerListStep,
+  CancelRow,
+  DraftRow,
+  IdempotencyRow,
+  ListedRows,
+  OperatorListStep,
+  OutcomeRow,
+  RecordRow,
+} from './rows.ts';
 import type { HourSpan, UsageSumRow } from './usage-rows.ts';
 
 /** What every engine can be asked for: one small step of its database each. */
@@ -21,15 +30,15 @@ export interface Operations {
   find(callers: readonly string[], requestId: RequestId): RecordRow | null;
   findDuplicate(candidates: readonly IdempotencyRow[]): RecordRow | null;
   /** The newest of what the caller made under this key, under whichever secret. */
-  findByIdempotencyKey(candidates: readonly (readonly [caller: string, key: string])[]): RecordRow | null;
+  findByIdempotencyKey(candidates: readonly Omit<IdempotencyRow, 'body'>[]): RecordRow | null;
   /** The place of a record in the list of its caller, who is one of these; null when it is nobody's of them. */
   findPlace(callers: readonly string[], requestId: RequestId): number | null;
-  list(query: ListRow): ListStep;
+  list(step: CallerListStep): ListedRows;
   /** The unfinished records of this process for which a cancel was asked for. */
   listCancelRequested(): readonly RequestId[];
 
   findPlaceOfAny(requestId: RequestId): number | null;
-  listAll(beforeSeq: number, filter: OperatorFilter, limit: number): ListStep;
+  listAll(step: OperatorListStep): ListedRows;
   findAny(requestId: RequestId): RecordRow | null;
   requestCancelOfAny(requestId: RequestId, nowMs: number): CancelRow | null;
 
@@ -47,12 +56,12 @@ export interface Operations {
   /** Null when there is no such key, `repeated` when it has an entry with this reference. Throws RangeError. */
   credit(keyId: KeyId, entry: CreditEntry): KeyRow | 'repeated' | null;
   /** Newest first. Null when there is no such key. */
-  listLedger(keyId: KeyId, beforeSeq: number, limit: number): readonly LedgerRow[] | null;
+  listLedger(keyId: KeyId, beforeSeq: number, limit: number): readonly LedgerEntry[] | null;
 
   /** Nothing is taken when it is refused. Each engine which has a clock for all its users goes by that one, and not by `nowMs`. */
   takeRate(keyId: KeyId, tokens: number, nowMs: number): CountedRow;
   correctRate(keyId: KeyId, minute: number, tokens: number): null;
-  findRate(keyId: KeyId, nowMs: number): RateRow | null;
+  findRate(keyId: KeyId, nowMs: number): RateStanding | null;
 
   /** Null stands for all callers. */
   sumUsage(caller: string | null, per: UsageQuery['per'], span: HourSpan): readonly UsageSumRow[];
@@ -80,8 +89,6 @@ export interface Operations {
    */
   probeWrite(): string | null;
 }
-
-export type OperatorFilter = readonly [callerPrefix: string, status: RecordStatus | null, model: string | null];
 
 export type OperationName = keyof Operations;
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { HOUR_MS } from '../../core/time.ts';
 import type { BatchQueue } from './batch-queue.ts';
 import { PRUNE_STEP } from './operations.ts';
-import { HOUR_MS } from './usage-rows.ts';
 
 /** Pruning takes at most this share of the time of the database. */
 const PRUNE_SHARE = 0.2;

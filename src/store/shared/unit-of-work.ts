@@ -2,7 +2,7 @@ import type { KeyId } from '../../contract/ids.ts';
 import type { Funds } from './funds.ts';
 import type { RateCounts } from '../../core/money/rates.ts';
 import type { Account, EntryRow, Funding } from './charges.ts';
-import type { ClosedRecord } from './rows.ts';
+import type { RecordRow } from './rows.ts';
 import { addSums, toUsageSum, type UsageSumRow } from './usage-rows.ts';
 
 /**
@@ -11,7 +11,7 @@ import { addSums, toUsageSum, type UsageSumRow } from './usage-rows.ts';
  */
 export interface UnitOfWork {
   readonly funding: Funding;
-  readonly noteUsage: (closed: ClosedRecord) => void;
+  readonly noteUsage: (closed: RecordRow) => void;
   /** An account as it was read in this transaction. */
   keep(account: Account): Account;
   /** What is to be written, and in this order; the books are empty then. */
@@ -63,15 +63,14 @@ export function openUnitOfWork(reader: AccountReader): UnitOfWork {
       find: (keyId) => accounts.get(keys.get(keyId) ?? 0) ?? keepFound(reader.find(keyId)),
       write: change,
       count: change,
-      enter(...entry) {
-        if (entry[2] !== 0) entries.push(entry);
+      enter(entry) {
+        if (entry.amountMicro !== 0) entries.push({ requestId: null, note: '', reference: null, ...entry });
       },
     },
     noteUsage(closed) {
       const sum = toUsageSum(closed);
-      const [hour, caller, model] = sum;
-      // No caller has a space in it: it is an HMAC.
-      const place = `${hour} ${caller} ${model}`;
+      // A caller is an HMAC or the id of a key, so it has no space in it.
+      const place = `${sum.startHour} ${sum.caller} ${sum.model}`;
       const earlier = usage.get(place);
       usage.set(place, earlier === undefined ? sum : addSums(earlier, sum));
     },

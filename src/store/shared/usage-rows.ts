@@ -1,113 +1,79 @@
+import { HOUR_MS } from '../../core/time.ts';
 import type { UsageRow } from '../keys.ts';
-import type { ClosedRecord } from './rows.ts';
+import type { RecordRow } from './rows.ts';
 
-export const HOUR_MS = 3_600_000;
+type UsageSums = Omit<UsageRow, 'startMs' | 'caller' | 'model'>;
 
-export type UsageSumRow = readonly [
-  startHour: number,
-  caller: string,
-  model: string,
-  requests: number,
-  failed: number,
-  cancelled: number,
-  inputTokens: number,
-  cachedTokens: number,
-  outputTokens: number,
-  reasoningTokens: number,
-  costMicro: number,
-  durationMs: number,
-];
+export interface UsageSumRow extends UsageSums {
+  /** The UTC hour, counted from 1970, in which the span begins. */
+  readonly startHour: number;
+  readonly caller: string;
+  readonly model: string;
+}
 
-/** A span of UTC hours, counted from 1970; the last one is not included. */
+/** A span of UTC hours, counted from 1970. It does not include `until`. */
 export interface HourSpan {
   readonly from: number;
   readonly until: number;
 }
 
-/** The columns which are added up, in the order of a UsageSumRow. */
-export const USAGE_SUMS = [
-  'requests',
-  'failed',
-  'cancelled',
-  'input_tokens',
-  'cached_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-  'cost_micro',
-  'duration_ms',
-] as const;
+/** The column of each property that is added up. */
+const SUM_COLUMNS: { readonly [Name in keyof UsageSums]: string } = {
+  requests: 'requests',
+  failed: 'failed',
+  cancelled: 'cancelled',
+  inputTokens: 'input_tokens',
+  cachedTokens: 'cached_tokens',
+  outputTokens: 'output_tokens',
+  reasoningTokens: 'reasoning_tokens',
+  costMicro: 'cost_micro',
+  durationMs: 'duration_ms',
+};
 
-/** What a record that has just become final adds to what its caller used of its model in this hour. */
-export function toUsageSum({ caller, model, status, createdAtMs, endedAtMs, ...used }: ClosedRecord): UsageSumRow {
-  return [
-    Math.floor(endedAtMs / HOUR_MS),
-    caller,
-    model,
-    1,
-    status === 'failed' ? 1 : 0,
-    status === 'cancelled' ? 1 : 0,
-    used.inputTokens ?? 0,
-    used.cachedTokens ?? 0,
-    used.outputTokens ?? 0,
-    used.reasoningTokens ?? 0,
-    used.costMicro ?? 0,
-    // A clock that was set back meanwhile.
-    Math.max(0, endedAtMs - createdAtMs),
-  ];
-}
+export const USAGE_SUMS = Object.entries(SUM_COLUMNS).map(([name, column]) => ({ name, column }));
 
-/** Two sums of the same hour, caller and model, within what JavaScript counts exactly, whatever backends report. */
-export function addSums(one: UsageSumRow, other: UsageSumRow): UsageSumRow {
-  const [hour, caller, model, requests, failed, cancelled, input, cached, output, reasoning, cost, durationMs] = one;
-  const add = (amount: number, index: number) => Math.min(amount + Number(other[index]), Number.MAX_SAFE_INTEGER);
-  return [
-    hour,
-    caller,
-    model,
-    add(requests, 3),
-    add(failed, 4),
-    add(cancelled, 5),
-    add(input, 6),
-    add(cached, 7),
-    add(output, 8),
-    add(reasoning, 9),
-    add(cost, 10),
-    add(durationMs, 11),
-  ];
-}
+/** The columns to select for the sums of a UsageSumRow. */
+export const SELECT_SUMS = USAGE_SUMS.map(({ name, column }) => `sum(${column}) AS "${name}"`).join(', ');
 
-/** A row as the rest of the program knows it; one caller has one name, also of what was used under an earlier one. */
-export function toUsageRow(row: UsageSumRow, ownName: string | undefined): UsageRow {
-  const [startHour, caller, model, requests, failed, cancelled] = row;
-  const [, , , , , , inputTokens, cachedTokens, outputTokens, reasoningTokens, costMicro, durationMs] = row;
+/** Returns what a record that has just become final adds to the usage of its caller and model in this hour. */
+export function toUsageSum(closed: RecordRow): UsageSumRow {
+  const { caller, model, status, createdAtMs } = closed;
+  const completedAtMs = closed.completedAtMs ?? createdAtMs;
   return {
-    startMs: startHour * HOUR_MS,
-    caller: ownName ?? caller,
+    startHour: Math.floor(completedAtMs / HOUR_MS),
+    caller,
     model,
-    requests,
-    failed,
-    cancelled,
-    inputTokens,
-    cachedTokens,
-    outputTokens,
-    reasoningTokens,
-    costMicro,
-    durationMs,
+    requests: 1,
+    failed: status === 'failed' ? 1 : 0,
+    cancelled: status === 'cancelled' ? 1 : 0,
+    inputTokens: closed.inputTokens ?? 0,
+    cachedTokens: closed.cachedTokens ?? 0,
+    outputTokens: closed.outputTokens ?? 0,
+    reasoningTokens: closed.reasoningTokens ?? 0,
+    costMicro: closed.costMicro ?? 0,
+    // The clock may have been set back meanwhile.
+    durationMs: Math.max(0, completedAtMs - createdAtMs),
   };
 }
 
-/** Adds what belongs to the same span, caller and model. */
-export function addUsage(one: UsageRow, other: UsageRow): UsageRow {
+/** Adds two sums of one span, caller and model. Keeps within the safe integers, whatever backends report. */
+export function addSums<Row extends UsageSums>(one: Row, other: UsageSums): Row {
+  const add = (name: keyof UsageSums) => Math.min(one[name] + other[name], Number.MAX_SAFE_INTEGER);
   return {
     ...one,
-    requests: one.requests + other.requests,
-    failed: one.failed + other.failed,
-    cancelled: one.cancelled + other.cancelled,
-    inputTokens: one.inputTokens + other.inputTokens,
-    cachedTokens: one.cachedTokens + other.cachedTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-    reasoningTokens: one.reasoningTokens + other.reasoningTokens,
-    costMicro: one.costMicro + other.costMicro,
-    durationMs: one.durationMs + other.durationMs,
+    requests: add('requests'),
+    failed: add('failed'),
+    cancelled: add('cancelled'),
+    inputTokens: add('inputTokens'),
+    cachedTokens: add('cachedTokens'),
+    outputTokens: add('outputTokens'),
+    reasoningTokens: add('reasoningTokens'),
+    costMicro: add('costMicro'),
+    durationMs: add('durationMs'),
   };
+}
+
+/** Returns the row as the rest of the program knows it. `ownName` replaces the name that the caller had under an earlier secret. */
+export function toUsageRow({ startHour, ...row }: UsageSumRow, ownName: string | undefined): UsageRow {
+  return { ...row, startMs: startHour * HOUR_MS, caller: ownName ?? row.caller };
 }

@@ -58,19 +58,18 @@ function findDamage(database: Database): readonly string[] {
 function findLedgerProblems(database: Database): readonly string[] {
   const unbalanced = database
     .prepare<[], WrongSum>(`
-    SELECT key_id, balance_micro, coalesce((SELECT sum(amount_micro) FROM ledger WHERE key = keys.seq), 0) AS sum
-    FROM keys WHERE balance_micro <> sum LIMIT ${MAX_PROBLEMS}`)
-    .raw()
+    SELECT key_id AS "keyId", balance_micro AS micro,
+      coalesce((SELECT sum(amount_micro) FROM ledger WHERE key = keys.seq), 0) AS "sumMicro"
+    FROM keys WHERE balance_micro <> "sumMicro" LIMIT ${MAX_PROBLEMS}`)
     .all()
     .map(describeUnbalanced);
   const wrongHolds = database
     .prepare<[], WrongSum>(`
-    SELECT key_id, keys.held_micro, coalesce(held, 0) AS sum
+    SELECT key_id AS "keyId", keys.held_micro AS micro, coalesce(held, 0) AS "sumMicro"
     FROM keys LEFT JOIN (
       SELECT key, sum(held_micro) AS held FROM requests WHERE owner IS NOT NULL GROUP BY key
     ) ON key = keys.seq
-    WHERE keys.held_micro <> sum LIMIT ${MAX_PROBLEMS}`)
-    .raw()
+    WHERE keys.held_micro <> "sumMicro" LIMIT ${MAX_PROBLEMS}`)
     .all()
     .map(describeWrongHold);
   return [...unbalanced, ...wrongHolds];

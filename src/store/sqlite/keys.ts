@@ -6,39 +6,40 @@ import { CHANGED_COLUMNS, KEY_COLUMNS, type FoundKeyRow, type KeyDraftRow, type 
 
 /** Keys from their making to their end; what they pay with is in ledger.ts and charges.ts. */
 export function prepareKeys(database: Database, funding: Funding) {
-  const insert = database
-    .prepare<[...KeyDraftRow], KeyRow>(`
+  const insert = database.prepare<[KeyDraftRow], KeyRow>(`
     INSERT INTO keys (key_id, hash, prefix, name, created_at_ms, expires_at_ms, models, requests_per_minute,
       tokens_per_minute, spend_per_day_micro, spend_per_month_micro, balance_micro)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    RETURNING ${KEY_COLUMNS}`)
-    .raw();
+    VALUES (:keyId, :hash, :prefix, :name, :createdAtMs, :expiresAtMs, :models, :requestsPerMinute, :tokensPerMinute,
+      :spendPerDayMicro, :spendPerMonthMicro, :creditsMicro)
+    RETURNING ${KEY_COLUMNS}`);
 
   function createKey(draft: KeyDraftRow): KeyRow {
-    const [keyId, , , , createdAtMs] = draft;
-    const row = insert.get(...draft);
+    const { keyId, createdAtMs } = draft;
+    const row = insert.get(draft);
     if (row === undefined) throw new Error('a key that was inserted was not returned');
     const account = funding.find(keyId);
-    if (account !== undefined) funding.enter(account.seq, 'grant', account.balanceMicro ?? 0, null, '', createdAtMs);
+    if (account !== undefined) {
+      funding.enter({ key: account.seq, kind: 'grant', amountMicro: account.balanceMicro ?? 0, createdAtMs });
+    }
     return row;
   }
 
-  const select = database.prepare<[KeyId], KeyRow>(`SELECT ${KEY_COLUMNS} FROM keys WHERE key_id = ?`).raw();
+  const select = database.prepare<[KeyId], KeyRow>(`SELECT ${KEY_COLUMNS} FROM keys WHERE key_id = ?`);
 
   function findKey(keyId: KeyId): KeyRow | null {
     return select.get(keyId) ?? null;
   }
 
-  const selectByHash = database.prepare<[string], KeyRow>(`SELECT ${KEY_COLUMNS} FROM keys WHERE hash = ?`).raw();
+  const selectByHash = database.prepare<[string], KeyRow>(`SELECT ${KEY_COLUMNS} FROM keys WHERE hash = ?`);
 
-  const selectByFormerHash = database
-    .prepare<[string, number], KeyRow>(`SELECT ${KEY_COLUMNS} FROM keys WHERE former_hash = ? AND former_until_ms > ?`)
-    .raw();
+  const selectByFormerHash = database.prepare<[string, number], KeyRow>(
+    `SELECT ${KEY_COLUMNS} FROM keys WHERE former_hash = ? AND former_until_ms > ?`,
+  );
 
   function findKeyByHash(hashes: readonly string[], nowMs: number): FoundKeyRow | null {
     for (const hash of hashes) {
-      const row = selectByHash.get(hash) ?? selectByFormerHash.get(hash, nowMs);
-      if (row !== undefined) return [hash, row];
+      const key = selectByHash.get(hash) ?? selectByFormerHash.get(hash, nowMs);
+      if (key !== undefined) return { hash, key };
     }
     return null;
   }
@@ -55,9 +56,9 @@ export function prepareKeys(database: Database, funding: Funding) {
 
   const selectSeq = database.prepare<[KeyId], number>('SELECT seq FROM keys WHERE key_id = ?').pluck();
 
-  const selectPage = database
-    .prepare<[number, number], KeyRow>(`SELECT ${KEY_COLUMNS} FROM keys WHERE seq < ? ORDER BY seq DESC LIMIT ?`)
-    .raw();
+  const selectPage = database.prepare<[number, number], KeyRow>(
+    `SELECT ${KEY_COLUMNS} FROM keys WHERE seq < ? ORDER BY seq DESC LIMIT ?`,
+  );
 
   /** Null when `after` is no key. */
   function listKeys(limit: number, after: KeyId | null): readonly KeyRow[] | null {
@@ -78,11 +79,9 @@ export function prepareKeys(database: Database, funding: Funding) {
     return findKey(keyId);
   }
 
-  const replaceSecret = database
-    .prepare<[string, string, number, KeyId], KeyRow>(`
+  const replaceSecret = database.prepare<[string, string, number, KeyId], KeyRow>(`
     UPDATE keys SET former_hash = hash, hash = ?, prefix = ?, former_until_ms = ? WHERE key_id = ?
-    RETURNING ${KEY_COLUMNS}`)
-    .raw();
+    RETURNING ${KEY_COLUMNS}`);
 
   function rotateKey(keyId: KeyId, hash: string, prefix: string, formerUntilMs: number): KeyRow | null {
     return replaceSecret.get(hash, prefix, formerUntilMs, keyId) ?? null;

@@ -3,12 +3,9 @@ import type { RequestId } from '../../contract/ids.ts';
 import type { Hold } from '../keys.ts';
 import type { Charges, PaidRow } from '../shared/charges.ts';
 import {
-  CALLER,
   closeRecord,
   isFinal,
   RECORD_COLUMNS,
-  SEQ,
-  toClosed,
   toDiscardedRow,
   toPresent,
   type CancelRow,
@@ -18,6 +15,14 @@ import {
   type RecordRow,
 } from '../shared/rows.ts';
 import type { RecordStatus } from '../store.ts';
+
+type InsertRow = DraftRow &
+  Pick<RecordRow, 'key' | 'heldMicro'> & {
+    readonly owner: string;
+    readonly interruptedCostMicro: number | null;
+  };
+
+const NO_HOLD = { key: null, heldMicro: null, interruptedCostMicro: null };
 
 export interface Lifecycle {
   /** Of what is accepted now: this process, or the one for which it runs the operation. */
@@ -30,10 +35,11 @@ export interface Lifecycle {
  * inside the transaction of a batch, which is the only writer at that moment.
  */
 export function prepareLifecycle(database: Database, { owner, charges }: Lifecycle) {
-  const insert = database.prepare<[...DraftRow, string, number | null, number | null, number | null]>(`
+  const insert = database.prepare<[InsertRow]>(`
     INSERT INTO requests (request_id, caller, endpoint, model, stream, created_at_ms, estimated_input_tokens,
       idempotency_key, body, owner, key, held_micro, interrupted_cost_micro, status)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'processing')
+    VALUES (:requestId, :caller, :endpoint, :model, :stream, :createdAtMs, :estimatedInputTokens, :idempotencyKey,
+      :body, :owner, :key, :heldMicro, :interruptedCostMicro, 'processing')
     ON CONFLICT (caller, idempotency_key, body) WHERE idempotency_key IS NOT NULL DO NOTHING`);
 
   /**
@@ -43,60 +49,57 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
   function accept(draft: DraftRow, earlier: readonly IdempotencyRow[]): RecordRow | null {
     const repeated = findDuplicate(earlier);
     if (repeated !== null) return repeated;
-    if (insert.run(...draft, owner(), null, null, null).changes === 1) return null;
+    if (insert.run({ ...draft, ...NO_HOLD, owner: owner() }).changes === 1) return null;
     return findDuplicate(toPresent(draft));
   }
 
   /** As `accept`, for a key that pays: the duplicate is looked for first, since it is answered also when nothing is left. */
   function acceptPaid(draft: DraftRow, earlier: readonly IdempotencyRow[], hold: Hold): PaidRow {
     const repeated = findDuplicate([...earlier, ...toPresent(draft)]);
-    if (repeated !== null) return ['duplicate', repeated];
-    const [requestId, , , , , createdAtMs] = draft;
-    const held = charges.takeHold(requestId, hold, createdAtMs);
-    if ('refused' in held) return [held.refused, held.rates];
-    insert.run(...draft, owner(), held.key, hold.heldMicro, hold.interruptedCostMicro);
-    return ['accepted', held.rates];
+    if (repeated !== null) return { kind: 'duplicate', record: repeated };
+    const held = charges.takeHold(draft.requestId, hold, draft.createdAtMs);
+    if ('refused' in held) return { kind: held.refused, rates: held.rates };
+    const { heldMicro, interruptedCostMicro } = hold;
+    insert.run({ ...draft, owner: owner(), key: held.key, heldMicro, interruptedCostMicro });
+    return { kind: 'accepted', rates: held.rates };
   }
 
-  const selectDuplicate = database
-    .prepare<[string, string, string], RecordRow>(
-      `SELECT ${RECORD_COLUMNS} FROM requests WHERE caller = ? AND idempotency_key = ? AND body = ?`,
-    )
-    .raw();
+  const selectDuplicate = database.prepare<[IdempotencyRow], RecordRow>(
+    `SELECT ${RECORD_COLUMNS} FROM requests WHERE caller = :caller AND idempotency_key = :idempotencyKey AND body = :body`,
+  );
 
   function findDuplicate(candidates: readonly IdempotencyRow[]): RecordRow | null {
-    for (const [caller, key, body] of candidates) {
-      const row = selectDuplicate.get(caller, key, body);
+    for (const candidate of candidates) {
+      const row = selectDuplicate.get(candidate);
       if (row !== undefined) return row;
     }
     return null;
   }
 
   // Read first and then written by its place: a statement which returns what it has written takes half as long again.
-  const select = database
-    .prepare<[RequestId], RecordRow>(`SELECT ${RECORD_COLUMNS} FROM requests WHERE request_id = ?`)
-    .raw();
-  const close = database.prepare(`
-    UPDATE requests SET owner = NULL, status = ?, completed_at_ms = ?, input_tokens = ?, cached_tokens = ?,
-      output_tokens = ?, reasoning_tokens = ?, total_tokens = ?, usage_estimated = ?, cost_micro = ?,
-      incomplete_reason = ?, error_code = ?
-    WHERE seq = ?`);
+  const select = database.prepare<[RequestId], RecordRow>(
+    `SELECT ${RECORD_COLUMNS} FROM requests WHERE request_id = ?`,
+  );
+  const close = database.prepare<[RecordRow]>(`
+    UPDATE requests SET owner = NULL, status = :status, completed_at_ms = :completedAtMs, input_tokens = :inputTokens,
+      cached_tokens = :cachedTokens, output_tokens = :outputTokens, reasoning_tokens = :reasoningTokens,
+      total_tokens = :totalTokens, usage_estimated = :usageEstimated, cost_micro = :costMicro,
+      incomplete_reason = :incompleteReason, error_code = :errorCode
+    WHERE seq = :seq`);
   const freeIdempotencyKey = database.prepare<[number]>('UPDATE requests SET idempotency_key = NULL WHERE seq = ?');
 
   function finish(outcome: OutcomeRow): RecordStatus | null {
-    const record = select.get(outcome[12]);
+    const record = select.get(outcome.requestId);
     if (record === undefined) return null;
-    return isFinal(record) ? record[4] : end(record, outcome);
+    return isFinal(record) ? record.status : end(record, outcome);
   }
 
   function end(record: RecordRow, outcome: OutcomeRow): RecordStatus {
     const closed = closeRecord(record, outcome);
-    const [, , , , status, , completedAtMs, cancelRequestedAtMs, ...rest] = closed;
-    const [input, cached, output, reasoning, total, estimated, cost, incomplete, error, seq] = rest;
-    close.run(status, completedAtMs, input, cached, output, reasoning, total, estimated, cost, incomplete, error, seq);
-    if (outcome[11] === 1 && cancelRequestedAtMs === null) freeIdempotencyKey.run(seq);
-    charges.end(toClosed(closed));
-    return status;
+    close.run(closed);
+    if (outcome.freesIdempotencyKey && record.cancelRequestedAtMs === null) freeIdempotencyKey.run(record.seq);
+    charges.end(closed);
+    return closed.status;
   }
 
   const remove = database.prepare<[number]>('DELETE FROM requests WHERE seq = ?');
@@ -104,32 +107,30 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
   function discard(requestId: RequestId, nowMs: number): null {
     const record = select.get(requestId);
     if (record === undefined || isFinal(record)) return null;
-    if (record[7] !== null) {
+    if (record.cancelRequestedAtMs !== null) {
       end(record, toDiscardedRow(requestId, nowMs));
     } else {
-      remove.run(record[SEQ]);
-      charges.settleHold(toClosed(record), nowMs);
+      remove.run(record.seq);
+      charges.settleHold(record, nowMs);
     }
     return null;
   }
 
-  const markCancel = database
-    .prepare<[number, RequestId], RecordRow>(`
+  const markCancel = database.prepare<[number, RequestId], RecordRow>(`
     UPDATE requests SET cancel_requested_at_ms = coalesce(cancel_requested_at_ms, ?)
     WHERE request_id = ? AND status = 'processing'
-    RETURNING ${RECORD_COLUMNS}`)
-    .raw();
+    RETURNING ${RECORD_COLUMNS}`);
 
   function requestCancel(callers: readonly string[], requestId: RequestId, nowMs: number): CancelRow | null {
     const own = find(callers, requestId);
     if (own === null) return null;
     const asked = markCancel.get(nowMs, requestId);
-    return asked === undefined ? ['final', own] : ['asked', asked];
+    return asked === undefined ? { kind: 'final', record: own } : { kind: 'asked', record: asked };
   }
 
   function find(callers: readonly string[], requestId: RequestId): RecordRow | null {
     const row = select.get(requestId);
-    return row !== undefined && callers.includes(row[CALLER]) ? row : null;
+    return row !== undefined && callers.includes(row.caller) ? row : null;
   }
 
   // By the index on owners, which holds unfinished records alone.

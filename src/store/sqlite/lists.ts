@@ -1,7 +1,13 @@
 import type { Database } from 'better-sqlite3';
 import type { RequestId } from '../../contract/ids.ts';
-import type { RecordStatus } from '../store.ts';
-import { LIST_WINDOW, RECORD_COLUMNS, SEQ, type ListRow, type ListStep, type RecordRow } from '../shared/rows.ts';
+import {
+  LIST_WINDOW,
+  RECORD_COLUMNS,
+  type CallerListStep,
+  type IdempotencyRow,
+  type ListedRows,
+  type RecordRow,
+} from '../shared/rows.ts';
 
 /** Looking through the records of one caller, newest first. */
 export function prepareLists(database: Database) {
@@ -19,47 +25,37 @@ export function prepareLists(database: Database) {
   }
 
   const selectFloor = database
-    .prepare<[string, number], number>(
-      `SELECT seq FROM requests WHERE caller = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ${LIST_WINDOW - 1}`,
+    .prepare<[CallerListStep], number>(
+      `SELECT seq FROM requests WHERE caller = :caller AND seq < :beforeSeq ORDER BY seq DESC LIMIT 1 OFFSET ${LIST_WINDOW - 1}`,
     )
     .pluck();
 
-  const selectWindow = database
-    .prepare<[string, number, number, RecordStatus | null, string | null, number], RecordRow>(`
+  const selectWindow = database.prepare<[CallerListStep & { readonly floor: number }], RecordRow>(`
     SELECT ${RECORD_COLUMNS} FROM requests
-    WHERE caller = ? AND seq < ? AND seq >= ? AND status = coalesce(?, status) AND model = coalesce(?, model)
-    ORDER BY seq DESC LIMIT ?`)
-    .raw();
+    WHERE caller = :caller AND seq < :beforeSeq AND seq >= :floor
+      AND status = coalesce(:status, status) AND model = coalesce(:model, model)
+    ORDER BY seq DESC LIMIT :limit`);
 
   // Named, since SQLite would choose the index on callers, which leads past all records of this one.
-  const selectUnfinished = database
-    .prepare<[string, number, string | null, number], RecordRow>(`
+  const selectUnfinished = database.prepare<[CallerListStep], RecordRow>(`
     SELECT ${RECORD_COLUMNS} FROM requests INDEXED BY requests_by_owner
-    WHERE owner IS NOT NULL AND caller = ? AND seq < ? AND model = coalesce(?, model)
-    ORDER BY seq DESC LIMIT ?`)
-    .raw();
+    WHERE owner IS NOT NULL AND caller = :caller AND seq < :beforeSeq AND model = coalesce(:model, model)
+    ORDER BY seq DESC LIMIT :limit`);
 
-  function list([caller, beforeSeq, status, model, limit]: ListRow): ListStep {
-    if (status === 'processing') return [selectUnfinished.all(caller, beforeSeq, model, limit), null];
-    const floor = selectFloor.get(caller, beforeSeq) ?? null;
-    const rows = selectWindow.all(caller, beforeSeq, floor ?? 0, status, model, limit);
-    return [rows, floor];
+  function list(step: CallerListStep): ListedRows {
+    if (step.status === 'processing') return { rows: selectUnfinished.all(step), nextBeforeSeq: null };
+    const floor = selectFloor.get(step) ?? null;
+    return { rows: selectWindow.all({ ...step, floor: floor ?? 0 }), nextBeforeSeq: floor };
   }
 
-  const selectByKey = database
-    .prepare<[string, string], RecordRow>(`
+  const selectByKey = database.prepare<[Omit<IdempotencyRow, 'body'>], RecordRow>(`
     SELECT ${RECORD_COLUMNS} FROM requests WHERE seq = (
-      SELECT max(seq) FROM requests WHERE caller = ? AND idempotency_key = ?)`)
-    .raw();
+      SELECT max(seq) FROM requests WHERE caller = :caller AND idempotency_key = :idempotencyKey)`);
 
   /** The newest of what the caller made under this key, under whichever secret. */
-  function findByIdempotencyKey(candidates: readonly (readonly [caller: string, key: string])[]): RecordRow | null {
-    let newest: RecordRow | null = null;
-    for (const [caller, key] of candidates) {
-      const row = selectByKey.get(caller, key);
-      if (row !== undefined && (newest === null || newest[SEQ] < row[SEQ])) newest = row;
-    }
-    return newest;
+  function findByIdempotencyKey(candidates: readonly Omit<IdempotencyRow, 'body'>[]): RecordRow | null {
+    const found = candidates.flatMap((candidate) => selectByKey.get(candidate) ?? []);
+    return found.sort((one, other) => other.seq - one.seq)[0] ?? null;
   }
 
   return { findPlace, list, findByIdempotencyKey };

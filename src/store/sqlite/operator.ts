@@ -1,8 +1,13 @@
 import type { Database } from 'better-sqlite3';
 import type { RequestId } from '../../contract/ids.ts';
-import type { OperatorFilter } from '../shared/operations.ts';
-import { LIST_WINDOW, RECORD_COLUMNS, type CancelRow, type ListStep, type RecordRow } from '../shared/rows.ts';
-import type { RecordStatus } from '../store.ts';
+import {
+  LIST_WINDOW,
+  RECORD_COLUMNS,
+  type CancelRow,
+  type ListedRows,
+  type OperatorListStep,
+  type RecordRow,
+} from '../shared/rows.ts';
 
 /** Looking through the records of all callers, newest first, and asking for a cancel of any of them. */
 export function prepareOperator(database: Database) {
@@ -13,36 +18,32 @@ export function prepareOperator(database: Database) {
   }
 
   const selectFloor = database
-    .prepare<[number], number>(
-      `SELECT seq FROM requests WHERE seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ${LIST_WINDOW - 1}`,
+    .prepare<[OperatorListStep], number>(
+      `SELECT seq FROM requests WHERE seq < :beforeSeq ORDER BY seq DESC LIMIT 1 OFFSET ${LIST_WINDOW - 1}`,
     )
     .pluck();
 
-  const selectWindow = database
-    .prepare<[number, number, string, string, RecordStatus | null, string | null, number], RecordRow>(`
+  const selectWindow = database.prepare<[OperatorListStep & { readonly floor: number }], RecordRow>(`
     SELECT ${RECORD_COLUMNS} FROM requests
-    WHERE seq < ? AND seq >= ? AND substr(caller, 1, length(?)) = ?
-      AND status = coalesce(?, status) AND model = coalesce(?, model)
-    ORDER BY seq DESC LIMIT ?`)
-    .raw();
+    WHERE seq < :beforeSeq AND seq >= :floor AND substr(caller, 1, length(:callerPrefix)) = :callerPrefix
+      AND status = coalesce(:status, status) AND model = coalesce(:model, model)
+    ORDER BY seq DESC LIMIT :limit`);
 
-  const selectUnfinished = database
-    .prepare<[number, string, string, string | null, number], RecordRow>(`
+  const selectUnfinished = database.prepare<[OperatorListStep], RecordRow>(`
     SELECT ${RECORD_COLUMNS} FROM requests INDEXED BY requests_by_owner
-    WHERE owner IS NOT NULL AND seq < ? AND substr(caller, 1, length(?)) = ? AND model = coalesce(?, model)
-    ORDER BY seq DESC LIMIT ?`)
-    .raw();
+    WHERE owner IS NOT NULL AND seq < :beforeSeq AND substr(caller, 1, length(:callerPrefix)) = :callerPrefix
+      AND model = coalesce(:model, model)
+    ORDER BY seq DESC LIMIT :limit`);
 
-  function listAll(beforeSeq: number, [callerPrefix, status, model]: OperatorFilter, limit: number): ListStep {
-    if (status === 'processing')
-      return [selectUnfinished.all(beforeSeq, callerPrefix, callerPrefix, model, limit), null];
-    const floor = selectFloor.get(beforeSeq) ?? null;
-    return [selectWindow.all(beforeSeq, floor ?? 0, callerPrefix, callerPrefix, status, model, limit), floor];
+  function listAll(step: OperatorListStep): ListedRows {
+    if (step.status === 'processing') return { rows: selectUnfinished.all(step), nextBeforeSeq: null };
+    const floor = selectFloor.get(step) ?? null;
+    return { rows: selectWindow.all({ ...step, floor: floor ?? 0 }), nextBeforeSeq: floor };
   }
 
-  const select = database
-    .prepare<[RequestId], RecordRow>(`SELECT ${RECORD_COLUMNS} FROM requests WHERE request_id = ?`)
-    .raw();
+  const select = database.prepare<[RequestId], RecordRow>(
+    `SELECT ${RECORD_COLUMNS} FROM requests WHERE request_id = ?`,
+  );
 
   function findAny(requestId: RequestId): RecordRow | null {
     return select.get(requestId) ?? null;
@@ -55,8 +56,7 @@ export function prepareOperator(database: Database) {
   function requestCancelOfAny(requestId: RequestId, nowMs: number): CancelRow | null {
     const kind = markCancel.run(nowMs, requestId).changes === 1 ? 'asked' : 'final';
     const row = select.get(requestId);
-    if (row === undefined) return null;
-    return [kind, row];
+    return row === undefined ? null : { kind, record: row };
   }
 
   return { findPlaceOfAny, listAll, findAny, requestCancelOfAny };

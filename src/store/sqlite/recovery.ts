@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { RECORD_COLUMNS, toClosed, type RecordRow } from '../shared/rows.ts';
+import { RECORD_COLUMNS, type RecordRow } from '../shared/rows.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Owners } from './owner-lock.ts';
 
@@ -16,8 +16,7 @@ export function prepareRecovery(
     .prepare<[], string>('SELECT DISTINCT owner FROM requests WHERE owner IS NOT NULL')
     .pluck();
 
-  const closeSome = database
-    .prepare<[number, string, number], RecordRow>(`
+  const closeSome = database.prepare<[number, string, number], RecordRow>(`
     UPDATE requests SET
       owner = NULL,
       status = iif(cancel_requested_at_ms IS NULL, 'failed', 'cancelled'),
@@ -31,12 +30,11 @@ export function prepareRecovery(
       usage_estimated = 1,
       cost_micro = interrupted_cost_micro
     WHERE seq IN (SELECT seq FROM requests WHERE owner = ? LIMIT ?)
-    RETURNING ${RECORD_COLUMNS}`)
-    .raw();
+    RETURNING ${RECORD_COLUMNS}`);
 
   function endSome(nowMs: number, dead: string, limit: number): number {
     const closed = closeSome.all(nowMs, dead, limit);
-    for (const record of closed) charges.end(toClosed(record));
+    for (const record of closed) charges.end(record);
     return closed.length;
   }
 

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { KeyId } from '../../contract/ids.ts';
 import { openUnitOfWork, type UnitOfWork } from '../shared/unit-of-work.ts';
-import type { Account, EntryRow } from '../shared/charges.ts';
+import { ACCOUNT_COLUMNS, type Account, type EntryRow } from '../shared/charges.ts';
 import { USAGE_SUMS, type UsageSumRow } from '../shared/usage-rows.ts';
 
 /** The books of whichever transaction runs. */
@@ -17,13 +17,8 @@ const AT_ONCE = 8;
 
 /** Prepares the statements of the books. Nothing is in them yet. */
 export function prepareBooks(database: Database): SqliteBooks {
-  const columns = `seq, key_id AS keyId, is_disabled AS isDisabled, expires_at_ms AS expiresAtMs, balance_micro AS balanceMicro,
-    held_micro AS heldMicro, day, day_spent_micro AS daySpentMicro, month, month_spent_micro AS monthSpentMicro,
-    spend_per_day_micro AS spendPerDayMicro, spend_per_month_micro AS spendPerMonthMicro,
-    requests_per_minute AS requestsPerMinute, tokens_per_minute AS tokensPerMinute, minute,
-    minute_requests AS minuteRequests, minute_tokens AS minuteTokens`;
-  const select = database.prepare<[number], Account>(`SELECT ${columns} FROM keys WHERE seq = ?`);
-  const selectById = database.prepare<[KeyId], Account>(`SELECT ${columns} FROM keys WHERE key_id = ?`);
+  const select = database.prepare<[number], Account>(`SELECT ${ACCOUNT_COLUMNS} FROM keys WHERE seq = ?`);
+  const selectById = database.prepare<[KeyId], Account>(`SELECT ${ACCOUNT_COLUMNS} FROM keys WHERE key_id = ?`);
   const update = database.prepare<[Account]>(`
     UPDATE keys SET balance_micro = :balanceMicro, held_micro = :heldMicro, day = :day, day_spent_micro = :daySpentMicro,
       month = :month, month_spent_micro = :monthSpentMicro, minute = :minute, minute_requests = :minuteRequests,
@@ -33,10 +28,13 @@ export function prepareBooks(database: Database): SqliteBooks {
   const insertEntries = prepareInsertEntries(database, AT_ONCE);
   // Sums stay within what JavaScript counts exactly, whatever backends report: with a row that takes no more, no record
   // could become final.
-  const sum = (column: string) => `${column} = min(${column} + excluded.${column}, ${Number.MAX_SAFE_INTEGER})`;
-  const upsertUsage = database.prepare<[...UsageSumRow]>(`
-    INSERT INTO usage (hour, caller, model, ${USAGE_SUMS.join(', ')}) VALUES (?, ?, ?, ${USAGE_SUMS.map(() => '?').join(', ')})
-    ON CONFLICT DO UPDATE SET ${USAGE_SUMS.map(sum).join(', ')}`);
+  const columns = USAGE_SUMS.map(({ column }) => column);
+  const values = USAGE_SUMS.map(({ name }) => `:${name}`);
+  const sums = columns.map((each) => `${each} = min(${each} + excluded.${each}, ${Number.MAX_SAFE_INTEGER})`);
+  const upsertUsage = database.prepare<[UsageSumRow]>(`
+    INSERT INTO usage (hour, caller, model, ${columns.join(', ')})
+    VALUES (:startHour, :caller, :model, ${values.join(', ')})
+    ON CONFLICT DO UPDATE SET ${sums.join(', ')}`);
 
   const books = openUnitOfWork({
     of: (key) => select.get(key),
@@ -50,20 +48,21 @@ export function prepareBooks(database: Database): SqliteBooks {
       const { accounts, entries, sums } = books.close();
       for (const account of accounts) update.run(account);
       const many = entries.length - (entries.length % AT_ONCE);
-      for (let at = 0; at < many; at += AT_ONCE) insertEntries.run(entries.slice(at, at + AT_ONCE).flatMap(toColumns));
-      for (const entry of entries.slice(many)) insertEntry.run(toColumns(entry));
-      for (const row of sums) upsertUsage.run(...row);
+      for (let at = 0; at < many; at += AT_ONCE) insertEntries.run(entries.slice(at, at + AT_ONCE).flatMap(toValues));
+      for (const entry of entries.slice(many)) insertEntry.run(toValues(entry));
+      for (const row of sums) upsertUsage.run(row);
     },
     forget: () => void books.close(),
   };
 }
 
 function prepareInsertEntries(database: Database, count: number) {
-  return database.prepare<[ReturnType<typeof toColumns>]>(`
+  return database.prepare<[readonly unknown[]]>(`
     INSERT INTO ledger (key, kind, amount_micro, request_id, note, created_at_ms, reference)
     VALUES ${Array.from({ length: count }, () => '(?, ?, ?, ?, ?, ?, ?)').join(', ')}`);
 }
 
-function toColumns([key, kind, amountMicro, requestId, note, createdAtMs, reference = null]: EntryRow): unknown[] {
+function toValues(entry: EntryRow): readonly unknown[] {
+  const { key, kind, amountMicro, requestId, note, createdAtMs, reference } = entry;
   return [key, kind, amountMicro, requestId, note, createdAtMs, reference];
 }

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { UsageQuery } from '../keys.ts';
-import { USAGE_SUMS, type HourSpan, type UsageSumRow } from '../shared/usage-rows.ts';
+import { SELECT_SUMS, type HourSpan, type UsageSumRow } from '../shared/usage-rows.ts';
 
 /** The hour in which the hour of a row begins to be counted. */
 const STARTS = {
@@ -12,12 +12,10 @@ const STARTS = {
 /** What was used, by UTC hour, caller and model, and what is being used. */
 export function prepareUsage(database: Database) {
   const prepareSum = (per: UsageQuery['per'], whose: string) =>
-    database
-      .prepare<{ caller: string | null } & HourSpan, UsageSumRow>(`
-      SELECT ${STARTS[per]} AS start, caller, model, ${USAGE_SUMS.map((name) => `sum(${name})`).join(', ')}
+    database.prepare<{ caller: string | null } & HourSpan, UsageSumRow>(`
+      SELECT ${STARTS[per]} AS "startHour", caller, model, ${SELECT_SUMS}
       FROM usage WHERE hour >= :from AND hour < :until ${whose}
-      GROUP BY start, caller, model ORDER BY start`)
-      .raw();
+      GROUP BY "startHour", caller, model ORDER BY "startHour"`);
   const prepareSums = (whose: string) => ({
     hour: prepareSum('hour', whose),
     day: prepareSum('day', whose),

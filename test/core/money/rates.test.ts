@@ -25,7 +25,7 @@ describe('the counts of a minute', () => {
 
   it('begin anew when their own minute is over, also for a moment before it', () => {
     const key = { ...COUNTS, requestsPerMinute: 5, tokensPerMinute: null };
-    expect(standingOf(key, 101 * MINUTE_MS - 10)?.[5]).to.equal(10);
-    expect(standingOf(key, 100 * MINUTE_MS - 10)?.[5]).to.equal(MINUTE_MS + 10);
+    expect(standingOf(key, 101 * MINUTE_MS - 10)?.resetMs).to.equal(10);
+    expect(standingOf(key, 100 * MINUTE_MS - 10)?.resetMs).to.equal(MINUTE_MS + 10);
   });
 });

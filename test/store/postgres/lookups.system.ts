@@ -38,8 +38,8 @@ if (server !== undefined) {
       connection = {
         ...plain,
         async rows({ name, text }, values) {
-          const lines = await plain.rows<[string]>({ name: `explain_${name}`, text: `EXPLAIN ${text}` }, values);
-          plan += lines.flat().join('\n');
+          const lines = await plain.rows({ name: `explain_${name}`, text: `EXPLAIN ${text}` }, values);
+          plan += lines.flatMap((line) => Object.values(line)).join('\n');
           return plain.rows({ name, text }, values);
         },
       };
@@ -47,7 +47,8 @@ if (server !== undefined) {
     afterEach(() => client.end());
 
     it('lists the unfinished records of a caller looks at unfinished records alone', async () => {
-      const [rows] = await LOOKUPS.list(connection, ['caller', 1_000_000, 'processing', 'model', 21]);
+      const step = { beforeSeq: 1_000_000, status: 'processing', limit: 21 } as const;
+      const { rows } = await LOOKUPS.list(connection, { ...step, caller: 'caller', model: 'model' });
       expect(rows).to.have.lengthOf(20);
       expect(plan)
         .to.match(/using requests_by_owner/)
@@ -55,7 +56,8 @@ if (server !== undefined) {
     });
 
     it('lists those of all callers looks at unfinished records alone', async () => {
-      const [rows] = await LOOKUPS.listAll(connection, 1_000_000, ['call', 'processing', null], 21);
+      const step = { beforeSeq: 1_000_000, status: 'processing', limit: 21 } as const;
+      const { rows } = await LOOKUPS.listAll(connection, { ...step, callerPrefix: 'call', model: null });
       expect(rows).to.have.lengthOf(20);
       expect(plan)
         .to.match(/using requests_by_owner/)

@@ -9,7 +9,7 @@ const server = await findPostgres();
 
 const SLEEP = { name: 'sleep', text: 'SELECT pg_sleep(60)' };
 const INSERT = { name: 'insert', text: 'INSERT INTO things (thing) VALUES ($1)' };
-const PID = { name: 'pid', text: 'SELECT pg_backend_pid()' };
+const PID = { name: 'pid', text: 'SELECT pg_backend_pid() AS pid' };
 
 if (server !== undefined) {
   describe('the connections to PostgreSQL', () => {
@@ -43,7 +43,7 @@ if (server !== undefined) {
       );
     }
 
-    const pid = () => connections.lookUp(async (connection) => (await connection.rows<[number]>(PID))[0]?.[0]);
+    const pid = () => connections.lookUp(async (connection) => (await connection.rows<{ pid: number }>(PID))[0]?.pid);
 
     function add(...names: readonly string[]): Promise<null> {
       return connections.transaction(async (connection) => {

@@ -30,7 +30,7 @@ describe('a list of the store, once nobody waits for it any more', () => {
     if (name === 'findUsageSpan') return { from: 0, until: 24 * 400 };
     steps.push(name);
     if (steps.length === 3) stop.abort(reason);
-    return name === 'list' ? [[], 1000 - steps.length] : [];
+    return name === 'list' ? { rows: [], nextBeforeSeq: 1000 - steps.length } : [];
   }
 
   for (const { name, call, step } of [

@@ -2,11 +2,12 @@ import { expect } from 'chai';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { openEngine, type Engine } from '../../../src/store/sqlite/engine.ts';
 import type { Operation, Reply } from '../../../src/store/shared/operations.ts';
-import { toKeyDraftRow, toStoredKey, type KeyRow, type LedgerRow } from '../../../src/store/shared/key-rows.ts';
+import { toKeyDraftRow, toStoredKey, type KeyRow } from '../../../src/store/shared/key-rows.ts';
 import { toDraftRow, toOutcomeRow } from '../../../src/store/shared/rows.ts';
 import { newHold, newKeyDraft } from '../../support/keys.ts';
 import { CALLER, newDraft, newOutcome } from '../../support/records.ts';
 import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
+import type { LedgerEntry } from '../../../src/store/keys.ts';
 import type { RecordDraft } from '../../../src/store/store.ts';
 
 describe('the engine', () => {
@@ -38,8 +39,8 @@ describe('the engine', () => {
     expect(results[1]).to.be.instanceOf(Error);
     expect([results[0], results[2]]).to.deep.equal([null, null]);
     const found = resultsOf(engine.run('read', [find(one), find(other)]));
-    expect(found).to.have.deep.nested.property('[0][2]', one.model);
-    expect(found).to.have.deep.nested.property('[1][0]', other.requestId);
+    expect(found).to.have.deep.nested.property('[0].model', one.model);
+    expect(found).to.have.deep.nested.property('[1].requestId', other.requestId);
   });
 
   it('takes back all of an operation that breaks a rule of the tables, its hold too', () => {
@@ -86,10 +87,10 @@ describe('the engine', () => {
     const [created, held, sums, spent, credited, entries] = [0, 6, 12, 13, 19, 20].map((place) => results[place]);
     expect(fundsOf(created)).to.deep.equal([100, 0]);
     expect(fundsOf(held)).to.deep.equal([50, 50]);
-    expect(sums).to.have.nested.property('[0][3]', 5);
+    expect(sums).to.have.nested.property('[0].requests', 5);
     expect(fundsOf(spent)).to.deep.equal([85, 0]);
     expect(fundsOf(credited)).to.deep.equal([1035, 50]);
-    const kinds = (entries as readonly LedgerRow[]).map(([, kind]) => kind).toReversed();
+    const kinds = (entries as readonly LedgerEntry[]).map(({ kind }) => kind).toReversed();
     const reserved = drafts.map(() => 'reserve');
     const ended = drafts.flatMap(() => ['release', 'settle']);
     expect(kinds).to.deep.equal(['grant', ...reserved, ...ended, ...reserved, 'grant']);
@@ -105,8 +106,8 @@ describe('the engine', () => {
     other.close();
     const results = resultsOf(engine.run('write', [accept(), accept()]));
     expect(results).to.deep.equal([
-      ['accepted', null],
-      ['insufficient_credits', null],
+      { kind: 'accepted', rates: null },
+      { kind: 'insufficient_credits', rates: null },
     ]);
   });
 
@@ -131,6 +132,6 @@ describe('the engine', () => {
     expect(resultsOf(engine.run('read', [find(draft)]))).to.deep.equal(['corrupt']);
     expect(resultsOf(engine.run('read', [find(draft)]))).to.deep.equal(['corrupt']);
     writeFileSync(shop.file, sound);
-    expect(resultsOf(engine.run('read', [find(draft)]))).to.have.deep.nested.property('[0][0]', draft.requestId);
+    expect(resultsOf(engine.run('read', [find(draft)]))).to.have.deep.nested.property('[0].requestId', draft.requestId);
   });
 });

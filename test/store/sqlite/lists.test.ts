@@ -21,14 +21,15 @@ describe('the plan by which SQLite', () => {
     await shop.clear();
   });
 
+  const step = { beforeSeq: 1_000_000, status: 'processing', model: 'model', limit: 21 } as const;
   const lists: readonly { name: string; run: () => unknown }[] = [
     {
       name: 'lists the unfinished records of a caller',
-      run: () => prepareLists(database).list(['caller', 1_000_000, 'processing', 'model', 21]),
+      run: () => prepareLists(database).list({ ...step, caller: 'caller' }),
     },
     {
       name: 'lists those of all callers',
-      run: () => prepareOperator(database).listAll(1_000_000, ['caller', 'processing', 'model'], 21),
+      run: () => prepareOperator(database).listAll({ ...step, callerPrefix: 'caller' }),
     },
   ];
   for (const { name, run } of lists) {

@@ -1,0 +1,45 @@
+import type { CreditEntry, LedgerEntry } from '../keys.ts';
+import type { Account, Funding } from './charges.ts';
+import { credit } from './funds.ts';
+
+/** The columns of a LedgerEntry, under the names of its properties. */
+export const ENTRY_COLUMNS = `seq, kind, amount_micro AS "amountMicro", request_id AS "requestId", note,
+  created_at_ms AS "createdAtMs", reference`;
+
+/** How many entries of a ledger one step of pruning combines. */
+export const CARRY_STEP = 100;
+
+/** How many keys without anything to prune one step looks at. */
+export const LOOK_AT_KEYS = 100;
+
+/** Adds credits to an account, with their entries. Throws RangeError, and changes nothing, when the balance would be too large. */
+export function addCredit(funding: Funding, account: Account, entry: CreditEntry): void {
+  const { kind, amountMicro, note, reference = null, createdAtMs } = entry;
+  const { seq: key } = account;
+  const credited = credit(account, amountMicro);
+  funding.write(key, credited.funds);
+  funding.enter({ key, kind, amountMicro, note, reference, createdAtMs });
+  const reservedNote = 'held when it became prepaid';
+  funding.enter({ key, kind: 'reserve', amountMicro: -credited.reservedMicro, note: reservedNote, createdAtMs });
+}
+
+export interface Carry {
+  /** The entry that becomes the carry of all entries up to it. */
+  readonly seq: number;
+  readonly amountMicro: number;
+}
+
+/**
+ * Returns what combines the entries from before `beforeMs`, an earlier carry among them, so that
+ * the sum of the ledger stays. A reservation may be carried while its request still runs: the
+ * release that follows is an entry of its own. Undefined when there is nothing to combine.
+ */
+export function toCarry(oldest: readonly LedgerEntry[], beforeMs: number): Carry | undefined {
+  const firstYoung = oldest.findIndex(({ createdAtMs }) => createdAtMs >= beforeMs);
+  const old = firstYoung === -1 ? oldest : oldest.slice(0, firstYoung);
+  const last = old.at(-1);
+  // A carry is the first entry, so one that is also the last is alone.
+  if (last === undefined || last.kind === 'carry') return undefined;
+  // Each sum from the beginning was the balance once, so it is a safe integer.
+  return { seq: last.seq, amountMicro: old.reduce((sum, { amountMicro }) => sum + amountMicro, 0) };
+}
