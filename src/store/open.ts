@@ -48,13 +48,13 @@ export function openClientStore({
   clock = Date.now,
   log = SILENT,
   limits = {},
-}: GuestStoreOptions): Store {
+}: ClientStoreOptions): Store {
   const engine = { run, close: () => Promise.resolve() };
   const queue = createBatchQueue({ engine, ...createHealth(log), limits });
   return createEngineStore({ engine, queue, clock, log, ...(hearCancels && { hearCancels }) });
 }
 
-export interface GuestStoreOptions extends Pick<StoreOptions, 'clock' | 'log' | 'limits'> {
+export interface ClientStoreOptions extends Pick<StoreOptions, 'clock' | 'log' | 'limits'> {
   readonly run: StoreClient['run'];
   /** Absent where nobody tells of a cancel that another process was asked for. */
   readonly hearCancels?: Store['hearCancels'];

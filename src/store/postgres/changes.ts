@@ -24,7 +24,7 @@ import {
   type OutcomeRow,
   type RecordRow,
 } from '../shared/rows.ts';
-import { openLockedBooks } from './unit-of-work.ts';
+import { openLockedUnit } from './unit-of-work.ts';
 import { PassingError } from './failures.ts';
 import { NOTIFY } from './notices.ts';
 import { toJson, type Committable, type Connection, type Statement } from './pool.ts';
@@ -110,8 +110,8 @@ export async function writeChanges(
   owner: string,
   changes: readonly Change[],
 ): Promise<Committable<readonly unknown[]>> {
-  const books = openLockedBooks(connection);
-  const charges = prepareCharges(books);
+  const unit = openLockedUnit(connection);
+  const charges = prepareCharges(unit);
   const drafts = changes.filter(isAcceptance);
   const known = await findOriginals(
     connection,
@@ -125,7 +125,7 @@ export async function writeChanges(
     fresh.flatMap(([, draft]) => (inserted.has(draft.requestId) ? [] : toPresent(draft))),
   );
   const records = new Map([...inserted, ...locked]);
-  await books.load(
+  await unit.load(
     [...records.values()].flatMap((record) => record.key ?? []),
     changes.flatMap(toKeyId),
   );
@@ -236,7 +236,7 @@ export async function writeChanges(
     last: [
       ...(removed.size === 0 ? [] : [connection.changes(REMOVE_RECORDS, [[...removed]])]),
       ...(updates.length === 0 ? [] : [connection.changes(WRITE_RECORDS, [toJson(updates)])]),
-      ...books.write(),
+      ...unit.flush(),
       // Heard when this is committed.
       ...(cancelled.size === 0 ? [] : [connection.rows(NOTIFY, [[...cancelled], owner])]),
     ],

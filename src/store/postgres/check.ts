@@ -64,11 +64,11 @@ export async function checkServer(url: string): Promise<DatabaseCheck> {
 
 async function check(connection: Connection): Promise<DatabaseCheck> {
   const [counts = { records: 0, keys: 0 }] = await connection.rows<Omit<DatabaseCheck, 'problems'>>(COUNT);
-  return { ...counts, problems: await findBookProblems(connection) };
+  return { ...counts, problems: await findLedgerProblems(connection) };
 }
 
 /** A sentence for each key whose books do not add up. */
-export async function findBookProblems(connection: Connection): Promise<readonly string[]> {
+export async function findLedgerProblems(connection: Connection): Promise<readonly string[]> {
   const unbalanced = await connection.rows<WrongSum>(FIND_UNBALANCED);
   const wrongHolds = await connection.rows<WrongSum>(FIND_WRONG_HOLDS);
   return [...unbalanced.map(describeUnbalanced), ...wrongHolds.map(describeWrongHold)];

@@ -7,22 +7,9 @@ import { LEDGER_CHANGES, LEDGER_LOOKUPS } from './ledger.ts';
 import { LOOKUPS } from './lookups.ts';
 import { prepareCancels, preparePrices, prepareRecovery, type Owner } from './owners.ts';
 import type { Committable, Connection, Connections } from './pool.ts';
+import type { Remote, RemoteChanges } from './remote.ts';
 import { RETENTION } from './retention.ts';
 import { USAGE_LOOKUPS } from './usage.ts';
-
-/** Operations as they are run through a connection. */
-export type Remote<Some extends Partial<Operations>> = {
-  readonly [Name in keyof Some]: Some[Name] extends (...parameters: infer Parameters extends unknown[]) => infer Result
-    ? (connection: Connection, ...parameters: Parameters) => Promise<Result>
-    : never;
-};
-
-/** As `Remote`, each in a transaction of its own. */
-export type RemoteChanges<Some extends Partial<Operations>> = {
-  readonly [Name in keyof Some]: Some[Name] extends (...parameters: infer Parameters extends unknown[]) => infer Result
-    ? (connection: Connection, ...parameters: Parameters) => Promise<Committable<Result>>
-    : never;
-};
 
 const ALONE_NAMES = [
   'createKey',

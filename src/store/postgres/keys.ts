@@ -1,10 +1,10 @@
 import type { KeyId } from '../../contract/ids.ts';
-import { ACCOUNT_COLUMNS } from '../shared/charges.ts';
+import { ACCOUNT_COLUMNS } from '../shared/unit-of-work.ts';
 import type { Operations } from '../shared/operations.ts';
 import { CHANGED_COLUMNS, KEY_COLUMNS, type KeyRow } from '../shared/key-rows.ts';
 import { standingOf } from '../../core/money/rates.ts';
-import { CLOCK_MS, openLockedBooks, type LockedAccount } from './unit-of-work.ts';
-import type { Remote, RemoteChanges } from './engine.ts';
+import { CLOCK_MS, openLockedUnit, type LockedAccount } from './unit-of-work.ts';
+import type { Remote, RemoteChanges } from './remote.ts';
 import { toJson, type Connection, type Statement } from './pool.ts';
 
 export const FIND_KEY: Statement = { name: 'find_key', text: `SELECT ${KEY_COLUMNS} FROM keys WHERE key_id = $1` };
@@ -107,12 +107,12 @@ export const KEY_CHANGES: RemoteChanges<Pick<Operations, KeyChangeName>> = {
     const { keyId, createdAtMs } = draft;
     const [row] = await connection.rows<KeyRow>(INSERT, [toJson([draft])]);
     if (row === undefined) throw new Error('a key that was inserted was not returned');
-    const books = openLockedBooks(connection);
-    const account = await books.loadById(keyId);
+    const unit = openLockedUnit(connection);
+    const account = await unit.loadById(keyId);
     if (account !== undefined) {
-      books.funding.enter({ key: account.seq, kind: 'grant', amountMicro: account.balanceMicro ?? 0, createdAtMs });
+      unit.funding.enter({ key: account.seq, kind: 'grant', amountMicro: account.balanceMicro ?? 0, createdAtMs });
     }
-    return { result: row, last: books.write() };
+    return { result: row, last: unit.flush() };
   },
   async rehashKey(connection, from, to) {
     return { result: null, last: [connection.changes(REHASH, [from, to])] };

@@ -2,8 +2,8 @@ import type { LedgerEntry } from '../keys.ts';
 import type { KeyRow } from '../shared/key-rows.ts';
 import { addCredit, CARRY_STEP, ENTRY_COLUMNS, LOOK_AT_KEYS, toCarry } from '../shared/ledger.ts';
 import type { Operations } from '../shared/operations.ts';
-import { openLockedBooks } from './unit-of-work.ts';
-import type { Remote, RemoteChanges } from './engine.ts';
+import { openLockedUnit } from './unit-of-work.ts';
+import type { Remote, RemoteChanges } from './remote.ts';
 import { FIND_KEY, findSeq } from './keys.ts';
 import type { Connection, Statement } from './pool.ts';
 
@@ -75,15 +75,15 @@ export const LEDGER_LOOKUPS: Remote<Pick<Operations, 'listLedger'>> = {
 /** The entries which add up to the balance of a prepaid key. */
 export const LEDGER_CHANGES: RemoteChanges<Pick<Operations, 'credit' | 'carrySome'>> = {
   async credit(connection, keyId, entry) {
-    const books = openLockedBooks(connection);
-    const account = await books.loadById(keyId);
+    const unit = openLockedUnit(connection);
+    const account = await unit.loadById(keyId);
     if (account === undefined) return { result: null };
     if (entry.reference !== undefined) {
       const [repeated] = await connection.rows(FIND_REFERENCE, [account.seq, entry.reference]);
       if (repeated !== undefined) return { result: 'repeated' };
     }
-    addCredit(books.funding, account, entry);
-    await Promise.all(books.write());
+    addCredit(unit.funding, account, entry);
+    await Promise.all(unit.flush());
     const [row] = await connection.rows<KeyRow>(FIND_KEY, [keyId]);
     return { result: row ?? null };
   },

@@ -1,7 +1,7 @@
 import type { RequestId } from '../../contract/ids.ts';
 import type { Operations } from '../shared/operations.ts';
 import { LIST_WINDOW, RECORD_COLUMNS, type RecordRow } from '../shared/rows.ts';
-import type { Remote } from './engine.ts';
+import type { Remote } from './remote.ts';
 import type { Connection, Statement } from './pool.ts';
 
 const FIND: Statement = {

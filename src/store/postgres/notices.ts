@@ -43,18 +43,18 @@ export interface NoticeOptions {
 /** Listens until the function is called that is returned. Says once that notices do not arrive, and once that they do again. */
 export function listenForNotices(options: NoticeOptions): () => Promise<void> {
   const { url, connections, nameOf, onNotice, log, tryMs = TRY_MS, heardWithinMs = HEARD_WITHIN_MS } = options;
-  let line: Line | undefined;
+  let current: NoticeConnection | undefined;
   let timer: NodeJS.Timeout | undefined;
-  let isDeaf = false;
+  let isFailing = false;
   let isOver = false;
   let heard: (() => void) | undefined;
 
   async function connect(): Promise<void> {
-    const opened = openRpc(url);
+    const opened = openConnection(url);
     const { client } = opened;
-    line = opened;
+    current = opened;
     client.on('end', () => {
-      if (line === opened) reconnectLater();
+      if (current === opened) reconnectLater();
     });
     client.on('notification', ({ payload }) => {
       if (payload === toTrial(nameOf())) heard?.();
@@ -79,24 +79,24 @@ export function listenForNotices(options: NoticeOptions): () => Promise<void> {
     });
     await connections.lookUp((connection) => connection.rows(NOTIFY_SELF, [toTrial(nameOf())]));
     if (!(await arrived)) return giveUp('a notice did not arrive');
-    if (isDeaf) log.info({}, 'cancels which other processes were asked for are heard at once again');
-    isDeaf = false;
+    if (isFailing) log.info({}, 'cancels which other processes were asked for are heard at once again');
+    isFailing = false;
     wait(tryMs, () => tryOut().catch((error: unknown) => giveUp(toReason(error))));
   }
 
   function giveUp(reason: string): void {
     if (isOver) return;
-    if (!isDeaf)
+    if (!isFailing)
       log.warn({ reason }, 'cancels which other processes were asked for are only heard by looking for them');
-    isDeaf = true;
+    isFailing = true;
     reconnectLater();
   }
 
   function reconnectLater(): void {
-    const former = line;
-    line = undefined;
+    const former = current;
+    current = undefined;
     former?.socket.destroy();
-    wait(isDeaf ? tryMs : RECONNECT_AFTER_MS, connect);
+    wait(isFailing ? tryMs : RECONNECT_AFTER_MS, connect);
   }
 
   function wait(ms: number, next: () => Promise<void>): void {
@@ -110,8 +110,8 @@ export function listenForNotices(options: NoticeOptions): () => Promise<void> {
   return async () => {
     isOver = true;
     clearTimeout(timer);
-    const last = line;
-    line = undefined;
+    const last = current;
+    current = undefined;
     if (last === undefined) return;
     const ended = last.client.end().catch(() => undefined);
     await Promise.race([ended, delay(END_WITHIN_MS, undefined, { ref: false })]);
@@ -119,13 +119,13 @@ export function listenForNotices(options: NoticeOptions): () => Promise<void> {
   };
 }
 
-interface Line {
+interface NoticeConnection {
   readonly client: Client;
   /** To be cut when nobody answers on it any more. */
   readonly socket: Socket;
 }
 
-function openRpc(url: string): Line {
+function openConnection(url: string): NoticeConnection {
   const socket = new Socket();
   const client = new Client({ ...toClientConfig(url), stream: () => socket });
   client.on('error', () => undefined);

@@ -11,8 +11,8 @@ import { randomBytes } from 'node:crypto';
 import { prepareCharges } from '../shared/charges.ts';
 import type { Operations } from '../shared/operations.ts';
 import { RECORD_COLUMNS, type RecordRow } from '../shared/rows.ts';
-import { openLockedBooks } from './unit-of-work.ts';
-import type { Remote, RemoteChanges } from './engine.ts';
+import { openLockedUnit } from './unit-of-work.ts';
+import type { Remote, RemoteChanges } from './remote.ts';
 import type { Connection, Connections, Statement } from './pool.ts';
 
 export interface Owner {
@@ -150,11 +150,11 @@ export function prepareRecovery(owner: Owner): RemoteChanges<Pick<Operations, 'r
 }
 
 async function settleAll(connection: Connection, closed: readonly RecordRow[]) {
-  const books = openLockedBooks(connection);
-  const charges = prepareCharges(books);
-  await books.load(closed.flatMap((record) => record.key ?? []));
+  const unit = openLockedUnit(connection);
+  const charges = prepareCharges(unit);
+  await unit.load(closed.flatMap((record) => record.key ?? []));
   for (const record of closed) charges.end(record);
-  return books.write();
+  return unit.flush();
 }
 
 const LIST_CANCEL_REQUESTED: Statement = {

@@ -48,12 +48,12 @@ export async function openPostgresStore({
       ...health,
       limits,
     });
-    const ears: (() => Promise<void>)[] = [];
+    const listeners: (() => Promise<void>)[] = [];
     return createEngineStore({
       engine: {
         ...engine,
         async close() {
-          await Promise.all(ears.map((stop) => stop()));
+          await Promise.all(listeners.map((stop) => stop()));
           await engine.close();
         },
       },
@@ -62,7 +62,7 @@ export async function openPostgresStore({
       log,
       hearCancels(heard) {
         const stop = listenForNotices({ url, connections, nameOf: () => owner.name, onNotice: heard, log });
-        ears.push(stop);
+        listeners.push(stop);
         return () => void stop();
       },
     });

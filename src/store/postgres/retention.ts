@@ -1,5 +1,5 @@
 import { PRUNE_STEP, type Operations } from '../shared/operations.ts';
-import type { RemoteChanges } from './engine.ts';
+import type { RemoteChanges } from './remote.ts';
 import type { Statement } from './pool.ts';
 import { FIND_MARK } from './secret-mark.ts';
 

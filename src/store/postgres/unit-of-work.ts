@@ -1,11 +1,10 @@
 import type { KeyId } from '../../contract/ids.ts';
-import { openUnitOfWork, type UnitOfWork } from '../shared/unit-of-work.ts';
-import { ACCOUNT_COLUMNS, type Account } from '../shared/charges.ts';
+import { ACCOUNT_COLUMNS, openUnitOfWork, type Account, type UnitOfWork } from '../shared/unit-of-work.ts';
 import { USAGE_SUMS } from '../shared/usage-rows.ts';
 import { toJson, type Connection, type Statement } from './pool.ts';
 
 /** UnitOfWork which are read ahead, with the rows locked. */
-export interface LockedBooks extends Pick<UnitOfWork, 'funding' | 'noteUsage'> {
+export interface LockedUnitOfWork extends Pick<UnitOfWork, 'funding' | 'noteUsage'> {
   /**
    * Locks the keys of these places and of these ids and reads their funds, all in the order of their places, so that two
    * transactions cannot wait for each other.
@@ -14,7 +13,7 @@ export interface LockedBooks extends Pick<UnitOfWork, 'funding' | 'noteUsage'> {
   /** As `load`, of one key; undefined when there is none. */
   loadById(keyId: KeyId): Promise<Account | undefined>;
   /** Sends what was changed. */
-  write(): readonly Promise<unknown>[];
+  flush(): readonly Promise<unknown>[];
 }
 
 /** Rates are counted by the clock of the database. */
@@ -69,23 +68,23 @@ const WRITE_USAGE: Statement = {
 };
 
 /** Opens the books of one transaction. Nothing is loaded yet. */
-export function openLockedBooks(connection: Connection): LockedBooks {
+export function openLockedUnit(connection: Connection): LockedUnitOfWork {
   // What is not loaded is not there.
-  const books = openUnitOfWork({ of: () => undefined, find: () => undefined });
+  const unit = openUnitOfWork({ of: () => undefined, find: () => undefined });
   return {
-    funding: books.funding,
-    noteUsage: books.noteUsage,
+    funding: unit.funding,
+    noteUsage: unit.noteUsage,
     async load(keys, keyIds = []) {
       const wanted = [[...new Set(keys)], [...new Set(keyIds)]];
       if (wanted.every(({ length }) => length === 0)) return;
-      for (const account of await connection.rows<LockedAccount>(LOCK_KEYS, wanted)) books.keep(account);
+      for (const account of await connection.rows<LockedAccount>(LOCK_KEYS, wanted)) unit.add(account);
     },
     async loadById(keyId) {
       const [account] = await connection.rows<LockedAccount>(LOCK_KEY, [keyId]);
-      return account && books.keep(account);
+      return account && unit.add(account);
     },
-    write() {
-      const { accounts, entries, sums } = books.close();
+    flush() {
+      const { accounts, entries, sums } = unit.flush();
       return [
         ...(accounts.length === 0 ? [] : [connection.changes(WRITE_FUNDS, [toJson(accounts)])]),
         ...(entries.length === 0 ? [] : [connection.changes(WRITE_ENTRIES, [toJson(entries)])]),

@@ -1,7 +1,7 @@
 import type { UsageQuery } from '../keys.ts';
 import type { Operations } from '../shared/operations.ts';
 import { SELECT_SUMS, type HourSpan, type UsageSumRow } from '../shared/usage-rows.ts';
-import type { Remote } from './engine.ts';
+import type { Remote } from './remote.ts';
 import type { Statement } from './pool.ts';
 
 /** The hour in which the hour of a row begins to be counted. */

@@ -39,7 +39,7 @@ export interface CallOptions {
 
 export interface BatchQueueOptions {
   readonly engine: RemoteEngine;
-  /** Operations which need a transaction of their own; the engine gets them one at a time, with nothing beside. */
+  /** Operations which need a transaction of their own; the engine gets them one at a time, alone. */
   readonly alone?: ReadonlySet<Operation[0]>;
   /**
    * How many lookups the engine can run at once beside a batch, each by itself: the next changes do not wait for them.
@@ -115,7 +115,7 @@ export function createBatchQueue({
   let sweeper: NodeJS.Timeout | undefined;
   let lastFailure = SLOW;
   let onIdle: (() => void) | undefined;
-  const beside = createLookupSlots({ places: lookupSlots, run: lookUp, onIdle: noteIdle });
+  const slots = createLookupSlots({ places: lookupSlots, run: lookUp, onIdle: noteIdle });
 
   function call<Name extends OperationName>(operation: OperationOf<Name>, care?: CallOptions): Promise<ResultOf<Name>>;
   // The list of calls is too mixed for the compiler to see that each gets the result of its own operation.
@@ -126,7 +126,7 @@ export function createBatchQueue({
   function ask(operation: Operation, care: CallOptions = {}): Promise<unknown> {
     if (isClosed) return Promise.reject(toUnavailable('the store is closed'));
     const room = care.isKept === true ? limit.waiting + limit.kept : limit.waiting;
-    if (waiting.length + beside.size + kept.length >= room) return Promise.reject(toUnavailable(TOO_MANY));
+    if (waiting.length + slots.size + kept.length >= room) return Promise.reject(toUnavailable(TOO_MANY));
     return new Promise((resolve, reject) => {
       const deadlineMs = performance.now() + limit.answerWithinMs;
       waiting.push({ operation, care, deadlineMs, caller: { resolve, reject }, failures: 0 });
@@ -149,7 +149,7 @@ export function createBatchQueue({
       const reply = batch.length === 0 ? undefined : await runBatch(batch);
       running = [];
       // After the changes which were called for before them.
-      if (lookupSlots > 0) beside.add(taken.filter(isLookup));
+      if (lookupSlots > 0) slots.add(taken.filter(isLookup));
       if (reply !== undefined && 'failure' in reply) await putOff(batch, reply.failure);
       await endOfTurn();
     }
@@ -174,7 +174,7 @@ export function createBatchQueue({
   }
 
   function noteIdle(): void {
-    if (!isAwake && kept.length === 0 && beside.size === 0) onIdle?.();
+    if (!isAwake && kept.length === 0 && slots.size === 0) onIdle?.();
   }
 
   /** Tries until it is answered, or its caller has been told that it took too long. */
@@ -279,7 +279,7 @@ export function createBatchQueue({
   /** Tells those who have waited too long, whatever holds the queue up. */
   function sweep(): void {
     const nowMs = performance.now();
-    const all = () => [...running, ...waiting, ...beside.calls, ...kept];
+    const all = () => [...running, ...waiting, ...slots.calls, ...kept];
     for (const call of all()) if (call.deadlineMs <= nowMs) refuse(call);
     waiting = waiting.filter(isWanted);
     if (all().length > 0) return;
@@ -292,9 +292,9 @@ export function createBatchQueue({
     const over = new Promise<void>((resolve) => {
       onIdle = resolve;
     });
-    if (isAwake || kept.length > 0 || beside.size > 0)
+    if (isAwake || kept.length > 0 || slots.size > 0)
       await Promise.race([over, delay(limit.closeWithinMs, undefined, { ref: false })]);
-    const left = [...running, ...waiting, ...beside.calls, ...kept];
+    const left = [...running, ...waiting, ...slots.calls, ...kept];
     for (const call of left) refuse(call);
     waiting = [];
     kept = [];

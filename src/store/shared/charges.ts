@@ -1,35 +1,16 @@
 import type { KeyId, RequestId } from '../../contract/ids.ts';
-import type { Hold, LedgerEntry, Refusal } from '../keys.ts';
-import { refusalOf, reserve, settle, type Funds, type SpendLimits } from './funds.ts';
+import type { Hold, Refusal } from '../keys.ts';
+import { refusalOf, reserve, settle } from './funds.ts';
 import {
   correctTokens,
   countRequest,
   countsAt,
   exceededBy,
   standingOf,
-  type RateCounts,
-  type RateLimits,
   type RateStanding,
 } from '../../core/money/rates.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
+import type { Account, UnitOfWork } from './unit-of-work.ts';
 import type { RecordRow } from './rows.ts';
-
-/** What decides whether a key may start something. */
-export interface Account extends Funds, SpendLimits, RateCounts, RateLimits {
-  readonly keyId: KeyId;
-  readonly seq: number;
-  readonly isDisabled: 0 | 1;
-  readonly expiresAtMs: number | null;
-  /** The time of the database, by which rates are counted, where it has a clock of its own. */
-  readonly clockMs?: number;
-}
-
-/** The columns of an Account but for `clockMs`, under the names of its properties. */
-export const ACCOUNT_COLUMNS = `seq, key_id AS "keyId", is_disabled AS "isDisabled", expires_at_ms AS "expiresAtMs",
-  balance_micro AS "balanceMicro", held_micro AS "heldMicro", day, day_spent_micro AS "daySpentMicro", month,
-  month_spent_micro AS "monthSpentMicro", spend_per_day_micro AS "spendPerDayMicro",
-  spend_per_month_micro AS "spendPerMonthMicro", requests_per_minute AS "requestsPerMinute",
-  tokens_per_minute AS "tokensPerMinute", minute, minute_requests AS "minuteRequests", minute_tokens AS "minuteTokens"`;
 
 type RateRefusal = Extract<Refusal, 'invalid_api_key' | 'rate_limit_exceeded'>;
 
@@ -43,24 +24,6 @@ export interface CountedRow {
 export type PaidRow =
   | { readonly kind: 'duplicate'; readonly record: RecordRow }
   | { readonly kind: 'accepted' | Refusal; readonly rates: RateStanding | null };
-
-/** A new entry of the ledger of a key. */
-export interface EntryRow extends Omit<LedgerEntry, 'seq'> {
-  readonly key: number;
-}
-
-type NewEntry = Pick<EntryRow, 'key' | 'kind' | 'amountMicro' | 'createdAtMs'> & Partial<EntryRow>;
-
-/** The funds of keys and the ledger that explains them, inside one transaction of whoever calls. */
-export interface Funding {
-  /** Undefined when the key was deleted. */
-  of(key: number): Account | undefined;
-  find(keyId: KeyId): Account | undefined;
-  write(key: number, funds: Funds): void;
-  count(key: number, counts: RateCounts): void;
-  /** Leaves out what changes nothing. */
-  enter(entry: NewEntry): void;
-}
 
 export type Charges = ReturnType<typeof prepareCharges>;
 

@@ -1,6 +1,6 @@
 import type { CreditEntry, LedgerEntry } from '../keys.ts';
-import type { Account, Funding } from './charges.ts';
 import { credit } from './funds.ts';
+import type { Account, Funding } from './unit-of-work.ts';
 
 /** The columns of a LedgerEntry, under the names of its properties. */
 export const ENTRY_COLUMNS = `seq, kind, amount_micro AS "amountMicro", request_id AS "requestId", note,

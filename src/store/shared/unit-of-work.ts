@@ -1,9 +1,44 @@
 import type { KeyId } from '../../contract/ids.ts';
-import type { Funds } from './funds.ts';
-import type { RateCounts } from '../../core/money/rates.ts';
-import type { Account, EntryRow, Funding } from './charges.ts';
+import type { LedgerEntry } from '../keys.ts';
+import type { Funds, SpendLimits } from './funds.ts';
+import type { RateCounts, RateLimits } from '../../core/money/rates.ts';
 import type { RecordRow } from './rows.ts';
 import { addSums, toUsageSum, type UsageSumRow } from './usage-rows.ts';
+
+/** What decides whether a key may start something. */
+export interface Account extends Funds, SpendLimits, RateCounts, RateLimits {
+  readonly keyId: KeyId;
+  readonly seq: number;
+  readonly isDisabled: 0 | 1;
+  readonly expiresAtMs: number | null;
+  /** The time of the database, by which rates are counted, where it has a clock of its own. */
+  readonly clockMs?: number;
+}
+
+/** The columns of an Account but for `clockMs`, under the names of its properties. */
+export const ACCOUNT_COLUMNS = `seq, key_id AS "keyId", is_disabled AS "isDisabled", expires_at_ms AS "expiresAtMs",
+  balance_micro AS "balanceMicro", held_micro AS "heldMicro", day, day_spent_micro AS "daySpentMicro", month,
+  month_spent_micro AS "monthSpentMicro", spend_per_day_micro AS "spendPerDayMicro",
+  spend_per_month_micro AS "spendPerMonthMicro", requests_per_minute AS "requestsPerMinute",
+  tokens_per_minute AS "tokensPerMinute", minute, minute_requests AS "minuteRequests", minute_tokens AS "minuteTokens"`;
+
+/** A new entry of the ledger of a key. */
+export interface EntryRow extends Omit<LedgerEntry, 'seq'> {
+  readonly key: number;
+}
+
+type NewEntry = Pick<EntryRow, 'key' | 'kind' | 'amountMicro' | 'createdAtMs'> & Partial<EntryRow>;
+
+/** The funds of keys and the ledger that explains them, inside one transaction of whoever calls. */
+export interface Funding {
+  /** Undefined when the key was deleted. */
+  of(key: number): Account | undefined;
+  find(keyId: KeyId): Account | undefined;
+  write(key: number, funds: Funds): void;
+  count(key: number, counts: RateCounts): void;
+  /** Leaves out what changes nothing. */
+  enter(entry: NewEntry): void;
+}
 
 /**
  * The funds of some keys, their ledger and the usage inside one transaction: read once, changed in memory, and written at
@@ -13,12 +48,12 @@ export interface UnitOfWork {
   readonly funding: Funding;
   readonly noteUsage: (closed: RecordRow) => void;
   /** An account as it was read in this transaction. */
-  keep(account: Account): Account;
+  add(account: Account): Account;
   /** What is to be written, and in this order; the books are empty then. */
-  close(): Balance;
+  flush(): UnitChanges;
 }
 
-export interface Balance {
+export interface UnitChanges {
   readonly accounts: readonly Account[];
   readonly entries: readonly EntryRow[];
   /** In one order, whoever writes them. */
@@ -39,14 +74,14 @@ export function openUnitOfWork(reader: AccountReader): UnitOfWork {
   const usage = new Map<string, UsageSumRow>();
   let entries: EntryRow[] = [];
 
-  function keep(account: Account): Account {
+  function add(account: Account): Account {
     accounts.set(account.seq, account);
     keys.set(account.keyId, account.seq);
     return account;
   }
 
-  function keepFound(account: Account | undefined): Account | undefined {
-    return account && keep(account);
+  function addFound(account: Account | undefined): Account | undefined {
+    return account && add(account);
   }
 
   function change(key: number, part: Funds | RateCounts): void {
@@ -57,10 +92,10 @@ export function openUnitOfWork(reader: AccountReader): UnitOfWork {
   }
 
   return {
-    keep,
+    add,
     funding: {
-      of: (key) => accounts.get(key) ?? keepFound(reader.of(key)),
-      find: (keyId) => accounts.get(keys.get(keyId) ?? 0) ?? keepFound(reader.find(keyId)),
+      of: (key) => accounts.get(key) ?? addFound(reader.of(key)),
+      find: (keyId) => accounts.get(keys.get(keyId) ?? 0) ?? addFound(reader.find(keyId)),
       write: change,
       count: change,
       enter(entry) {
@@ -74,15 +109,15 @@ export function openUnitOfWork(reader: AccountReader): UnitOfWork {
       const earlier = usage.get(place);
       usage.set(place, earlier === undefined ? sum : addSums(earlier, sum));
     },
-    close() {
-      const balance = {
+    flush() {
+      const changes: UnitChanges = {
         accounts: [...changed].flatMap((key) => accounts.get(key) ?? []),
         entries,
         sums: [...usage.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, sum]) => sum),
       };
       for (const page of [accounts, keys, changed, usage]) page.clear();
       entries = [];
-      return balance;
+      return changes;
     },
   };
 }

@@ -56,7 +56,7 @@ const REFUSALS: Readonly<Record<FailureReason, string>> = {
 function open(file: string, migrations: readonly Migration[]): Database {
   const database = new Sqlite(file, { timeout: BUSY_TIMEOUT_MS, fileMustExist: file !== ':memory:' });
   try {
-    const isNew = checkWhose(database);
+    const isNew = checkApplication(database);
     // Before the first page is written, or it has no effect: free pages can be given back in steps, without VACUUM.
     database.pragma('auto_vacuum = INCREMENTAL');
     database.pragma('journal_mode = WAL');
@@ -81,7 +81,7 @@ function open(file: string, migrations: readonly Migration[]): Database {
 }
 
 /** Returns whether the database is empty. Throws StoreOpenError for one of another program. */
-export function checkWhose(database: Database): boolean {
+export function checkApplication(database: Database): boolean {
   const tables = database.prepare<[], number>('SELECT count(*) FROM sqlite_schema').pluck().get();
   const applicationId = database.pragma('application_id', { simple: true });
   if (applicationId === APPLICATION_ID) return false;

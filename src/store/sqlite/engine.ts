@@ -4,7 +4,7 @@ import { StoreOpenError } from '../store.ts';
 import { openDatabase } from './database.ts';
 import { toFailureReason } from './failures.ts';
 import { prepareRunner } from './operations.ts';
-import { ownersBeside, type Owners } from './owner-lock.ts';
+import { ownersInFiles, type Owners } from './owner-lock.ts';
 
 export type EngineOptions = {
   /** This process. */
@@ -51,21 +51,21 @@ type Connection = Record<Mode, (batch: readonly Operation[]) => readonly unknown
 
 function connect(options: EngineOptions, openWithinMs: number): Connection {
   const database = openDatabase({ file: options.file ?? ':memory:', openWithinMs });
-  const owners = options.file === undefined ? options.owners : ownersBeside(options.file);
-  const { run, books } = prepareRunner(database, { own: options.owner, owners });
+  const owners = options.file === undefined ? options.owners : ownersInFiles(options.file);
+  const { run, unit } = prepareRunner(database, { own: options.owner, owners });
   const asSelf: Operation = ['asOwner', options.owner];
 
   const together = database.transaction((batch: readonly Operation[]) => {
     run(asSelf);
     const results = batch.map(run);
-    books.settle();
+    unit.flush();
     return results;
   });
 
   // Inside another transaction this one is a savepoint.
   const one = database.transaction((operation: Operation) => {
     const result = run(operation);
-    books.settle();
+    unit.flush();
     return result;
   });
   const oneByOne = database.transaction((batch: readonly Operation[]) => {
@@ -78,7 +78,7 @@ function connect(options: EngineOptions, openWithinMs: number): Connection {
     try {
       return work(operation);
     } catch (error) {
-      books.forget();
+      unit.discard();
       if (!isMistake(error)) throw error;
       return error;
     }
@@ -93,7 +93,7 @@ function connect(options: EngineOptions, openWithinMs: number): Connection {
       try {
         return together.immediate(batch);
       } catch (error) {
-        books.forget();
+        unit.discard();
         if (!isMistake(error)) throw error;
         // The others of its batch must not pay for it, and nothing of it is to stay behind.
         return oneByOne.immediate(batch);

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { KeyId } from '../../contract/ids.ts';
 import type { KeyChange } from '../keys.ts';
-import type { Funding } from '../shared/charges.ts';
+import type { Funding } from '../shared/unit-of-work.ts';
 import { CHANGED_COLUMNS, KEY_COLUMNS, type FoundKeyRow, type KeyDraftRow, type KeyRow } from '../shared/key-rows.ts';
 
 /** Keys from their making to their end; what they pay with is in ledger.ts and charges.ts. */

@@ -3,10 +3,10 @@ import type { KeyId } from '../../contract/ids.ts';
 import type { CreditEntry, LedgerEntry } from '../keys.ts';
 import { KEY_COLUMNS, type KeyRow } from '../shared/key-rows.ts';
 import { addCredit, CARRY_STEP, ENTRY_COLUMNS, LOOK_AT_KEYS, toCarry } from '../shared/ledger.ts';
-import type { SqliteBooks } from './unit-of-work.ts';
+import type { SqliteUnitOfWork } from './unit-of-work.ts';
 
 /** The entries which add up to the balance of a prepaid key. */
-export function prepareLedger(database: Database, books: SqliteBooks) {
+export function prepareLedger(database: Database, unit: SqliteUnitOfWork) {
   const selectKey = database.prepare<[number], KeyRow>(`SELECT ${KEY_COLUMNS} FROM keys WHERE seq = ?`);
 
   const selectReference = database.prepare<[number, string]>('SELECT 1 FROM ledger WHERE key = ? AND reference = ?');
@@ -17,12 +17,12 @@ export function prepareLedger(database: Database, books: SqliteBooks) {
    */
   function credit(keyId: KeyId, entry: CreditEntry): KeyRow | 'repeated' | null {
     const { reference } = entry;
-    const account = books.funding.find(keyId);
+    const account = unit.funding.find(keyId);
     if (account === undefined) return null;
     const { seq } = account;
     if (reference !== undefined && selectReference.get(seq, reference) !== undefined) return 'repeated';
-    addCredit(books.funding, account, entry);
-    books.settle();
+    addCredit(unit.funding, account, entry);
+    unit.flush();
     return selectKey.get(seq) ?? null;
   }
 
@@ -32,7 +32,7 @@ export function prepareLedger(database: Database, books: SqliteBooks) {
 
   /** Newest first. Null when there is no such key. */
   function listLedger(keyId: KeyId, beforeSeq: number, limit: number): readonly LedgerEntry[] | null {
-    const account = books.funding.find(keyId);
+    const account = unit.funding.find(keyId);
     return account === undefined ? null : selectPage.all(account.seq, beforeSeq, limit);
   }
 
@@ -49,7 +49,7 @@ export function prepareLedger(database: Database, books: SqliteBooks) {
     for (let looked = 0; looked < LOOK_AT_KEYS; looked += 1) {
       const key = selectNextKey.get(after);
       if (key === undefined) return null;
-      const isChanged = books.funding.of(key) === undefined ? dropSome(key) : carry(key, beforeMs);
+      const isChanged = unit.funding.of(key) === undefined ? dropSome(key) : carry(key, beforeMs);
       // There may be more of this key.
       if (isChanged) return key - 1;
       after = key;

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { prepareCharges } from '../shared/charges.ts';
 import type { Operation, Operations } from '../shared/operations.ts';
 import { standingOf } from '../../core/money/rates.ts';
-import { prepareBooks, type SqliteBooks } from './unit-of-work.ts';
+import { prepareUnitOfWork, type SqliteUnitOfWork } from './unit-of-work.ts';
 import { prepareKeys } from './keys.ts';
 import { prepareLedger } from './ledger.ts';
 import { prepareLifecycle } from './lifecycle.ts';
@@ -22,7 +22,7 @@ export interface SqliteOperations extends Operations {
 }
 
 /** What the books are for; whatever else is asked for looks at their tables by itself. */
-const ON_BOOKS: ReadonlySet<keyof SqliteOperations> = new Set([
+const IN_UNIT: ReadonlySet<keyof SqliteOperations> = new Set([
   'accept',
   'acceptPaid',
   'finish',
@@ -37,13 +37,13 @@ const ON_BOOKS: ReadonlySet<keyof SqliteOperations> = new Set([
 /** Runs operations one after the other, inside the transaction of whoever calls. */
 export interface Runner {
   readonly run: (operation: Operation) => unknown;
-  readonly books: SqliteBooks;
+  readonly unit: SqliteUnitOfWork;
 }
 
 /** Everything that can be asked of an open database, with its statements prepared. */
 export function prepareRunner(database: Database, who: { readonly own: string; readonly owners: Owners }): Runner {
-  const books = prepareBooks(database);
-  const operations = prepareOperations(database, who, books);
+  const unit = prepareUnitOfWork(database);
+  const operations = prepareOperations(database, who, unit);
 
   function apply([name, ...parameters]: Operation): unknown {
     // Each list was checked against its own operation where it was made; here they are all alike.
@@ -51,12 +51,12 @@ export function prepareRunner(database: Database, who: { readonly own: string; r
   }
 
   return {
-    books,
+    unit,
     run(operation) {
-      if (ON_BOOKS.has(operation[0])) return apply(operation);
-      books.settle();
+      if (IN_UNIT.has(operation[0])) return apply(operation);
+      unit.flush();
       const result = apply(operation);
-      books.settle();
+      unit.flush();
       return result;
     },
   };
@@ -65,16 +65,16 @@ export function prepareRunner(database: Database, who: { readonly own: string; r
 function prepareOperations(
   database: Database,
   who: { readonly own: string; readonly owners: Owners },
-  books: SqliteBooks,
+  unit: SqliteUnitOfWork,
 ): SqliteOperations {
   let acting = who.own;
-  const charges = prepareCharges(books);
+  const charges = prepareCharges(unit);
   const lifecycle = { owner: () => acting, charges };
   return {
     // All processes on one file have one primary, and its prices.
     comparePrices: () => [],
     findRate(keyId, nowMs) {
-      const account = books.funding.find(keyId);
+      const account = unit.funding.find(keyId);
       return account === undefined ? null : standingOf(account, nowMs);
     },
     takeRate: charges.takeRate,
@@ -82,8 +82,8 @@ function prepareOperations(
     ...prepareLifecycle(database, lifecycle),
     ...prepareLists(database),
     ...prepareOperator(database),
-    ...prepareKeys(database, books.funding),
-    ...prepareLedger(database, books),
+    ...prepareKeys(database, unit.funding),
+    ...prepareLedger(database, unit),
     ...prepareUsage(database),
     ...prepareRecovery(database, who, lifecycle),
     ...prepareRetention(database),

@@ -29,7 +29,7 @@ export interface Owners {
   isDead(owner: string): boolean;
 }
 
-export function ownersBeside(databaseFile: string): Owners {
+export function ownersInFiles(databaseFile: string): Owners {
   return {
     take: () => takeOwnerLock(databaseFile),
     list: () => listOwners(databaseFile),

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { StoreOpenError } from '../store.ts';
-import { checkWhose } from './database.ts';
+import { checkApplication } from './database.ts';
 import { toFailureReason } from './failures.ts';
 
 /**
@@ -19,7 +19,7 @@ export async function withSnapshot<Result>(
     database = new Sqlite(file, { readonly: true, fileMustExist: true });
     // The snapshot is that of the first statement after BEGIN, which this is.
     database.exec('BEGIN');
-    checkWhose(database);
+    checkApplication(database);
     return await read(database);
   } catch (error) {
     if (toFailureReason(error) === undefined) throw error;

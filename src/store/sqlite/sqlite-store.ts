@@ -7,7 +7,7 @@ import { coalesceCalls } from '../shared/coalesce.ts';
 import type { OperatorStore } from '../operator.ts';
 import { createPrivateFile, makePrivateFolder } from '../private-files.ts';
 import { StoreOpenError, type Store, type StoreLog } from '../store.ts';
-import { ownersBeside, ownersInMemory, type OwnerLock, type Owners } from './owner-lock.ts';
+import { ownersInFiles, ownersInMemory, type OwnerLock, type Owners } from './owner-lock.ts';
 import { startInline, startThread, type StartWorker } from './thread.ts';
 
 export interface SqliteStore extends Store, OperatorStore {
@@ -71,7 +71,7 @@ async function start(
     createPrivateFile(file);
     // SQLite resolves links for the files beside the database; the locks must be found in the same place.
     const realFile = realpathSync(file);
-    const owners = ownersBeside(realFile);
+    const owners = ownersInFiles(realFile);
     lock = owners.take();
     const engine = await startThread({
       engine: { file: realFile, owner: lock.owner },

@@ -1,22 +1,27 @@
 import type { Database } from 'better-sqlite3';
 import type { KeyId } from '../../contract/ids.ts';
-import { openUnitOfWork, type UnitOfWork } from '../shared/unit-of-work.ts';
-import { ACCOUNT_COLUMNS, type Account, type EntryRow } from '../shared/charges.ts';
+import {
+  ACCOUNT_COLUMNS,
+  openUnitOfWork,
+  type Account,
+  type EntryRow,
+  type UnitOfWork,
+} from '../shared/unit-of-work.ts';
 import { USAGE_SUMS, type UsageSumRow } from '../shared/usage-rows.ts';
 
 /** The books of whichever transaction runs. */
-export interface SqliteBooks extends Pick<UnitOfWork, 'funding' | 'noteUsage'> {
+export interface SqliteUnitOfWork extends Pick<UnitOfWork, 'funding' | 'noteUsage'> {
   /** Writes what was changed: before anybody looks at it by himself, and at the end. The books are empty then. */
-  settle(): void;
+  flush(): void;
   /** Drops what was changed: the transaction is rolled back. */
-  forget(): void;
+  discard(): void;
 }
 
 /** How many entries one statement inserts: each statement looks up anew which number comes next, which is a third of its time. */
 const AT_ONCE = 8;
 
-/** Prepares the statements of the books. Nothing is in them yet. */
-export function prepareBooks(database: Database): SqliteBooks {
+/** Prepares the statements of the unit. Nothing is in them yet. */
+export function prepareUnitOfWork(database: Database): SqliteUnitOfWork {
   const select = database.prepare<[number], Account>(`SELECT ${ACCOUNT_COLUMNS} FROM keys WHERE seq = ?`);
   const selectById = database.prepare<[KeyId], Account>(`SELECT ${ACCOUNT_COLUMNS} FROM keys WHERE key_id = ?`);
   const update = database.prepare<[Account]>(`
@@ -36,23 +41,23 @@ export function prepareBooks(database: Database): SqliteBooks {
     VALUES (:startHour, :caller, :model, ${values.join(', ')})
     ON CONFLICT DO UPDATE SET ${sums.join(', ')}`);
 
-  const books = openUnitOfWork({
+  const unit = openUnitOfWork({
     of: (key) => select.get(key),
     find: (keyId) => selectById.get(keyId),
   });
 
   return {
-    funding: books.funding,
-    noteUsage: books.noteUsage,
-    settle() {
-      const { accounts, entries, sums } = books.close();
+    funding: unit.funding,
+    noteUsage: unit.noteUsage,
+    flush() {
+      const { accounts, entries, sums } = unit.flush();
       for (const account of accounts) update.run(account);
       const many = entries.length - (entries.length % AT_ONCE);
       for (let at = 0; at < many; at += AT_ONCE) insertEntries.run(entries.slice(at, at + AT_ONCE).flatMap(toValues));
       for (const entry of entries.slice(many)) insertEntry.run(toValues(entry));
       for (const row of sums) upsertUsage.run(row);
     },
-    forget: () => void books.close(),
+    discard: () => void unit.flush(),
   };
 }
 

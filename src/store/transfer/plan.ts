@@ -26,11 +26,11 @@ export interface TransferSource {
   readonly tables: readonly SourceTable[];
   /** The rows behind this place, from the beginning for null; undefined when there are no more. */
   read(table: SourceTable, position: string | null): Batch | undefined;
-  sums(): BookSums;
+  sums(): LedgerSums;
 }
 
 /** In millionths, as text: sums of exact numbers. */
-export interface BookSums {
+export interface LedgerSums {
   readonly ledger: string;
   readonly balances: string;
   readonly held: string;
@@ -51,9 +51,9 @@ export interface TransferTarget {
   /** How many of these rows the target has exactly so. */
   countEqual(table: SourceTable, batch: Batch): Promise<number>;
   count(table: SourceTable): Promise<number>;
-  sums(): Promise<BookSums>;
+  sums(): Promise<LedgerSums>;
   /** A sentence for each key whose books do not add up. */
-  findBookProblems(): Promise<readonly string[]>;
+  findLedgerProblems(): Promise<readonly string[]>;
   /** From now on gateways may use the target. */
   finish(): Promise<void>;
   close(): Promise<void>;

@@ -1,9 +1,9 @@
 /** A database on a server as the target of a transfer. */
 import { Client } from 'pg';
 import { showDatabase } from '../database-url.ts';
-import type { Batch, BookSums, SourceTable, TransferState, TransferTarget } from './plan.ts';
+import type { Batch, LedgerSums, SourceTable, TransferState, TransferTarget } from './plan.ts';
 import { StoreOpenError } from '../store.ts';
-import { findBookProblems } from '../postgres/check.ts';
+import { findLedgerProblems } from '../postgres/check.ts';
 import { toReason } from '../postgres/failures.ts';
 import { listMigrations, migrate, refuseNewer } from '../postgres/migrations.ts';
 import { toConnection, toSlowClientConfig, toStorable } from '../postgres/pool.ts';
@@ -51,7 +51,7 @@ export async function openTarget({ url, tables }: TargetOptions): Promise<Transf
     countEqual: ({ name }, batch) => tell(() => readNumber(client, statements.of(name).countEqual, toLists(batch))),
     count: ({ name }) => tell(() => readNumber(client, `SELECT count(*) FROM ${name}`)),
     sums: () => tell(() => readSums(client)),
-    findBookProblems: () => tell(() => findBookProblems(toConnection(client))),
+    findLedgerProblems: () => tell(() => findLedgerProblems(toConnection(client))),
     finish: () => tell(() => inTransaction(client, () => finish(client, { url, tables }))),
     async close() {
       await client.end().catch(() => undefined);
@@ -146,8 +146,8 @@ function toLists({ rows }: Batch): unknown[][] {
 }
 
 /** As on SQLite; sums are sent as texts, which stay exact. */
-async function readSums(client: Client): Promise<BookSums> {
-  const { rows } = await client.query<BookSums>(`
+async function readSums(client: Client): Promise<LedgerSums> {
+  const { rows } = await client.query<LedgerSums>(`
     SELECT (SELECT coalesce(sum(amount_micro), 0) FROM ledger)::text AS ledger,
       coalesce(sum(balance_micro), 0)::text AS balances, coalesce(sum(held_micro), 0)::text AS held
     FROM keys`);

@@ -1,7 +1,7 @@
 /** A database in a file as the source of a transfer. */
 import { existsSync, realpathSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
-import type { Batch, BookSums, SourceTable, TransferSource, Value } from './plan.ts';
+import type { Batch, LedgerSums, SourceTable, TransferSource, Value } from './plan.ts';
 import { StoreOpenError } from '../store.ts';
 import { checkDatabase, withCurrentSnapshot } from '../sqlite/check.ts';
 import { toFailureReason } from '../sqlite/failures.ts';
@@ -187,7 +187,7 @@ function fromPosition(position: string): string[] {
   return Array.isArray(key) ? key.map(String) : [];
 }
 
-function readSums(database: Database): BookSums {
+function readSums(database: Database): LedgerSums {
   const row = database
     .prepare<[], [ledger: bigint, balances: bigint, held: bigint]>(`
     SELECT (SELECT coalesce(sum(amount_micro), 0) FROM ledger), coalesce(sum(balance_micro), 0),

@@ -1,6 +1,6 @@
 /** The whole of a database in a file, brought to an empty one on a server. */
 import { showDatabase } from '../database-url.ts';
-import type { Batch, BookSums, SourceTable, TransferSource, TransferState, TransferTarget } from './plan.ts';
+import type { Batch, LedgerSums, SourceTable, TransferSource, TransferState, TransferTarget } from './plan.ts';
 import { withIdleSource, withSourceAsItIs } from './sqlite-source.ts';
 
 export interface TransferOptions {
@@ -31,7 +31,7 @@ export interface TransferReport {
   /** How many requests a dead gateway had left unfinished, and which were closed before. */
   readonly closed: number;
   readonly tables: readonly { readonly name: string; readonly rows: number }[];
-  readonly sums: BookSums;
+  readonly sums: LedgerSums;
 }
 
 export type TransferPlan = Pick<TransferReport, 'tables' | 'sums'> & {
@@ -81,7 +81,7 @@ async function transfer(
   if (state === 'finished') return { ...report, isNew: false, resumedAtRows: 0 };
   const resumedAtRows = await copy(source, target, options);
   await target.settle();
-  const problems = [...(await compare(source, target, options)), ...(await compareBooks(source, target))];
+  const problems = [...(await compare(source, target, options)), ...(await compareSums(source, target))];
   if (problems.length > 0) throw new TransferMismatch(describeMismatch(problems, options));
   await target.finish();
   return { ...report, isNew: true, resumedAtRows };
@@ -143,13 +143,13 @@ function* readAll(source: TransferSource, table: SourceTable): Generator<Batch> 
 }
 
 /** Equal rows have equal sums; these are looked at all the same, as an operator would. */
-async function compareBooks(source: TransferSource, target: TransferTarget): Promise<readonly string[]> {
+async function compareSums(source: TransferSource, target: TransferTarget): Promise<readonly string[]> {
   const [expected, found] = [source.sums(), await target.sums()];
   const names = ['ledger', 'balances', 'held'] as const;
   const wrongSums = names
     .filter((name) => expected[name] !== found[name])
     .map((name) => `The sum of ${name} is ${found[name]} millionths, where the source has ${expected[name]}.`);
-  return [...wrongSums, ...(await target.findBookProblems())];
+  return [...wrongSums, ...(await target.findLedgerProblems())];
 }
 
 function describeMismatch(problems: readonly string[], { url }: TransferOptions): string {

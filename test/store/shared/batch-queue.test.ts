@@ -12,15 +12,15 @@ describe('the queue', () => {
   let batches: { mode: Mode; names: string[] }[];
   let answer: (batch: readonly Operation[], mode: Mode) => Promise<Reply> | Reply;
   let failures: FailureReason[];
-  let lanes: BatchQueue[];
+  let queues: BatchQueue[];
 
   beforeEach(() => {
     batches = [];
     failures = [];
-    lanes = [];
+    queues = [];
     answer = succeed;
   });
-  afterEach(() => Promise.all(lanes.map((queue) => queue.close())));
+  afterEach(() => Promise.all(queues.map((queue) => queue.close())));
 
   function makeLane(
     limits: Partial<BatchQueueLimits> = {},
@@ -40,7 +40,7 @@ describe('the queue', () => {
       onFailure: ({ reason }) => failures.push(reason),
       limits: { closeWithinMs: 50, ...limits },
     });
-    lanes.push(queue);
+    queues.push(queue);
     return queue;
   }
 

@@ -7,8 +7,8 @@ import { PATIENT } from '../../support/patient.ts';
 import { CALLER, newDraft, newKeyedDraft } from '../../support/records.ts';
 import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
 
-interface Lodger {
-  readonly guest: StoreClient;
+interface ConnectedClient {
+  readonly client: StoreClient;
   readonly store: Store;
 }
 
@@ -16,27 +16,30 @@ for (const place of ['a file', 'memory'] as const) {
   describe(`processes that share a database in ${place} through one of them`, () => {
     let shop: Workshop;
     let host: SharedStore;
-    let guests: Lodger[];
+    let clients: ConnectedClient[];
 
     beforeEach(async () => {
       shop = makeWorkshop();
-      guests = [];
+      clients = [];
       const databaseUrl = place === 'memory' ? ':memory:' : `file:${shop.file}`;
       const opened = await openSharedStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
       if (opened === undefined) throw new Error('it is not shared');
       host = opened;
     });
     afterEach(async () => {
-      await Promise.all(guests.map(({ store }) => store.close()));
+      await Promise.all(clients.map(({ store }) => store.close()));
       await host.close();
       await shop.clear();
     });
 
-    function admit(): Lodger {
-      const guest = host.admit();
-      const lodger = { guest, store: openClientStore({ run: (...batch) => guest.run(...batch), limits: PATIENT }) };
-      guests.push(lodger);
-      return lodger;
+    function admit(): ConnectedClient {
+      const client = host.admit();
+      const connected = {
+        client,
+        store: openClientStore({ run: (...batch) => client.run(...batch), limits: PATIENT }),
+      };
+      clients.push(connected);
+      return connected;
     }
 
     it('see each other’s records, and accept one of many equal drafts', async () => {
@@ -60,7 +63,7 @@ for (const place of ['a file', 'memory'] as const) {
       await other.store.accept(drafts.living);
       await host.accept(drafts.host);
       expect(await host.recover(), 'while all live').to.equal(0);
-      one.guest.leave();
+      one.client.leave();
       expect(await other.store.recover()).to.equal(1);
       expect(await host.recover()).to.equal(0);
       const found = async (requestId: typeof drafts.dead.requestId) => host.find(CALLER, requestId);
