@@ -7,10 +7,13 @@ import { openAjv } from '../contract/ajv.ts';
 import { toShapeError } from '../contract/shape-error.ts';
 import type { CreateKey, CreditKey, RotateKey, UpdateKey } from '../contract/types.ts';
 
-/** Made when the first key is managed: most gateways run without ever being asked to. */
+/** Compiled at the first use, since most gateways manage no keys. */
 const ajv = lazily(() => openAjv({ allowUnionTypes: true, schemas: [usageSchema, adminSchema] }));
 
-/** Each returns the body it was given. Throws ApiError that names the field at fault; the message never quotes its value. */
+/**
+ * Each function returns the body that it was given. Throws ApiError that names the wrong field and
+ * never quotes its value.
+ */
 export const checkCreateKey = toCheck(() => ajv().compile<CreateKey>({ $ref: 'admin.json#/$defs/CreateKey' }));
 export const checkUpdateKey = toCheck(() => ajv().compile<UpdateKey>({ $ref: 'admin.json#/$defs/UpdateKey' }));
 export const checkRotateKey = toCheck(() => ajv().compile<RotateKey>({ $ref: 'admin.json#/$defs/RotateKey' }));

@@ -16,33 +16,37 @@ import { checkCreateKey, checkCreditKey, checkRotateKey, checkUpdateKey } from '
 import { issueSecret } from './keys.ts';
 
 /**
- * What an operator does with keys, over HTTP and on the command line: bodies and replies as schemas/admin.json has them.
- * Throws ApiError that names the field of a wrong body, and `not_found` when there is no such key.
+ * Manages keys for an operator, over HTTP and on the command line. Bodies and replies follow
+ * schemas/admin.json. Throws ApiError that names the field of a wrong body, and `not_found` without
+ * such a key.
  */
 export interface Administration {
   createKey(body: unknown): Promise<IssuedKey>;
-  /** Newest first, after the key `after`. */
+  /** Returns the keys after the key `after`, newest first. */
   listKeys(query: { readonly limit: number; readonly after?: KeyId }): Promise<KeyList>;
   showKey(keyId: KeyId): Promise<AdminKey>;
   updateKey(keyId: KeyId, body: unknown): Promise<AdminKey>;
-  /** Gives the key a new secret; the former one is good for the grace that the body names. */
+  /** Gives the key a new secret; the former one stays valid for the grace period of the body. */
   rotateKey(keyId: KeyId, body: unknown): Promise<IssuedKey>;
   deleteKey(keyId: KeyId): Promise<KeyDeleted>;
-  /** Adds an entry to the ledger and to the balance. Throws ApiError `duplicate_request` when its reference is taken. */
+  /**
+   * Adds an entry to the ledger and to the balance. Throws ApiError `duplicate_request` when the
+   * reference is taken.
+   */
   creditKey(keyId: KeyId, body: unknown): Promise<AdminKey>;
-  /** Newest first. */
+  /** Returns the entries, newest first. */
   showLedger(keyId: KeyId, query: LedgerQuery): Promise<Ledger>;
 }
 
 export interface AdministrationOptions {
   readonly accounts: AccountStore;
-  /** The HMACs by which a secret is found again. */
+  /** Returns the HMACs by which a secret is found. */
   readonly toHash: (secret: string) => Identity;
   readonly newKeyId: () => KeyId;
   readonly nowMs: () => number;
 }
 
-/** Reads bodies, calls the store, and shows what is there then. */
+/** Returns the functions that manage keys in this store. */
 export function createAdministration({ accounts, toHash, newKeyId, nowMs }: AdministrationOptions): Administration {
   const show = (key: StoredKey): AdminKey => toAdminKey(key, nowMs());
 
@@ -124,7 +128,7 @@ function toLimits(limits: KeyLimitsChange): Partial<KeyLimits> {
   };
 }
 
-/** The pattern in the schema lets nothing through that is no amount. */
+/** The pattern in the schema admits amounts only. */
 function toMicro(amount: string | null): number | null {
   return amount === null ? null : (parseAmount(amount) ?? null);
 }

@@ -9,51 +9,55 @@ import { faultOf } from './keys.ts';
 import { NOTHING_TAKEN, type RateLimits, type Taken } from './rates.ts';
 import { spendWindowsOf } from './spend.ts';
 
-/** Decides whether a request may start, as far as its key and its model go (contract, section 7). Rate and funds are for the store. */
+/** Decides by key and model whether a request may start. The store decides by rate and funds. */
 export interface Admission {
   /**
-   * `key` is the caller's, where the gateway issues keys. Throws ApiError `model_not_found` or `forbidden`, and
-   * `rate_limit_exceeded` when the store has refused as much a moment ago.
+   * Admits a request for a model. `key` is absent where the gateway issues no keys. Throws ApiError
+   * `model_not_found` or `forbidden`, and `rate_limit_exceeded` when the store has just refused the
+   * same.
    */
   admit(key: StoredKey | undefined, ask: Ask): Admitted;
   /**
-   * The same for a request about a model that costs nothing, since no backend answers it: it counts as a request, and that is
-   * all. Returns `x-ratelimit-*` for its reply. Throws ApiError `model_not_found` or `rate_limit_exceeded`.
+   * Admits a request that no backend answers and that costs nothing; it counts as a request only.
+   * Returns `x-ratelimit-*` for its reply. Throws ApiError `model_not_found` or
+   * `rate_limit_exceeded`.
    */
   admitFree(key: StoredKey | undefined, ask: Pick<Ask, 'model' | 'backendModel'>): Promise<RateLimitHeaders>;
   /**
-   * The same for a request of which neither the model nor the cost is known; returns `x-ratelimit-*` for its reply. Throws
-   * ApiError `forbidden` where one of them matters, or `rate_limit_exceeded`.
+   * Admits a request whose model and cost are unknown. Returns `x-ratelimit-*` for its reply.
+   * Throws ApiError `forbidden` for a key to which one of them matters, or `rate_limit_exceeded`.
    */
   admitUnmetered(key: StoredKey | undefined): Promise<RateLimitHeaders>;
-  /** Whether the key can use this model at all, by the name that it is listed under and the one that the backend knows. */
+  /**
+   * Returns whether the key can use this model, by its listed name or by its name at the backend.
+   */
   offers(key: StoredKey | undefined, model: string, backendModel: string): boolean;
 }
 
 type RateLimitHeaders = Readonly<Record<string, string>>;
 
-/** What a request is about to use, as far as it is known before it runs. */
+/** What is known of a request before it runs. */
 export interface Ask {
-  /** As the caller names it. */
+  /** The model by the caller's name for it. */
   readonly model: string;
-  /** As the backend knows it. */
+  /** The model by the backend's name for it. */
   readonly backendModel: string;
   readonly estimatedInputTokens: number;
-  /** What the request allows the model to write in one choice; null when it names no limit. */
+  /** Limits the output of one choice; null when the request names no limit. */
   readonly maxOutputTokens: number | null;
-  /** How many answers it asks for at once; 1 but for chat completions with `n`. */
+  /** Is 1 except for chat completions with `n`. */
   readonly choices: number;
 }
 
-/** A request which may start, unless the store says that its rate or its funds do not allow it. */
+/** A request that may start if the store finds rate and funds for it. */
 export interface Admitted {
-  /** For the draft of its record; undefined where the gateway issues no keys. */
+  /** Goes into the draft of the record; undefined where the gateway issues no keys. */
   readonly hold: Hold | undefined;
-  /** In millionths, at the prices of the moment of its admission; null when the model has no price. */
+  /** Returns millionths at the prices of the admission; null when the model has no price. */
   costOf(usage: Usage): number | null;
-  /** What it has taken of the rate limits, once the store has accepted it. */
+  /** Returns what the accepted request has taken of the rate limits. */
   taken(rates: RateStanding | undefined): Taken;
-  /** What the caller is told when the store refuses the request. */
+  /** Returns the error for a request that the store has refused. */
   explain(refused: Refused): Promise<ApiError>;
 }
 
@@ -66,7 +70,7 @@ const FREE: Admitted = {
   explain: ({ code }) => Promise.resolve(new ApiError(code)),
 };
 
-/** Where the gateway issues no keys, their owner has limits of his own: all may start, and nothing is counted. */
+/** Admits all requests and counts nothing, for gateways that issue no keys. */
 export const ADMIT_ALL: Admission = {
   admit: () => FREE,
   admitFree: () => Promise.resolve(NOTHING_TAKEN.headers),
@@ -78,7 +82,7 @@ export interface AdmissionOptions {
   readonly accounts: Pick<AccountStore, 'findKey'>;
   readonly rateLimits: RateLimits;
   readonly prices: {
-    /** Null without a price file. */
+    /** Is null without a price file. */
     readonly currency: string | null;
     readonly find: Prices['find'];
   };
@@ -86,7 +90,7 @@ export interface AdmissionOptions {
   readonly nowMs: () => number;
 }
 
-/** For the keys which the gateway issues: their models, their limits, and what to reserve. */
+/** Returns the admission for the keys that the gateway issues. */
 export function createAdmission(options: AdmissionOptions): Admission {
   const { prices, rateLimits } = options;
   return {
@@ -143,19 +147,21 @@ function assertKey(key: StoredKey | undefined): asserts key is StoredKey {
   if (key === undefined) throw new Error('a caller was let in without a key');
 }
 
-/** Whether the key has funds or any limit, so that a request must not do more than was admitted. */
+/**
+ * Returns whether the key has funds or any limit, so that a request must not do more than was
+ * admitted.
+ */
 export function isLimited(key: StoredKey | undefined): boolean {
   if (key === undefined) return false;
   const { models, balanceMicro, limits } = key;
   return models !== null || balanceMicro !== null || Object.values(limits).some((limit) => limit !== null);
 }
 
-/** Whether what the key costs is limited, so that the price of all that it does must be known. */
+/** Returns whether the cost of the key is limited, so that all it uses must have a price. */
 function paysPerUse({ balanceMicro, limits }: Pick<StoredKey, 'balanceMicro' | 'limits'>): boolean {
   return balanceMicro !== null || limits.spendPerDayMicro !== null || limits.spendPerMonthMicro !== null;
 }
 
-/** Whether the key may use this model, by either of its names. */
 function mayUse({ models }: Pick<StoredKey, 'models'>, ...names: readonly string[]): boolean {
   return models === null || models.some((pattern) => names.some((name) => matchesModel(pattern, name)));
 }
@@ -173,7 +179,7 @@ function checkModel(key: StoredKey, { model, backendModel }: Ask, price: Price |
   });
 }
 
-/** Whether there is such a model is not for a key to know that may not use it. */
+/** Hides whether the model exists from a key that may not use it. */
 export function modelNotFound(): ApiError {
   const message = 'The model does not exist, or the API key may not use it.';
   return new ApiError('model_not_found', { param: 'model', message });
@@ -181,7 +187,7 @@ export function modelNotFound(): ApiError {
 
 type FundsRefusal = Exclude<Refused['code'], 'rate_limit_exceeded'>;
 
-/** The sentence which tells the owner of a key what the store has found missing. Deterministic: asking again changes nothing. */
+/** Returns the error with what the store has found missing. */
 async function explain(
   refused: FundsRefusal,
   { keyId, heldMicro }: Hold,
@@ -209,7 +215,7 @@ function messageOf(refused: FundsRefusal, shortage: Shortage): string | undefine
     case 'insufficient_credits':
       return `The request may cost up to ${show(heldMicro)}, and the API key has ${show(key.balanceMicro ?? 0)} left.`;
     case 'spend_limit_exceeded': {
-      // When neither has room, the month is what it has to wait for.
+      // When both limits are exceeded, the month ends later.
       const window = spendWindowsOf(key, nowMs).findLast(({ leftMicro }) => leftMicro < heldMicro);
       if (window === undefined) return undefined;
       return (

@@ -4,39 +4,44 @@ import type { AccountStore, RateStanding, StoredKey } from '../store/keys.ts';
 import { exceededBy } from '../core/money/rates.ts';
 
 /**
- * Requests and tokens per minute (contract, section 7). The store counts them, in the transaction that accepts the request:
- * so they hold across all processes on one database and through a restart, and cost no way to it of their own. The minutes
- * are those of its clock. A limit that is changed holds for the next request.
+ * Limits requests and tokens per minute. The store counts them in the transaction that accepts the
+ * request, by its own clock: so they hold across processes and restarts, and cost no call of their
+ * own. A changed limit holds for the next request.
  */
 export interface RateLimits {
   /**
-   * Throws ApiError `rate_limit_exceeded` when the store has refused as much a moment ago, so that a flood of refused
-   * requests does not reach it.
+   * Throws ApiError `rate_limit_exceeded` when the store has just refused the same, so that a flood
+   * of refused requests does not reach it.
    */
   check(key: RateLimitedKey, tokens: number): void;
-  /** Takes a request without a record and without tokens. Throws ApiError `rate_limit_exceeded`; nothing is taken then. */
+  /**
+   * Takes a request without a record and without tokens. Throws ApiError `rate_limit_exceeded`, and
+   * takes nothing then.
+   */
   take(key: RateLimitedKey): Promise<Taken>;
-  /** What a request has taken that the store has accepted. `rates` is absent for a key without such limits. */
+  /**
+   * Returns what an accepted request has taken. `rates` is absent for a key without such limits.
+   */
   taken(keyId: KeyId, tokens: number, rates: RateStanding | undefined): Taken;
-  /** What the caller is told of a request that the store has refused for its rate. */
+  /** Returns the error for a request that the store has refused for its rate. */
   explain(keyId: KeyId, tokens: number, rates: RateStanding | undefined): ApiError;
-  /** What the key has left; each absent without such a limit. */
+  /** Returns what the key has left; a limit that it does not have is absent. */
   show(key: RateLimitedKey): Promise<RateLimitState>;
 }
 
 export type RateLimitedKey = Pick<StoredKey, 'keyId' | 'limits'>;
 
 export interface Taken {
-  /** `x-ratelimit-*`, as OpenAI names and writes them. */
+  /** The `x-ratelimit-*` headers, with OpenAI's names and formats. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Puts the tokens which were used in the place of those that were taken. */
+  /** Replaces the tokens that were taken by those that were used. */
   correct(tokens: number): void;
 }
 
 export interface RateLimitState {
   readonly requests?: LimitState;
   readonly tokens?: LimitState;
-  /** Until the counts begin anew. */
+  /** The time until the counts start anew. */
   readonly resetMs: number;
 }
 
@@ -45,14 +50,16 @@ export interface LimitState {
   readonly remaining: number;
 }
 
-/** What was taken where nothing is limited. */
 export const NOTHING_TAKEN: Taken = { headers: {}, correct: () => undefined };
 
-/** For how long a refusal is repeated without asking the store: another process may have given something back since. */
+/**
+ * A refusal is repeated this long without asking the store, since another process may give tokens
+ * back.
+ */
 const REFUSED_FOR_MS = 200;
 const MAX_REMEMBERED = 10_000;
 
-/** The limits of all keys in this store. `nowMs` tells how long ago something was, and nothing else. */
+/** Returns the limits of all keys in this store. `nowMs` measures ages only. */
 export function createRateLimits({
   accounts,
   nowMs,
@@ -78,10 +85,10 @@ export function createRateLimits({
       headers: toHeaders(toState(rates)),
       correct(used) {
         refused.delete(keyId);
-        // The counts of a minute that is over are looked at no more.
+        // Nothing reads the counts of a past minute.
         const isOver = nowMs() - takenAtMs > rates.resetMs;
         if (rates.tokensPerMinute === null || used === tokens || isOver) return;
-        // It is for this minute alone: what cannot be written now needs no other try.
+        // The count holds for this minute only, so a failed write needs no retry.
         void accounts.correctRate(keyId, rates.minute, used - tokens).catch(() => undefined);
       },
     };
@@ -146,7 +153,7 @@ function toHeaders(state: RateLimitState): Record<string, string> {
   return headers;
 }
 
-/** As OpenAI writes it: `20ms`, `1s`, `6m0s`. */
+/** Formats a span as OpenAI does: `20ms`, `1s`, `6m0s`. */
 function toDuration(ms: number): string {
   if (ms < 1000) return `${Math.ceil(ms)}ms`;
   const seconds = Math.ceil(ms / 1000);

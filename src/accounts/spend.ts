@@ -3,12 +3,12 @@ import type { StoredKey } from '../store/keys.ts';
 export interface SpendWindow {
   readonly per: 'day' | 'month';
   readonly limitMicro: number;
-  /** What is held counts as spent; below zero when a request cost more than was held for it. */
+  /** Counts held credits as spent. Is below zero after a request that cost more than its hold. */
   readonly leftMicro: number;
   readonly endsAtMs: number;
 }
 
-/** The spend limits of a key in the UTC day and month of this moment, as far as it has any. */
+/** Returns the spend limits of a key for the current UTC day and month. */
 export function spendWindowsOf(key: StoredKey, nowMs: number): readonly SpendWindow[] {
   const { limits, heldMicro } = key;
   const now = new Date(nowMs);

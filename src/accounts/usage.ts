@@ -2,14 +2,14 @@ import { DAY_MS } from '../core/day.ts';
 import type { UsageQuery, UsageRow } from '../store/keys.ts';
 import type { UsageOfKey, UsageOfModel } from '../contract/types.ts';
 
-/** How far back an answer goes where nothing else is asked for. */
+/** The default span of an answer. */
 export const USUAL_SPAN_MS: Readonly<Record<UsageQuery['per'], number>> = {
   hour: DAY_MS,
   day: 30 * DAY_MS,
   month: 365 * DAY_MS,
 };
 
-/** What was used as its caller sees it. */
+/** Returns a row of usage as its caller sees it. */
 export function toUsageOfModel(row: UsageRow): UsageOfModel {
   return {
     start: row.startMs / 1000,
@@ -26,15 +26,15 @@ export function toUsageOfModel(row: UsageRow): UsageOfModel {
   };
 }
 
-/** As `toUsageOfModel`, for the operator, who sees all callers. */
+/** Returns a row of usage for the operator, who sees all callers. */
 export function toUsageOfKey(row: UsageRow): UsageOfKey {
   return { key: labelCaller(row.caller), ...toUsageOfModel(row) };
 }
 
-/** How much of a caller who has no id is shown: enough to tell callers apart, too little to be the HMAC of a key. */
+/** Tells callers apart, and is too short to be the HMAC of a key. */
 const LABEL_CHARACTERS = 8;
 
-/** What the operator sees of a caller: the id of a key as it is, of an HMAC only the beginning. */
+/** Returns the id of a key, or the beginning of an HMAC. */
 export function labelCaller(caller: string): string {
   return caller.startsWith('key_') ? caller : caller.slice(0, LABEL_CHARACTERS);
 }

@@ -2,10 +2,10 @@ import { showDatabase } from '../store/database-url.ts';
 import type { Config } from './config.ts';
 import { unreachable } from '../core/errors.ts';
 
-/** What a person types before a command, for messages and examples: a clone has no `responses-gateway` on its path. */
+/** What a person types before a command. A clone has no `responses-gateway` on its path. */
 export const COMMAND_LINE = import.meta.filename.endsWith('.ts') ? 'npm run -s cli --' : 'responses-gateway';
 
-/** What a person who has just started the gateway wants to know. */
+/** Returns the lines that a person reads after a start. */
 export function describeStart({
   config,
   url,
@@ -15,10 +15,9 @@ export function describeStart({
 }: {
   readonly config: Config;
   readonly url: string;
-  /** Where `METRICS_PORT` listens. */
+  /** The address of `METRICS_PORT`. */
   readonly metricsUrl?: string | undefined;
   readonly demo: boolean;
-  /** How many processes serve it. */
   readonly workers?: number;
 }): readonly string[] {
   const takesAnyKey = demo && config.authMode === 'passthrough';
@@ -42,7 +41,7 @@ export function describeStart({
   ];
 }
 
-/** Listening on every address is not being at one: browsers refuse to go to 0.0.0.0. */
+/** Browsers refuse to open 0.0.0.0, so a wildcard address is shown as loopback. */
 function toLoopback(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }

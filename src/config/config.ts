@@ -14,41 +14,44 @@ import type {
   Settings,
 } from '../contract/types.ts';
 
-/** What the gateway is told at its start, checked and frozen. `.env.example` describes each setting. */
+/** The settings, checked and frozen. `.env.example` describes each of them. */
 export interface Config {
   readonly host: string;
   readonly port: number;
-  /** Without a slash at its end. */
+  /** Has no slash at its end. */
   readonly publicBaseUrl: string | null;
-  /** What Express takes as `trust proxy`: a number of hops, or addresses and subnets. */
+  /** The value of `trust proxy` in Express: a number of hops, or addresses and subnets. */
   readonly trustProxy: number | readonly string[];
-  /** Without a slash at its end; null asks for the embedded demo backend. */
+  /** Has no slash at its end; null starts the embedded demo backend. */
   readonly upstreamBaseUrl: string | null;
   readonly upstreamApiKey: string | null;
   readonly upstreamDialect: string;
-  /** What goes by that name. */
+  /** The dialect of that name. */
   readonly dialect: Dialect;
-  /** The name which a client uses → the name which the backend knows. */
+  /** Maps the client's name of a model to the backend's. */
   readonly modelAliases: ReadonlyMap<string, string>;
   readonly defaultModelId: string | null;
-  /** As the caller writes them, such as `/v1/embeddings`. */
+  /** Paths as the caller writes them, such as `/v1/embeddings`. */
   readonly passthroughPaths: readonly string[];
   readonly authMode: AuthMode;
   readonly apiKeys: readonly string[];
   /** Null turns the admin API off. */
   readonly adminToken: string | null;
-  /** As browsers send them; `*` for all. */
+  /** Origins as browsers send them; `*` allows all. */
   readonly corsOrigins: readonly string[];
-  /** `:memory:`, `file:` and a path, or `postgres://` and a server, with its password: not to be shown. */
+  /**
+   * `:memory:`, `file:` and a path, or the `postgres://` URL of a server. It may hold a password,
+   * so it must not be shown.
+   */
   readonly databaseUrl: string;
   readonly databasePoolSize: number;
-  /** How many processes share the port of what `start` runs. `createGateway` is one of them, whatever this says. */
+  /** The number of processes for `start`. `createGateway` is one of them. */
   readonly workers: number;
   readonly gatewaySecret: string | null;
   readonly gatewaySecretPrevious: string | null;
   readonly recordRetentionDays: number;
   readonly pricesFile: string | null;
-  /** What that file says at the start; null without one. */
+  /** The content of that file at the start; null without one. */
   readonly prices: Prices | null;
   readonly defaultMaxOutputTokens: number;
   readonly compactionModel: string | null;
@@ -60,7 +63,7 @@ export interface Config {
   readonly maxBodyBytes: number;
   readonly maxBodyBytesInFlight: number;
   readonly maxConcurrentRequests: number;
-  /** 0 for any number. */
+  /** 0 sets no limit. */
   readonly maxRequestsPerSocket: number;
   readonly maxWebSockets: number;
   readonly webSocketIdleTimeoutMs: number;
@@ -72,19 +75,19 @@ export interface Config {
   readonly keepaliveCommentMs: number;
   readonly keepaliveEventMs: number;
   readonly drainTimeoutMs: number;
-  /** 0 leaves every count to arithmetic. */
+  /** 0 estimates all counts by arithmetic. */
   readonly tokenCountTimeoutMs: number;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   readonly metricsToken: string | null;
-  /** Null leaves the metrics on the port of the API, for those who have the token. */
+  /** Null serves the metrics on the port of the API, for callers with the token. */
   readonly metricsPort: number | null;
   readonly metricsHost: string;
-  /** What is allowed but probably not meant, one line each, for the log. */
+  /** Settings that are allowed but probably not meant, one line each. */
   readonly warnings: readonly string[];
 }
 
-/** All mistakes in the settings at once, one line each. Values of secrets are never in it. */
+/** Lists all mistakes in the settings, one line each, without values of secrets. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
@@ -95,7 +98,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads the settings out of an environment: `process.env`, or an object with the same names. Throws ConfigError. */
+/** Reads the settings from an environment, such as `process.env`. Throws ConfigError. */
 export function readConfig(env: Environment): Config {
   const { settings, problems } = readSettings(env);
   const wrong = new Set(problems.flatMap((problem) => problem.names));
@@ -123,7 +126,7 @@ function unknownDialect(name: string, { dialects }: DialectsFile): string {
 }
 
 interface Rule {
-  /** Where one of these is wrong already, the rule is not asked: its answer would only confuse. */
+  /** The rule is skipped when one of these is wrong already, since its answer would confuse. */
   readonly about: readonly (keyof Settings)[];
   readonly find: (settings: Settings) => readonly string[];
 }
@@ -141,7 +144,7 @@ const RULES: readonly Rule[] = [
   { about: ['WORKERS', 'ITEM_MEMORY_TTL_S'], find: findWorkerProblems },
 ];
 
-/** Whether anybody is to see what is counted. */
+/** Returns whether metrics are counted at all. */
 export function wantsMetrics({ metricsToken, metricsPort }: Pick<Config, 'metricsToken' | 'metricsPort'>): boolean {
   return metricsToken !== null || metricsPort !== null;
 }
@@ -152,7 +155,7 @@ function findUrlProblems(name: string, text: string | undefined): readonly strin
   if (url === null || !/^https?:$/.test(url.protocol)) {
     return [`${name}: must be a URL that begins with http:// or https://${showValue(name, text)}`];
   }
-  // Credentials would end up in logs and links; a query would be lost behind the paths that are put after the URL.
+  // Credentials would end up in logs and links, and a query would be lost behind the paths.
   const extra = url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '';
   if (extra) return [`${name}: must hold no user name, password, query or fragment`];
   const endpoint = /\/(?:chat\/completions|responses|models)\/*$/.exec(url.pathname)?.[0];
@@ -162,7 +165,7 @@ function findUrlProblems(name: string, text: string | undefined): readonly strin
 function findProxyProblems(text: string): readonly string[] {
   const trusted = toTrustProxy(text);
   if (typeof trusted === 'number' || (trusted.length > 0 && trusted.every(isProxyAddress))) return [];
-  // `true` would believe whatever address and host any caller writes into the headers himself.
+  // `true` would trust the address and the host that any caller writes into the headers.
   const shown = showValue('TRUST_PROXY', text);
   return [`TRUST_PROXY: must be the number of proxies in front, or their addresses and subnets${shown}`];
 }
@@ -313,7 +316,7 @@ function toConfig(
     drainTimeoutMs: settings.DRAIN_TIMEOUT_MS,
     tokenCountTimeoutMs: settings.TOKEN_COUNT_TIMEOUT_MS,
     logLevel: settings.LOG_LEVEL,
-    // Lines that nobody but a program reads; a terminal in production is somebody who looks for a moment.
+    // Programs read the log in production; a terminal there belongs to a person for a moment.
     logFormat: settings.LOG_FORMAT === 'auto' && settings.NODE_ENV === 'production' ? 'json' : settings.LOG_FORMAT,
     metricsToken: settings.METRICS_TOKEN ?? null,
     metricsPort: settings.METRICS_PORT ?? null,

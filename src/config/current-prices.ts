@@ -1,36 +1,35 @@
 import type { Prices } from '../core/money/pricing.ts';
 import { readPricesFile } from './prices-file.ts';
 
-/** The prices in force. Whoever holds a price of them keeps it through a change. */
+/** The prices in force. A caller that holds a price keeps it through a change. */
 export interface CurrentPrices {
-  /** Null without a price file. */
+  /** Is null without a price file. */
   readonly currency: string | null;
   readonly find: Prices['find'];
   /**
-   * Reads the file again and tells the operator what came of it: a file with a mistake leaves the prices as they are.
+   * Reads the file again and logs the result. A file with a mistake leaves the prices as they are.
    * Does not throw.
    */
   reload(): void;
-  /** Puts others in their place; null for none. */
+  /** Replaces the prices; null removes them. */
   replace(prices: Prices | null): void;
-  /** As they are now. */
   readonly present: Prices | null;
 }
 
 interface CurrentPricesOptions {
-  /** Null without a price file. */
+  /** Is null without a price file. */
   readonly pricesFile: string | null;
   readonly prices: Prices | null;
   readonly log: PricesLog;
 }
 
-/** A pino logger is one. */
+/** The part of a pino logger that is used. */
 interface PricesLog {
   info(fields: Readonly<Record<string, unknown>>, message: string): void;
   error(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
-/** Begins with what was read at the start. Without a price file no model ever has a price. */
+/** Returns the prices that were read at the start. Without a price file no model has a price. */
 export function createCurrentPrices({ pricesFile, prices, log }: CurrentPricesOptions): CurrentPrices {
   let current = prices;
   return {

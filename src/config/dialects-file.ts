@@ -1,4 +1,4 @@
-/** The operator's own kinds of backends, out of the file that `DIALECTS_FILE` names. */
+/** Reads the operator's own dialects from the file that `DIALECTS_FILE` names. */
 import type { ErrorObject } from 'ajv';
 import createResponseSchema from '../../schemas/create-response.json' with { type: 'json' };
 import schema from '../../schemas/dialects.json' with { type: 'json' };
@@ -11,7 +11,7 @@ import type { OwnDialects } from '../contract/types.ts';
 
 export interface DialectsFile {
   readonly dialects: ReadonlyMap<string, Dialect>;
-  /** What is wrong with the file, one line each; then no dialect of it holds. */
+  /** Lists what is wrong with the file, one line each; then none of its dialects holds. */
   readonly problems: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export function readDialectsFile(path: string | undefined): DialectsFile {
   return { dialects: new Map(Object.entries(value).map(([name, own]) => [name, toDialect(own)])), problems: [] };
 }
 
-/** Only where there is a file: this compiles most of the schemas, which takes as long as all the rest of a start. */
+/** Compiled only where there is a file, since that takes as long as the rest of a start. */
 const compileOwnDialects = lazily(() =>
   openAjv({
     allErrors: true,

@@ -6,11 +6,14 @@ export type JsonFile =
   | { readonly value: unknown; readonly problem?: undefined }
   | { readonly value?: undefined; readonly problem: string };
 
-/** What a file of the operator says, or why it says nothing, in words that follow a name. Does not throw. */
+/**
+ * Reads a JSON file of the operator. Returns its value, or the problem in words that follow a name.
+ * Does not throw.
+ */
 export function readJsonFile(path: string): JsonFile {
   try {
     const stats = statSync(path);
-    // A pipe would keep the whole process waiting for somebody who writes.
+    // Reading a pipe would block the process until something writes to it.
     if (!stats.isFile()) return { problem: 'is not a file' };
     if (stats.size > MAX_BYTES) return { problem: `is larger than ${MAX_BYTES} bytes` };
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'));

@@ -12,8 +12,9 @@ export interface PriceWatchOptions {
 }
 
 /**
- * Tells the operator when gateways on one database go by different prices: what a request costs would depend on who runs it.
- * Says so once for each change. Returns a function that stops it.
+ * Warns the operator when gateways on one database have different prices, since the cost of a
+ * request would depend on which of them runs it. Logs once for each change. Returns a function that
+ * stops it.
  */
 export function watchPrices({ store, prices, log, everyMs = EVERY_MS }: PriceWatchOptions): () => void {
   let told = '';
@@ -30,7 +31,7 @@ export function watchPrices({ store, prices, log, everyMs = EVERY_MS }: PriceWat
       if (found === '' && told !== '') log.info({ version }, 'all gateways on the database have the same prices again');
       told = found;
     } catch {
-      // The store says by itself that it cannot be reached.
+      // The store logs its own outages.
     } finally {
       isComparing = false;
     }
@@ -44,7 +45,7 @@ export function watchPrices({ store, prices, log, everyMs = EVERY_MS }: PriceWat
 
 const DIFFERENT = 'other gateways on the database go by other prices: give all of them the same PRICES_FILE';
 
-/** The same for the same prices, however the file is laid out. */
+/** Returns the same version for the same prices, however the file is formatted. */
 function versionOf({ present }: Pick<CurrentPrices, 'present'>): string {
   if (present === null) return 'none';
   return createHash('sha256').update(JSON.stringify(present.table)).digest('hex').slice(0, 12);

@@ -1,4 +1,4 @@
-/** What the models cost, out of the file that `PRICES_FILE` names. */
+/** Reads the prices of models from the file that `PRICES_FILE` names. */
 import type { ErrorObject } from 'ajv';
 import schema from '../../schemas/prices.json' with { type: 'json' };
 import { createPrices, type Prices } from '../core/money/pricing.ts';
@@ -12,7 +12,7 @@ const MAX_PLACE_CHARACTERS = 300;
 
 export interface PricesFile {
   readonly prices: Prices | null;
-  /** What is wrong with the file, one line each; then no price of it holds. */
+  /** Lists what is wrong with the file, one line each; then none of its prices holds. */
   readonly problems: readonly string[];
 }
 
@@ -49,7 +49,10 @@ function describe({ instancePath, keyword, params, parentSchema, propertyName, d
   }
 }
 
-/** `/models/gpt-4.1/input` as `models["gpt-4.1"].input`, since there are points and slashes in the names of models. */
+/**
+ * Writes `/models/gpt-4.1/input` as `models["gpt-4.1"].input`, since names of models have points
+ * and slashes.
+ */
 function toPlace(instancePath: string): string {
   const [top, model, ...rest] = instancePath
     .split('/')

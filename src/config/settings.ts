@@ -1,4 +1,6 @@
-/** The environment as schemas/settings.json describes it: each text is read as the type stated there, then checked. */
+/**
+ * Reads the environment by schemas/settings.json: parses each text as its type, then validates it.
+ */
 import { readFileSync, statSync } from 'node:fs';
 import schema from '../../schemas/settings.json' with { type: 'json' };
 import type { Settings } from '../contract/types.ts';
@@ -6,7 +8,7 @@ import { isSettings } from '../contract/settings-validator.generated.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** One mistake: the settings it is about, and what to do, as one line for the operator. */
+/** One mistake: the settings that it concerns, and a line for the operator. */
 export interface Problem {
   readonly names: readonly string[];
   readonly line: string;
@@ -21,7 +23,7 @@ interface PropertySchema {
   readonly pattern?: string;
   readonly default?: unknown;
   readonly examples?: readonly string[];
-  /** True of a secret, whose value is never shown. */
+  /** Marks a secret, whose value is never shown. */
   readonly writeOnly?: boolean;
 }
 
@@ -29,8 +31,8 @@ const PROPERTIES: ReadonlyMap<string, PropertySchema> = new Map(Object.entries(s
 const MAX_KEYS_FILE_BYTES = 1_048_576;
 
 /**
- * Reads the settings out of an environment and finds every mistake in them. A wrong setting counts as absent in what is
- * returned, so that the others can still be checked against each other. Does not throw.
+ * Reads the settings from an environment and finds every mistake in them. A wrong setting counts as
+ * absent in the result, so that the others can be checked against each other. Does not throw.
  */
 export function readSettings(env: Environment): { readonly settings: Settings; readonly problems: readonly Problem[] } {
   const texts = presentTexts(env);
@@ -47,7 +49,7 @@ export function readSettings(env: Environment): { readonly settings: Settings; r
   return { settings: rest, problems };
 }
 
-/** For every variable which is not a setting but looks like a misspelt one, a line that names the setting it is nearest to. */
+/** Returns a line with the nearest setting for each variable that looks like a misspelt one. */
 export function findMisspelt(env: Environment): readonly string[] {
   return Object.keys(env)
     .filter((name) => !PROPERTIES.has(name) && name.length <= 64)
@@ -57,7 +59,10 @@ export function findMisspelt(env: Environment): readonly string[] {
     });
 }
 
-/** The value, to be added to a message; nothing of a secret, and nothing of a URL that may hold one. */
+/**
+ * Returns the value as an addition to a message; empty for a secret and for a URL that may hold
+ * one.
+ */
 export function showValue(name: string, text: string | undefined): string {
   if (text === undefined || !mayShow(name, text)) return '';
   return ` (it is ${JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text)})`;
@@ -69,13 +74,15 @@ function mayShow(name: string, text: string): boolean {
 
 export interface ShownSetting {
   readonly name: string;
-  /** As it is written into the environment; null when it is not to be shown, or there is neither a value nor a default. */
+  /**
+   * The text in the environment; null when it must not be shown, or without a value and a default.
+   */
   readonly value: string | null;
   readonly origin: 'set' | 'default' | 'absent';
   readonly isHidden: boolean;
 }
 
-/** Every setting as it may be shown to anybody: nothing of a secret, and nothing of a URL that may hold one. */
+/** Returns every setting without secrets and without URLs that may hold one. */
 export function showSettings(env: Environment): readonly ShownSetting[] {
   const texts = presentTexts(env);
   return [...PROPERTIES].map(([name, property]) => {
@@ -94,7 +101,7 @@ function toDefaultText(value: unknown): string | null {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** An empty variable is as good as an absent one, since that is how many tools write absence. */
+/** Treats an empty variable as absent, since many tools write absence that way. */
 function presentTexts(env: Environment): Map<string, string> {
   const texts = new Map<string, string>();
   for (const name of PROPERTIES.keys()) {
@@ -104,7 +111,7 @@ function presentTexts(env: Environment): Map<string, string> {
   return texts;
 }
 
-/** Keys in a file hold beside those in the variable, and are then checked like them. */
+/** Adds the keys of the file to those of the variable, before they are checked. */
 function addKeysFromFile(texts: Map<string, string>): Problem[] {
   const path = texts.get('API_KEYS_FILE');
   if (path === undefined) return [];
@@ -124,7 +131,7 @@ function parseAll(texts: ReadonlyMap<string, string>): unknown {
   return Object.fromEntries([...texts].map(([name, text]) => [name, parse(text, PROPERTIES.get(name)?.type)]));
 }
 
-/** A text that cannot be read as its type stays a text, which the schema then refuses. */
+/** Leaves a text that cannot be parsed as its type for the schema to refuse. */
 function parse(text: string, type: string | undefined): unknown {
   switch (type) {
     case 'integer':
@@ -164,8 +171,8 @@ function requirement(name: string): string {
 function nearestSetting(name: string): string | undefined {
   const squashed = squash(name);
   let nearest: string | undefined;
-  // A short name is near to too many others (HOME to HOST), so that it must be equal but for case and underscores. A
-  // name which begins with UPSTREAM_ cannot be meant for anybody else.
+  // A short name is close to many others (HOME to HOST), so it must be equal but for case and
+  // underscores. A name that begins with UPSTREAM_ is meant for this program.
   let least = name.startsWith('UPSTREAM_') ? Infinity : Math.floor(squashed.length / 5) + 1;
   for (const setting of PROPERTIES.keys()) {
     const distance = editDistance(squashed, squash(setting));
@@ -178,7 +185,7 @@ function squash(name: string): string {
   return name.toUpperCase().replaceAll('_', '');
 }
 
-/** How many letters have to be put in, left out or replaced to make one text of the other (Levenshtein). */
+/** Returns the Levenshtein distance. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let i = 0; i < from.length; i += 1) {

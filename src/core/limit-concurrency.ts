@@ -1,10 +1,13 @@
-/** Runs at most `maxAtOnce` pieces of work at a time; the others begin in the order in which they came. */
+/**
+ * Returns a function that runs at most `maxAtOnce` pieces of work at a time, first come, first
+ * served.
+ */
 export function limitConcurrency(maxAtOnce: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
   const waiting: (() => void)[] = [];
   let running = 0;
 
   return async (work) => {
-    // A turn is handed on without being given up in between, so that nobody who comes just then can take it as well.
+    // `running` stays the same while a turn is handed on, so that no other call takes it.
     if (running < maxAtOnce) running += 1;
     else await new Promise<void>((resolve) => waiting.push(resolve));
     try {

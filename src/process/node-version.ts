@@ -1,8 +1,8 @@
-/** Node 20 ends by segmentation fault inside better-sqlite3; what lies between is not tested. */
+/** Node 20 crashes inside better-sqlite3, and the versions between are not tested. */
 const LEAST_MAJOR = 22;
 const LEAST_MINOR = 20;
 
-/** Why this version of Node cannot run the gateway, in one line; undefined when it can. */
+/** Returns in one line why this version of Node cannot run the gateway; undefined when it can. */
 export function findNodeProblem(version: string): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major > LEAST_MAJOR || (major === LEAST_MAJOR && minor >= LEAST_MINOR)) return undefined;

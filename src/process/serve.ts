@@ -1,4 +1,4 @@
-/** The gateway as a process: its start, its signals and its end. What `npm start` and the command line share. */
+/** Starts the gateway as a process, and ends it at its signals. */
 import { loadEnvFile } from '../config/env-file.ts';
 import { ConfigError, readConfig, type Config } from '../config/config.ts';
 import type { Gateway } from '../gateway.ts';
@@ -7,18 +7,18 @@ import { createLogger, openLogOutput } from '../telemetry/log.ts';
 import type { Environment } from '../config/settings.ts';
 import { openStore } from '../store/open.ts';
 
-/** EX_CONFIG of sysexits.h: a supervisor can see that another start will not help. */
+/** EX_CONFIG of sysexits.h: a supervisor sees that a restart does not help. */
 export const EXIT_WRONG_SETTINGS = 78;
 const CRASH_LIMIT_MS = 5000;
 const REPEATED_SIGNAL_MS = 200;
 
 /**
- * Starts the gateway with the settings of the environment, of `.env`, and with these instead where they are given. It ends
- * the process by itself: after its signals, or when it cannot start.
+ * Starts the gateway with the settings of the environment and of `.env`; `overrides` go first. Ends
+ * the process after its signals, or when the gateway cannot start.
  */
 export async function serve(overrides: Environment = {}): Promise<void> {
   ignoreGoneReaders();
-  // From the beginning, since without a listener this signal ends the process.
+  // Without a listener this signal ends the process.
   process.on('SIGHUP', () => undefined);
   try {
     loadEnvFile(process.env);
@@ -37,13 +37,15 @@ export async function serve(overrides: Environment = {}): Promise<void> {
   }
 }
 
-/** Whoever reads the output may leave; requests go on without him. Other commands have nothing left to do then, and end. */
+/**
+ * Ignores that a reader of the output has closed it, since requests go on. Other commands end then.
+ */
 export function ignoreGoneReaders(): void {
   process.stdout.removeAllListeners('error').on('error', () => undefined);
   process.stderr.on('error', () => undefined);
 }
 
-/** Only one of the two is loaded: the first of several processes serves no request itself. */
+/** Loads only what is needed: the first of several processes serves no request itself. */
 async function openGateway(config: Config): Promise<Gateway> {
   if (config.workers > 1) {
     const { openWorkers } = await import('./workers/primary.ts');
@@ -58,7 +60,6 @@ async function openGateway(config: Config): Promise<Gateway> {
   return createGateway({ ...config, gatewaySecret: secret }, { log, store });
 }
 
-/** The first signal lets the running requests end; a second one ends them at once. */
 function drainOnSignal(gateway: Gateway): void {
   let firstAtMs: number | undefined;
   const stop = (signal: NodeJS.Signals): void => {
@@ -67,7 +68,7 @@ function drainOnSignal(gateway: Gateway): void {
       void gateway.drain().then(() => leave(0));
       return;
     }
-    // Ctrl-C reaches the whole process group, and npm passes a copy on (to us, where sh is bash): one signal, not two.
+    // Ctrl-C reaches the whole process group, and npm passes a copy on where sh is bash.
     const repeated = signal === 'SIGINT' && performance.now() - firstAtMs < REPEATED_SIGNAL_MS;
     if (!repeated) leave(signal === 'SIGINT' ? 130 : 143);
   };
@@ -76,9 +77,9 @@ function drainOnSignal(gateway: Gateway): void {
 }
 
 /**
- * After a throw that nobody expected, no one knows what state is half changed, and a wrong record would be kept for ever.
- * So the running requests are told of a failure and the process ends, for a supervisor to start a clean one; a drain would
- * keep the doubtful state alive and the port shut for longer. What a caller or a backend can cause does not come this way.
+ * Ends the process after an uncaught throw, so that a supervisor starts a clean one. The state may
+ * be half changed, and a wrong record would stay wrong; a drain would use that state for longer.
+ * The running requests fail. No caller and no backend can cause this.
  */
 export function crash(gateway: Gateway, thrown: unknown): void {
   console.error(JSON.stringify({ level: 60, time: Date.now(), msg: `crash: ${describeCrash(thrown)}` }));
@@ -91,8 +92,8 @@ export function crash(gateway: Gateway, thrown: unknown): void {
 }
 
 /**
- * One line about a throw that nobody expected: its kind and where it came from. Its message is left out, since a message
- * may quote what was being read: JSON.parse puts a piece of the prompt into it.
+ * Returns one line about an uncaught throw: its kind and its stack. It leaves the message out,
+ * since JSON.parse quotes the prompt in it.
  */
 export function describeCrash(thrown: unknown): string {
   if (!(thrown instanceof Error)) return `a thrown ${typeof thrown}`;

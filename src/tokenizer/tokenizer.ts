@@ -4,7 +4,7 @@ import { createThread, type ThreadOptions } from './thread.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
 export interface TokenizerOptions extends ThreadOptions {
-  /** What a count may take, its waiting included; 0 counts nothing. */
+  /** Limits one count, its waiting included; 0 counts nothing. */
   readonly timeLimitMs: number;
 }
 
@@ -13,20 +13,22 @@ interface Ask {
   readonly signal: AbortSignal;
 }
 
-/** Counts tokens beside the event loop (contract, section 7: a tokenizer stands still on hostile input). */
+/** Counts tokens outside the event loop, since hostile input can hold a tokenizer up. */
 export interface Tokenizer {
   /**
-   * The tokens of these texts together; undefined when that is not known within the time limit, when too many are waiting,
-   * when the thread died of it, or when the signal has aborted.
+   * Returns the tokens of these texts together; undefined when the time limit passes, when too many
+   * counts wait, when the thread dies, or when the signal has aborted.
    */
   count(texts: readonly string[], ask: Ask): Promise<number | undefined>;
-  /** Ends the thread. */
   close(): Promise<void>;
 }
 
 const MAX_AT_ONCE = 256;
 
-/** Counts that come together have their turns portion by portion, so that a short one does not wait for a long one. */
+/**
+ * Returns a tokenizer. Concurrent counts take turns portion by portion, so that a short one does
+ * not wait for a long one.
+ */
 export function createTokenizer({ timeLimitMs, ...options }: TokenizerOptions): Tokenizer {
   const thread = createThread(options);
   const takeTurn = limitConcurrency(1);

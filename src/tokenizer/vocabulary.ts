@@ -1,12 +1,16 @@
-/** What a text is cut into tokens by; named as tiktoken does. */
+/** Tiktoken's names of the vocabularies. */
 export type Vocabulary = 'o200k_base' | 'cl100k_base';
 
-/** GPT-4 before 4o, GPT-3.5 and the embeddings of their time, also behind the name of a provider (`openai/gpt-4-turbo`). */
+/**
+ * Matches GPT-4 before 4o, GPT-3.5 and their embeddings, also after a provider
+ * (`openai/gpt-4-turbo`).
+ */
 const CL100K = /^(?:.*\/)?(?:gpt-4(?:-(?!o)|$)|gpt-3\.?5|text-embedding-)/;
 
 /**
- * The vocabulary to count for a model of this name. It is the model's own only for OpenAI's (from GPT-4o on, and gpt-oss:
- * o200k_base); the vocabularies of others are as large or smaller, and not to be had without their files.
+ * Returns the vocabulary to count with for a model of this name. Only OpenAI's models are counted
+ * by their own (o200k_base from GPT-4o on, and for gpt-oss). The vocabularies of others have about
+ * the same size or are smaller.
  */
 export function vocabularyOf(model: string): Vocabulary {
   return CL100K.test(model.toLowerCase()) ? 'cl100k_base' : 'o200k_base';

@@ -1,4 +1,7 @@
-/** The thread that counts tokens: a vocabulary takes a second to load, and 70 MB. thread.ts starts it. */
+/**
+ * The thread that counts tokens: a vocabulary takes a second to load, and 70 MB. thread.ts starts
+ * it.
+ */
 import { parentPort } from 'node:worker_threads';
 import { Tiktoken } from 'js-tiktoken/lite';
 import { lazily } from '../core/lazily.ts';

@@ -4,7 +4,7 @@ import { describeCrash } from '../../src/process/serve.ts';
 describe('describeCrash', () => {
   it('names the kind of the error, its code and where it was thrown', () => {
     const error = Object.assign(new TypeError('x'), { code: 'ERR_X' });
-    expect(describeCrash(error)).to.match(/^TypeError ERR_X at .*crash\.test\.ts:\d+:\d+/);
+    expect(describeCrash(error)).to.match(/^TypeError ERR_X at .*serve\.test\.ts:\d+:\d+/);
   });
 
   it('leaves the message out, which may quote a prompt', () => {
@@ -14,7 +14,7 @@ describe('describeCrash', () => {
     } catch (error) {
       line = describeCrash(error);
     }
-    expect(line).to.match(/^SyntaxError at JSON\.parse|^SyntaxError at .*crash\.test\.ts/);
+    expect(line).to.match(/^SyntaxError at JSON\.parse|^SyntaxError at .*serve\.test\.ts/);
     expect(line).not.to.contain('canary');
   });
 
