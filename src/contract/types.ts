@@ -170,19 +170,19 @@ export type RequestsFound = RequestList | RequestRecord;
  */
 export type DuplicateReply = RequestRecord & ErrorReply;
 /**
- * Who checks the caller's key: the backend (passthrough), or the gateway, against API_KEYS (static) or the keys which it issues itself, with models, limits and credits (managed).
+ * Says what checks the key of the caller: the backend (passthrough), or the gateway, against API_KEYS (static) or the keys that it issues itself, with models, limits and credits (managed).
  */
 export type AuthMode = 'passthrough' | 'static' | 'managed';
 /**
- * What becomes of tools which only a server could execute, such as web_search: left out and named in the x-dropped-tools header (drop), or refused (reject).
+ * What happens to tools that only a server can execute, such as web_search: drop leaves them out and names them in the x-dropped-tools header, reject refuses the request.
  */
 export type HostedToolsPolicy = 'drop' | 'reject';
 /**
- * Which URLs of images, files and audio may be in a request to the Responses endpoint, since the backend fetches them: any, those of public hosts over https and those that hold the data (https-public), or the latter alone (data). A public name that leads to a private address is for the network of the backend to stop.
+ * Which URLs of images, files and audio a request to the Responses endpoint may have, since the backend fetches them: any, those of public hosts over https and data: URLs (https-public), or data: URLs alone (data). The network of the backend must stop a public name that leads to a private address.
  */
 export type ImageUrlPolicy = 'any' | 'https-public' | 'data';
 /**
- * How the backend's reasoning is shown: as summary, as content, or hidden. Hidden reasoning travels sealed where the backend takes it back.
+ * How the reasoning of the backend is shown: as summary, as content, or hidden. Hidden reasoning travels sealed if the backend takes it back.
  */
 export type ReasoningOutput = 'summary' | 'content' | 'hidden';
 /**
@@ -1687,11 +1687,11 @@ export interface RequestList {
   has_more: boolean;
 }
 /**
- * The environment after each text is read as the type stated here and the defaults are filled in. What is required has a default.
+ * The environment after each text is read as the type stated here and the defaults are filled in. Required settings have a default.
  */
 export interface Settings {
   /**
-   * The address to listen on. Only a loopback address keeps other machines out.
+   * The address to listen on. Other machines can reach every address that is not a loopback address.
    */
   HOST: string;
   /**
@@ -1699,109 +1699,109 @@ export interface Settings {
    */
   PORT: number;
   /**
-   * The address under which clients reach the gateway, for the links it hands out. Without it they are made from the request.
+   * The address under which clients reach the gateway, for the links in its replies. Without it the gateway makes links from the address of the request.
    */
   PUBLIC_BASE_URL?: string;
   /**
-   * Which proxies in front are believed about the address and the host of the caller: how many of them there are, or their addresses and subnets (loopback, linklocal and uniquelocal are understood), separated by commas. 0 believes nobody.
+   * The proxies in front whose word about the address and the host of the caller is believed: their number, or their addresses and subnets, separated by commas (also loopback, linklocal and uniquelocal). With 0 no proxy is believed.
    */
   TRUST_PROXY: string;
   /**
-   * Where the chat completions backend answers, with its /v1. Without it an embedded demo backend answers on loopback.
+   * The base URL of the chat completions backend, with its /v1. Without it an embedded demo backend answers, on loopback only.
    */
   UPSTREAM_BASE_URL?: string;
   /**
-   * The key which the gateway shows to the backend. Not together with AUTH_MODE=passthrough, where it would let every stranger in.
+   * The key that the gateway sends to the backend. It is refused with AUTH_MODE=passthrough, where it would let every stranger in.
    */
   UPSTREAM_API_KEY?: string;
   /**
-   * The kind of backend, for what differs between them: the name of the token limit, the reasoning field, the order of messages. One of generic, openai, azure, vllm, sglang, llamacpp, ollama, deepseek, mistral, groq, openrouter, together, or one that DIALECTS_FILE describes.
+   * The kind of backend. Kinds differ in the name of the token limit, the field for reasoning and the order of messages. One of generic, openai, azure, vllm, sglang, llamacpp, ollama, deepseek, mistral, groq, openrouter, together, or one that DIALECTS_FILE describes.
    */
   UPSTREAM_DIALECT: string;
   /**
-   * A JSON file with kinds of backends of your own, each a built-in one and what differs from it.
+   * A JSON file with your own kinds of backends. Each one extends a built-in kind.
    */
   DIALECTS_FILE?: string;
   /**
-   * Other names for the models of the backend, as a JSON object. They hold on both endpoints and are listed in /models.
+   * Other names for the models of the backend, as a JSON object. They hold on both endpoints, and /models lists them.
    */
   MODEL_ALIASES: Readonly<Record<string, string>>;
   /**
-   * The model which the documentation and the landing page recommend. It never fills in a missing `model`.
+   * The model that the docs, the landing page and the console recommend. It never replaces a missing `model`.
    */
   DEFAULT_MODEL_ID?: string;
   /**
-   * Further paths which are passed on to the backend unchanged, with all that is below them, separated by commas.
+   * More paths that are passed on to the backend unchanged, with everything below them, separated by commas.
    *
    * @maxItems 64
    */
   PASSTHROUGH_PATHS: string[];
   AUTH_MODE: AuthMode;
   /**
-   * The keys that are let in with AUTH_MODE=static, separated by commas or white space.
+   * The keys that AUTH_MODE=static accepts, separated by commas or white space.
    *
    * @maxItems 10000
    */
   API_KEYS: string[];
   /**
-   * A file with more such keys; a line that begins with # is a comment.
+   * A file with more keys for AUTH_MODE=static, one on each line. A line that begins with # is a comment.
    */
   API_KEYS_FILE?: string;
   /**
-   * Who sends this as a bearer token to /admin/v1 manages the keys; at least 16 characters. Without it there is no such path.
+   * The bearer token of the admin API at /admin/v1, which manages the keys. At least 16 characters. Without it there is no such path.
    */
   ADMIN_TOKEN?: string;
   /**
-   * The origins of web pages that may call the gateway, separated by commas; * stands for all. Browsers never send credentials of their own with such calls.
+   * The origins of web pages that may call the gateway, separated by commas. * stands for all. Browsers send no cookies with such calls.
    *
    * @maxItems 1000
    */
   CORS_ORIGINS: string[];
   /**
-   * Where the records are kept: file: and a path, :memory: for as long as the process lives, or postgres:// and a server, which several gateways can share.
+   * The database for records, keys and ledgers: file: and a path, :memory: for as long as the process lives, or postgres:// and a server, which several gateways can share.
    */
   DATABASE_URL: string;
   /**
-   * How many connections to PostgreSQL each process opens at most. One of them writes; the others look things up.
+   * The most connections to PostgreSQL that each process opens. One of them writes, and the others read.
    */
   DATABASE_POOL_SIZE: number;
   /**
-   * How many processes share the port. With more than one, a first process keeps the records and starts the others anew when they die; at most one per core is of use.
+   * The number of processes that share the port. With more than one, a first process keeps the records and restarts the others when they die. More than one per core does not help.
    */
   WORKERS: number;
   /**
-   * What keys, bodies and reasoning are hashed and sealed with; at least 16 characters. Without it one is made and kept beside the database; with PostgreSQL it must be set, the same for all gateways. The database knows it: a start with another one is refused.
+   * The secret that hashes keys and bodies, and seals reasoning. At least 16 characters. Without it the gateway makes one and keeps it beside the database. With PostgreSQL you must set it, to the same value for all gateways. The database knows its secret: a start with another one is refused.
    */
   GATEWAY_SECRET?: string;
   /**
-   * The secret before the present one, so that older records and seals still open while it is being changed. Where several gateways share a database, first the next secret for all of them.
+   * The secret before the present one. Set it while you change the secret, so that older records and seals can still be read. If several gateways share a database, first set the next secret here on all of them.
    */
   GATEWAY_SECRET_PREVIOUS?: string;
   /**
-   * How long a record is kept after its request ended, in days.
+   * How long a record is kept after its request has ended, in days.
    */
   RECORD_RETENTION_DAYS: number;
   /**
-   * A JSON file with the prices of the models, as the guide on managed keys shows it. Read again at SIGHUP.
+   * A JSON file with the prices of the models, as the guide on managed keys shows it. SIGHUP reads it again.
    */
   PRICES_FILE?: string;
   /**
-   * How many tokens of output are reserved at most, and when a request names no limit of its own. Nothing is cut off there.
+   * The most tokens of output that are reserved for a request, and how many are reserved if it names no limit. It does not cut answers.
    */
   DEFAULT_MAX_OUTPUT_TOKENS: number;
   /**
-   * The model which writes the summaries of compactions, as callers name it, in place of the request's own.
+   * The model that writes the summaries of compactions, by the name that callers use. Without it the model of the request does.
    */
   COMPACTION_MODEL?: string;
   /**
-   * How many tokens of output such a summary may take, the model's thoughts among them.
+   * The most tokens of output for a summary, the thoughts of the model included.
    */
   COMPACTION_MAX_OUTPUT_TOKENS: number;
   HOSTED_TOOLS: HostedToolsPolicy;
   IMAGE_URLS: ImageUrlPolicy;
   REASONING_OUTPUT: ReasoningOutput;
   /**
-   * How long the items of a reply are remembered, in the memory of this process, for clients that send references to them (item_reference), in seconds; 0 remembers nothing. For one process alone: another one does not know the items.
+   * How long this process remembers the items of a reply for clients that send references to them (item_reference), in seconds. 0 remembers nothing. It needs WORKERS=1, since another process does not know the items.
    */
   ITEM_MEMORY_TTL_S: number;
   /**
@@ -1809,27 +1809,27 @@ export interface Settings {
    */
   MAX_BODY_BYTES: number;
   /**
-   * How many bytes the bodies of all running requests may have together, after decompression. What is beyond that is answered with 503 server_overloaded.
+   * The most bytes that the bodies of all running requests may have together, after decompression. A request beyond it gets 503 server_overloaded.
    */
   MAX_BODY_BYTES_IN_FLIGHT: number;
   /**
-   * How many requests may be on their way to the backend and back at once. What is beyond that is answered with 503 server_overloaded.
+   * The most requests that may run at once. A request beyond it gets 503 server_overloaded.
    */
   MAX_CONCURRENT_REQUESTS: number;
   /**
-   * After how many requests a connection is closed, so that clients spread over the gateways behind a load balancer; 0 for never.
+   * The number of requests after which a connection is closed, so that clients spread over the gateways behind a load balancer. 0 means never.
    */
   MAX_REQUESTS_PER_SOCKET: number;
   /**
-   * WebSockets that are open at once, idle ones among them; a handshake beyond is answered 503 with Retry-After.
+   * The most WebSockets that may be open at once, idle ones included. A handshake beyond it gets 503 with Retry-After.
    */
   MAX_WEBSOCKETS: number;
   /**
-   * After how long without a request a WebSocket is closed, in milliseconds.
+   * How long a WebSocket may be without a request before it is closed, in milliseconds.
    */
   WEBSOCKET_IDLE_TIMEOUT_MS: number;
   /**
-   * How old a WebSocket may become, in milliseconds; then it gets websocket_connection_limit_reached and is closed, after the response that runs.
+   * How old a WebSocket may become, in milliseconds. It then gets websocket_connection_limit_reached, and is closed when the running response ends.
    */
   WEBSOCKET_MAX_AGE_MS: number;
   /**
@@ -1841,19 +1841,19 @@ export interface Settings {
    */
   FIRST_BYTE_TIMEOUT_MS: number;
   /**
-   * How long the backend may be silent within its answer, in milliseconds.
+   * How long the backend may be silent in the middle of its answer, in milliseconds.
    */
   IDLE_TIMEOUT_MS: number;
   /**
-   * How long the headers of a stream wait for its first event, so that a failure until then is an ordinary HTTP error, in milliseconds.
+   * How long the headers of a stream wait for its first event, in milliseconds. A failure until then is an ordinary HTTP error.
    */
   HEADER_HOLD_MS: number;
   /**
-   * After how much silence a stream gets a comment line, in milliseconds.
+   * How long a stream may be silent before it gets a comment line, in milliseconds.
    */
   KEEPALIVE_COMMENT_MS: number;
   /**
-   * After how much silence a stream gets response.in_progress again, in milliseconds.
+   * How long a stream may be silent before it gets response.in_progress again, in milliseconds.
    */
   KEEPALIVE_EVENT_MS: number;
   /**
@@ -1861,25 +1861,25 @@ export interface Settings {
    */
   DRAIN_TIMEOUT_MS: number;
   /**
-   * How long a count of input tokens may take, in milliseconds; what takes longer is estimated by arithmetic, as everything is with 0. The first count loads a vocabulary (about a second, 70 MB, given back after a minute without another).
+   * How long a count of input tokens may take, in milliseconds. A longer one is replaced by an estimate by arithmetic; 0 always estimates. The first count loads a vocabulary, which takes about a second, and 70 MB until a minute has passed without another count.
    */
   TOKEN_COUNT_TIMEOUT_MS: number;
   LOG_LEVEL: LogLevel;
   LOG_FORMAT: LogFormat;
   /**
-   * Who presents it as a bearer token reads /metrics; at least 16 characters. Without it they are served on METRICS_PORT only.
+   * The bearer token of /metrics. At least 16 characters. Without it, metrics are served on METRICS_PORT only.
    */
   METRICS_TOKEN?: string;
   /**
-   * Serves /metrics on a TCP port of their own, and not beside the API; 0 takes any free one.
+   * A TCP port that serves /metrics alone; they are then not served beside the API. 0 takes any free port.
    */
   METRICS_PORT?: number;
   /**
-   * The address which METRICS_PORT listens on. One that is no loopback address needs METRICS_TOKEN.
+   * The address that METRICS_PORT listens on. An address that is not a loopback address needs METRICS_TOKEN.
    */
   METRICS_HOST: string;
   /**
-   * What kind of surroundings this is. With production the demo backend is refused.
+   * The kind of environment. With production the demo backend is refused.
    */
   NODE_ENV?: string;
 }
