@@ -77,6 +77,7 @@ export async function asDescribed(operation: string, reply: Response): Promise<R
     createOpenApi({
       publicBaseUrl: null,
       defaultModelId: null,
+      demo: true,
       hasAdmin: true,
       hasMetrics: true,
       passthroughPaths: [],

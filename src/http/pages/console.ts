@@ -30,7 +30,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** LookupSlots this folder also after a build, which copies it. */
+/** A build copies it to the same place. */
 const FOLDER = new URL('../../console/', import.meta.url);
 
 /** What the page loads out of packages: the module by which Node finds the package, and the file beside it. */

@@ -16,17 +16,19 @@ import {
 
 export interface DescribedGateway {
   readonly defaultModelId: string | null;
+  readonly demo: boolean;
   /** Without them their paths do not exist, and are not described. */
   readonly hasAdmin: boolean;
   readonly hasMetrics: boolean;
 }
 
 /** The operations of a gateway with these settings, in the order in which a reader wants them. */
-export function operationsOf({ defaultModelId, hasAdmin, hasMetrics }: DescribedGateway): readonly Operation[] {
+export function operationsOf({ defaultModelId, demo, hasAdmin, hasMetrics }: DescribedGateway): readonly Operation[] {
+  const model = defaultModelId ?? (demo ? 'demo' : 'your-model');
   return [
-    ...responseOperations(defaultModelId ?? 'your-model'),
+    ...responseOperations(model),
     ...REQUEST_OPERATIONS,
-    ...chatOperations(defaultModelId ?? 'your-model'),
+    ...chatOperations(model),
     ...ACCOUNT_OPERATIONS,
     ...(hasAdmin ? ADMIN_OPERATIONS : []),
     ...OPERATING.filter(({ path }) => hasMetrics || path !== '/metrics'),
@@ -94,7 +96,7 @@ function responseOperations(model: string): readonly Operation[] {
         '`response.failed` end the stream. Fields that are not known are ignored.',
       auth: 'apiKey',
       parameters: [IDEMPOTENCY_KEY],
-      body: { schema: 'create-response.json', example: { model, input: 'Say hello in one word.' } },
+      body: { schema: 'create-response.json', example: { model, input: 'Hello!' } },
       replies: {
         200: {
           description: 'The response, or the events that make it.',
@@ -119,7 +121,7 @@ function responseOperations(model: string): readonly Operation[] {
       parameters: [IDEMPOTENCY_KEY],
       body: {
         schema: 'compact-response.json',
-        example: { model, input: [{ role: 'user', content: 'Say hello in one word.' }] },
+        example: { model, input: [{ role: 'user', content: 'Hello!' }] },
       },
       replies: {
         200: {
@@ -143,7 +145,7 @@ function responseOperations(model: string): readonly Operation[] {
         'would be, and counted with a vocabulary of OpenAI. The model may have another one, and writes its own template around ' +
         'them. The backend is not asked: there is no record and no cost. What takes too long to count is estimated by arithmetic.',
       auth: 'apiKey',
-      body: { schema: 'create-response.json', example: { model, input: 'Say hello in one word.' } },
+      body: { schema: 'create-response.json', example: { model, input: 'Hello!' } },
       replies: {
         200: {
           description: 'The count.',
@@ -281,7 +283,7 @@ function chatOperations(model: string): readonly Operation[] {
       parameters: [IDEMPOTENCY_KEY],
       body: {
         schema: 'create-chat-completion.json',
-        example: { model, messages: [{ role: 'user', content: 'Say hello in one word.' }] },
+        example: { model, messages: [{ role: 'user', content: 'Hello!' }] },
       },
       replies: { 409: DUPLICATE, default: OF_THE_BACKEND },
       errors: [...RECORDED, 'unsupported_parameter'],

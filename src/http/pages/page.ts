@@ -51,6 +51,8 @@ export function curl(call: {
   /** The key or token, or the variable of the shell that has it. */
   readonly secret: string | undefined;
   readonly body?: object;
+  /** A line that is typed first. */
+  readonly before?: string;
 }): Html {
   const method =
     call.method === 'get' || (call.method === 'post' && call.body !== undefined)
@@ -63,7 +65,9 @@ export function curl(call: {
       ? []
       : [html`-H "Content-Type: application/json"`, html`-d '${JSON.stringify(call.body).replaceAll("'", "'\\''")}'`]),
   ];
-  return { html: `<pre class="code" tabindex="0">${lines.map((line) => line.html).join(' \\\n  ')}</pre>` };
+  const command: Html = { html: lines.map((line) => line.html).join(' \\\n  ') };
+  const before = call.before === undefined ? undefined : html`${call.before}${'\n'}`;
+  return html`<pre class="code" tabindex="0">${before}${command}</pre>`;
 }
 
 /** Where the script puts the search over all guides. `docs` is the address of `/docs/`, relative to the page. */

@@ -76,7 +76,8 @@ describe('the landing page', () => {
       const page = await show(settings);
       expect(page).to.include('The demo backend answers').and.include(word);
       expect(page.includes('any API key will do')).to.equal(mode === 'passthrough');
-      expect(page).to.include(`Authorization: Bearer ${mode === 'passthrough' ? 'demo' : '$GATEWAY_API_KEY'}"`);
+      expect(page).to.include('Authorization: Bearer $GATEWAY_API_KEY"');
+      expect(page.includes('export GATEWAY_API_KEY=demo\ncurl ')).to.equal(mode === 'passthrough');
     });
   }
 });

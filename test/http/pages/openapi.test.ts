@@ -9,6 +9,7 @@ import { openGateway, type TestGateway } from '../../support/gateway.ts';
 const OPTIONS: OpenApiOptions = {
   publicBaseUrl: null,
   defaultModelId: null,
+  demo: false,
   hasAdmin: true,
   hasMetrics: true,
   passthroughPaths: [],
