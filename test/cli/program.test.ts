@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import packageJson from '../../package.json' with { type: 'json' };
 import { run } from '../support/cli.ts';
 
 describe('the command line', () => {
@@ -45,7 +46,7 @@ describe('the command line', () => {
   }
 
   it('says its version', async () => {
-    expect(await run('--version')).to.deep.include({ status: 0, stdout: '0.1.0\n' });
+    expect(await run('--version')).to.deep.include({ status: 0, stdout: `${packageJson.version}\n` });
   });
 
   for (const { line, says } of [

@@ -22,7 +22,7 @@ const ADMIN_KEY: ReplyDescription = {
   content: { 'application/json': 'admin.json#/$defs/AdminKey' },
 };
 const ISSUED_KEY: ReplyDescription = {
-  description: 'The key, with the secret that is shown at no other time.',
+  description: 'The key, with its secret, this once.',
   content: { 'application/json': 'admin.json#/$defs/IssuedKey' },
 };
 
@@ -84,7 +84,7 @@ export const ADMIN_OPERATIONS: readonly Operation[] = [
     auth: 'adminToken',
     parameters: [KEY_ID],
     replies: {
-      200: { description: 'It is gone.', content: { 'application/json': 'admin.json#/$defs/KeyDeleted' } },
+      200: { description: 'The key is deleted.', content: { 'application/json': 'admin.json#/$defs/KeyDeleted' } },
     },
     errors: IN_ADMIN,
   },

@@ -10,7 +10,7 @@ export const OPERATING: readonly Operation[] = [
     path: '/',
     tag: 'Operation',
     summary: 'Say what this is',
-    description: 'A page for browsers, JSON for everybody else.',
+    description: 'A page for browsers, JSON for programs.',
     replies: {
       200: {
         description: 'Where to go from here.',
@@ -60,7 +60,7 @@ export const OPERATING: readonly Operation[] = [
     path: '/console/',
     tag: 'Operation',
     summary: 'Open the console',
-    description: 'Try requests, watch records, see usage; with an API key, which stays in the browser tab.',
+    description: 'Try requests, watch records and see usage. The API key stays in the browser tab.',
     replies: { 200: { description: 'A page.', content: HTML } },
     errors: [],
   },

@@ -59,12 +59,12 @@ export interface ReplyDescription {
 export type HeaderName = keyof typeof HEADERS;
 
 export const TAGS = {
-  Responses: 'Translated for the chat completions backend. Nothing of the content is stored.',
+  Responses: 'Translated for the chat completions backend. The gateway stores no content.',
   Requests: 'The durable record of each request, and its cancel.',
   'Chat completions': "The backend's own API under the same base URL and the same key.",
   Account: 'What the caller used, and what the key may do.',
-  Admin: 'Keys, credits and usage, for whoever has the `ADMIN_TOKEN`.',
-  Operation: 'For those who run the gateway.',
+  Admin: 'Keys, credits and usage. Send the `ADMIN_TOKEN`.',
+  Operation: 'For operators of the gateway.',
 } as const;
 
 export const AUTH = {
@@ -74,17 +74,17 @@ export const AUTH = {
 } as const;
 
 export const HEADERS = {
-  'x-request-id': 'The `request_id` of the record, where there is one; else a fresh id.',
+  'x-request-id': 'The `request_id` of the record, or a fresh id if there is no record.',
   'x-upstream-request-id': "The backend's own id of the request.",
-  'x-dropped-tools': 'The types of the tools that were left out, since only a server could execute them.',
-  'x-dropped-items': 'The types of the input items that were left out, since the model cannot be told of them here.',
-  'x-should-retry': '`false` where the same request would fail again.',
-  'retry-after': 'After how many seconds the request may be sent again.',
-  location: 'Where the record is.',
-  'idempotency-replayed': '`true` where the request was made before.',
+  'x-dropped-tools': 'The types of the tools that were left out, because only a server can execute them.',
+  'x-dropped-items': 'The types of the input items that were left out, because no model can use them.',
+  'x-should-retry': '`false` if a second try cannot help.',
+  'retry-after': 'The seconds to wait before the request is sent again.',
+  location: 'The URL of the record.',
+  'idempotency-replayed': '`true` if the request was made before.',
 } as const;
 
-/** How a path refuses that needs a key. Whoever shows wrong ones too often has to wait. */
+/** The refusals of a path that needs a key. A caller with too many wrong keys has to wait. */
 export const BEHIND_KEY = [
   'invalid_request',
   'missing_api_key',
@@ -94,7 +94,7 @@ export const BEHIND_KEY = [
   'internal_error',
 ] as const;
 
-/** How a path refuses that takes a body, beside `invalid_request`. */
+/** The refusals of a path that takes a body, and `invalid_request`. */
 export const WITH_BODY = [
   'invalid_json',
   'payload_too_large',
@@ -105,13 +105,13 @@ export const WITH_BODY = [
 export const PAGE_SIZE: Parameter = {
   name: 'limit',
   in: 'query',
-  description: 'How many at most.',
+  description: 'The most entries of a page.',
   schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
 };
 export const AFTER: Parameter = {
   name: 'after',
   in: 'query',
-  description: 'The last id of the page before.',
+  description: 'The last id of the previous page.',
   schema: { type: 'string' },
 };
 
@@ -119,14 +119,14 @@ export const SPAN_OF_TIME: readonly Parameter[] = [
   {
     name: 'per',
     in: 'query',
-    description: 'How long each span is.',
+    description: 'The length of each span.',
     schema: { enum: ['hour', 'day', 'month'], default: 'day' },
   },
   {
     name: 'from',
     in: 'query',
-    description: 'From when on, as Unix time in seconds or as a UTC time such as `2026-03-01` or `2026-03-01T12:30Z`.',
+    description: 'The beginning, as Unix time in seconds or as a UTC time such as `2026-03-01` or `2026-03-01T12:30Z`.',
     schema: { type: 'string' },
   },
-  { name: 'until', in: 'query', description: 'Until when; now by default.', schema: { type: 'string' } },
+  { name: 'until', in: 'query', description: 'The end. The default is now.', schema: { type: 'string' } },
 ];

@@ -71,7 +71,7 @@ const TRANSLATED: readonly ErrorRef[] = [
 const IDEMPOTENCY_KEY: Parameter = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: 'A repetition with the same key and the same body is answered with 409 and the record of the first.',
+  description: 'A second request with the same key and the same body gets a 409 with the record of the first.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 
@@ -91,9 +91,9 @@ function responseOperations(model: string): readonly Operation[] {
       tag: 'Responses',
       summary: 'Create a response',
       description:
-        'With `"stream": true` the reply is a stream of events, each `data:` line one JSON object, which ends with ' +
+        'With `"stream": true` the reply is a stream of events. Each `data:` line is one JSON object, and the last one is ' +
         '`data: [DONE]`. A failure before the first event is an ordinary error; after it, an `error` event and ' +
-        '`response.failed` end the stream. Fields that are not known are ignored.',
+        '`response.failed` end the stream. Unknown fields are ignored.',
       auth: 'apiKey',
       parameters: [IDEMPOTENCY_KEY],
       body: { schema: 'create-response.json', example: { model, input: 'Hello!' } },
@@ -115,8 +115,8 @@ function responseOperations(model: string): readonly Operation[] {
       tag: 'Responses',
       summary: 'Compact a conversation',
       description:
-        'The backend writes a summary of the conversation, which comes back sealed in a `compaction` item, behind the latest ' +
-        'messages of the user. The `output` as it is takes the place of the conversation at the beginning of the next `input`.',
+        'The backend writes a summary of the conversation, which comes back sealed in a `compaction` item, after the latest ' +
+        'messages of the user. Send the `output` unchanged instead of the conversation at the beginning of the next `input`.',
       auth: 'apiKey',
       parameters: [IDEMPOTENCY_KEY],
       body: {
@@ -125,7 +125,7 @@ function responseOperations(model: string): readonly Operation[] {
       },
       replies: {
         200: {
-          description: 'What takes the place of the conversation.',
+          description: 'The items that replace the conversation.',
           content: { 'application/json': 'compaction.json' },
           headers: ['x-upstream-request-id', 'x-dropped-items'],
         },
@@ -172,11 +172,10 @@ function responseOperations(model: string): readonly Operation[] {
       tag: 'Responses',
       summary: 'Open a WebSocket for responses',
       description:
-        'With the headers of a WebSocket handshake. Each text frame asks for a response, and they are made one after the ' +
-        'other; the answer is the events of a stream, each the one JSON object of a frame, without `[DONE]`, or an error ' +
-        'frame. `previous_response_id` continues the latest response of the same connection. Web pages send the key as one of their ' +
-        'subprotocols, `openai-insecure-api-key.<key>`, beside another one, such as `responses`; pages of other origins than ' +
-        'those of `CORS_ORIGINS` are refused.',
+        'Send the headers of a WebSocket handshake. Each text frame asks for a response, and the gateway makes one after the ' +
+        'other. It answers with the events of a stream, one JSON object per frame, without `[DONE]`, or with an error frame. ' +
+        '`previous_response_id` continues the latest response of the same connection. Web pages send the key as a second ' +
+        'subprotocol, `openai-insecure-api-key.<key>`, after one such as `responses`. A page of another origin needs `CORS_ORIGINS`.',
       auth: 'apiKey',
       frames: {
         takes: ['create-response.json', 'web-socket-create.json'],
@@ -250,7 +249,7 @@ const REQUEST_OPERATIONS: readonly Operation[] = [
     parameters: [REQUEST_ID],
     replies: {
       200: { description: 'It had ended before; the record says how.', content: RECORD },
-      202: { description: 'The cancel is asked for, and the record will end as `cancelled`.', content: RECORD },
+      202: { description: 'The cancel is accepted, and the record ends `cancelled`.', content: RECORD },
     },
     errors: [...BEHIND_KEY, 'request_not_found'],
   },
@@ -259,8 +258,8 @@ const REQUEST_OPERATIONS: readonly Operation[] = [
 /** Its presence says that the words of the backend are sent on as they come. */
 const OF_THE_BACKEND: ReplyDescription = {
   description:
-    'Whatever the backend answers, errors of its own among it. One that it does not write as JSON comes in the form of the ' +
-    'errors of the gateway.',
+    'The answer of the backend, its errors included. An error that is not JSON is replaced by an error in the form of the ' +
+    'gateway.',
   content: { '*/*': undefined },
   headers: ['x-upstream-request-id'],
 };
@@ -276,9 +275,9 @@ function chatOperations(model: string): readonly Operation[] {
       tag: 'Chat completions',
       summary: 'Create a chat completion',
       description:
-        "Passed on to the backend, whose bytes are the reply. Of the body the gateway looks at no more than it has to: the model's " +
-        'name where there are aliases, and, where the gateway issues the keys, what is counted. For keys with funds or limits it ' +
-        'sends the limit of the output under the name that the backend knows, and refuses fields which ask for more than is reserved.',
+        'The gateway passes the request on to the backend, whose bytes are the reply. It reads of the body only what it needs: the ' +
+        'name of the model if there are aliases, and, with `AUTH_MODE=managed`, the fields that are counted. For keys with credits ' +
+        'or limits it sends the limit of the output under the name that the backend knows, and refuses fields that ask for more.',
       auth: 'apiKey',
       parameters: [IDEMPOTENCY_KEY],
       body: {
@@ -295,7 +294,7 @@ function chatOperations(model: string): readonly Operation[] {
       alias: '/api/v1/models',
       tag: 'Chat completions',
       summary: 'List the models',
-      description: "The backend's list, with the aliases, and without the models which the key may not use.",
+      description: "The backend's list, with the aliases, and without the models that the key may not use.",
       auth: 'apiKey',
       replies: { default: OF_THE_BACKEND },
       errors: PASSED_ON,
@@ -337,7 +336,7 @@ const ACCOUNT_OPERATIONS: readonly Operation[] = [
     alias: '/v1/key',
     tag: 'Account',
     summary: "Look at the caller's own key",
-    description: 'Its models, limits, balance and usage, where the gateway issues the keys; elsewhere `not_found`.',
+    description: 'Its models, limits, balance and usage, with `AUTH_MODE=managed`; otherwise `not_found`.',
     auth: 'apiKey',
     replies: { 200: { description: 'The key.', content: { 'application/json': 'key.json' } } },
     errors: [...BEHIND_KEY, 'not_found'],

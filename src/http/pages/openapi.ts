@@ -101,9 +101,9 @@ function describe({ passthroughPaths }: OpenApiOptions): string {
   const sentences = [
     `${packageJson.description}.`,
     'Everything below `/api/v1` is below `/v1` as well, so that one base URL serves both kinds of client.',
-    'Every error is JSON: `{"error": {"message", "type", "param", "code"}}`. A path answers other methods than those which are ' +
-      'described here with 405 `method_not_allowed`, and a `GET` path answers `HEAD`. What is no HTTP that the gateway takes is ' +
-      'refused with 400, 408, 417 or 431, before it is known what it was for.',
+    'Every error is JSON: `{"error": {"message", "type", "param", "code"}}`. A `GET` path also answers `HEAD`. ' +
+      'Any other method that is not described here is a 405 `method_not_allowed`. A message that is not valid HTTP, or is too ' +
+      'slow or too large in its head, is a 400, 408, 417 or 431 on every path.',
   ];
   if (passthroughPaths.length > 0) {
     const paths = passthroughPaths.map((path) => `\`${path}\``).join(', ');
