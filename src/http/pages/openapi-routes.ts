@@ -270,8 +270,8 @@ function chatOperations(model: string): readonly Operation[] {
     {
       id: 'createChatCompletion',
       method: 'post',
-      path: '/v1/chat/completions',
-      alias: '/api/v1/chat/completions',
+      path: '/api/v1/chat/completions',
+      alias: '/v1/chat/completions',
       tag: 'Chat completions',
       summary: 'Create a chat completion',
       description:
@@ -290,8 +290,8 @@ function chatOperations(model: string): readonly Operation[] {
     {
       id: 'listModels',
       method: 'get',
-      path: '/v1/models',
-      alias: '/api/v1/models',
+      path: '/api/v1/models',
+      alias: '/v1/models',
       tag: 'Chat completions',
       summary: 'List the models',
       description: "The backend's list, with the aliases, and without the models that the key may not use.",
@@ -302,8 +302,8 @@ function chatOperations(model: string): readonly Operation[] {
     {
       id: 'getModel',
       method: 'get',
-      path: '/v1/models/{model}',
-      alias: '/api/v1/models/{model}',
+      path: '/api/v1/models/{model}',
+      alias: '/v1/models/{model}',
       tag: 'Chat completions',
       summary: 'Look at one model',
       auth: 'apiKey',
