@@ -1,4 +1,4 @@
-import { DAY_MS } from '../core/day.ts';
+import { DAY_MS } from '../core/time.ts';
 import type { UsageQuery, UsageRow } from '../store/keys.ts';
 import type { UsageOfKey, UsageOfModel } from '../contract/types.ts';
 

@@ -2,7 +2,7 @@
 
 import { chunkFromCompletion } from '../core/reply/completion.ts';
 import { ApiError } from '../core/errors.ts';
-import { isObject, readJson } from '../core/json.ts';
+import { isObject, isSpace, readJson } from '../core/json.ts';
 import { errorIn, readErrorBody } from './error-body.ts';
 import type { ReplyHeaders } from './reply-headers.ts';
 import { createSseReader, type SseRead, type SseReader } from './sse.ts';
@@ -153,10 +153,6 @@ function withoutLeadingSpace(bytes: Uint8Array): Uint8Array {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) start = 3;
   while (isSpace(bytes[start])) start++;
   return bytes.subarray(start);
-}
-
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
 function invalid(message: string): ApiError {

@@ -1,6 +1,6 @@
 import type { ChatChunk } from '../core/chat.ts';
 import { onlyTextOf, type TextPiece } from '../core/reply/chunk.ts';
-import { isObject, readJson } from '../core/json.ts';
+import { endOfString, isObject, readJson } from '../core/json.ts';
 
 /**
  * Most events of a stream equal the one before to the byte, but for the words of the model. Such an event is known by
@@ -43,7 +43,7 @@ export function learnRepeatedChunk(data: string, chunk: ChatChunk): RepeatedChun
   if (piece === undefined) return undefined;
   for (const { 0: key, index } of [...data.matchAll(KEYS)].slice(0, MAX_PLACES)) {
     const start = index + key.length;
-    const end = endOfString(data, start);
+    const end = endOfString(data, start + 1) + 1;
     const [before, after] = [data.slice(0, start), data.slice(end)];
     if (isPlaceOf(piece, before, after)) return toRepeatedChunk(`data: ${before}`, `${after}\n\n`);
   }
@@ -64,7 +64,7 @@ function toRepeatedChunk(before: string, after: string): RepeatedChunk {
       const start = at + before.length;
       if (text.slice(at, start) !== before) return undefined;
       const plainEnd = endOfPlainWord(text, start);
-      const end = plainEnd ?? endOfString(text, start);
+      const end = plainEnd ?? endOfString(text, start + 1) + 1;
       if (text.slice(end, end + after.length) !== after) return undefined;
       // The parser is the judge of escapes, and refuses what is no string.
       const words = plainEnd === undefined ? readJson(text.slice(start, end)) : text.slice(start + 1, end - 1);
@@ -85,17 +85,4 @@ function endOfPlainWord(text: string, start: number): number | undefined {
     if (code === BACKSLASH || code < FIRST_PRINTABLE) return undefined;
   }
   return undefined;
-}
-
-/** Behind the closing quote of the string that begins at `start`; the end of the text when there is none. */
-function endOfString(text: string, start: number): number {
-  let quote = text.indexOf('"', start + 1);
-  while (quote >= 0 && isEscaped(text, quote)) quote = text.indexOf('"', quote + 1);
-  return quote < 0 ? text.length : quote + 1;
-}
-
-function isEscaped(text: string, at: number): boolean {
-  let backslashes = 0;
-  while (text[at - 1 - backslashes] === '\\') backslashes += 1;
-  return backslashes % 2 === 1;
 }

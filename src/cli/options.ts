@@ -1,5 +1,5 @@
 /** How the values of options are read. What is wrong is told by commander, with the name of the option. */
-import { DAY_MS } from '../core/day.ts';
+import { DAY_MS } from '../core/time.ts';
 import { InvalidArgumentError } from 'commander';
 import { parseAmount, parseSignedAmount } from '../core/money/decimal.ts';
 

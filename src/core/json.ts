@@ -18,3 +18,30 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 export function isList(value: unknown): value is unknown[] {
   return Array.isArray(value);
 }
+
+/** The list; an empty one for any other value. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** Whether this is white space in JSON. Takes a UTF-16 code unit or a byte. */
+export function isSpace(code: number | undefined): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+}
+
+/**
+ * The index of the quote that closes the JSON string whose content begins at `start`; the length of
+ * the text when no quote closes it.
+ */
+export function endOfString(text: string, start: number): number {
+  let quote = text.indexOf('"', start);
+  while (quote >= 0 && isEscaped(text, quote)) quote = text.indexOf('"', quote + 1);
+  return quote < 0 ? text.length : quote;
+}
+
+/** Whether an odd number of backslashes comes before this index. */
+export function isEscaped(text: string, at: number): boolean {
+  let backslashes = 0;
+  while (text[at - 1 - backslashes] === '\\') backslashes += 1;
+  return backslashes % 2 === 1;
+}

@@ -2,6 +2,7 @@ import type { ValidateFunction } from 'ajv';
 import { windowOf } from '../core/compaction/compaction.ts';
 import { withUpdates } from '../core/request/configuration-update.ts';
 import { ApiError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
 import type {
   CreateChatCompletion,
   CreateResponse,
@@ -92,10 +93,6 @@ function checkShape<T>(hasShape: ValidateFunction<T>, body: unknown): asserts bo
   throw new ApiError(code, { param, message });
 }
 
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** What is inside these belongs to the caller, and a null there may mean something. */
 const FREE_FORM = new Set(['parameters', 'schema', 'metadata', 'arguments']);
 
@@ -143,7 +140,8 @@ function unsupported(param: string, message: string): ApiError {
 function nameType(item: unknown): void {
   if (!isObject(item) || item['type'] !== undefined) return;
   const { id, role, content } = item;
-  item['type'] = id !== undefined && role === undefined && content === undefined ? 'item_reference' : 'message';
+  const isReference = id !== undefined && role === undefined && content === undefined;
+  Object.assign(item, { type: isReference ? 'item_reference' : 'message' });
 }
 
 /** What the chat format has a place for in a message of each role. */

@@ -4,7 +4,7 @@ import { createCustomInputReader } from './custom-input.ts';
 import type { EventLog } from './event-log.ts';
 import type { CallId } from '../../contract/ids.ts';
 import type { ItemIdPrefix } from '../ids.ts';
-import type { BuiltInKind, ToolRef } from '../request/tool-names.ts';
+import { nameOf, type BuiltInKind, type ToolName, type ToolRef } from '../request/tool-names.ts';
 import { unreachable } from '../errors.ts';
 
 /** Tells the client of one call, in the item type of its tool. */
@@ -34,7 +34,7 @@ export function openCallWriter(tool: ToolRef, callId: CallId, log: EventLog): Ca
 
 type NamedTool = Extract<ToolRef, { name: string }>;
 
-function writeFunctionCall(tool: Pick<NamedTool, 'name' | 'namespace'>, callId: CallId, log: EventLog): CallWriter {
+function writeFunctionCall(tool: ToolName, callId: CallId, log: EventLog): CallWriter {
   const place = log.addItem('fc', (id) => ({
     type: 'function_call',
     id,
@@ -115,8 +115,4 @@ function writeBuiltInCall(kind: BuiltInKind, callId: CallId, log: EventLog): Cal
       log.closeItem(place, { ...call, id: place.item_id, call_id: callId, status });
     },
   };
-}
-
-function nameOf({ name, namespace }: Pick<NamedTool, 'name' | 'namespace'>) {
-  return namespace === undefined ? { name } : { name, namespace };
 }

@@ -3,7 +3,7 @@ import type { ChatChunk, ChunkOrWords } from '../chat.ts';
 import { callPiecesOf, choicesOf, deltaOf, finishReasonOf, textPiecesOf, type CallPiece } from './chunk.ts';
 import { ApiError } from '../errors.ts';
 import { readUsage } from './usage.ts';
-import { readFinishReason, type Finish } from './finish-reason.ts';
+import { isCutOff, readFinishReason, type Finish } from './finish-reason.ts';
 import type { Writable } from '../writable.ts';
 
 /** What a chat completion says that is passed on instead of translated, as far as its record needs to know. */
@@ -53,8 +53,7 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
     },
     fail(error) {
       if (meter.ended) return;
-      const lostNothing = error.code === 'upstream_error' || error.code === 'upstream_timeout';
-      conclude(lostNothing && isFinished() ? finishOf(true) : { kind: 'failed', error });
+      conclude(isCutOff(error) && isFinished() ? finishOf(true) : { kind: 'failed', error });
     },
     failure: null,
     incompleteReason: null,
@@ -66,10 +65,10 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
   return meter;
 
   /** The first end is the one that holds. */
-  function conclude(verdict: Finish): void {
+  function conclude(finish: Finish): void {
     meter.ended = true;
-    if (verdict.kind === 'failed') meter.failure = verdict.error;
-    if (verdict.kind === 'incomplete') meter.incompleteReason = verdict.reason;
+    if (finish.kind === 'failed') meter.failure = finish.error;
+    if (finish.kind === 'incomplete') meter.incompleteReason = finish.reason;
   }
 
   function measure(delta: ChatChunk): void {
@@ -96,8 +95,8 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
       const message = 'The backend sent no answer.';
       return { kind: 'failed', error: new ApiError('upstream_invalid_response', { message }) };
     }
-    const verdicts = [...finishReasons.values()].map((reason) => readFinishReason(reason, done));
-    const worst = verdicts.find(({ kind }) => kind === 'failed') ?? verdicts.find(({ kind }) => kind === 'incomplete');
+    const finishes = [...finishReasons.values()].map((reason) => readFinishReason(reason, done));
+    const worst = finishes.find(({ kind }) => kind === 'failed') ?? finishes.find(({ kind }) => kind === 'incomplete');
     return worst ?? { kind: 'completed' };
   }
 }

@@ -6,13 +6,8 @@
 import type { LogProb, TopLogProb, UrlCitation } from '../../contract/types.ts';
 import type { CallState, ChatChunk, MessageState } from '../chat.ts';
 import { ApiError } from '../errors.ts';
-import { isObject } from '../json.ts';
+import { isList, isObject, listOf } from '../json.ts';
 import { readUsage } from './usage.ts';
-
-/** The list that a field holds; an empty one where it holds anything else. */
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
 
 /** Choice 0, by its index where it has one. With `n > 1` the others are not ours. */
 export function choiceOf(chunk: ChatChunk): ChatChunk | undefined {
@@ -237,11 +232,11 @@ export interface Source {
 
 /** The numbered sources of the answer; undefined when the chunk names none. */
 export function sourcesOf(chunk: ChatChunk): Source[] | undefined {
-  const results = Array.isArray(chunk['search_results']) ? chunk['search_results'] : [];
-  const citations = Array.isArray(chunk['citations']) ? chunk['citations'] : results;
+  const results = listOf(chunk['search_results']);
+  const citations = isList(chunk['citations']) ? chunk['citations'] : results;
   if (citations.length === 0) return undefined;
   return citations.map((citation, index) => {
-    const result: unknown = results[index];
+    const result = results[index];
     const { url, title } = isObject(citation) ? citation : isObject(result) ? result : {};
     return { url: text(citation) || text(url), title: text(title) };
   });

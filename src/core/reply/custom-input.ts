@@ -1,3 +1,5 @@
+import { endOfString, isEscaped } from '../json.ts';
+
 /** Takes the text of a free-form (`custom`) tool call out of the JSON arguments in which a chat backend sends it. */
 export interface CustomInputReader {
   /** Takes a piece of the arguments, cut anywhere, and returns the text that it adds. */
@@ -59,7 +61,7 @@ export function createCustomInputReader(): CustomInputReader {
   }
 
   function read(text: string): string {
-    const end = endOfString(text);
+    const end = endOfInput(text);
     if (end.closed) {
       state = { kind: 'after' };
       return unescape(text.slice(0, end.at));
@@ -72,27 +74,16 @@ export function createCustomInputReader(): CustomInputReader {
 }
 
 /** Where the string ends, or the last place up to which every escape is complete. */
-function endOfString(text: string): { readonly at: number; readonly closed: boolean } {
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text[at];
-    if (character === '"') return { at, closed: true };
-    if (character !== '\\') continue;
-    const length = escapeLength(text, at);
-    if (length === undefined) return { at, closed: false };
-    at += length - 1;
-  }
-  return { at: text.length, closed: false };
+function endOfInput(text: string): { readonly at: number; readonly closed: boolean } {
+  const at = endOfString(text, 0);
+  if (at < text.length) return { at, closed: true };
+  const open = OPEN_ESCAPE.exec(text);
+  const isOpen = open !== null && !isEscaped(text, open.index);
+  return { at: isOpen ? open.index : at, closed: false };
 }
 
-/** Undefined while more of it may come. A \u without its four digits is two characters which the model did not escape. */
-function escapeLength(text: string, at: number): number | undefined {
-  if (at + 1 >= text.length) return undefined;
-  if (text[at + 1] !== 'u') return 2;
-  let digits = 0;
-  while (digits < 4 && /[0-9a-fA-F]/.test(text[at + 2 + digits] ?? '')) digits += 1;
-  if (digits === 4) return 6;
-  return at + 2 + digits < text.length ? 2 : undefined;
-}
+/** What can still become an escape when more of it comes. */
+const OPEN_ESCAPE = /\\(?:u[0-9a-fA-F]{0,3})?$/;
 
 /** Models write line breaks into the string as they are, which JSON.parse would refuse, so each escape is undone by itself. */
 function unescape(text: string): string {
@@ -139,6 +130,6 @@ function textOfLooseObject(text: string): string | undefined {
   const opening = LOOSE_OPENING.exec(text);
   if (opening === null) return undefined;
   const string = text.slice(opening[0].length);
-  const { at, closed } = endOfString(string);
+  const { at, closed } = endOfInput(string);
   return closed && !/^"\s*\}?\s*$/.test(string.slice(at)) ? undefined : unescape(string.slice(0, at));
 }

@@ -1,6 +1,6 @@
 import type { OutputItem, ResponseEvent, ResponseResource } from '../../contract/types.ts';
 import { ApiError } from '../errors.ts';
-import { foldEvent } from './fold.ts';
+import { foldEvent, isOfType } from './fold.ts';
 import type { ItemId } from '../../contract/ids.ts';
 import { toItemId, type ItemIdPrefix, type UniquePart } from '../ids.ts';
 import type { Writable } from '../writable.ts';
@@ -94,11 +94,4 @@ export function createEventLog(response: ResponseResource, unique: UniquePart): 
 /** The error for a backend that sends without end. */
 export function tooMuch(): ApiError {
   return new ApiError('upstream_invalid_response', { message: 'The backend sent more than this gateway takes.' });
-}
-
-function isOfType<Type extends OutputItem['type']>(
-  item: OutputItem,
-  type: Type,
-): item is Extract<OutputItem, { type: Type }> {
-  return item.type === type;
 }

@@ -26,6 +26,14 @@ export function readFinishReason(finishReason: string | undefined, complete: boo
   }
 }
 
+/**
+ * Whether the error says only that the backend's answer broke off. After the finish reason nothing
+ * of the answer is lost with it.
+ */
+export function isCutOff({ code }: ApiError): boolean {
+  return code === 'upstream_error' || code === 'upstream_timeout';
+}
+
 function failed(message: string): Finish {
   return { kind: 'failed', error: new ApiError('upstream_error', { message }) };
 }

@@ -121,7 +121,8 @@ function partAt<Type extends ContentPart['type']>(
   return part;
 }
 
-function isOfType<Value extends { type: string }, Type extends Value['type']>(
+/** Narrows an item or a part to the one of this type. */
+export function isOfType<Value extends { type: string }, Type extends Value['type']>(
   value: Value,
   type: Type,
 ): value is Extract<Value, { type: Type }> {

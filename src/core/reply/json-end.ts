@@ -1,3 +1,4 @@
+import { isSpace } from '../json.ts';
 import type { Writable } from '../writable.ts';
 
 /** Follows the text of a JSON object as it comes, and knows when the object is over. Every character is looked at once. */
@@ -57,7 +58,3 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
-
-function isSpace(code: number): boolean {
-  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
-}

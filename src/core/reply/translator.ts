@@ -22,7 +22,6 @@ import {
 } from './chunk.ts';
 import { createCitations } from './citations.ts';
 import { ApiError, unreachable } from '../errors.ts';
-import { writeCompaction } from './compaction-writer.ts';
 import { createEventLog } from './event-log.ts';
 import type { UniquePart } from '../ids.ts';
 import { openMessageWriter, type MessageWriter } from './message-writer.ts';
@@ -30,7 +29,7 @@ import { openReasoningWriter, type ReasoningOptions, type ReasoningWriter } from
 import { createStateCollector, type StateOptions } from './reply-state.ts';
 import { createThinkTagSplitter } from './think-tags.ts';
 import { readUsage, sumOfUsage } from './usage.ts';
-import { readFinishReason } from './finish-reason.ts';
+import { isCutOff, readFinishReason } from './finish-reason.ts';
 import type { Writable } from '../writable.ts';
 
 /** Call ids in `usedCallIds` are those of the request's own input; calls beyond `maxToolCalls` are not passed on. */
@@ -122,11 +121,11 @@ export function createTranslator(options: TranslatorOptions): Translator {
     start() {
       log.emit({ type: 'response.created', response: { ...log.snapshot, output: [] } });
       log.emit({ type: 'response.in_progress', response: { ...log.snapshot, output: [] } });
-      return tell();
+      return takeEvents();
     },
     feed(chunk) {
       attempt(() => (typeof chunk === 'string' ? readWords(chunk) : readChunk(chunk)));
-      return tell();
+      return takeEvents();
     },
     addSpent({ usage, outputLength }) {
       spentBefore = usage;
@@ -135,30 +134,29 @@ export function createTranslator(options: TranslatorOptions): Translator {
     },
     addCompaction(encryptedContent, { isLast }) {
       attempt(() => {
-        writeCompaction(log, encryptedContent);
+        writeCompaction(encryptedContent);
         if (isLast) endCompleted();
       });
-      return tell();
+      return takeEvents();
     },
     end(done) {
       attempt(() => finish(done));
-      return tell();
+      return takeEvents();
     },
     fail(error) {
-      const lostNothing = error.code === 'upstream_error' || error.code === 'upstream_timeout';
       attempt(() => {
-        if (finishReason !== undefined && lostNothing) finish(true);
+        if (finishReason !== undefined && isCutOff(error)) finish(true);
         else endFailed('failed', error);
       });
-      return tell();
+      return takeEvents();
     },
     cancel() {
       if (!translator.ended) endFailed('cancelled', new ApiError('request_cancelled'));
-      return tell();
+      return takeEvents();
     },
     keepAlive() {
       if (!translator.ended) log.emit({ type: 'response.in_progress', response: structuredClone(log.snapshot) });
-      return tell();
+      return takeEvents();
     },
     response: log.snapshot,
     usage: null,
@@ -169,7 +167,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   };
   return translator;
 
-  function tell(): readonly ResponseEvent[] {
+  function takeEvents(): readonly ResponseEvent[] {
     translator.response = log.snapshot;
     return log.take();
   }
@@ -247,6 +245,19 @@ export function createTranslator(options: TranslatorOptions): Translator {
     }
   }
 
+  /** A compaction is there as a whole, so that two events are enough. */
+  function writeCompaction(encryptedContent: string): void {
+    log.grow(encryptedContent.length);
+    const place = log.addItem('cmp', (id) => ({
+      type: 'compaction',
+      id,
+      status: 'in_progress',
+      encrypted_content: '',
+    }));
+    const item = log.itemAt(place, 'compaction');
+    log.closeItem(place, { ...item, status: 'completed', encrypted_content: encryptedContent });
+  }
+
   function message(): MessageWriter {
     if (open.kind === 'message') return open.writer;
     leave('completed');
@@ -292,19 +303,19 @@ export function createTranslator(options: TranslatorOptions): Translator {
 
   function finish(done: boolean): void {
     releaseText();
-    const verdict = readFinishReason(finishReason, done && sawChoice);
-    switch (verdict.kind) {
+    const last = readFinishReason(finishReason, done && sawChoice);
+    switch (last.kind) {
       case 'completed':
         endCompleted();
         return;
       case 'incomplete':
-        endIncomplete(verdict.reason);
+        endIncomplete(last.reason);
         return;
       case 'failed':
-        endFailed('failed', sawChoice ? verdict.error : invalidResponse('The backend sent no answer.'));
+        endFailed('failed', sawChoice ? last.error : invalidResponse('The backend sent no answer.'));
         return;
       default:
-        unreachable(verdict);
+        unreachable(last);
     }
   }
 

@@ -7,7 +7,7 @@ import { INPUT_PARAMETER } from '../reply/custom-input.ts';
 import { ApiError, unreachable } from '../errors.ts';
 import { uniqueOfItem } from '../ids.ts';
 import { readReplyState, type ReplyState, type StateOrigin } from '../reply/reply-state.ts';
-import type { ToolRef } from './tool-names.ts';
+import { nameOf, type ToolRef } from './tool-names.ts';
 import { clientToolsOf } from './tools.ts';
 
 /** What one input item says, before `turns.ts` puts all of them into the order which strict backends want. */
@@ -184,10 +184,6 @@ function isKnown(item: InputItem): item is KnownItem {
 /** Generic, so that the compiler sees that the entry and the item are of one type. */
 function convert<Type extends ItemType>(type: Type, item: ItemOf<Type>, place: ItemPlace): Piece | Untold {
   return ITEMS[type](item, place);
-}
-
-function nameOf({ name, namespace }: { name: string; namespace?: string }): { name: string; namespace?: string } {
-  return namespace === undefined ? { name } : { name, namespace };
 }
 
 function toOutput(

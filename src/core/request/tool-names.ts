@@ -1,7 +1,10 @@
 /** The tool that a call is for, as the client knows it. Kinds other than `function` and `custom` have one tool each. */
-export type ToolRef =
-  | { readonly kind: 'function' | 'custom'; readonly name: string; readonly namespace?: string }
-  | { readonly kind: BuiltInKind };
+export type ToolRef = ({ readonly kind: 'function' | 'custom' } & ToolName) | { readonly kind: BuiltInKind };
+
+export interface ToolName {
+  readonly name: string;
+  readonly namespace?: string;
+}
 
 export type BuiltInKind = 'tool_search' | 'local_shell' | 'shell' | 'apply_patch';
 
@@ -51,6 +54,17 @@ export function createToolNames(offered: readonly ToolRef[]): ToolNames {
     lastNumbers.set(base, n);
     return `${base}_${n}`;
   }
+}
+
+/** The name fields alone of a tool, a call or a choice; `namespace` is absent where it has none. */
+export function nameOf({
+  name,
+  namespace,
+}: {
+  readonly name: string;
+  readonly namespace?: string | undefined;
+}): ToolName {
+  return namespace === undefined ? { name } : { name, namespace };
 }
 
 /** Equal for references to one tool. A function and a custom tool of one name are two tools. */

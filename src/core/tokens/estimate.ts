@@ -1,5 +1,5 @@
 import type { Usage } from '../../contract/types.ts';
-import { isObject } from '../json.ts';
+import { isObject, listOf } from '../json.ts';
 
 /** What an input weighs before anybody has counted its tokens. */
 export interface InputSize {
@@ -56,10 +56,6 @@ function longestString(value: unknown, depth: number): number {
   if (typeof value === 'string') return value.length;
   if (!isObject(value) || depth > 1) return 0;
   return Object.values(value).reduce<number>((longest, inner) => Math.max(longest, longestString(inner, depth + 1)), 0);
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 /** The factors start from a common guess and are kept for a bounded number of models. */

@@ -1,6 +1,6 @@
 /** JSON as the bytes that somebody wrote: where things stand in it, so that a few can be changed and all others stay. */
 
-import { readJson } from '../../core/json.ts';
+import { isSpace, readJson } from '../../core/json.ts';
 
 /** A field of an object: its name, and where the bytes of its value stand. */
 export interface Field {
@@ -100,10 +100,6 @@ function trimmed(bytes: Buffer, from: number, to: number): { readonly start: num
   while (start < end && isSpace(bytes[start])) start++;
   while (end > start && isSpace(bytes[end - 1])) end--;
   return { start, end };
-}
-
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../core/time.ts';
 import type { RequestHandler } from 'express';
 import { toUsageOfKey, toUsageOfModel, USUAL_SPAN_MS } from '../../accounts/usage.ts';
 import { ApiError } from '../../core/errors.ts';
@@ -6,7 +7,7 @@ import type { StopSignal } from '../../core/stop-signal.ts';
 import { USAGE_KEPT_DAYS, type AccountStore, type UsageQuery, type UsageRow } from '../../store/keys.ts';
 import type { KeyUsageList, UsageList } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
-import { DAY_MS } from '../../core/day.ts';
+import { DAY_MS } from '../../core/time.ts';
 import { untilServed } from '../until-served.ts';
 
 /** How far back an answer can go: no further than is known, and not too long to be drawn. */

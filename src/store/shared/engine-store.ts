@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../core/time.ts';
 import { USAGE_KEPT_DAYS, type Hold } from '../keys.ts';
 import { checkAmount } from './funds.ts';
 import type { OperatorStore } from '../operator.ts';
