@@ -7,7 +7,6 @@ import type { StopSignal } from '../../core/stop-signal.ts';
 import { USAGE_KEPT_DAYS, type AccountStore, type UsageQuery, type UsageRow } from '../../store/keys.ts';
 import type { KeyUsageList, UsageList } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
-import { DAY_MS } from '../../core/time.ts';
 import { untilServed } from '../until-served.ts';
 
 /** How far back an answer can go: no further than is known, and not too long to be drawn. */

@@ -5,7 +5,6 @@ import type { OperatorStore } from '../operator.ts';
 import type { Identity } from '../../identity/identities.ts';
 import type { Acceptance, Idempotency, Store, StoredRecord, StoreLog } from '../store.ts';
 import type { RequestId } from '../../contract/ids.ts';
-import { DAY_MS } from '../../core/time.ts';
 import { createAccountCalls, toRates } from './key-calls.ts';
 import type { PaidRow } from './charges.ts';
 import type { Failure } from './failures.ts';
