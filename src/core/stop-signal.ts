@@ -39,9 +39,9 @@ export function createStopController(): StopController {
       if (signal.aborted) return;
       signal.aborted = true;
       signal.reason = reason;
-      const told = listeners;
+      const called = listeners;
       listeners = [];
-      for (const listener of told) listener();
+      for (const listener of called) listener();
     },
   };
 }

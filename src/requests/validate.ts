@@ -1,5 +1,5 @@
 import type { ValidateFunction } from 'ajv';
-import { windowOf } from '../core/compaction/compaction.ts';
+import { inputToCompact } from '../core/compaction/compaction.ts';
 import { withUpdates } from '../core/request/configuration-update.ts';
 import { ApiError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
@@ -49,7 +49,7 @@ export function validateCompactResponse(body: unknown): CreateResponse {
   const { model, input, instructions, reasoning, service_tier, prompt_cache_key } = withUpdates(body);
   return {
     model,
-    input: [...windowOf({ input }), { type: 'compaction_trigger' }],
+    input: [...inputToCompact({ input }), { type: 'compaction_trigger' }],
     ...(instructions !== undefined && { instructions }),
     ...(reasoning !== undefined && { reasoning }),
     ...(service_tier !== undefined && { service_tier }),

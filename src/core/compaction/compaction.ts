@@ -67,7 +67,10 @@ function askForSummary(request: CreateResponse, options: CompactionOptions): Cha
     // What one model knows of efforts, another need not.
     ...(compactionModel === null && pick(request, ['reasoning'])),
     model: compactionModel ?? request.model,
-    input: [...windowOf(request), { type: 'message', role: 'user', content: toPrompt(compactionMaxOutputTokens) }],
+    input: [
+      ...inputToCompact(request),
+      { type: 'message', role: 'user', content: toPrompt(compactionMaxOutputTokens) },
+    ],
     max_output_tokens: compactionMaxOutputTokens,
     // A backend that takes minutes to write it shows that it is still there.
     stream: true,
@@ -83,7 +86,7 @@ function askForSummary(request: CreateResponse, options: CompactionOptions): Cha
 }
 
 /** The items of the input, without the one that asks for the compaction. */
-export function windowOf({ input }: Pick<CreateResponse, 'input'>): readonly InputItem[] {
+export function inputToCompact({ input }: Pick<CreateResponse, 'input'>): readonly InputItem[] {
   if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }];
   return input.filter(({ type }) => type !== 'compaction_trigger');
 }

@@ -21,7 +21,7 @@ export interface Calls {
   /** Whether a call has arguments and no name, so that no one can be told of it. */
   hasNameless(): boolean;
   /** Those that the client is told of, with what the backend has attached to them. */
-  told(): CallOfReply[];
+  announced(): CallOfReply[];
 }
 
 export interface CallsOptions {
@@ -71,7 +71,7 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
       for (const call of openCalls()) close(call, call === cut || call.arguments !== '' ? 'incomplete' : 'completed');
     },
     hasNameless: () => calls.some((call) => call.name === '' && call.arguments !== ''),
-    told: () =>
+    announced: () =>
       calls.flatMap(({ callId, extraContent: extra }) =>
         callId === undefined ? [] : [{ call_id: callId, ...(extra !== undefined && { extra_content: extra }) }],
       ),

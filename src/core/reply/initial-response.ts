@@ -9,7 +9,8 @@ import type {
 import { toResponseId, type UniquePart } from '../ids.ts';
 import { DEFAULT_SCHEMA_NAME } from '../request/request.ts';
 import type { ToolRef } from '../request/tool-names.ts';
-import { isAllowedTools, toChosenTool, type ToolPlan } from '../request/tools.ts';
+import { isAllowedTools, toChosenTool } from '../request/tool-choice.ts';
+import type { ToolPlan } from '../request/tools.ts';
 
 export interface ResponseOrigin {
   readonly unique: UniquePart;

@@ -23,7 +23,7 @@ export function openReasoningWriter(log: EventLog, { reasoningOutput, seal }: Re
   return {
     write(delta) {
       whole += delta;
-      form.tell(delta);
+      form.write(delta);
     },
     close(status) {
       form.end(whole);
@@ -36,7 +36,7 @@ export function openReasoningWriter(log: EventLog, { reasoningOutput, seal }: Re
 
 interface Form {
   begin(): void;
-  tell(delta: string): void;
+  write(delta: string): void;
   end(whole: string): void;
 }
 
@@ -46,7 +46,7 @@ const FORMS: {
     item: ReturnType<EventLog['addItem']>,
   ) => Form;
 } = {
-  hidden: () => ({ begin: () => undefined, tell: () => undefined, end: () => undefined }),
+  hidden: () => ({ begin: () => undefined, write: () => undefined, end: () => undefined }),
   summary(log, item) {
     const place = { ...item, summary_index: 0 };
     const toPart = (text: string) => ({ type: 'summary_text', text }) as const;
@@ -55,7 +55,7 @@ const FORMS: {
         log.grow(PLACE_WEIGHT);
         log.emit({ type: 'response.reasoning_summary_part.added', ...place, part: toPart('') });
       },
-      tell: (delta) => log.emit({ type: 'response.reasoning_summary_text.delta', ...place, delta }),
+      write: (delta) => log.emit({ type: 'response.reasoning_summary_text.delta', ...place, delta }),
       end(whole) {
         log.emit({ type: 'response.reasoning_summary_text.done', ...place, text: whole });
         log.emit({ type: 'response.reasoning_summary_part.done', ...place, part: toPart(whole) });
@@ -70,7 +70,7 @@ const FORMS: {
         log.grow(PLACE_WEIGHT);
         log.emit({ type: 'response.content_part.added', ...place, part: toPart('') });
       },
-      tell: (delta) => log.emit({ type: 'response.reasoning_text.delta', ...place, delta }),
+      write: (delta) => log.emit({ type: 'response.reasoning_text.delta', ...place, delta }),
       end(whole) {
         log.emit({ type: 'response.reasoning_text.done', ...place, text: whole });
         log.emit({ type: 'response.content_part.done', ...place, part: toPart(whole) });

@@ -269,7 +269,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   function reasoning(): ReasoningWriter {
     if (open.kind === 'reasoning') return open.writer;
     leave('completed');
-    const seal = () => state?.seal(calls.told());
+    const seal = () => state?.seal(calls.announced());
     const writer = openReasoningWriter(log, { reasoningOutput: options.reasoningOutput, seal });
     open = { kind: 'reasoning', writer };
     return writer;
@@ -326,7 +326,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     }
     leave('completed');
     calls.closeAll();
-    tellRestOfState();
+    writeRestOfState();
     translator.ended = true;
     log.emit({
       type: 'response.completed',
@@ -335,8 +335,8 @@ export function createTranslator(options: TranslatorOptions): Translator {
   }
 
   /** What came after the last reasoning item, or without any: Gemini signs calls, and thoughts may be hidden. */
-  function tellRestOfState(): void {
-    const sealed = state?.sealRest(calls.told());
+  function writeRestOfState(): void {
+    const sealed = state?.sealRest(calls.announced());
     if (sealed !== undefined)
       openReasoningWriter(log, { reasoningOutput: 'hidden', seal: () => sealed }).close('completed');
   }
@@ -346,7 +346,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     const inCall = open.kind === 'calls';
     leave('incomplete');
     calls.closeCut(inCall);
-    tellRestOfState();
+    writeRestOfState();
     translator.ended = true;
     log.emit({
       type: 'response.incomplete',

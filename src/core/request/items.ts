@@ -32,11 +32,11 @@ export interface ReasoningPiece {
  * An item that is no piece: what it asks for is done elsewhere (`folded`), or the model cannot be told of it, which its caller
  * hears of then (`left out`).
  */
-export type Untold = 'folded' | 'left out';
+export type NoPiece = 'folded' | 'left out';
 
 type ItemType = KnownItem['type'];
 type ItemOf<Type extends ItemType> = Extract<KnownItem, { type: Type }>;
-type ToPiece<Type extends ItemType> = (item: ItemOf<Type>, place: ItemPlace) => Piece | Untold;
+type ToPiece<Type extends ItemType> = (item: ItemOf<Type>, place: ItemPlace) => Piece | NoPiece;
 
 export interface ItemPlace {
   /** Where the item stands in the request, for errors: `input[2]`. */
@@ -168,7 +168,7 @@ const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
 };
 
 /** What an input item says. Throws ApiError for what no chat backend can be told and must not be left out. */
-export function toPiece(item: InputItem, place: ItemPlace): Piece | Untold {
+export function toPiece(item: InputItem, place: ItemPlace): Piece | NoPiece {
   return isKnown(item) ? convert(item.type, item, place) : 'left out';
 }
 
@@ -182,7 +182,7 @@ function isKnown(item: InputItem): item is KnownItem {
 }
 
 /** Generic, so that the compiler sees that the entry and the item are of one type. */
-function convert<Type extends ItemType>(type: Type, item: ItemOf<Type>, place: ItemPlace): Piece | Untold {
+function convert<Type extends ItemType>(type: Type, item: ItemOf<Type>, place: ItemPlace): Piece | NoPiece {
   return ITEMS[type](item, place);
 }
 

@@ -53,8 +53,8 @@ export function leavesOut(items: readonly InputItem[], start: number, maxKeptLen
  * The messages that stand before the compaction item in the place of a window of this length, without their images and
  * files. Those of the user take a quarter of it at most, so that a long window becomes a shorter one.
  */
-export function keptMessages(items: readonly InputItem[], windowLength: number, unique: UniquePart): KeptMessage[] {
-  const maxKeptLength = Math.min(MAX_KEPT_LENGTH, Math.max(MIN_KEPT_LENGTH, Math.floor(windowLength / 4)));
+export function keptMessages(items: readonly InputItem[], inputLength: number, unique: UniquePart): KeptMessage[] {
+  const maxKeptLength = Math.min(MAX_KEPT_LENGTH, Math.max(MIN_KEPT_LENGTH, Math.floor(inputLength / 4)));
   const kept = keptBefore(items, items.length, maxKeptLength, LEFT_OUT.length);
   return items.flatMap((item, index) => {
     if (!kept.has(index) || item.type !== 'message' || item.role === 'assistant') return [];

@@ -1,5 +1,4 @@
 import type {
-  AllowedTools,
   CreateResponse,
   CustomTool,
   FunctionTool,
@@ -15,7 +14,8 @@ import type {
 import type { ChatTool, ChatToolChoice } from '../chat.ts';
 import { INPUT_PARAMETER } from '../reply/custom-input.ts';
 import { ApiError } from '../errors.ts';
-import { createToolNames, toolKey, type ToolRef } from './tool-names.ts';
+import { allowedTools, hostedToolError, toChatToolChoice, toChosenTool } from './tool-choice.ts';
+import { createToolNames, nameOf, toolKey, type ToolRef } from './tool-names.ts';
 
 /** The tools of one request on their way out, and the way back for the calls which the model makes of them. */
 export interface ToolPlan {
@@ -70,7 +70,7 @@ type ToOffers<Type extends ClientTool['type']> = (
 const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
   function: ({ name, description, parameters, strict }, { namespace }) => [
     {
-      tool: toRef('function', name, namespace),
+      tool: { kind: 'function', ...nameOf({ name, namespace }) },
       ...(description !== undefined && { description }),
       // Some backends refuse a function without parameters; an empty object says the same.
       parameters: parameters ?? objectSchema({}, []),
@@ -79,7 +79,7 @@ const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
   ],
   custom: (custom, { namespace }) => [
     {
-      tool: toRef('custom', custom.name, namespace),
+      tool: { kind: 'custom', ...nameOf({ name: custom.name, namespace }) },
       description: describeCustomTool(custom),
       parameters: objectSchema({ [INPUT_PARAMETER]: string('The whole input of the tool, as plain text.') }, [
         INPUT_PARAMETER,
@@ -251,10 +251,6 @@ function isClientTool(tool: ToolParam): tool is ClientTool {
   return Object.hasOwn(TOOLS, tool.type);
 }
 
-function toRef(kind: 'function' | 'custom', name: string, namespace: string | undefined): ToolRef {
-  return namespace === undefined ? { kind, name } : { kind, name, namespace };
-}
-
 /** The chat format has no free-form tools: the grammar goes where the model reads it. */
 function describeCustomTool({ description, format }: CustomTool): string {
   const parts = description === undefined ? [] : [description];
@@ -286,69 +282,6 @@ function builtInOf(tool: ToolRef, isOffered: (tool: ToolRef) => boolean): ToolRe
   if (tool.kind !== 'function' || tool.namespace !== undefined) return undefined;
   const builtIn = toChosenTool({ type: tool.name });
   return builtIn !== undefined && isOffered(builtIn) ? builtIn : undefined;
-}
-
-function hostedToolError(type: string, param: string): ApiError {
-  return new ApiError('unsupported_tool', {
-    param,
-    message:
-      `Tools of type "${type}" would have to be executed by the server, which this gateway does not do. ` +
-      'It offers the model tools that the client executes.',
-  });
-}
-
-function allowedTools(
-  choice: CreateResponse['tool_choice'],
-  isOffered: (tool: ToolRef) => boolean,
-): ReadonlySet<string> | undefined {
-  if (!isAllowedTools(choice)) return undefined;
-  const allowed = new Set<string>();
-  for (const [index, entry] of choice.tools.entries()) {
-    const tool = toChosenTool(entry);
-    if (tool === undefined) continue;
-    if (!isOffered(tool)) throw unknownToolError(`tool_choice.tools[${index}].${'name' in tool ? 'name' : 'type'}`);
-    allowed.add(toolKey(tool));
-  }
-  return allowed;
-}
-
-/** Whether the choice is a list of the only tools that may be called. */
-export function isAllowedTools(choice: CreateResponse['tool_choice']): choice is AllowedTools {
-  return typeof choice === 'object' && choice.type === 'allowed_tools';
-}
-
-/** The tool that an entry of `tool_choice` means; undefined for hosted ones. */
-export function toChosenTool(entry: { type: string; name?: string; namespace?: string }): ToolRef | undefined {
-  switch (entry.type) {
-    case 'function':
-    case 'custom':
-      // Without a name it is no tool of the request, which is for the caller to know.
-      return toRef(entry.type, entry.name ?? '', entry.namespace);
-    case 'tool_search':
-    case 'local_shell':
-    case 'shell':
-    case 'apply_patch':
-      return { kind: entry.type };
-    default:
-      return undefined;
-  }
-}
-
-function unknownToolError(param: string): ApiError {
-  return new ApiError('invalid_request', { param, message: `${param} names no tool of this request.` });
-}
-
-function toChatToolChoice(
-  choice: CreateResponse['tool_choice'],
-  isOffered: (tool: ToolRef) => boolean,
-  towardsBackend: (tool: ToolRef) => string,
-): ChatToolChoice | undefined {
-  if (choice === undefined || typeof choice === 'string') return choice;
-  if (isAllowedTools(choice)) return choice.mode ?? 'auto';
-  const tool = toChosenTool(choice);
-  if (tool === undefined) throw hostedToolError(choice.type, 'tool_choice.type');
-  if (!isOffered(tool)) throw unknownToolError('name' in tool ? 'tool_choice.name' : 'tool_choice.type');
-  return { type: 'function', function: { name: towardsBackend(tool) } };
 }
 
 function toChatTool({ description, parameters, strict }: Offer, name: string): ChatTool {

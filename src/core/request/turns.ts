@@ -91,7 +91,7 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
         unreachable(piece);
     }
   }
-  for (const turn of turns) if (turn.kind === 'assistant') bringHome(turn);
+  for (const turn of turns) if (turn.kind === 'assistant') moveReasoning(turn);
   const system: ChatMessage[] =
     systemTexts.length > 0 ? [{ role: systemRole('system'), content: systemTexts.join('\n\n') }] : [];
   const messages = turns.flatMap((turn) => (turn.kind === 'message' ? [turn.message] : toTurnMessages(turn, dialect)));
@@ -133,15 +133,15 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
   }
 
   /** What a backend attaches last comes after its calls, and with some clients after their outputs: the calls tell its turn. */
-  function bringHome(turn: AssistantTurn): void {
-    for (const piece of turn.reasoning.splice(0)) homeOf(piece, turn).reasoning.push(piece);
+  function moveReasoning(turn: AssistantTurn): void {
+    for (const piece of turn.reasoning.splice(0)) turnOf(piece, turn).reasoning.push(piece);
   }
 
-  function homeOf({ state }: ReasoningPiece, turn: AssistantTurn): AssistantTurn {
+  function turnOf({ state }: ReasoningPiece, turn: AssistantTurn): AssistantTurn {
     for (const { call_id: callId } of state?.calls ?? []) {
       const turnsWithId = turnsOfCall.get(callId) ?? [];
-      const home = turnsWithId.findLast(({ place }) => place <= turn.place) ?? turnsWithId[0];
-      if (home !== undefined) return home;
+      const found = turnsWithId.findLast(({ place }) => place <= turn.place) ?? turnsWithId[0];
+      if (found !== undefined) return found;
     }
     return turn;
   }
@@ -186,25 +186,25 @@ function toOrphanMessage(piece: Extract<Piece, { kind: 'output' }>): ChatMessage
 function inOrder(messages: readonly ChatMessage[], { userMessages, afterOutputs }: TurnRules): ChatMessage[] {
   const ordered: ChatMessage[] = [];
   // What the user says in a row. Joined once, at its end: message by message, the parts would be copied again for each.
-  let said: UserContent[] = [];
+  let userRun: UserContent[] = [];
 
-  function endSaid(): void {
-    if (said.length > 0) ordered.push({ role: 'user', content: joinContents(said) });
-    said = [];
+  function endUserRun(): void {
+    if (userRun.length > 0) ordered.push({ role: 'user', content: joinContents(userRun) });
+    userRun = [];
   }
 
   for (const message of messages) {
     if (message.role !== 'user') {
-      endSaid();
+      endUserRun();
       ordered.push(message);
       continue;
     }
-    if (said.length === 0 && ordered.at(-1)?.role === 'tool' && afterOutputs === 'assistant')
+    if (userRun.length === 0 && ordered.at(-1)?.role === 'tool' && afterOutputs === 'assistant')
       ordered.push(ACKNOWLEDGED);
-    said.push(message.content);
-    if (userMessages === 'as-given') endSaid();
+    userRun.push(message.content);
+    if (userMessages === 'as-given') endUserRun();
   }
-  endSaid();
+  endUserRun();
   return ordered;
 }
 
@@ -242,7 +242,7 @@ function toAssistantMessage(turn: AssistantTurn, dialect: TurnRules): ChatAssist
   const text = (dialect.refusalField ? turn.texts : [...turn.texts, ...turn.refusals]).join('\n');
   // Thoughts alone are no message: it "must not be empty" (MoonshotAI/kimi-code#1985).
   if (text === '' && refusal === '' && turn.calls.length === 0) return undefined;
-  const pieces = saidOnce(turn.reasoning);
+  const pieces = withoutRepeated(turn.reasoning);
   const states = pieces.flatMap(({ state }) => state ?? []);
   const form = dialect.reasoningField === null ? null : (states.at(-1)?.thoughtsForm ?? dialect.reasoningField);
   const thoughts = pieces.map((piece) => piece.text).filter((thought) => thought !== '');
@@ -265,7 +265,7 @@ function toAssistantMessage(turn: AssistantTurn, dialect: TurnRules): ChatAssist
 }
 
 /** A later state of a reply says what its earlier ones say, and the plain text that the client was shown beside them. */
-function saidOnce(pieces: readonly ReasoningPiece[]): ReasoningPiece[] {
+function withoutRepeated(pieces: readonly ReasoningPiece[]): ReasoningPiece[] {
   const latest = new Map(pieces.flatMap((piece) => (piece.state === undefined ? [] : [[piece.state.reply, piece]])));
   return pieces.filter((piece) => piece.reply === undefined || (latest.get(piece.reply) ?? piece) === piece);
 }

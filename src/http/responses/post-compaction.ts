@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import { windowOf } from '../../core/compaction/compaction.ts';
+import { inputToCompact } from '../../core/compaction/compaction.ts';
 import type { Translator } from '../../core/reply/translator.ts';
 import { keptMessages } from '../../core/request/kept-input.ts';
 import { estimateUsage, type TokenEstimator } from '../../core/tokens/estimate.ts';
@@ -46,7 +46,7 @@ function toResource(
     id,
     object: 'response.compaction',
     created_at,
-    output: [...keptMessages(windowOf(plan.request), body.bytes.length, facts.unique), ...compaction],
+    output: [...keptMessages(inputToCompact(plan.request), body.bytes.length, facts.unique), ...compaction],
     // It has to be there; where the backend has not counted, it is what the record says.
     usage: usage ?? estimateUsage(estimator, plan, outputLength),
   };

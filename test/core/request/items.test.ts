@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { DIALECTS } from '../../../src/core/dialects.ts';
 import { ApiError } from '../../../src/core/errors.ts';
-import { toPiece, type Piece, type Untold } from '../../../src/core/request/items.ts';
+import { toPiece, type Piece, type NoPiece } from '../../../src/core/request/items.ts';
 import type { ToolRef } from '../../../src/core/request/tool-names.ts';
 import type { InputItem, InputPart } from '../../../src/contract/types.ts';
 
@@ -207,7 +207,7 @@ describe('toPiece', () => {
     });
   }
 
-  const untold: { name: string; item: InputItem; becomes: Untold }[] = [
+  const untold: { name: string; item: InputItem; becomes: NoPiece }[] = [
     { name: 'a search by the server', item: { type: 'tool_search_call', arguments: {} }, becomes: 'left out' },
     { name: 'what the server found', item: { type: 'tool_search_output', tools: [] }, becomes: 'left out' },
     { name: 'an update', item: { type: 'configuration_update', reasoning: { effort: 'low' } }, becomes: 'folded' },

@@ -180,14 +180,14 @@ describe('what stands beside a compaction', () => {
     expect(keptMessages([user(''), user([]), developer], 1000, UNIQUE)).to.have.length(1);
   });
 
-  for (const { name, windowLength, kept } of [
-    { name: 'takes 4 Ki of a short window', windowLength: 10, kept: 4 },
-    { name: 'takes a quarter of a long one', windowLength: 4 * 9 * 1024, kept: 9 },
-    { name: 'takes 64 Ki of one however long', windowLength: 1e9, kept: 64 },
+  for (const { name, inputLength, kept } of [
+    { name: 'takes 4 Ki of a short input', inputLength: 10, kept: 4 },
+    { name: 'takes a quarter of a long one', inputLength: 4 * 9 * 1024, kept: 9 },
+    { name: 'takes 64 Ki of one however long', inputLength: 1e9, kept: 64 },
   ]) {
     it(name, () => {
       const items = Array.from({ length: 100 }, () => user('x'.repeat(1024)));
-      expect(keptMessages(items, windowLength, UNIQUE)).to.have.length(kept);
+      expect(keptMessages(items, inputLength, UNIQUE)).to.have.length(kept);
     });
   }
 

@@ -1,0 +1,77 @@
+/** What `tool_choice` says: which tools the model may call, and which it has to. */
+
+import type { AllowedTools, CreateResponse } from '../../contract/types.ts';
+import type { ChatToolChoice } from '../chat.ts';
+import { ApiError } from '../errors.ts';
+import { nameOf, toolKey, type ToolRef } from './tool-names.ts';
+
+/**
+ * The choice as the chat format says it. Throws ApiError for a tool that is hosted or is not offered.
+ */
+export function toChatToolChoice(
+  choice: CreateResponse['tool_choice'],
+  isOffered: (tool: ToolRef) => boolean,
+  towardsBackend: (tool: ToolRef) => string,
+): ChatToolChoice | undefined {
+  if (choice === undefined || typeof choice === 'string') return choice;
+  if (isAllowedTools(choice)) return choice.mode ?? 'auto';
+  const tool = toChosenTool(choice);
+  if (tool === undefined) throw hostedToolError(choice.type, 'tool_choice.type');
+  if (!isOffered(tool)) throw unknownToolError('name' in tool ? 'tool_choice.name' : 'tool_choice.type');
+  return { type: 'function', function: { name: towardsBackend(tool) } };
+}
+
+/**
+ * The keys of the tools that `allowed_tools` names; undefined for any other choice. Throws ApiError for a
+ * tool that is not offered.
+ */
+export function allowedTools(
+  choice: CreateResponse['tool_choice'],
+  isOffered: (tool: ToolRef) => boolean,
+): ReadonlySet<string> | undefined {
+  if (!isAllowedTools(choice)) return undefined;
+  const allowed = new Set<string>();
+  for (const [index, entry] of choice.tools.entries()) {
+    const tool = toChosenTool(entry);
+    if (tool === undefined) continue;
+    if (!isOffered(tool)) throw unknownToolError(`tool_choice.tools[${index}].${'name' in tool ? 'name' : 'type'}`);
+    allowed.add(toolKey(tool));
+  }
+  return allowed;
+}
+
+/** Whether the choice is a list of the only tools that may be called. */
+export function isAllowedTools(choice: CreateResponse['tool_choice']): choice is AllowedTools {
+  return typeof choice === 'object' && choice.type === 'allowed_tools';
+}
+
+/** The tool that an entry of `tool_choice` means; undefined for hosted ones. */
+export function toChosenTool(entry: { type: string; name?: string; namespace?: string }): ToolRef | undefined {
+  switch (entry.type) {
+    case 'function':
+    case 'custom':
+      // Without a name it is no tool of the request, which is for the caller to know.
+      return { kind: entry.type, ...nameOf({ name: entry.name ?? '', namespace: entry.namespace }) };
+    case 'tool_search':
+    case 'local_shell':
+    case 'shell':
+    case 'apply_patch':
+      return { kind: entry.type };
+    default:
+      return undefined;
+  }
+}
+
+function unknownToolError(param: string): ApiError {
+  return new ApiError('invalid_request', { param, message: `${param} names no tool of this request.` });
+}
+
+/** The refusal of a tool that only a server could execute; `param` is the place of its type. */
+export function hostedToolError(type: string, param: string): ApiError {
+  return new ApiError('unsupported_tool', {
+    param,
+    message:
+      `Tools of type "${type}" would have to be executed by the server, which this gateway does not do. ` +
+      'It offers the model tools that the client executes.',
+  });
+}

@@ -1,0 +1,158 @@
+import { expect } from 'chai';
+import { ApiError } from '../../../src/core/errors.ts';
+import { planTools } from '../../../src/core/request/tools.ts';
+import type { CreateResponse, ToolParam } from '../../../src/contract/types.ts';
+
+type ToolFields = Pick<CreateResponse, 'tools' | 'tool_choice'>;
+
+const look: ToolParam = { type: 'function', name: 'look' };
+const see: ToolParam = { type: 'function', name: 'see' };
+const webSearch: ToolParam = { type: 'web_search' };
+
+function refusal(request: ToolFields): { code: string; param: string } {
+  try {
+    planTools({ input: '', ...request }, 'drop');
+  } catch (error) {
+    if (error instanceof ApiError) return { code: error.code, param: error.param };
+    throw error;
+  }
+  throw new Error('the tools were accepted');
+}
+
+describe('tool_choice', () => {
+  const cases: { name: string; request: ToolFields; offered: string[]; choice: unknown }[] = [
+    { name: 'absent', request: { tools: [look, see] }, offered: ['look', 'see'], choice: undefined },
+    { name: 'none', request: { tools: [look], tool_choice: 'none' }, offered: ['look'], choice: 'none' },
+    { name: 'auto', request: { tools: [look], tool_choice: 'auto' }, offered: ['look'], choice: 'auto' },
+    { name: 'required', request: { tools: [look], tool_choice: 'required' }, offered: ['look'], choice: 'required' },
+    {
+      name: 'one function',
+      request: { tools: [look, see], tool_choice: { type: 'function', name: 'see' } },
+      offered: ['look', 'see'],
+      choice: { type: 'function', function: { name: 'see' } },
+    },
+    {
+      name: 'one function whose name no backend takes',
+      request: { tools: [{ type: 'function', name: 'a.b' }], tool_choice: { type: 'function', name: 'a.b' } },
+      offered: ['a_b'],
+      choice: { type: 'function', function: { name: 'a_b' } },
+    },
+    {
+      name: 'allowed tools, of which the model may call any',
+      request: {
+        tools: [look, see],
+        tool_choice: { type: 'allowed_tools', tools: [{ type: 'function', name: 'see' }], mode: 'auto' },
+      },
+      offered: ['see'],
+      choice: 'auto',
+    },
+    {
+      name: 'allowed tools, of which it has to call one',
+      request: {
+        tools: [look, see],
+        tool_choice: { type: 'allowed_tools', tools: [{ type: 'function', name: 'see' }], mode: 'required' },
+      },
+      offered: ['see'],
+      choice: 'required',
+    },
+    {
+      name: 'allowed tools without a mode',
+      request: {
+        tools: [look, see],
+        tool_choice: { type: 'allowed_tools', tools: [{ type: 'function', name: 'look' }] },
+      },
+      offered: ['look'],
+      choice: 'auto',
+    },
+    {
+      name: 'allowed tools that are all hosted',
+      request: { tools: [look, webSearch], tool_choice: { type: 'allowed_tools', tools: [{ type: 'web_search' }] } },
+      offered: [],
+      choice: undefined,
+    },
+    { name: 'auto without tools', request: { tools: [], tool_choice: 'auto' }, offered: [], choice: undefined },
+    { name: 'none without tools', request: { tool_choice: 'none' }, offered: [], choice: undefined },
+  ];
+  for (const { name, request, offered, choice } of cases) {
+    it(`is passed on: ${name}`, () => {
+      const plan = planTools({ input: '', ...request }, 'drop');
+      expect(plan.offered.map((tool) => tool.function.name)).to.deep.equal(offered);
+      expect(plan.choice).to.deep.equal(choice);
+      expect('choice' in plan, 'a choice that is not there is absent').to.equal(choice !== undefined);
+    });
+  }
+
+  const refused: { name: string; request: ToolFields; code: string; param: string }[] = [
+    {
+      name: 'required without tools',
+      request: { tool_choice: 'required' },
+      code: 'invalid_request',
+      param: 'tool_choice',
+    },
+    {
+      name: 'required with hosted tools only',
+      request: { tools: [webSearch], tool_choice: 'required' },
+      code: 'invalid_request',
+      param: 'tool_choice',
+    },
+    {
+      name: 'a function that is not there',
+      request: { tools: [look], tool_choice: { type: 'function', name: 'see' } },
+      code: 'invalid_request',
+      param: 'tool_choice.name',
+    },
+    {
+      name: 'a hosted tool',
+      request: { tools: [look, webSearch], tool_choice: { type: 'web_search' } },
+      code: 'unsupported_tool',
+      param: 'tool_choice.type',
+    },
+    {
+      name: 'a tool of a type not known',
+      request: { tools: [look], tool_choice: { type: 'teleport' } },
+      code: 'unsupported_tool',
+      param: 'tool_choice.type',
+    },
+    {
+      name: 'a custom tool without a name',
+      request: { tools: [look], tool_choice: { type: 'custom' } },
+      code: 'invalid_request',
+      param: 'tool_choice.name',
+    },
+    {
+      name: 'an allowed function that is not there',
+      request: {
+        tools: [look],
+        tool_choice: {
+          type: 'allowed_tools',
+          tools: [
+            { type: 'function', name: 'look' },
+            { type: 'function', name: 'see' },
+          ],
+        },
+      },
+      code: 'invalid_request',
+      param: 'tool_choice.tools[1].name',
+    },
+    {
+      name: 'an allowed function without a name',
+      request: { tools: [look], tool_choice: { type: 'allowed_tools', tools: [{ type: 'function' }] } },
+      code: 'invalid_request',
+      param: 'tool_choice.tools[0].name',
+    },
+    {
+      name: 'one of allowed tools when only hosted ones are allowed',
+      request: {
+        tools: [look, webSearch],
+        tool_choice: { type: 'allowed_tools', mode: 'required', tools: [{ type: 'web_search' }] },
+      },
+      code: 'invalid_request',
+      param: 'tool_choice',
+    },
+  ];
+  for (const { name, request, code, param } of refused) {
+    it(`is refused: ${name}`, () => {
+      expect(refusal(request)).to.deep.equal({ code, param });
+    });
+  }
+});
