@@ -1,12 +1,21 @@
-/** The chat completions format, towards the backend (what we may send) and from it (nothing of which is trusted). */
+/**
+ * The chat completions format: what we may send to the backend, and what it sends, which is not
+ * trusted.
+ */
 
-/** One `chat.completion.chunk`, or a whole completion seen as one. Every field is unknown until it has been looked at. */
+/**
+ * One `chat.completion.chunk`, or a whole completion in that form. Every field is unknown until it
+ * has been checked.
+ */
 export type ChatChunk = Readonly<Record<string, unknown>>;
 
-/** A chunk, or the words of one that equals the chunk before it in all but its words. */
+/** A chunk, or only the words of a chunk that otherwise equals the chunk before it. */
 export type ChunkOrWords = ChatChunk | string;
 
-/** What one read of the backend's answer brought, in order. `done` is set when `[DONE]` was in it. */
+/**
+ * The chunks of one read of the backend's answer, in order. `done` is set when `[DONE]` came with
+ * them.
+ */
 export interface ChatBatch {
   readonly chunks: readonly ChunkOrWords[];
   readonly done: boolean;
@@ -20,12 +29,15 @@ export type ChatPart =
   | { readonly type: 'file'; readonly file: { readonly filename?: string; readonly file_data: string } }
   | { readonly type: 'document_url'; readonly document_url: string };
 
-/** What an assistant message consists of where thoughts are part of its content. */
+/** The parts of an assistant message for backends that take thoughts as a part of its content. */
 export type ChatAssistantPart =
   | { readonly type: 'thinking'; readonly thinking: readonly { readonly type: 'text'; readonly text: string }[] }
   | { readonly type: 'text'; readonly text: string };
 
-/** What a backend has attached to a call, or to a message, and gets back as it was (reply-state.ts). */
+/**
+ * State that a backend attached to a call or to a message. It gets the state back unchanged (see
+ * reply-state.ts).
+ */
 export interface CallState {
   readonly extra_content?: ChatChunk;
 }
@@ -52,7 +64,7 @@ export interface ChatAssistantMessage extends MessageState {
   readonly content: string | null | readonly ChatAssistantPart[];
   readonly tool_calls?: readonly ChatToolCall[];
   readonly refusal?: string;
-  /** The reasoning of this turn, under the name under which it came, or which the dialect has for it. */
+  /** The reasoning of this turn. The field is the one it came in, or the one of the dialect. */
   readonly reasoning_content?: string;
   readonly reasoning?: string;
 }
@@ -73,7 +85,10 @@ export type ChatToolChoice =
   | 'required'
   | { readonly type: 'function'; readonly function: { readonly name: string } };
 
-/** The outbound allow-list: a field which is not named here reaches a backend only where its dialect says so (`effortFields`). */
+/**
+ * The outbound allow-list. A field that is not listed here reaches a backend only through
+ * `effortFields` of its dialect.
+ */
 export interface ChatRequest {
   readonly model: string;
   readonly messages: readonly ChatMessage[];

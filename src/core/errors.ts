@@ -1,4 +1,6 @@
-/** The one table of failures (contract, section 5): code → HTTP status, `type`, and a message that is safe to store. */
+/**
+ * The table of all error codes: code → HTTP status, `type`, and a message that is safe to store.
+ */
 
 type ErrorType =
   | 'invalid_request_error'
@@ -10,7 +12,7 @@ type ErrorType =
 interface ErrorRow {
   readonly status: number;
   readonly type: ErrorType;
-  /** Says nothing of the request, so it may stand in records and logs. */
+  /** Contains nothing of the request, so that records and logs may hold it. */
   readonly message: string;
 }
 
@@ -59,24 +61,30 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** The body of every error reply: all four fields present and strings, since a strict client loses the message otherwise. */
+/**
+ * The body of every error reply. All four fields are present and strings, because a strict client
+ * loses the message otherwise.
+ */
 export interface ErrorBody {
   readonly error: { readonly message: string; readonly type: string; readonly param: string; readonly code: string };
 }
 
 export interface ApiErrorOptions {
-  /** What the caller reads; the table's sentence when absent. Never holds a secret or a stack. */
+  /**
+   * The message for the caller; defaults to the one of the table. It never holds a secret or a
+   * stack.
+   */
   readonly message?: string;
   /** The path of the field at fault, such as `input[2].call_id`. */
   readonly param?: string;
-  /** The HTTP status, where a backend's own is kept instead of the table's. */
+  /** Overrides the status of the table, to keep the backend's own. */
   readonly status?: number;
-  /** Reply headers that belong to the failure, such as `retry-after`. Names in lower case. */
+  /** Reply headers of this error, such as `retry-after`. Names are in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
 }
 
-/** A failure that the caller or the backend caused. What the gateway did wrong itself is any other throw. */
+/** An error that the caller or the backend caused. Any other throw is a mistake of the gateway. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: ErrorCode;
@@ -100,7 +108,10 @@ export class ApiError extends Error {
   }
 }
 
-/** Any throw as an ApiError: our own mistakes become `internal_error`, which says nothing of the inside. */
+/**
+ * Returns any throw as an ApiError. Our own mistakes become `internal_error`, which reveals no
+ * internals.
+ */
 export function toApiError(thrown: unknown): ApiError {
   return thrown instanceof ApiError ? thrown : new ApiError('internal_error', { cause: thrown });
 }
@@ -110,7 +121,10 @@ export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : 'unknown reason';
 }
 
-/** Ends a `switch` over a union: a new member fails to compile here. Throws when data from outside gets this far. */
+/**
+ * Ends a `switch` over a union, so that a new member fails to compile here. Throws a TypeError when
+ * data from outside gets this far.
+ */
 export function unreachable(value: never): never {
   throw new TypeError(`unexpected value of type ${typeof value}`);
 }

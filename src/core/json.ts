@@ -1,6 +1,9 @@
-/** JSON of which nothing is known yet. */
+/** Helpers for JSON whose shape is unknown. */
 
-/** What the text says as JSON; undefined where it is not JSON. The parser's own message would quote the text. */
+/**
+ * Parses the text. Returns undefined when it is not JSON, because the parser's error would quote
+ * the text.
+ */
 export function readJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -9,17 +12,17 @@ export function readJson(text: string): unknown {
   }
 }
 
-/** Whether this is an object of named fields: no list, and not null. */
+/** Whether the value is an object and neither a list nor null. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** As Array.isArray, which makes `any[]` of what is unknown. */
+/** Array.isArray, which would narrow unknown values to `any[]`. */
 export function isList(value: unknown): value is unknown[] {
   return Array.isArray(value);
 }
 
-/** The list; an empty one for any other value. */
+/** Returns the list, or an empty one for any other value. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

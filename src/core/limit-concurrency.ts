@@ -1,13 +1,13 @@
 /**
- * Returns a function that runs at most `maxAtOnce` pieces of work at a time, first come, first
- * served.
+ * Runs at most `maxAtOnce` pieces of work at a time. The others begin in the order in which they
+ * came.
  */
 export function limitConcurrency(maxAtOnce: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
   const waiting: (() => void)[] = [];
   let running = 0;
 
   return async (work) => {
-    // `running` stays the same while a turn is handed on, so that no other call takes it.
+    // The slot passes directly to the next in line, so that a newcomer cannot take it in between.
     if (running < maxAtOnce) running += 1;
     else await new Promise<void>((resolve) => waiting.push(resolve));
     try {

@@ -1,23 +1,23 @@
 /**
- * As much of an AbortSignal as the rooms use to tell each other that something ends early; every AbortSignal is one. Those of
- * Node can do far more, and one for each request took 6 % of the CPU of a JSON request.
+ * The part of AbortSignal that the gateway uses; every AbortSignal is one. Node's own can do far
+ * more, and one per request took 6 % of the CPU of a JSON request.
  */
 export interface StopSignal {
   readonly aborted: boolean;
-  /** What is thrown for it; undefined until it has aborted. */
+  /** The value to throw; undefined until the signal has aborted. */
   readonly reason: unknown;
   throwIfAborted(): void;
   addEventListener(type: 'abort', listener: () => void): void;
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
-/** What a signal is aborted by. The first reason stays. */
+/** Aborts its signal. The first reason stays. */
 export interface StopController {
   readonly signal: StopSignal;
   abort(reason: unknown): void;
 }
 
-/** Begins with a signal that has not aborted. Its listeners are called once, and must not throw. */
+/** Makes a signal that has not aborted. Its listeners are called once and must not throw. */
 export function createStopController(): StopController {
   let listeners: (() => void)[] = [];
   const signal = {

@@ -1,9 +1,10 @@
 import type { Dialect } from '../dialects.ts';
 
 /**
- * The ids of calls as the backend takes them. A client may bring any id, that of another backend too, and some backends refuse
- * those that are not like their own. An id that is fine stays; another is replaced, always by the same one, so that a history
- * reads alike in every request. `ids` are all ids of a request: no two of them become one.
+ * Returns a function that maps call ids to ids which the backend takes. A client may send any id,
+ * also one of another backend, and some backends refuse ids in another format. A valid id stays.
+ * Others are always replaced by the same one, so that the history is identical in every request.
+ * `ids` are all ids of a request, which stay distinct.
  */
 export function createCallIds(ids: Iterable<string>, rule: Dialect['callIds']): (id: string) => string {
   const fits = RULES[rule];
@@ -33,7 +34,10 @@ const RULES: { readonly [Rule in Dialect['callIds']]: RegExp } = {
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const DIGEST_LENGTH = 9;
 
-/** Nine letters and digits, which every rule takes: FNV-1a in two halves. It has to spread ids, not to keep secrets. */
+/**
+ * Nine letters and digits, which every rule accepts: FNV-1a in two halves. It spreads ids and keeps
+ * no secrets.
+ */
 function digest(id: string, attempt: number): string {
   let low = 0x811c9dc5 ^ attempt;
   let high = 0x9747b28c ^ attempt;

@@ -1,8 +1,9 @@
 import type { ConfigurationUpdate, CreateResponse } from '../../contract/types.ts';
 
 /**
- * The request as the `configuration_update` items of its input change it; itself where there are none. The last of them that
- * names an effort, or a text format, holds in the place of the request's own: clients leave the earlier ones in the history.
+ * Applies the `configuration_update` items of the input to the request; returns the request itself
+ * when there are none. The last item that names an effort or a text format wins, because clients
+ * leave the earlier ones in the history.
  */
 export function withUpdates(request: CreateResponse): CreateResponse {
   if (typeof request.input === 'string') return request;

@@ -10,7 +10,10 @@ import { readReplyState, type ReplyState, type StateOrigin } from '../reply/repl
 import { nameOf, type ToolRef } from './tool-names.ts';
 import { clientToolsOf } from './tools.ts';
 
-/** What one input item says, before `turns.ts` puts all of them into the order which strict backends want. */
+/**
+ * The content of one input item, before `turns.ts` puts all of them into the order that strict
+ * backends need.
+ */
 export type Piece =
   | { readonly kind: 'system'; readonly role: 'system' | 'developer'; readonly text: string }
   | { readonly kind: 'user'; readonly content: string | readonly ChatPart[] }
@@ -22,15 +25,15 @@ export type Piece =
 export interface ReasoningPiece {
   readonly kind: 'reasoning';
   readonly text: string;
-  /** Marks the reply that it is of, where that is known. */
+  /** Identifies the reply that it belongs to, where that is known. */
   readonly reply?: string;
-  /** What was sealed of that reply; the text is that of its thoughts then. */
+  /** The sealed state of that reply. `text` then holds its thoughts. */
   readonly state?: ReplyState;
 }
 
 /**
- * An item that is no piece: what it asks for is done elsewhere (`folded`), or the model cannot be told of it, which its caller
- * hears of then (`left out`).
+ * An item that becomes no piece. It is either handled elsewhere (`folded`), or left out because the
+ * chat format has no place for it, which the caller sees in a header (`left out`).
  */
 export type NoPiece = 'folded' | 'left out';
 
@@ -39,22 +42,28 @@ type ItemOf<Type extends ItemType> = Extract<KnownItem, { type: Type }>;
 type ToPiece<Type extends ItemType> = (item: ItemOf<Type>, place: ItemPlace) => Piece | NoPiece;
 
 export interface ItemPlace {
-  /** Where the item stands in the request, for errors: `input[2]`. */
+  /** The path of the item in the request, for errors: `input[2]`. */
   readonly path: string;
   readonly nameTowardsBackend: (tool: ToolRef) => string;
   readonly forms: PartForms;
-  /** What is in an `encrypted_content` of ours; undefined for a foreign or damaged one. */
+  /** Opens the `encrypted_content` of reasoning. */
   readonly openSeal?: OpenSeal | undefined;
-  /** Who is asked: the state of a reply that came from elsewhere is not for them. */
+  /**
+   * The backend and model that are asked. The state of a reply from another one is not sent to
+   * them.
+   */
   readonly origin: StateOrigin;
-  /** The same for the summary in a compaction. */
+  /** Opens the `encrypted_content` of a compaction. */
   readonly openCompaction?: OpenSeal | undefined;
 }
 
-/** Undefined for a seal that is foreign or damaged. */
+/** Returns undefined for a seal that is foreign or damaged. */
 export type OpenSeal = (sealed: string) => string | undefined;
 
-/** One entry per item type; a new type of the schema fails to compile here until it has one. What has no entry is left out. */
+/**
+ * One entry per item type. A new type of the schema fails to compile until it has an entry. Items
+ * of any other type are left out.
+ */
 const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
   message(item, { path, forms }) {
     switch (item.role) {
@@ -83,10 +92,10 @@ const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
   },
   custom_tool_call_output: (item, place) => toOutput(item.call_id, item, place),
   tool_search_call(item, { nameTowardsBackend }) {
-    // The server has searched, not the client.
+    // Without a call id the server did the search, not the client.
     if (item.call_id === undefined) return 'left out';
     const name = nameTowardsBackend({ kind: 'tool_search' });
-    // Some clients keep the arguments as the text they were.
+    // Some clients keep the arguments as text.
     const given = typeof item.arguments === 'string' ? item.arguments : JSON.stringify(item.arguments);
     return { kind: 'call', callId: item.call_id, name, arguments: given };
   },
@@ -124,7 +133,7 @@ const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
     const text = item.output === undefined || item.output === '' ? result : `${result}\n${item.output}`;
     return { kind: 'output', callId: item.call_id, text, media: [] };
   },
-  // Its tools are offered beside those of `tools`.
+  // Its tools are offered together with `tools`.
   additional_tools: () => 'folded',
   reasoning(item, { openSeal, origin }) {
     const sealed = item.encrypted_content === undefined ? undefined : openSeal?.(item.encrypted_content);
@@ -142,15 +151,15 @@ const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
   },
   compaction(item, { path, openCompaction }) {
     const summary = openCompaction?.(item.encrypted_content);
-    // To go on without it would be to forget the conversation in silence.
+    // Going on without the summary would silently forget the conversation.
     if (summary === undefined) throw unreadableCompaction(`${path}.encrypted_content`);
     return { kind: 'user', content: toContext(summary) };
   },
   compaction_trigger: () => 'folded',
-  // It changes the request (configuration-update.ts).
+  // It changes the request (see configuration-update.ts).
   configuration_update: () => 'folded',
   agent_message(item, { path, forms }) {
-    // A server that runs such agents would have encrypted the payload. The model's words were left as they are here.
+    // This gateway encrypts no arguments, so the payload is the plain text of the model.
     const parts = item.content.map((part) =>
       part.type === 'encrypted_content' ? ({ type: 'input_text', text: part.encrypted_content } as const) : part,
     );
@@ -167,12 +176,15 @@ const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
   },
 };
 
-/** What an input item says. Throws ApiError for what no chat backend can be told and must not be left out. */
+/**
+ * Returns the content of an input item. Throws ApiError for items that no chat backend understands
+ * and that must not be left out.
+ */
 export function toPiece(item: InputItem, place: ItemPlace): Piece | NoPiece {
   return isKnown(item) ? convert(item.type, item, place) : 'left out';
 }
 
-/** Whether there is anything for items of this type but to leave them out. */
+/** Whether items of this type are understood. Others are left out. */
 export function isKnownType(type: string): boolean {
   return Object.hasOwn(ITEMS, type);
 }
@@ -181,7 +193,7 @@ function isKnown(item: InputItem): item is KnownItem {
   return isKnownType(item.type);
 }
 
-/** Generic, so that the compiler sees that the entry and the item are of one type. */
+/** Generic, so that the compiler sees that the entry and the item have the same type. */
 function convert<Type extends ItemType>(type: Type, item: ItemOf<Type>, place: ItemPlace): Piece | NoPiece {
   return ITEMS[type](item, place);
 }
@@ -194,7 +206,7 @@ function toOutput(
   return { kind: 'output', callId, text: textOf(output, '\n'), media: mediaOf(output, `${path}.output`, forms) };
 }
 
-/** Of a call that nobody names (Codex Desktop: openai/codex#43296). A tool message would have to name it. */
+/** An output without a call id (Codex Desktop: openai/codex#43296). A tool message needs one. */
 function toUserOutput({ name, output }: ItemOf<'function_call_output'>, { path, forms }: ItemPlace): Piece {
   const media = mediaOf(output, `${path}.output`, forms);
   const text = `Output of ${name === undefined ? 'an earlier tool call' : `the tool ${name}`}:\n${textOf(output, '\n')}`;
@@ -214,7 +226,10 @@ function missing(param: string): ApiError {
   return new ApiError('missing_required_parameter', { param, message: `${param} is missing.` });
 }
 
-/** In the chat format only the user shows images and files; leaving them out in silence would change what was said. */
+/**
+ * In the chat format only user messages hold images and files. Leaving them out silently would
+ * change the conversation.
+ */
 function refuseMedia(content: string | readonly InputPart[], path: string): void {
   if (typeof content === 'string') return;
   const index = content.findIndex((part) => !('text' in part) && part.type !== 'refusal');
@@ -226,7 +241,10 @@ function refuseMedia(content: string | readonly InputPart[], path: string): void
   });
 }
 
-/** Backends parse the field as JSON: vLLM and Ollama refuse a whole history in which one call was cut or badly written. */
+/**
+ * Backends parse the field as JSON. vLLM and Ollama refuse a whole history when one call is cut or
+ * malformed.
+ */
 function toArguments(text: string): string {
   if (text === '') return '{}';
   return isObject(readJson(text)) ? text : JSON.stringify({ [UNREADABLE]: text });

@@ -1,29 +1,39 @@
 /**
- * What of a long input is still told to the backend. A compaction item stands for all that is before it: of that only the
- * standing instructions and the latest words of the user are told beside it, whether the client has left the rest out or not.
+ * Selects the part of a long input that the backend still gets. A compaction item replaces all
+ * items before it, except system messages and the latest user messages, whether the client has left
+ * the rest out or not.
  */
 
 import type { CreateResponse, InputItem, InputMessage, KeptMessage } from '../../contract/types.ts';
 import { toItemId, type UniquePart } from '../ids.ts';
 import { isKnownType } from './items.ts';
 
-/** What is kept of the user's messages, in UTF-16 code units: whole ones, the newest first. The summary speaks of the others. */
+/**
+ * How much of the user's messages is kept, in UTF-16 code units. Only whole messages are kept, the
+ * newest first; the summary covers the others.
+ */
 const MAX_KEPT_LENGTH = 64 * 1024;
 const MIN_KEPT_LENGTH = 4 * 1024;
-/** What an image or a file counts for, however large it is. */
+/** The length that an image or a file counts as. */
 const MEDIA_LENGTH = 4 * 1024;
 
-/** How many tokens of input are too many, as the request says; undefined when it does not. */
+/** The compaction threshold of the request, in input tokens; undefined when it has none. */
 export function compactThresholdOf({ context_management: entries = [] }: CreateResponse): number | undefined {
   return entries.find(({ type }) => type === 'compaction')?.compact_threshold;
 }
 
-/** How much of the user's messages is kept where so many tokens are too many: a quarter of them, at about four units a token. */
+/**
+ * The length of user messages to keep for this threshold: a quarter of it, at about four code units
+ * per token.
+ */
 export function keptLengthFor(threshold: number | undefined): number {
   return Math.min(MAX_KEPT_LENGTH, threshold ?? MAX_KEPT_LENGTH);
 }
 
-/** Says of each item, by its index, whether the backend is told of it: of all of them where no compaction is among them. */
+/**
+ * Returns a function that says, by the index of an item, whether the backend gets it. Without a
+ * compaction it gets all of them.
+ */
 export function inForceOf(items: readonly InputItem[], maxKeptLength: number): (index: number) => boolean {
   const compaction = items.findLastIndex(({ type }) => type === 'compaction');
   if (compaction < 0) return () => true;
@@ -32,8 +42,9 @@ export function inForceOf(items: readonly InputItem[], maxKeptLength: number): (
 }
 
 /**
- * Where the turn begins in which the conversation is: what the model said and called last, with what came back and was said
- * since. It is told as it is, since a call waits for its output and a question for its answer.
+ * The index at which the current turn begins: the last reasoning, messages and calls of the model,
+ * and the outputs and user messages since. The turn stays unchanged, because a call needs its
+ * output and a question its answer.
  */
 export function currentTurnOf(items: readonly InputItem[]): number {
   let start = items.length;
@@ -42,7 +53,10 @@ export function currentTurnOf(items: readonly InputItem[]): number {
   return start;
 }
 
-/** Whether a compaction in front of the item at this index would leave anything out that is told now. */
+/**
+ * Whether a compaction before the item at this index would leave out anything that the backend gets
+ * now.
+ */
 export function leavesOut(items: readonly InputItem[], start: number, maxKeptLength: number): boolean {
   const isInForce = inForceOf(items, maxKeptLength);
   const kept = keptBefore(items, start, maxKeptLength);
@@ -50,8 +64,9 @@ export function leavesOut(items: readonly InputItem[], start: number, maxKeptLen
 }
 
 /**
- * The messages that stand before the compaction item in the place of a window of this length, without their images and
- * files. Those of the user take a quarter of it at most, so that a long window becomes a shorter one.
+ * The messages that are kept in front of a compaction of an input of this length, without their
+ * images and files. User messages take at most a quarter of the length, so that the result is
+ * shorter than the input.
  */
 export function keptMessages(items: readonly InputItem[], inputLength: number, unique: UniquePart): KeptMessage[] {
   const maxKeptLength = Math.min(MAX_KEPT_LENGTH, Math.max(MIN_KEPT_LENGTH, Math.floor(inputLength / 4)));
@@ -65,7 +80,7 @@ export function keptMessages(items: readonly InputItem[], inputLength: number, u
   });
 }
 
-/** The indexes of what is kept of the items before this one. */
+/** The indexes of the items before `end` that are kept. */
 function keptBefore(
   items: readonly InputItem[],
   end: number,
@@ -99,12 +114,12 @@ function toText(text: string): KeptMessage['content'] {
 
 const LEFT_OUT = '[What was attached here is not shown any more. The summary says what mattered of it.]';
 
-/** A compaction is summed up by the next one. */
+/** The next compaction includes the summary of an earlier one. */
 function saysSomething(item: InputItem): boolean {
   return item.type !== 'compaction' && !isSilent(item);
 }
 
-/** Tools are offered, and updates hold, wherever they stand. */
+/** Tools and updates hold wherever their items are. */
 function isSilent({ type }: InputItem): boolean {
   return type === 'additional_tools' || type === 'configuration_update' || !isKnownType(type);
 }

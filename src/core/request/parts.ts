@@ -3,17 +3,20 @@ import type { ChatPart } from '../chat.ts';
 import type { Dialect } from '../dialects.ts';
 import { ApiError, unreachable } from '../errors.ts';
 
-/** Says what is wrong with a URL that the backend would fetch, as the end of a sentence; undefined when nothing is. */
+/**
+ * Returns why a URL may not be fetched by the backend, as the end of a sentence; undefined when it
+ * may.
+ */
 export type UrlFault = (text: string) => string | undefined;
 
-/** The forms in which a backend takes what is not text. */
+/** The forms in which the backend takes images, files and audio. */
 export interface PartForms extends Pick<Dialect, 'imageForm' | 'fileForm' | 'audioForm'> {
   readonly urlFault?: UrlFault;
 }
 
 /**
- * What a user says, in the parts of the chat format; `path` is where it stands in the request. Throws ApiError for what the
- * backend has no form for.
+ * Translates the content of a user message to the chat format. `path` is its place in the request.
+ * Throws ApiError for parts that the backend has no form for.
  */
 export function toUserContent(
   content: string | readonly InputPart[],
@@ -21,14 +24,14 @@ export function toUserContent(
   forms: PartForms,
 ): string | readonly ChatPart[] {
   if (typeof content === 'string') return content;
-  // Plain text goes as a string, which also backends without vision take.
+  // Text goes as a string, because backends without vision take nothing else.
   if (content.every((part) => 'text' in part)) return textOf(content, '\n');
   return content
     .map((part, index) => toChatPart(part, `${path}[${index}]`, forms))
     .filter((part) => part !== undefined);
 }
 
-/** The parts that are not text. Throws as `toUserContent` does. */
+/** Returns the parts that are not text. Throws as `toUserContent` does. */
 export function mediaOf(content: string | readonly InputPart[], path: string, forms: PartForms): readonly ChatPart[] {
   if (typeof content === 'string') return [];
   return content.flatMap((part, index) => {
@@ -37,13 +40,13 @@ export function mediaOf(content: string | readonly InputPart[], path: string, fo
   });
 }
 
-/** The texts of the parts, with this between them; what is not text is left out. */
+/** Joins the texts of the parts with the separator; other parts are left out. */
 export function textOf(content: string | readonly InputPart[], separator: string): string {
   if (typeof content === 'string') return content;
   return content.flatMap((part) => ('text' in part ? [part.text] : [])).join(separator);
 }
 
-/** The refusals of the parts as one; empty when there is none. */
+/** Joins the refusals of the parts; empty when there is none. */
 export function refusalOf(content: string | readonly InputPart[]): string {
   if (typeof content === 'string') return '';
   return content.flatMap((part) => (part.type === 'refusal' ? [part.refusal] : [])).join('');
@@ -85,7 +88,7 @@ function toImage(
   return { type: 'image_url', image_url: { url, ...imageDetail(detail) } };
 }
 
-/** The chat format does not know `original`; `high` comes nearest. */
+/** The chat format has no `original`; `high` comes nearest. */
 function imageDetail(detail: PartOf<'input_image'>['detail']): { readonly detail?: string } {
   if (detail === undefined) return {};
   return { detail: detail === 'original' ? 'high' : detail };
@@ -99,7 +102,7 @@ function toFile(part: PartOf<'input_file'>, path: string, { fileForm, urlFault }
   if (data === undefined && url === undefined) throw notStored(`${path}.file_id`, 'file_data');
   if (data === undefined && fileForm === 'data') throw notStored(`${path}.file_url`, 'file_data');
   const content = data ?? url ?? '';
-  // Some backends take a URL in the place of the data as well.
+  // Some backends also take a URL as the data.
   checkUrl(content, `${path}.${data === undefined ? 'file_url' : 'file_data'}`, urlFault);
   if (fileForm === 'document-url') return { type: 'document_url', document_url: content };
   return { type: 'file', file: { ...(filename !== undefined && { filename }), file_data: content } };

@@ -1,6 +1,6 @@
 /**
- * What a key with funds or limits may not ask of a chat backend. What is reserved for a request
- * bounds what it runs only while the backend is asked for nothing else.
+ * Chat fields that are refused for a key with funds or limits. The reservation of a request bounds
+ * its cost only if the backend is asked for nothing else.
  */
 
 import { ApiError } from '../errors.ts';
@@ -10,7 +10,6 @@ const WRITES_MORE = 'the model may write more than is reserved';
 const NAMES_MODEL = 'it may choose another model than model names';
 const COSTS_EXTRA = 'the backend may charge for it beside the tokens';
 
-/** Why each is refused. */
 export const REFUSED_FIELDS: Readonly<Record<string, string>> = {
   // llama.cpp reads n_predict before max_tokens, TabbyAPI takes max_length for it, and Ollama has a
   // limit among its options.
@@ -21,29 +20,29 @@ export const REFUSED_FIELDS: Readonly<Record<string, string>> = {
   max_output_tokens: LIMITS_OUTPUT,
   max_tokens_to_sample: LIMITS_OUTPUT,
   options: LIMITS_OUTPUT,
-  // vLLM, SGLang, TabbyAPI: the model writes on after the end of its answer.
+  // With these the model writes on after the end of its answer (vLLM, SGLang, TabbyAPI).
   min_tokens: WRITES_MORE,
   min_length: WRITES_MORE,
   ignore_eos: WRITES_MORE,
-  // vLLM writes candidates that it does not send; n_cmpl is the n of llama.cpp.
+  // vLLM writes candidates that it does not send. n_cmpl is llama.cpp's name for n.
   best_of: WRITES_MORE,
   n_cmpl: WRITES_MORE,
   num_beams: WRITES_MORE,
   use_beam_search: WRITES_MORE,
-  // OpenAI charges the tokens of a prediction that were not used as output.
+  // OpenAI charges the unused tokens of a prediction as output.
   prediction: WRITES_MORE,
-  // OpenRouter; a preset can hold all of these.
+  // OpenRouter has these; a preset can hold all of them.
   models: NAMES_MODEL,
   route: NAMES_MODEL,
   provider: NAMES_MODEL,
   preset: NAMES_MODEL,
-  // LiteLLM, and the gateway of Vercel.
+  // LiteLLM and Vercel's gateway have these.
   fallbacks: NAMES_MODEL,
   context_window_fallbacks: NAMES_MODEL,
   content_policy_fallbacks: NAMES_MODEL,
   user_config: NAMES_MODEL,
   providerOptions: NAMES_MODEL,
-  // Searches and tools that the backend runs: OpenAI and Perplexity, OpenRouter, xAI, Qwen, Groq.
+  // The backend runs these searches and tools: OpenAI and Perplexity, OpenRouter, xAI, Qwen, Groq.
   web_search_options: COSTS_EXTRA,
   plugins: COSTS_EXTRA,
   search_parameters: COSTS_EXTRA,
@@ -53,30 +52,30 @@ export const REFUSED_FIELDS: Readonly<Record<string, string>> = {
   compound_custom: COSTS_EXTRA,
 };
 
-/** Those that cost no more than the default where they are known (OpenAI, Groq). */
+/** Tiers that cost no more than the default (OpenAI, Groq). */
 const PLAIN_TIERS = new Set<unknown>([undefined, null, 'auto', 'default', 'flex', 'on_demand']);
 
 const REASONS = new Map(Object.entries(REFUSED_FIELDS).map(([name, reason]) => [foldCase(name), reason]));
 
-/** Why a field is refused, whatever letters its name is written in; undefined for any other field. */
+/** Returns why a field is refused, in any capitalization; undefined when it is not refused. */
 export function whyRefused(name: string): string | undefined {
   return REASONS.get(foldCase(name));
 }
 
 /**
- * The same text for all names that a backend may take for one. The JSON package of Go does not tell
- * capital letters apart, nor the Kelvin sign from a k, nor the long s from an s.
+ * Returns the same text for all names that a backend may treat as equal. Go's JSON package ignores
+ * case, and treats the Kelvin sign as a k and the long s as an s.
  */
 export function foldCase(name: string): string {
   return name.toUpperCase().toLowerCase();
 }
 
-/** Throws ApiError `unsupported_parameter` for a tier of service that has a price of its own. */
+/** Throws ApiError `unsupported_parameter` for a service tier with a price of its own. */
 export function checkServiceTier(tier: unknown): void {
   if (!PLAIN_TIERS.has(tier)) throw refusedField('service_tier', 'only auto, default, flex and on_demand are taken');
 }
 
-/** The refusal of a field; `reason` ends the sentence. */
+/** Returns the error for a refused field. `reason` ends its sentence. */
 export function refusedField(param: string, reason: string): ApiError {
   const message = `${param} is not supported for an API key with funds or limits: ${reason}.`;
   return new ApiError('unsupported_parameter', { param, message });

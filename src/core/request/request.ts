@@ -8,35 +8,39 @@ import { planTools, type ToolPlan } from './tools.ts';
 import { toMessages } from './turns.ts';
 import { compactThresholdOf, inForceOf, keptLengthFor } from './kept-input.ts';
 
-/** A Responses request as the backend is asked it, and what is needed to understand the answer. */
+/** The chat request for the backend, with what is needed to translate the answer. */
 export interface Translation {
   readonly chat: ChatRequest;
   readonly tools: ToolPlan;
-  /** Types of items of the input that the model cannot be told of and which were therefore left out. */
+  /** Types of input items that were left out, because the chat format has no place for them. */
   readonly droppedItems: readonly string[];
-  /** Call ids which the input uses; the reply's calls get others. */
+  /** Call ids of the input. Calls of the reply get other ids. */
   readonly usedCallIds: ReadonlySet<string>;
 }
 
 export interface TranslationOptions {
   readonly dialect: Dialect;
-  /** The name of that kind. */
+  /** The name of the dialect. */
   readonly upstreamDialect: string;
   readonly modelAliases: ReadonlyMap<string, string>;
   readonly hostedTools: HostedToolsPolicy;
-  /** What is in the `encrypted_content` of reasoning which this caller was given; undefined for a foreign or damaged one. */
+  /**
+   * Opens the `encrypted_content` of reasoning that this caller got; undefined for a foreign or
+   * damaged one.
+   */
   readonly openSeal?: OpenSeal;
-  /** The same for the summary in a compaction. */
+  /** Opens the `encrypted_content` of a compaction. */
   readonly openCompaction?: OpenSeal;
-  /** Undefined when the backend may be told to fetch anything. */
+  /** Undefined when the backend may fetch any URL. */
   readonly urlFault?: UrlFault | undefined;
-  /** Whether the input may have nothing for the model, as where the backend is not asked. */
+  /** Whether the input may be empty, because the backend is not asked. */
   readonly mayBeEmpty?: boolean;
 }
 
 /**
- * Translates a Responses request (contract, section 2). The result is an allow-list: fields which the chat format does not
- * know never reach a backend, and defaults are not invented. Throws ApiError for what cannot be said in the chat format.
+ * Translates a Responses request to a chat request. The result is an allow-list: unknown fields
+ * never reach a backend, and no defaults are invented. Throws ApiError for anything that the chat
+ * format cannot express.
  */
 export function toChatRequest(request: CreateResponse, options: TranslationOptions): Translation {
   const { dialect } = options;
@@ -52,12 +56,12 @@ export function toChatRequest(request: CreateResponse, options: TranslationOptio
     droppedItems,
     usedCallIds: new Set(pieces.flatMap((piece) => (piece.kind === 'call' ? [piece.callId] : []))),
     chat: {
-      // First, so that they replace nothing that is written here.
+      // First, so that they replace no field below.
       ...toEffortFields(request, dialect),
       model,
       messages,
       stream,
-      // Usage is always asked for: clients count on it, and records need it.
+      // Usage is always requested, because clients and records need it.
       ...(stream && dialect.streamOptions && { stream_options: { include_usage: true } }),
       ...toToolFields(request, tools, dialect),
       ...toSamplingFields(request),
@@ -69,12 +73,12 @@ export function toChatRequest(request: CreateResponse, options: TranslationOptio
   };
 }
 
-/** Whether the caller wants reasoning back in a form which it can replay without reading it. */
+/** Whether the caller wants reasoning back as `encrypted_content`. */
 export function wantsSealedReasoning(request: Pick<CreateResponse, 'include'>): boolean {
   return (request.include ?? []).includes('reasoning.encrypted_content');
 }
 
-/** Whether the caller wants log probabilities, by either of the two ways to ask for them. */
+/** Whether the caller asks for log probabilities, in either of the two ways. */
 export function wantsLogprobs(request: Pick<CreateResponse, 'include' | 'top_logprobs'>): boolean {
   return (request.top_logprobs ?? 0) > 0 || (request.include ?? []).includes('message.output_text.logprobs');
 }
@@ -110,7 +114,7 @@ function toPieces(
   return { pieces, droppedItems: [...dropped] };
 }
 
-/** Whether anything of the input is among the messages: what is in `instructions` alone is nothing to answer. */
+/** Whether the input gives the model something to answer; `instructions` alone do not. */
 function saysAnything(pieces: readonly Piece[], messages: readonly ChatMessage[]): boolean {
   const isSystem = ({ role }: ChatMessage): boolean => role === 'system' || role === 'developer';
   return !messages.every(isSystem) || pieces.some((piece) => piece.kind === 'system' && piece.text !== '');
@@ -125,7 +129,7 @@ function emptyInput(): ApiError {
   });
 }
 
-/** Backends refuse `tools: []`, and `tool_choice` or `parallel_tool_calls` without tools: all three go together. */
+/** Backends refuse `tools: []`, and `tool_choice` or `parallel_tool_calls` without tools. */
 function toToolFields(request: CreateResponse, tools: ToolPlan, { strictTools }: Dialect): Partial<ChatRequest> {
   if (tools.offered.length === 0) return {};
   const parallel = request.max_tool_calls === 1 ? false : request.parallel_tool_calls;
@@ -170,7 +174,7 @@ function toResponseFormat(format: RequestedFormat): Partial<ChatRequest> {
   };
 }
 
-/** The chat format demands a name for a schema, Open Responses does not. */
+/** The chat format requires a name for a schema, Open Responses does not. */
 export const DEFAULT_SCHEMA_NAME = 'response';
 
 function toOptionalFields(request: CreateResponse, dialect: Dialect): Partial<ChatRequest> {
@@ -190,15 +194,15 @@ function toOptionalFields(request: CreateResponse, dialect: Dialect): Partial<Ch
   return fields;
 }
 
-/** What says the effort where `reasoning_effort` does not; undefined where that does, or no effort was asked for. */
+/** The fields that express the effort when `reasoning_effort` cannot; otherwise undefined. */
 function toEffortFields({ reasoning }: CreateResponse, { effortFields }: Dialect): Dialect['effortFields']['none'] {
   return reasoning?.effort === undefined ? undefined : effortFields[reasoning.effort];
 }
 
-/** From least to most. "none" stands apart: it switches reasoning off. */
+/** From least to most. "none" is not among them, because it switches reasoning off. */
 const EFFORTS: readonly ReasoningEffort[] = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
-/** The effort that was asked for, or the nearest below it which `reasoning_effort` knows, or its least. */
+/** The requested effort, or the nearest lower one that the backend knows, or its lowest. */
 function toEffort(
   effort: ReasoningEffort | undefined,
   { efforts: known, effortFields }: Dialect,

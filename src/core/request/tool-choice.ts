@@ -1,4 +1,4 @@
-/** What `tool_choice` says: which tools the model may call, and which it has to. */
+/** Reads `tool_choice`: which tools the model may call, and which it must call. */
 
 import type { AllowedTools, CreateResponse } from '../../contract/types.ts';
 import type { ChatToolChoice } from '../chat.ts';
@@ -6,7 +6,8 @@ import { ApiError } from '../errors.ts';
 import { nameOf, toolKey, type ToolRef } from './tool-names.ts';
 
 /**
- * The choice as the chat format says it. Throws ApiError for a tool that is hosted or is not offered.
+ * Translates the choice to the chat format. Throws ApiError for a tool that is hosted or not
+ * offered.
  */
 export function toChatToolChoice(
   choice: CreateResponse['tool_choice'],
@@ -22,8 +23,8 @@ export function toChatToolChoice(
 }
 
 /**
- * The keys of the tools that `allowed_tools` names; undefined for any other choice. Throws ApiError for a
- * tool that is not offered.
+ * The keys of the tools that `allowed_tools` names; undefined for any other choice. Throws ApiError
+ * for a tool that is not offered.
  */
 export function allowedTools(
   choice: CreateResponse['tool_choice'],
@@ -40,17 +41,16 @@ export function allowedTools(
   return allowed;
 }
 
-/** Whether the choice is a list of the only tools that may be called. */
 export function isAllowedTools(choice: CreateResponse['tool_choice']): choice is AllowedTools {
   return typeof choice === 'object' && choice.type === 'allowed_tools';
 }
 
-/** The tool that an entry of `tool_choice` means; undefined for hosted ones. */
+/** The tool that an entry of `tool_choice` names; undefined for hosted ones. */
 export function toChosenTool(entry: { type: string; name?: string; namespace?: string }): ToolRef | undefined {
   switch (entry.type) {
     case 'function':
     case 'custom':
-      // Without a name it is no tool of the request, which is for the caller to know.
+      // Without a name it matches no tool of the request, so that the caller refuses it.
       return { kind: entry.type, ...nameOf({ name: entry.name ?? '', namespace: entry.namespace }) };
     case 'tool_search':
     case 'local_shell':
@@ -66,7 +66,7 @@ function unknownToolError(param: string): ApiError {
   return new ApiError('invalid_request', { param, message: `${param} names no tool of this request.` });
 }
 
-/** The refusal of a tool that only a server could execute; `param` is the place of its type. */
+/** The error for a tool that only a server could execute. `param` is the path of its type. */
 export function hostedToolError(type: string, param: string): ApiError {
   return new ApiError('unsupported_tool', {
     param,

@@ -1,4 +1,4 @@
-/** The tool that a call is for, as the client knows it. Kinds other than `function` and `custom` have one tool each. */
+/** A tool as the client knows it. Kinds other than `function` and `custom` have one tool each. */
 export type ToolRef = ({ readonly kind: 'function' | 'custom' } & ToolName) | { readonly kind: BuiltInKind };
 
 export interface ToolName {
@@ -9,21 +9,26 @@ export interface ToolName {
 export type BuiltInKind = 'tool_search' | 'local_shell' | 'shell' | 'apply_patch';
 
 export interface ToolNames {
-  /** The name under which a backend knows the tool: `[a-zA-Z0-9_-]{1,64}`, unique, the tool's own name where it can be. */
+  /**
+   * The tool's name for the backend: `[a-zA-Z0-9_-]{1,64}`, unique, and the tool's own name where
+   * possible.
+   */
   readonly towardsBackend: (tool: ToolRef) => string;
-  /** The tool that a backend's name stands for; undefined when no name was given out for it. */
+  /** The tool with this backend name; undefined when the name was not assigned. */
   readonly original: (backendName: string) => ToolRef | undefined;
 }
 
 const BACKEND_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 const MAX_LENGTH = 64;
-/** An underscore and a number. */
 const MAX_ENDING_LENGTH = 8;
 const SEPARATOR = '__';
-/** What is left of a namespace at least, when its name is cut. */
+/** The least number of characters that a cut namespace keeps. */
 const MIN_NAMESPACE_LENGTH = 8;
 
-/** Two-way names. Tools of `offered` whose own names a backend takes come first, so that no made-up name is in their way. */
+/**
+ * Assigns names in both directions. Offered tools with a valid name of their own come first, so
+ * that no generated name takes theirs.
+ */
 export function createToolNames(offered: readonly ToolRef[]): ToolNames {
   const backendNames = new Map<string, string>();
   const originals = new Map<string, ToolRef>();
@@ -47,7 +52,8 @@ export function createToolNames(offered: readonly ToolRef[]): ToolNames {
   function freeName(wanted: string): string {
     if (wanted.length <= MAX_LENGTH && !originals.has(wanted)) return wanted;
     const base = wanted.slice(0, MAX_LENGTH - MAX_ENDING_LENGTH);
-    // Counted on from the last time, since a history may hold thousands of names that begin alike.
+    // Continues from the last number, because a history may hold thousands of names with the same
+    // beginning.
     let n = lastNumbers.get(base) ?? 1;
     do n += 1;
     while (originals.has(`${base}_${n}`));
@@ -56,7 +62,7 @@ export function createToolNames(offered: readonly ToolRef[]): ToolNames {
   }
 }
 
-/** The name fields alone of a tool, a call or a choice; `namespace` is absent where it has none. */
+/** Returns the name fields alone. `namespace` is absent when there is none. */
 export function nameOf({
   name,
   namespace,
@@ -67,7 +73,10 @@ export function nameOf({
   return namespace === undefined ? { name } : { name, namespace };
 }
 
-/** Equal for references to one tool. A function and a custom tool of one name are two tools. */
+/**
+ * Equal for references to the same tool. A function and a custom tool with the same name are two
+ * tools.
+ */
 export function toolKey(tool: ToolRef): string {
   return 'name' in tool ? JSON.stringify([tool.kind, tool.namespace ?? null, tool.name]) : tool.kind;
 }
@@ -81,7 +90,10 @@ function flatName(tool: ToolRef): string {
   return tool.namespace === undefined ? tool.name : `${tool.namespace}${SEPARATOR}${tool.name}`;
 }
 
-/** Where a flat name is too long, the namespace is cut rather than the name: that is what tells the model its tools apart. */
+/**
+ * Cuts the namespace of a name that is too long and keeps the tool's own name, by which the model
+ * tells its tools apart.
+ */
 function shortName(tool: ToolRef): string {
   const flat = flatName(tool);
   if (flat.length <= MAX_LENGTH || !('name' in tool) || tool.namespace === undefined) return flat;

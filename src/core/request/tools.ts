@@ -17,16 +17,19 @@ import { ApiError } from '../errors.ts';
 import { allowedTools, hostedToolError, toChatToolChoice, toChosenTool } from './tool-choice.ts';
 import { createToolNames, nameOf, toolKey, type ToolRef } from './tool-names.ts';
 
-/** The tools of one request on their way out, and the way back for the calls which the model makes of them. */
+/** The tools of one request: what the backend is offered, and how to map the model's calls back. */
 export interface ToolPlan {
-  /** What the backend is offered; empty when no tool is left, and then `choice` is absent too. */
+  /** The tools for the backend. When it is empty, `choice` is absent too. */
   readonly offered: readonly ChatTool[];
   readonly choice?: ChatToolChoice;
   /** The tools as the response object shows them. */
   readonly echo: readonly ToolEcho[];
-  /** Types of tools that a server would have to execute and which were therefore left out. */
+  /** Types of hosted tools that were left out. */
   readonly dropped: readonly string[];
-  /** The name under which a backend knows a tool: `[a-zA-Z0-9_-]{1,64}`, unique, the tool's own name where it can be. */
+  /**
+   * The tool's name for the backend: `[a-zA-Z0-9_-]{1,64}`, unique, and the tool's own name where
+   * possible.
+   */
   readonly nameTowardsBackend: (tool: ToolRef) => string;
   /** The tool that a backend's call is for; undefined when `allowed_tools` forbids the call. */
   readonly toolOfCall: (backendName: string) => ToolRef | undefined;
@@ -41,7 +44,7 @@ type ClientTool =
   | ShellTool
   | ApplyPatchTool;
 
-/** One function as the backend is offered it, but for its name. */
+/** One function for the backend, still without its name. */
 interface Offer {
   readonly tool: ToolRef;
   readonly description?: string;
@@ -49,14 +52,14 @@ interface Offer {
   readonly strict?: boolean;
 }
 
-/** In the place of an offer: a tool that the client does not execute, and where it stands in the request. */
+/** A hosted tool, which is not offered. */
 interface Hosted {
   readonly hosted: string;
   readonly path: string;
 }
 
 interface ToolPlace {
-  /** Where the tool stands in the request, for errors: `tools[2]`. */
+  /** The path of the tool in the request, for errors: `tools[2]`. */
   readonly path: string;
   readonly namespace?: string;
 }
@@ -66,13 +69,13 @@ type ToOffers<Type extends ClientTool['type']> = (
   place: ToolPlace,
 ) => readonly (Offer | Hosted)[];
 
-/** One entry per type of tool that the client executes: how it is offered. A type without an entry is a hosted one. */
+/** One entry per type of tool that the client executes. All other types are hosted. */
 const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
   function: ({ name, description, parameters, strict }, { namespace }) => [
     {
       tool: { kind: 'function', ...nameOf({ name, namespace }) },
       ...(description !== undefined && { description }),
-      // Some backends refuse a function without parameters; an empty object says the same.
+      // Some backends refuse a function without parameters. An empty object means the same.
       parameters: parameters ?? objectSchema({}, []),
       ...(strict !== undefined && { strict }),
     },
@@ -89,7 +92,7 @@ const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
   namespace({ name, description, tools }, { path }) {
     const offers = tools.flatMap((tool, index) => {
       const place = { path: `${path}.tools[${index}]`, namespace: name };
-      // Nobody nests them, and a call has room for one namespace.
+      // A call has room for only one namespace, so nested ones are not offered.
       return tool.type === 'namespace' ? [toHosted(tool, place)] : toOffers(tool, place);
     });
     return description === undefined || description === '' ? offers : describeNamespace(name, description, offers);
@@ -155,10 +158,10 @@ const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
 };
 
 /**
- * Decides what the backend is offered (contract, section 2). Tools come from `tools`, from `additional_tools` items and
- * from what a client-side tool search has found. Throws ApiError `unsupported_tool` for a hosted tool that is forced, or
- * given at all under `reject`, and `invalid_request` for a `tool_choice` that names no tool of the request and for too
- * many tools.
+ * Decides which tools the backend is offered. They come from `tools`, from `additional_tools` items
+ * and from the results of a client-side tool search. Throws ApiError `unsupported_tool` for a
+ * hosted tool that is forced, or for any under `reject`, and `invalid_request` for a `tool_choice`
+ * that names no tool of the request and for too many tools.
  */
 export function planTools(
   request: Pick<CreateResponse, 'tools' | 'tool_choice' | 'input'>,
@@ -204,7 +207,7 @@ export function planTools(
   };
 }
 
-/** Of all lists of a request together, with those in namespaces. Each list has a limit of its own in the schema. */
+/** For all lists of a request together, including namespaces. The schema limits each list. */
 const MAX_TOOLS = 10_000;
 
 function tooManyTools(param: string): ApiError {
@@ -212,14 +215,13 @@ function tooManyTools(param: string): ApiError {
   return new ApiError('invalid_request', { param, message });
 }
 
-/** The tools of a list of them, inside namespaces too, which the client executes. */
+/** The tools in the list that the client executes, including those in namespaces. */
 export function clientToolsOf(tools: readonly ToolParam[]): ToolRef[] {
   return tools.flatMap((tool) =>
     toOffers(tool, { path: '' }).flatMap((offer) => ('tool' in offer ? [offer.tool] : [])),
   );
 }
 
-/** All tools of the request with their places, for errors. */
 function givenTools({ tools = [], input }: Pick<CreateResponse, 'tools' | 'input'>) {
   const given = tools.map((tool, index) => ({ tool, path: `tools[${index}]` }));
   if (typeof input === 'string') return given;
@@ -234,7 +236,7 @@ function toOffers(tool: ToolParam, place: ToolPlace): readonly (Offer | Hosted)[
   return isClientTool(tool) ? offersOf(tool.type, tool, place) : [toHosted(tool, place)];
 }
 
-/** Generic, so that the compiler sees that the entry and the tool are of one type. */
+/** Generic, so that the compiler sees that the entry and the tool have the same type. */
 function offersOf<Type extends ClientTool['type']>(
   type: Type,
   tool: Extract<ClientTool, { type: Type }>,
@@ -251,7 +253,7 @@ function isClientTool(tool: ToolParam): tool is ClientTool {
   return Object.hasOwn(TOOLS, tool.type);
 }
 
-/** The chat format has no free-form tools: the grammar goes where the model reads it. */
+/** The chat format has no free-form tools, so the grammar goes into the description. */
 function describeCustomTool({ description, format }: CustomTool): string {
   const parts = description === undefined ? [] : [description];
   if (format?.type === 'grammar' && format.definition !== undefined) {
@@ -260,7 +262,7 @@ function describeCustomTool({ description, format }: CustomTool): string {
   return parts.join('\n\n');
 }
 
-/** The chat format has no namespaces either: what is said of one goes to the first of its tools. */
+/** The chat format has no namespaces, so the description goes to the first tool. */
 function describeNamespace(
   name: string,
   description: string,
@@ -275,8 +277,8 @@ function describeNamespace(
 }
 
 /**
- * A call of a built-in tool that is not what the tool takes is shown as a function call of its name (see call-writer.ts).
- * Replayed, it is again a call of that tool.
+ * A call of a built-in tool whose arguments are invalid reaches the client as a function call (see
+ * call-writer.ts). When the client replays it, this maps it back to the built-in tool.
  */
 function builtInOf(tool: ToolRef, isOffered: (tool: ToolRef) => boolean): ToolRef | undefined {
   if (tool.kind !== 'function' || tool.namespace !== undefined) return undefined;
@@ -296,7 +298,7 @@ function toChatTool({ description, parameters, strict }: Offer, name: string): C
   };
 }
 
-/** As given, with null for what a function leaves out. What was left out of the offer is not shown. */
+/** Fills absent fields of a function with null. Tools that are not offered are not shown. */
 function toEcho(tool: ToolParam): ToolEcho[] {
   if (!isClientTool(tool)) return [];
   if (tool.type === 'namespace') {

@@ -15,7 +15,7 @@ import { unreachable } from '../errors.ts';
 
 interface Call {
   readonly id: string;
-  /** The same in the words of the client. */
+  /** The id that the client used. */
   readonly givenId: string;
   readonly name: string;
   readonly arguments: string;
@@ -28,15 +28,14 @@ interface AssistantTurn {
   readonly refusals: string[];
   readonly reasoning: ReasoningPiece[];
   readonly calls: Call[];
-  /** Where it stands among all turns. */
+  /** Its index among all turns. */
   readonly place: number;
-  /** An output of this turn was seen, so what the assistant says next is another turn. */
+  /** Whether an output has followed. The next assistant message then begins another turn. */
   answered: boolean;
 }
 
 type Turn = AssistantTurn | { readonly kind: 'message'; readonly message: ChatMessage };
 
-/** What of a dialect decides how a conversation is told. */
 type TurnRules = Pick<
   Dialect,
   | 'systemRole'
@@ -52,8 +51,9 @@ type TurnRules = Pick<
 export const NO_OUTPUT = 'No output was recorded for this call.';
 
 /**
- * Messages in the order that strict backends want (contract, section 2): what the assistant says and calls in one go is
- * ONE message, the outputs of its calls follow directly and in call order, whatever order the client replayed.
+ * Returns the messages in the order that strict backends need. The texts and calls of one turn
+ * become one assistant message, and the outputs of its calls follow directly in call order,
+ * whatever order the client replayed.
  */
 export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMessage[] {
   const turns: Turn[] = [];
@@ -132,7 +132,10 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
     else waiting.push({ turn, calls: [call] });
   }
 
-  /** What a backend attaches last comes after its calls, and with some clients after their outputs: the calls tell its turn. */
+  /**
+   * Some state comes after the calls it belongs to, and some clients replay it after their outputs.
+   * Its calls show which turn it belongs to.
+   */
   function moveReasoning(turn: AssistantTurn): void {
     for (const piece of turn.reasoning.splice(0)) turnOf(piece, turn).reasoning.push(piece);
   }
@@ -147,8 +150,9 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
   }
 
   /**
-   * Backends repeat call ids in later turns, so an output belongs to the nearest earlier turn with such a call that has none
-   * yet, and there to the first one, since outputs come in the order of their calls.
+   * Backends reuse call ids in later turns. An output therefore belongs to the nearest earlier turn
+   * with an unanswered call of that id, and there to the first one, because outputs come in the
+   * order of their calls.
    */
   function addOutput(piece: Extract<Piece, { kind: 'output' }>): void {
     const waiting = unanswered.get(piece.callId);
@@ -165,7 +169,7 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
 }
 
 /**
- * The ids that the backend has made itself, which it takes back however they look, and has to where its state names them:
+ * Ids that the backend made itself stay unchanged, because its state can refer to them:
  * OpenRouter's details for Gemini do.
  */
 function ownCallIdsOf(piece: Piece): string[] {
@@ -173,7 +177,10 @@ function ownCallIdsOf(piece: Piece): string[] {
   return calls.map(({ call_id: id }) => id).filter((id) => uniqueOfItem(id) === undefined);
 }
 
-/** An output whose call is not in the input: no backend takes a tool message for it, and dropping it would lose what it says. */
+/**
+ * An output whose call is not in the input. No backend takes a tool message for it, and leaving it
+ * out would lose its content.
+ */
 function toOrphanMessage(piece: Extract<Piece, { kind: 'output' }>): ChatMessage {
   const text = `Output of an earlier tool call (${piece.callId}):\n${piece.text}`;
   return {
@@ -182,10 +189,11 @@ function toOrphanMessage(piece: Extract<Piece, { kind: 'output' }>): ChatMessage
   };
 }
 
-/** Chat templates of many models raise an error when roles do not take turns. */
+/** Many chat templates raise an error when roles do not alternate. */
 function inOrder(messages: readonly ChatMessage[], { userMessages, afterOutputs }: TurnRules): ChatMessage[] {
   const ordered: ChatMessage[] = [];
-  // What the user says in a row. Joined once, at its end: message by message, the parts would be copied again for each.
+  // Consecutive user messages. They are joined once at the end, because joining them one by one
+  // would copy the parts again each time.
   let userRun: UserContent[] = [];
 
   function endUserRun(): void {
@@ -212,7 +220,10 @@ const ACKNOWLEDGED: ChatMessage = { role: 'assistant', content: 'I have read the
 
 type UserContent = Extract<ChatMessage, { role: 'user' }>['content'];
 
-/** One text where all are text, separated by empty lines. LookupSlots parts, text is a part; texts before the first of them are one. */
+/**
+ * Joins texts with empty lines between them. With parts among the contents, the texts before the
+ * first parts become one text part.
+ */
 function joinContents(contents: readonly UserContent[]): UserContent {
   const texts = contents.filter((content) => typeof content === 'string');
   if (texts.length === contents.length) return texts.join('\n\n');
@@ -232,7 +243,7 @@ function toTurnMessages(turn: AssistantTurn, dialect: TurnRules): ChatMessage[] 
   return [
     assistant,
     ...turn.calls.map(toToolMessage),
-    // Tool messages take text only; images follow when all of them have been sent.
+    // Tool messages take only text, so images follow after all of them.
     ...(media.length > 0 ? [{ role: 'user', content: media } as const] : []),
   ];
 }
@@ -250,7 +261,7 @@ function toAssistantMessage(turn: AssistantTurn, dialect: TurnRules): ChatAssist
   const attached: MessageState = {};
   for (const { message } of states) Object.assign(attached, message);
   const stateOfCall = new Map(states.flatMap(({ calls }) => calls).map(({ call_id: id, ...state }) => [id, state]));
-  // null is allowed beside calls or a refusal only.
+  // null is allowed only with calls or a refusal.
   const content = text === '' && (turn.calls.length > 0 || refusal !== '') ? null : text;
   return {
     role: 'assistant',
@@ -264,7 +275,10 @@ function toAssistantMessage(turn: AssistantTurn, dialect: TurnRules): ChatAssist
   };
 }
 
-/** A later state of a reply says what its earlier ones say, and the plain text that the client was shown beside them. */
+/**
+ * A later state of a reply contains its earlier states and the plain text that the client got with
+ * them.
+ */
 function withoutRepeated(pieces: readonly ReasoningPiece[]): ReasoningPiece[] {
   const latest = new Map(pieces.flatMap((piece) => (piece.state === undefined ? [] : [[piece.state.reply, piece]])));
   return pieces.filter((piece) => piece.reply === undefined || (latest.get(piece.reply) ?? piece) === piece);
