@@ -4,11 +4,11 @@ import { createRequire } from 'node:module';
 const load: (name: 'ajv') => typeof import('ajv') = createRequire(import.meta.url);
 
 /**
- * An ajv for our schemas. It is loaded when something is first to be checked with it: most starts need nothing but what was
- * generated from the schemas.
+ * Opens an ajv for our schemas. ajv is loaded on first use, because most starts need only the
+ * generated validators.
  */
 export function openAjv(options: Options): Ajv {
   const { Ajv } = load('ajv');
-  // An error then brings the schema it came from, which says what would have been accepted.
+  // Errors then carry their schema, which names the accepted values.
   return new Ajv({ strict: true, verbose: true, keywords: ['tsType'], ...options });
 }

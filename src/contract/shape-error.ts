@@ -2,7 +2,7 @@ import type { ErrorObject } from 'ajv';
 import createResponseSchema from '../../schemas/create-response.json' with { type: 'json' };
 import responseSchema from '../../schemas/response.json' with { type: 'json' };
 
-/** What is wrong with the shape of a body, as an ApiError takes it. */
+/** A mistake in the shape of a body, as the options of an ApiError. */
 export interface ShapeError {
   readonly code: 'invalid_request' | 'missing_required_parameter';
   /** The path of the field, such as `input[2].call_id`. */
@@ -11,8 +11,8 @@ export interface ShapeError {
 }
 
 /**
- * Says what ajv found. ajv stops at the first mistake and names the innermost error first; the others only repeat it. The
- * message consists of words from the schema, never of what the caller sent.
+ * Describes the first error of ajv, which is the innermost one; the others only repeat it. The
+ * message consists of words from the schema, never of the caller's input.
  */
 export function toShapeError([error]: readonly ErrorObject[]): ShapeError {
   if (error === undefined) throw new Error('ajv gave no error');
@@ -28,7 +28,10 @@ export function toShapeError([error]: readonly ErrorObject[]): ShapeError {
   return { code: 'invalid_request', param: path, message: describe(path, error) };
 }
 
-/** `/input/2/call_id` as `input[2].call_id`. Ends at metadata, whose keys are the caller's words. */
+/**
+ * Turns `/input/2/call_id` into `input[2].call_id`. Stops at metadata, whose keys are the caller's
+ * input.
+ */
 function toPath(instancePath: string): string {
   if (instancePath.startsWith('/metadata')) return 'metadata';
   return instancePath
@@ -46,10 +49,10 @@ function missingError(param: string, data: unknown): ShapeError {
   return { code: 'missing_required_parameter', param, message: `${param} is missing.${hintFor(param, data)}` };
 }
 
-/** Only where a typing error would otherwise go unnoticed are other fields than those of the schema refused. */
+/** Unknown fields are refused only where a misspelled one would otherwise go unnoticed. */
 function unknownError(path: string, { params, parentSchema }: ErrorObject): ShapeError {
   const name = text(params['additionalProperty']);
-  // The name is the caller's word: it is only given back when it can be nothing but a name.
+  // The name is the caller's input, so the message repeats it only when it is a plain name.
   const unknown = /^\w{1,64}$/.test(name) ? name : 'A field';
   const param = path === '' ? unknown : `${path}.${unknown}`;
   const properties = member(parentSchema, 'properties');
@@ -57,7 +60,7 @@ function unknownError(path: string, { params, parentSchema }: ErrorObject): Shap
   return { code: 'invalid_request', param, message: `${param} is not known here; use ${known.join(', ')}.` };
 }
 
-/** The two mistakes of those who come from the chat format. */
+/** Hints for callers who are used to the chat format. */
 function hintFor(param: string, data: unknown): string {
   if (param === 'input' && has(data, 'messages')) {
     return ' The Responses format has input where chat completions has messages.';
@@ -84,7 +87,7 @@ function describe(path: string, { keyword, params, parentSchema, propertyName, i
       return `${path} must be at most ${limit}.`;
     case 'minLength':
     case 'minItems':
-    // Where the string may be an image of many megabytes, whose characters minLength would count: the schemas say not "".
+    // The schemas use `not` for "" because minLength would count all characters of an image.
     case 'not':
       return `${path} must not be empty.`;
     case 'maxLength':
@@ -99,7 +102,7 @@ function describe(path: string, { keyword, params, parentSchema, propertyName, i
   }
 }
 
-/** The keys of metadata stand for themselves alone, and are the caller's words. */
+/** The keys of metadata are the caller's input, so the message does not name them. */
 function nameSubject(path: string, instancePath: string, propertyName: string | undefined): string {
   if (propertyName !== undefined) return `Every key of ${path}`;
   return path === 'metadata' && instancePath !== '/metadata' ? 'Every value of metadata' : path;
@@ -118,7 +121,7 @@ function nameOfType(type: unknown): string {
   return TYPE_NAMES.get(type) ?? text(type);
 }
 
-/** The values of `type` which the members of a discriminated union have. */
+/** The values of `type` in a discriminated union. */
 function typesOf(union: unknown): readonly string[] {
   return list(member(union, 'oneOf')).flatMap((branch) => {
     const type = member(member(resolve(text(member(branch, '$ref'))), 'properties'), 'type');
@@ -126,7 +129,7 @@ function typesOf(union: unknown): readonly string[] {
   });
 }
 
-/** Follows `#/$defs/Name` or `response.json#/$defs/Name`. */
+/** Resolves `#/$defs/Name` or `response.json#/$defs/Name`. */
 function resolve(reference: string): unknown {
   const [file, pointer = ''] = reference.split('#');
   const root: unknown = file === responseSchema.$id ? responseSchema : createResponseSchema;

@@ -1,6 +1,6 @@
 /**
- * Compaction (spec-digest, section 6): the backend writes a summary of a conversation, which the client carries, sealed, in
- * the place of what it sums up.
+ * Compaction: the backend writes a summary of a conversation. The client carries the summary,
+ * sealed, and sends it instead of the items that it summarizes.
  */
 
 import type { CreateResponse, InputItem } from '../../contract/types.ts';
@@ -9,33 +9,36 @@ import { toPrompt } from './prompt.ts';
 import { toChatRequest, type TranslationOptions } from '../request/request.ts';
 import { currentTurnOf, keptLengthFor, leavesOut } from '../request/kept-input.ts';
 
-/** What is left of a request when the compaction it asks for has been done. */
+/** What a compaction asks of the backend, and how the request continues. */
 export interface CompactionPlan {
-  /** What the backend is asked for the summary. */
+  /** The request for the summary. */
   readonly chat: ChatRequest;
-  /** The request as it goes on with the compaction in it; undefined when the summary is all that was asked for. */
+  /**
+   * Returns the request with the compaction item in its input; undefined when the request asks only
+   * for the summary.
+   */
   readonly resume?: (encryptedContent: string) => CreateResponse;
 }
 
 export interface CompactionOptions extends TranslationOptions {
-  /** As callers name it; null for the model of the request. */
+  /** The name that callers use; null for the model of the request. */
   readonly compactionModel: string | null;
   readonly compactionMaxOutputTokens: number;
 }
 
-/** Whether the request asks for a compaction in the place of an answer. */
+/** Whether the request asks for a compaction instead of an answer. */
 export function asksForCompaction({ input }: Pick<CreateResponse, 'input'>): boolean {
   return typeof input !== 'string' && input.at(-1)?.type === 'compaction_trigger';
 }
 
-/** A compaction in the place of an answer. Throws as `toChatRequest` does. */
+/** Plans a compaction instead of an answer. Throws as `toChatRequest` does. */
 export function planCompaction(request: CreateResponse, options: CompactionOptions): CompactionPlan {
   return { chat: askForSummary(request, options) };
 }
 
 /**
- * A compaction before the answer, which everything but the current turn gives way to. Undefined when that would leave nothing
- * out, since the same would be too long again at once.
+ * Plans a compaction before the answer, of everything but the current turn. Returns undefined when
+ * it would leave nothing out, because the input would at once be too long again.
  */
 export function planCompactionOnTheWay(
   request: CreateResponse,
@@ -59,12 +62,12 @@ export function planCompactionOnTheWay(
   };
 }
 
-/** As the conversation goes on, in the same words, so that a backend that has read it before need not read it again. */
+/** Keeps the wording of the conversation, so that a backend can use its prompt cache. */
 function askForSummary(request: CreateResponse, options: CompactionOptions): ChatRequest {
   const { compactionModel, compactionMaxOutputTokens } = options;
   const asked: CreateResponse = {
     ...pick(request, ['instructions', 'tools', 'service_tier', 'prompt_cache_key', 'safety_identifier', 'user']),
-    // What one model knows of efforts, another need not.
+    // An effort of the request's model may not be one of the compaction model.
     ...(compactionModel === null && pick(request, ['reasoning'])),
     model: compactionModel ?? request.model,
     input: [
@@ -72,10 +75,10 @@ function askForSummary(request: CreateResponse, options: CompactionOptions): Cha
       { type: 'message', role: 'user', content: toPrompt(compactionMaxOutputTokens) },
     ],
     max_output_tokens: compactionMaxOutputTokens,
-    // A backend that takes minutes to write it shows that it is still there.
+    // A stream shows that a backend which needs minutes is still working.
     stream: true,
   };
-  // The tools give the calls of the history their names; to be called they are not offered.
+  // The tools are needed to name the calls of the history, but they are not offered.
   const {
     tools: _tools,
     tool_choice: _choice,
@@ -85,7 +88,7 @@ function askForSummary(request: CreateResponse, options: CompactionOptions): Cha
   return chat;
 }
 
-/** The items of the input, without the one that asks for the compaction. */
+/** Returns the items to summarize: the input without the compaction trigger. */
 export function inputToCompact({ input }: Pick<CreateResponse, 'input'>): readonly InputItem[] {
   if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }];
   return input.filter(({ type }) => type !== 'compaction_trigger');

@@ -8,13 +8,13 @@ import { createTranslator, type Translator } from '../reply/translator.ts';
 export interface SummaryOptions {
   readonly model: string;
   readonly unique: UniquePart;
-  /** The answer may begin with a `<think>` block, which is no part of the summary. */
+  /** Whether the answer may begin with a `<think>` block, which is not part of the summary. */
   readonly thinkTags: boolean;
   /** Unix time in seconds. */
   readonly nowS: () => number;
 }
 
-/** Reads a summary as it reads any answer; nobody is told of its events. */
+/** Opens a translator that reads the summary. Its events are not sent. */
 export function readSummary({ model, unique, thinkTags, nowS }: SummaryOptions): Translator {
   const request = { model, input: '' };
   const tools = planTools(request, 'drop');
@@ -32,8 +32,8 @@ export function readSummary({ model, unique, thinkTags, nowS }: SummaryOptions):
 }
 
 /**
- * The summary that was read, which is over. One that was cut off says so at its end: the model which reads it has less, and
- * knows it. Throws the ApiError of one that failed, was filtered, or says nothing.
+ * Returns the text of a finished summary. A summary that was cut off says so at its end, for the
+ * model that reads it. Throws ApiError when the summary failed, was filtered or is empty.
  */
 export function summaryOf({ response, failure }: Pick<Translator, 'response' | 'failure'>): string {
   if (failure !== null) throw failure;

@@ -1,11 +1,11 @@
-/** Whether the name is this one, or fits it where it has `*`, which stands for any text or none. */
+/** Whether the name matches the pattern, in which `*` stands for any text. */
 export function matchesModel(pattern: string, name: string): boolean {
   return toModelMatcher(pattern)(name);
 }
 
 /**
- * As `matchesModel`, for a pattern that is asked often. Takes no longer than the name times the pattern, where a regular
- * expression with several stars could be made to stand still.
+ * As `matchesModel`, for a pattern that is used often. Its time is bounded by the name times the
+ * pattern; a regular expression with several stars could take exponential time.
  */
 export function toModelMatcher(pattern: string): (name: string) => boolean {
   const [head = '', ...rest] = pattern.split('*');
@@ -19,12 +19,15 @@ export function toModelMatcher(pattern: string): (name: string) => boolean {
       if (found === -1) return false;
       at = found + part.length;
     }
-    // The end must not be used up by what stands before it.
+    // The tail must not overlap the matched text before it.
     return at <= name.length - tail.length;
   };
 }
 
-/** How many characters of a pattern are not `*`: of two that fit, the one with more says more. */
+/**
+ * Counts the characters of a pattern that are not `*`. Of two matching patterns the one with more
+ * is more specific.
+ */
 export function literalLength(pattern: string): number {
   return pattern.replaceAll('*', '').length;
 }

@@ -1,49 +1,52 @@
 /**
- * What tokens cost (contract, section 7). A price in currency units per million tokens is as many millionths per token,
- * so that cost = tokens × price without any division; it is exact until it is rounded up, once, to a whole millionth.
+ * The cost of tokens. A price in currency units per million tokens equals millionths per token, so
+ * cost = tokens × price without division. The cost is exact until it is rounded up once, to a whole
+ * millionth.
  */
 import type { ModelPrice, PriceTable, Usage } from '../../contract/types.ts';
 import { parseDecimal } from './decimal.ts';
 import { literalLength, toModelMatcher } from './model-patterns.ts';
 
 /**
- * The most that one request is charged or reserved: a million currency units. A backend that reports absurd usage must
- * not break the books, which add such amounts up in safe integers.
+ * The most that one request is charged or reserved: a million currency units. The ledger adds up
+ * such amounts as safe integers, which absurd usage of a backend must not break.
  */
 export const MAX_COST_MICRO = 1_000_000_000_000;
 
 const PRICE_DECIMALS = 12;
 const PARTS_PER_MICRO = 10n ** BigInt(PRICE_DECIMALS);
 
-/** What a token costs, in 10^-12 millionths of the currency unit. */
+/** The price of a token, in 10^-12 millionths of the currency unit. */
 export interface Price {
   readonly inputParts: bigint;
   readonly cachedInputParts: bigint;
   readonly outputParts: bigint;
 }
 
-/** The prices of one state of the price file. */
+/** The prices of one version of the price file. */
 export interface Prices {
-  /** What they were made of. */
   readonly table: PriceTable;
-  /** As people call it, such as `USD`. */
+  /** The name of the unit, such as `USD`. */
   readonly currency: string;
-  /** How many models and patterns have a price. */
+  /** The number of models and patterns with a price. */
   readonly modelCount: number;
-  /** The price of a model by the name that the caller used and the one that the backend knows; undefined without one. */
+  /**
+   * Returns the price of a model, by the caller's name or the backend's; undefined when it has
+   * none.
+   */
   find(model: string, backendModel: string): Price | undefined;
 }
 
-/** Whole tokens, none of them below zero. */
+/** Whole tokens, none negative. */
 export interface TokenCounts {
   readonly inputTokens: number;
-  /** Of the input; more than that counts as all of it. */
+  /** Part of the input tokens; a larger number counts as all of them. */
   readonly cachedTokens: number;
-  /** Reasoning included. */
+  /** Includes reasoning. */
   readonly outputTokens: number;
 }
 
-/** In millionths, rounded up. Never more than MAX_COST_MICRO. */
+/** Returns the cost in millionths, rounded up, and at most MAX_COST_MICRO. */
 export function costOf(price: Price, usage: Usage): number {
   return costOfTokens(price, {
     inputTokens: usage.input_tokens,
@@ -52,7 +55,7 @@ export function costOf(price: Price, usage: Usage): number {
   });
 }
 
-/** As `costOf`, for tokens that were counted or estimated in another way. */
+/** As `costOf`, for counted or estimated tokens. */
 export function costOfTokens(price: Price, { inputTokens, cachedTokens, outputTokens }: TokenCounts): number {
   const cached = Math.min(cachedTokens, inputTokens);
   const parts =
@@ -64,28 +67,31 @@ export function costOfTokens(price: Price, { inputTokens, cachedTokens, outputTo
 }
 
 export interface AllowedOutput {
-  /** What the request allows in one choice; null when it names no limit. */
+  /** The limit of the request for one choice; null when it has none. */
   readonly maxOutputTokens: number | null;
-  /** How many answers it asks for at once. */
+  /** The number of answers that it asks for. */
   readonly choices: number;
   readonly defaultMaxOutputTokens: number;
 }
 
-/** For how much output a request is let in, in tokens. */
+/** Returns the number of output tokens to reserve. */
 export function expectedOutputOf({ maxOutputTokens, choices, defaultMaxOutputTokens }: AllowedOutput): number {
-  // A client that allows a million tokens, and many do, would otherwise need the funds for all of them.
+  // Many clients allow a million tokens, and would otherwise need the funds for all of them.
   return choices * Math.min(maxOutputTokens ?? defaultMaxOutputTokens, defaultMaxOutputTokens);
 }
 
-/** What is reserved before a request runs, in millionths. It does not hope for the cache. */
+/**
+ * Returns the amount to reserve before a request runs, in millionths. It assumes that no input is
+ * cached.
+ */
 export function holdOf(price: Price, expected: Omit<TokenCounts, 'cachedTokens'>): number {
   return costOfTokens(price, { ...expected, cachedTokens: 0 });
 }
 
 /**
- * A name that is written out wins over every pattern, and of the patterns the one that says most, whichever of the two
- * names it fits: a `*` for all other models must not hide the price of a model behind an alias. Throws RangeError for a
- * table that does not keep its schema.
+ * Builds the prices of a table. An exact name, for the caller or the backend, wins over every
+ * pattern, and a more specific pattern over others, so that `*` hides no price of a model behind an
+ * alias. Throws RangeError for a table that does not match its schema.
  */
 export function createPrices(table: PriceTable): Prices {
   const { currency, models } = table;

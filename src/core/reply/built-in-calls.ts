@@ -8,12 +8,12 @@ type BuiltInItem = Extract<
 >;
 type WithoutFrame<Item> = Item extends unknown ? Omit<Item, 'id' | 'call_id' | 'status'> : never;
 
-/** What an item of a built-in tool says, apart from its ids and its status. */
+/** The fields of a built-in tool's item without its ids and its status. */
 export type BuiltInCall = WithoutFrame<BuiltInItem>;
 
 /**
- * The call of a built-in tool out of the arguments which the model wrote; undefined when they are not what the tool takes.
- * Fields of the wrong type are left out, as are those which the item does not know.
+ * Reads the arguments that the model wrote for a built-in tool. Returns undefined when the tool
+ * cannot take them. Unknown fields and fields of the wrong type are left out.
  */
 export function toBuiltInCall(kind: BuiltInKind, argumentsJson: string): BuiltInCall | undefined {
   const args = readJson(argumentsJson === '' ? '{}' : argumentsJson);
@@ -45,13 +45,13 @@ const CALLS: { readonly [Kind in BuiltInKind]: (args: Arguments) => BuiltInCall 
   },
   apply_patch({ type, path, diff }) {
     if (!isPatchType(type) || typeof path !== 'string' || path === '') return undefined;
-    // Clients count on a diff where there can be one; without it a file is created empty.
+    // Clients expect a diff for these types. Without one a file is created empty.
     const given = typeof diff === 'string' ? { diff } : type === 'delete_file' ? {} : { diff: '' };
     return { type: 'apply_patch_call', operation: { type, path, ...given } };
   },
 };
 
-/** A list of strings; models also write a single command as one string. */
+/** Models also write a single command as one string. */
 function toStrings(value: unknown): string[] | undefined {
   if (typeof value === 'string') return [value];
   return Array.isArray(value) && value.every((entry) => typeof entry === 'string') ? value : undefined;

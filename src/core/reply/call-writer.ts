@@ -7,15 +7,17 @@ import type { ItemIdPrefix } from '../ids.ts';
 import { nameOf, type BuiltInKind, type ToolName, type ToolRef } from '../request/tool-names.ts';
 import { unreachable } from '../errors.ts';
 
-/** Tells the client of one call, in the item type of its tool. */
+/** Writes the events of one call, in the item type of its tool. */
 export interface CallWriter {
-  /** Takes a piece of the arguments. */
   write(delta: string): void;
-  /** The arguments are over. */
+  /** Ends the arguments and the item. */
   close(status: OutputItem['status']): void;
 }
 
-/** Begins the item of a call: at once where its arguments are streamed, at its end where the item holds them as a whole. */
+/**
+ * Opens the writer of a call. Its item begins at once when the arguments are streamed, and at the
+ * end when the item contains them as a whole.
+ */
 export function openCallWriter(tool: ToolRef, callId: CallId, log: EventLog): CallWriter {
   switch (tool.kind) {
     case 'function':
@@ -52,7 +54,7 @@ function writeFunctionCall(tool: ToolName, callId: CallId, log: EventLog): CallW
   return {
     write,
     close(status) {
-      // A call without arguments is sent as "" by some backends; clients parse the field as JSON.
+      // Some backends send "" for a call without arguments, but clients parse the field as JSON.
       if (!wrote && status === 'completed') write('{}');
       const item = log.itemAt(place, 'function_call');
       const { name, arguments: whole } = item;
@@ -94,7 +96,10 @@ const BUILT_IN_PREFIXES: { readonly [Kind in BuiltInKind]: ItemIdPrefix } = {
   apply_patch: 'apc',
 };
 
-/** These items have no events of their own in every client's list, so they are added when they are whole. */
+/**
+ * Not every client knows events for the arguments of these items, so they are added only when they
+ * are complete.
+ */
 function writeBuiltInCall(kind: BuiltInKind, callId: CallId, log: EventLog): CallWriter {
   let whole = '';
   return {
@@ -104,7 +109,8 @@ function writeBuiltInCall(kind: BuiltInKind, callId: CallId, log: EventLog): Cal
     close(status) {
       const call = toBuiltInCall(kind, whole);
       if (call === undefined) {
-        // Not what the tool takes, or cut: the client is shown what the model wrote, as a call it can refuse.
+        // The arguments are invalid or cut. The client gets them as a function call, which it can
+        // refuse.
         const writer = writeFunctionCall({ name: kind }, callId, log);
         if (whole !== '') writer.write(whole);
         writer.close(status);

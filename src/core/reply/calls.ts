@@ -8,31 +8,44 @@ import { mintCallId, toCallId } from '../ids.ts';
 import { growBy, mergeExtra, type CallOfReply } from './reply-state.ts';
 import type { ToolPlan } from '../request/tools.ts';
 
-/** The tool calls of one reply. They stay open beside each other, since backends interleave their pieces. */
+/**
+ * The tool calls of one reply. Several can be open at once, because backends interleave their
+ * pieces.
+ */
 export interface Calls {
-  /** Takes a piece. `beforeCall` runs when it begins a call, and before that call's item. Returns the length of what it adds. */
+  /**
+   * Takes a piece of a call and returns the length of the arguments it adds. `beforeCall` runs
+   * before the item of a new call.
+   */
   add(piece: CallPiece, chunkNumber: number, beforeCall: () => void): number;
-  /** Ends the calls whose arguments are complete, so that whoever runs them can begin. */
+  /** Ends the calls whose arguments are complete, so that the client can run them. */
   closeComplete(): void;
-  /** Ends all of them; the model has said what it wanted to say. */
+  /** Ends all calls, after the model has finished. */
   closeAll(): void;
-  /** Ends all of them when the model was stopped. `inCall`: while it was writing the last one. */
+  /**
+   * Ends all calls, after the model was stopped. `inCall` says whether it was writing the last one.
+   */
   closeCut(inCall: boolean): void;
-  /** Whether a call has arguments and no name, so that no one can be told of it. */
+  /** Whether a call has arguments but no name, so that it could not be sent to the client. */
   hasNameless(): boolean;
-  /** Those that the client is told of, with what the backend has attached to them. */
+  /** The calls that were sent to the client, with the state that the backend attached to them. */
   announced(): CallOfReply[];
 }
 
 export interface CallsOptions {
   readonly tools: Pick<ToolPlan, 'toolOfCall'>;
+  /** Call ids of the request's input. Calls of the reply get other ids. */
   readonly usedCallIds: ReadonlySet<string>;
+  /** Further calls are not sent to the client. */
   readonly maxToolCalls: number | null;
 }
 
 const MAX_CALLS = 1024;
 
-/** Begins without calls. `add` throws ApiError when there are too many of them, or too much in them. */
+/**
+ * Starts without calls. `add` throws ApiError when there are too many of them, or when they are too
+ * long.
+ */
 export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }: CallsOptions): Calls {
   const calls: BackendCall[] = [];
   const callIds = new Set<string>(usedCallIds);
@@ -47,7 +60,7 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
       const call = findCall(calls, piece, chunkNumber) ?? open(piece, beforeCall);
       call.lastChunk = chunkNumber;
       attach(call, piece);
-      // Its arguments were complete: this is the whole call once more, or an empty piece.
+      // Its arguments are complete, so this piece repeats the whole call or is empty.
       if (call.closed) return 0;
       if (call.name === '') call.name = piece.name;
       const delta = isRepetition(call, piece) ? '' : piece.arguments;
@@ -92,7 +105,7 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
     return call;
   }
 
-  /** Begins its item as soon as the name is known, with what has come of the arguments. */
+  /** Begins the item when the name is known, with the arguments that have already come. */
   function announce(call: BackendCall, beforeCall: () => void): void {
     const tool = tools.toolOfCall(call.name);
     if (tool === undefined || passedOn >= (maxToolCalls ?? Infinity)) {

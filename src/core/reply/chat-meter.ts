@@ -6,29 +6,32 @@ import { readUsage } from './usage.ts';
 import { isCutOff, readFinishReason, type Finish } from './finish-reason.ts';
 import type { Writable } from '../writable.ts';
 
-/** What a chat completion says that is passed on instead of translated, as far as its record needs to know. */
+/** Reads from a relayed chat completion what its record needs. */
 export interface ChatMeter {
   feed(chunk: ChunkOrWords): void;
-  /** The answer is over; `done` says whether `[DONE]` was in it, or it was a whole completion. */
+  /** Ends the answer. `done` says whether it had `[DONE]`, or was a whole completion. */
   end(done: boolean): void;
-  /** It ends early. After the finish reasons of all choices a failure of the connection loses nothing. */
+  /**
+   * Ends the answer early. After the finish reasons of all choices, a broken connection loses
+   * nothing.
+   */
   fail(error: ApiError): void;
   readonly failure: ApiError | null;
   readonly incompleteReason: 'max_output_tokens' | 'content_filter' | null;
-  /** The latest usage that was reported. */
+  /** The latest usage that the backend reported. */
   readonly usage: Usage | null;
-  /** UTF-16 code units of text, reasoning and arguments, over all choices. */
+  /** UTF-16 code units of text, reasoning and arguments in all choices. */
   readonly outputLength: number;
   readonly hasOutput: boolean;
   readonly ended: boolean;
 }
 
-/** Backends are trusted with nothing, and each choice is remembered. */
+/** Backends are not trusted, and each choice takes memory. */
 const MAX_CHOICES = 1024;
 
-/** Counts an answer with so many choices. The first end is the one that holds. */
+/** Meters an answer with this many choices. The first `end` or `fail` counts. */
 export function createChatMeter(expectedChoices: number): ChatMeter {
-  /** By the index of the choice; undefined while it is being written. */
+  /** By the index of the choice; undefined as long as it is unfinished. */
   const finishReasons = new Map<number, string | undefined>();
 
   const meter: Writable<ChatMeter> = {
@@ -64,7 +67,6 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
   };
   return meter;
 
-  /** The first end is the one that holds. */
   function conclude(finish: Finish): void {
     meter.ended = true;
     if (finish.kind === 'failed') meter.failure = finish.error;
@@ -89,7 +91,7 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
     return finished.length >= expectedChoices;
   }
 
-  /** One choice that failed makes the whole fail, and one that is incomplete makes the whole incomplete. */
+  /** One failed choice fails the whole answer, and one incomplete choice makes it incomplete. */
   function finishOf(done: boolean): Finish {
     if (finishReasons.size === 0) {
       const message = 'The backend sent no answer.';
@@ -101,7 +103,7 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
   }
 }
 
-/** Arguments nested too deep to be written reach the client all the same; they only cannot be measured. */
+/** Arguments that are nested too deep to be measured still reach the client. */
 function callPiecesIn(delta: ChatChunk): readonly CallPiece[] {
   try {
     return callPiecesOf(delta);

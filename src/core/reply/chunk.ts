@@ -1,6 +1,6 @@
 /**
- * What a chat chunk says. Backends are trusted with nothing: a field of the wrong type is a field that is not there, and
- * what its absence means is stated here once.
+ * Reads chat chunks. Backends are not trusted: a field of the wrong type counts as absent, and this
+ * file alone says what an absent field means.
  */
 
 import type { LogProb, TopLogProb, UrlCitation } from '../../contract/types.ts';
@@ -9,7 +9,7 @@ import { ApiError } from '../errors.ts';
 import { isList, isObject, listOf } from '../json.ts';
 import { readUsage } from './usage.ts';
 
-/** Choice 0, by its index where it has one. With `n > 1` the others are not ours. */
+/** Returns the choice with index 0. With `n > 1` the others are ignored. */
 export function choiceOf(chunk: ChatChunk): ChatChunk | undefined {
   for (const [position, choice] of listOf(chunk['choices']).entries()) {
     if (isObject(choice) && indexOf(choice, position) === 0) return choice;
@@ -17,7 +17,7 @@ export function choiceOf(chunk: ChatChunk): ChatChunk | undefined {
   return undefined;
 }
 
-/** All choices, for whoever passes all of them on. */
+/** Returns all choices. */
 export function choicesOf(chunk: ChatChunk): { readonly index: number; readonly choice: ChatChunk }[] {
   return listOf(chunk['choices']).flatMap((choice, position) =>
     isObject(choice) ? [{ index: indexOf(choice, position), choice }] : [],
@@ -28,13 +28,16 @@ function indexOf(choice: ChatChunk, position: number): number {
   return typeof choice['index'] === 'number' ? choice['index'] : position;
 }
 
-/** The delta; some backends send a `message` in its place. */
+/** Returns the delta. Some backends send a `message` instead. */
 export function deltaOf(choice: ChatChunk): ChatChunk {
   const delta = isObject(choice['delta']) ? choice['delta'] : choice['message'];
   return isObject(delta) ? delta : {};
 }
 
-/** Lower case; undefined where it is missing, null or empty (some backends send "" in every chunk but the last). */
+/**
+ * Returns the finish reason in lower case. It is undefined when it is missing, null or empty (some
+ * backends send "" in every chunk but the last).
+ */
 export function finishReasonOf(choice: ChatChunk): string | undefined {
   const reason = choice['finish_reason'];
   return typeof reason === 'string' && reason !== '' ? reason.toLowerCase() : undefined;
@@ -43,8 +46,9 @@ export function finishReasonOf(choice: ChatChunk): string | undefined {
 export type TextPiece = { readonly kind: 'text' | 'reasoning' | 'refusal'; readonly text: string };
 
 /**
- * The text of a delta in the order of the answer: reasoning, text, refusal. Where several reasoning fields carry the same
- * thought (OpenRouter sends both `reasoning` and `reasoning_details`) the first one that says something is taken.
+ * Returns the text of a delta in the order of the answer: reasoning, text, refusal. When several
+ * fields carry the same reasoning (OpenRouter sends both `reasoning` and `reasoning_details`), the
+ * first one with text counts.
  */
 export function textPiecesOf(delta: ChatChunk): TextPiece[] {
   const pieces: TextPiece[] = [];
@@ -62,7 +66,7 @@ export function textPiecesOf(delta: ChatChunk): TextPiece[] {
   return pieces;
 }
 
-/** Where the reasoning comes from that `textPiecesOf` finds; undefined where it finds none. */
+/** Returns the field in which `textPiecesOf` finds reasoning; undefined when it finds none. */
 export function thoughtsFormOf(
   delta: ChatChunk,
 ): 'reasoning_content' | 'reasoning' | 'reasoning_details' | 'thinking-part' | undefined {
@@ -72,7 +76,10 @@ export function thoughtsFormOf(
   return listOf(delta['content']).some((part) => isObject(part) && 'thinking' in part) ? 'thinking-part' : undefined;
 }
 
-/** What the backend attaches to the message without saying it to anybody; empty lists and objects are nothing. */
+/**
+ * Returns the state that the backend attaches to the message. Empty lists and objects count as
+ * absent.
+ */
 export function messageStateOf(delta: ChatChunk): MessageState {
   const details = listOf(delta['reasoning_details']);
   const blocks = listOf(delta['thinking_blocks']);
@@ -83,14 +90,14 @@ export function messageStateOf(delta: ChatChunk): MessageState {
   };
 }
 
-/** The same of a call. */
+/** Returns the state that the backend attaches to a call. */
 export function callStateOf({ extra_content: extra }: ChatChunk): CallState {
   return isObject(extra) && Object.keys(extra).length > 0 ? { extra_content: extra } : {};
 }
 
 /**
- * The one piece of text that is all the chunk says, so that a chunk which differs from it in this text alone says no more
- * than that either. Undefined when it says anything else.
+ * Returns the only piece of text in the chunk, so that a chunk which differs only in this text
+ * contains nothing else either. Returns undefined when the chunk contains anything else.
  */
 export function onlyTextOf(chunk: ChatChunk): TextPiece | undefined {
   const choice = choiceOf(chunk);
@@ -113,13 +120,18 @@ function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** OpenRouter: a list of `reasoning.text` and `reasoning.summary`; the encrypted ones say nothing in clear. */
+/**
+ * OpenRouter sends a list of `reasoning.text` and `reasoning.summary`. The encrypted ones have no
+ * text.
+ */
 function reasoningDetailsText(details: unknown): string {
   if (!Array.isArray(details)) return '';
   return details.map((detail) => (isObject(detail) ? text(detail['text']) || text(detail['summary']) : '')).join('');
 }
 
-/** Mistral: content as a list of parts, `thinking` among them, which holds a list of text parts in turn. */
+/**
+ * Mistral sends content as a list of parts. A `thinking` part holds a list of text parts in turn.
+ */
 function pushContentPart(part: unknown, pieces: TextPiece[]): void {
   if (!isObject(part)) return;
   const thinking = part['thinking'];
@@ -135,7 +147,7 @@ function pushContentPart(part: unknown, pieces: TextPiece[]): void {
   }
 }
 
-/** One piece of a tool call. Empty strings stand for what the backend left out. */
+/** One piece of a tool call. Absent fields are empty strings. */
 export interface CallPiece extends CallState {
   readonly index: number | undefined;
   readonly id: string;
@@ -143,10 +155,12 @@ export interface CallPiece extends CallState {
   readonly arguments: string;
 }
 
-/** The old `function_call` has no index; this one keeps it apart from every call under `tool_calls`. */
+/** Keeps the old `function_call`, which has no index, apart from every call in `tool_calls`. */
 const LEGACY_INDEX = -1;
 
-/** Throws ApiError for arguments that cannot be passed on. */
+/**
+ * Returns the pieces of calls in a delta. Throws ApiError for arguments that are nested too deep.
+ */
 export function callPiecesOf(delta: ChatChunk): CallPiece[] {
   const pieces: CallPiece[] = [];
   const calls = delta['tool_calls'];
@@ -171,7 +185,10 @@ function toCallPiece(call: ChatChunk, called: unknown, index: unknown): CallPiec
   };
 }
 
-/** Some backends send arguments as the object itself. Throws ApiError for what is too deep to be written. */
+/**
+ * Returns the JSON of arguments that the backend sent as an object. Throws ApiError when they are
+ * nested too deep.
+ */
 export function toJson(given: object): string {
   try {
     return JSON.stringify(given);
@@ -183,7 +200,7 @@ export function toJson(given: object): string {
   }
 }
 
-/** The log probabilities of a choice; what a backend leaves out of one is empty, or 0. */
+/** Returns the log probabilities of a choice. Absent fields are empty, or 0. */
 export function logprobsOf(choice: ChatChunk): LogProb[] {
   const content = isObject(choice['logprobs']) ? listOf(choice['logprobs']['content']) : [];
   return content.filter(isObject).map((entry) => {
@@ -195,13 +212,16 @@ export function logprobsOf(choice: ChatChunk): LogProb[] {
 function toTopLogprob(entry: ChatChunk): TopLogProb {
   return {
     token: text(entry['token']),
-    // JSON can hold 1e999, which is read as infinite and could not be written again.
+    // JSON can hold 1e999, which parses as infinity and cannot be written again.
     logprob: Number.isFinite(entry['logprob']) ? Number(entry['logprob']) : 0,
     bytes: listOf(entry['bytes']).filter((byte): byte is number => Number.isInteger(byte)),
   };
 }
 
-/** The `url_citation` annotations of a delta, flat as the Responses format has them. Other kinds have no counterpart. */
+/**
+ * Returns the `url_citation` annotations of a delta in the flat form of the Responses format, which
+ * has no other kinds.
+ */
 export function citationsOf(delta: ChatChunk): UrlCitation[] {
   return listOf(delta['annotations']).flatMap((annotation) => {
     const fields =
@@ -224,13 +244,13 @@ function position(value: unknown): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0;
 }
 
-/** A page which the text refers to as `[1]`, `[2]`, … (Perplexity). */
+/** A page that the text refers to as `[1]`, `[2]`, … (Perplexity). */
 export interface Source {
   readonly url: string;
   readonly title: string;
 }
 
-/** The numbered sources of the answer; undefined when the chunk names none. */
+/** Returns the numbered sources of the answer; undefined when the chunk has none. */
 export function sourcesOf(chunk: ChatChunk): Source[] | undefined {
   const results = listOf(chunk['search_results']);
   const citations = isList(chunk['citations']) ? chunk['citations'] : results;
@@ -242,7 +262,7 @@ export function sourcesOf(chunk: ChatChunk): Source[] | undefined {
   });
 }
 
-/** The service tier that was used; undefined where the chunk does not say it. */
+/** Returns the service tier that was used; undefined when the chunk does not name it. */
 export function serviceTierOf(chunk: ChatChunk): string | undefined {
   return text(chunk['service_tier']) || undefined;
 }

@@ -2,16 +2,21 @@ import type { UrlCitation } from '../../contract/types.ts';
 import type { Source } from './chunk.ts';
 import { DETAIL_WEIGHT, type EventLog } from './event-log.ts';
 
-/** What the backend has named as sources of its text, until the text is complete. */
+/** Collects the citations of a text until the text is complete. */
 export interface Citations {
   add(citation: UrlCitation): void;
-  /** The list that `[1]`, `[2]`, … in the text refer to (Perplexity sends it again and again). */
+  /**
+   * Sets the list that `[1]`, `[2]`, … in the text refer to. Perplexity repeats it in every chunk.
+   */
   setSources(sources: readonly Source[]): void;
-  /** All citations of this text, which are told once. */
+  /** Returns all citations of this text and forgets them. */
   take(text: string): readonly UrlCitation[];
 }
 
-/** Begins without any. The log is told their weight, and throws when it becomes too much. */
+/**
+ * Starts without citations. Each one counts towards the limit of the log, which throws ApiError
+ * above it.
+ */
 export function createCitations(log: Pick<EventLog, 'grow'>): Citations {
   let citations: UrlCitation[] = [];
   let sources: readonly Source[] = [];

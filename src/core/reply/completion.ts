@@ -2,8 +2,8 @@ import type { ChatChunk } from '../chat.ts';
 import { isObject } from '../json.ts';
 
 /**
- * A whole completion as the one chunk that says the same: each `message` becomes a `delta`, each tool call gets the index
- * that a stream would give it, and all else (finish reason, logprobs, usage) stays. Throws nothing.
+ * Turns a whole completion into one equivalent chunk: each `message` becomes a `delta`, and each
+ * tool call gets the index that a stream would give it. All other fields stay.
  */
 export function chunkFromCompletion(completion: ChatChunk): ChatChunk {
   const choices = completion['choices'];

@@ -1,32 +1,35 @@
 import { endOfString, isEscaped } from '../json.ts';
 
-/** Takes the text of a free-form (`custom`) tool call out of the JSON arguments in which a chat backend sends it. */
+/** Extracts the text of a free-form (`custom`) tool call from the JSON arguments of the backend. */
 export interface CustomInputReader {
   /** Takes a piece of the arguments, cut anywhere, and returns the text that it adds. */
   feed(piece: string): string;
-  /** The arguments are over: returns what was held back. */
+  /** Ends the arguments and returns the text that was held back. */
   end(): string;
 }
 
-/** The one parameter of the function that stands in for a custom tool. */
+/** The only parameter of the function that represents a custom tool. */
 export const INPUT_PARAMETER = 'input';
 
 type State =
-  /** Too little has come to tell whether this is `{"input": "…`. */
+  /** Not enough has come to know whether this is `{"input": "…`. */
   | { readonly kind: 'start'; readonly held: string }
-  /** In the string; `held` is an escape, or half a surrogate pair, that is not complete yet. */
+  /** Inside the string. `held` is an incomplete escape, or half a surrogate pair. */
   | { readonly kind: 'string'; readonly held: string }
   | { readonly kind: 'after' }
-  /** Not the expected object, so it can only be judged as a whole. */
+  /** Not the expected object, so it is read as a whole at the end. */
   | { readonly kind: 'other'; readonly held: string };
 
-/** In UTF-16 code units. What begins with more white space than this is judged as a whole. */
+/** In UTF-16 code units. An opening that is longer is read as a whole at the end. */
 const MAX_OPENING = 256;
 const OPENING = /^\s*\{\s*"input"\s*:\s*"/;
-/** What can still become the opening when more of it comes. */
+/** Matches a text that can still become the opening. */
 const OPENING_SO_FAR = /^\s*(?:\{\s*(?:"(?:i(?:n(?:p(?:u(?:t(?:"\s*(?::\s*)?)?)?)?)?)?)?)?)?$/;
 
-/** Models that ignore the schema and write the text bare, or under another name, are understood at the end. */
+/**
+ * Some models ignore the schema and write bare text or another name. Their input is found at the
+ * end.
+ */
 export function createCustomInputReader(): CustomInputReader {
   let state: State = { kind: 'start', held: '' };
 
@@ -48,7 +51,7 @@ export function createCustomInputReader(): CustomInputReader {
       const last = state;
       state = { kind: 'after' };
       if (last.kind === 'start' || last.kind === 'other') return textOfWhole(last.held);
-      // Half a surrogate pair is still what the model said; half an escape is nothing.
+      // Half a surrogate pair is part of the text; half an escape is not.
       return last.kind === 'string' && !last.held.includes('\\') ? last.held : '';
     },
   };
@@ -73,7 +76,7 @@ export function createCustomInputReader(): CustomInputReader {
   }
 }
 
-/** Where the string ends, or the last place up to which every escape is complete. */
+/** Returns where the string ends, or the last index up to which every escape is complete. */
 function endOfInput(text: string): { readonly at: number; readonly closed: boolean } {
   const at = endOfString(text, 0);
   if (at < text.length) return { at, closed: true };
@@ -82,13 +85,16 @@ function endOfInput(text: string): { readonly at: number; readonly closed: boole
   return { at: isOpen ? open.index : at, closed: false };
 }
 
-/** What can still become an escape when more of it comes. */
+/** Matches a text whose end can still become an escape. */
 const OPEN_ESCAPE = /\\(?:u[0-9a-fA-F]{0,3})?$/;
 
-/** Models write line breaks into the string as they are, which JSON.parse would refuse, so each escape is undone by itself. */
+/**
+ * Models write line breaks into the string unescaped, which JSON.parse refuses, so each escape is
+ * decoded on its own.
+ */
 function unescape(text: string): string {
   return text.replaceAll(/\\(?:u([0-9a-fA-F]{4})|([\s\S]))/g, (escape, hex: string | undefined, letter: string) =>
-    // What is no escape, such as the \d of a regular expression, is meant as it stands.
+    // An invalid escape, such as the \d of a regular expression, stays as it is.
     hex === undefined ? (ESCAPES[letter] ?? escape) : String.fromCharCode(parseInt(hex, 16)),
   );
 }
@@ -125,7 +131,10 @@ function textOfWhole(text: string): string {
 
 const LOOSE_OPENING = /^\s*\{\s*"[^"\\]*"\s*:\s*"/;
 
-/** An object of one string that JSON.parse does not take: it has line breaks as they are, or it is cut. */
+/**
+ * Reads an object with one string that JSON.parse refuses, because of line breaks or because it is
+ * cut.
+ */
 function textOfLooseObject(text: string): string | undefined {
   const opening = LOOSE_OPENING.exec(text);
   if (opening === null) return undefined;

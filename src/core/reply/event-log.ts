@@ -5,46 +5,56 @@ import type { ItemId } from '../../contract/ids.ts';
 import { toItemId, type ItemIdPrefix, type UniquePart } from '../ids.ts';
 import type { Writable } from '../writable.ts';
 
-/** An event before it has its number. */
 type Unnumbered = ResponseEvent extends infer Event
   ? Event extends unknown
     ? Omit<Event, 'sequence_number'>
     : never
   : never;
 
-/** Where an item stands, as its events name it. */
+/** The place of an item, in the fields of its events. */
 export interface ItemPlace {
   readonly item_id: ItemId;
   readonly output_index: number;
 }
 
-/** The events of one response and the snapshot which they make. Writers of items tell their events here. */
+/**
+ * The events of one response and the snapshot that they make. The writers of items emit their
+ * events here.
+ */
 export interface EventLog {
   readonly unique: UniquePart;
   /** The fold of all events so far. */
   readonly snapshot: ResponseResource;
-  /** Takes an event over, numbers it and folds it into the snapshot. Nothing else does either. */
+  /**
+   * Numbers the event and folds it into the snapshot. Both happen only here. The event is changed.
+   */
   emit(event: Unnumbered): void;
   /** Begins an item at the next output index. */
   addItem(prefix: ItemIdPrefix, toItem: (id: ItemId) => OutputItem): ItemPlace;
-  /** Ends an item, with what it has become. */
+  /** Ends an item in its final form. */
   closeItem(place: ItemPlace, item: OutputItem): void;
-  /** The item as it stands. Throws a RangeError when it is of another type. */
+  /** Returns the item. Throws a RangeError when it has another type. */
   itemAt<Type extends OutputItem['type']>(place: ItemPlace, type: Type): Extract<OutputItem, { type: Type }>;
-  /** To be called before anything is kept, with its size. Throws ApiError when all of it would be too much. */
+  /**
+   * Must be called with the size of anything before it is kept. Throws ApiError when the total
+   * becomes too large.
+   */
   grow(weight: number): void;
-  /** The events since the last time. */
+  /** Returns the events since the last call. */
   take(): readonly ResponseEvent[];
 }
 
-/** UTF-16 code units of text, reasoning and arguments, and what stands beside them, weighed in the same unit. */
+/**
+ * In UTF-16 code units of text, reasoning and arguments. Everything else is weighed in the same
+ * unit.
+ */
 const MAX_WEIGHT = 32 * 1024 * 1024;
-/** An item or a part of one: what its objects and events take besides their text. */
+/** The weight of an item or a part without its text, for its objects and events. */
 export const PLACE_WEIGHT = 4096;
-/** One log probability or one citation. */
+/** The weight of one log probability or one citation, without its text. */
 export const DETAIL_WEIGHT = 16;
 
-/** Begins with a response that has no output yet. It becomes the snapshot and is changed. */
+/** Starts with a response without output, which becomes the snapshot and is changed. */
 export function createEventLog(response: ResponseResource, unique: UniquePart): EventLog {
   const log: Writable<EventLog> = { unique, snapshot: response, emit, grow, addItem, closeItem, itemAt, take };
   let events: ResponseEvent[] = [];
@@ -52,7 +62,7 @@ export function createEventLog(response: ResponseResource, unique: UniquePart): 
   let weight = 0;
 
   function emit(unnumbered: Unnumbered): void {
-    // In place: a copy of each event would be the dearest part of it.
+    // In place, because a copy would be the most expensive part of an event.
     const event: ResponseEvent = Object.assign(unnumbered, { sequence_number: sequenceNumber });
     sequenceNumber += 1;
     log.snapshot = foldEvent(log.snapshot, event);
@@ -91,7 +101,7 @@ export function createEventLog(response: ResponseResource, unique: UniquePart): 
   return log;
 }
 
-/** The error for a backend that sends without end. */
+/** Returns the error for a backend that sends without end. */
 export function tooMuch(): ApiError {
   return new ApiError('upstream_invalid_response', { message: 'The backend sent more than this gateway takes.' });
 }

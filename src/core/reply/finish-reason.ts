@@ -1,12 +1,14 @@
 import { ApiError } from '../errors.ts';
 
-/** How the response ends. */
 export type Finish =
   | { readonly kind: 'completed' }
   | { readonly kind: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
   | { readonly kind: 'failed'; readonly error: ApiError };
 
-/** What the backend's finish reason means (contract, section 3). `complete`: `[DONE]` came, which stands in for a missing reason. */
+/**
+ * Returns what the backend's finish reason means. `complete` says that `[DONE]` came, which
+ * replaces a missing reason.
+ */
 export function readFinishReason(finishReason: string | undefined, complete: boolean): Finish {
   switch (finishReason) {
     case undefined:
@@ -27,8 +29,8 @@ export function readFinishReason(finishReason: string | undefined, complete: boo
 }
 
 /**
- * Whether the error says only that the backend's answer broke off. After the finish reason nothing
- * of the answer is lost with it.
+ * Whether the error says only that the backend's answer broke off. After the finish reason such an
+ * error loses nothing of the answer.
  */
 export function isCutOff({ code }: ApiError): boolean {
   return code === 'upstream_error' || code === 'upstream_timeout';

@@ -2,15 +2,16 @@ import type { ContentPart, OutputItem, ResponseEvent, ResponseResource } from '.
 import { unreachable } from '../errors.ts';
 
 /**
- * What an event means for the snapshot: takes the response and the next event, returns the response after it. This alone
- * changes a snapshot, in place, so a delta costs no copy. Throws a RangeError on an event for an item or part which is not
- * there: a wrong stream that stops is better than a wrong stream that goes on.
+ * Applies an event to the snapshot and returns the snapshot after it. Only this function changes a
+ * snapshot. It does so in place, so that a delta costs no copy. Throws a RangeError for an event
+ * whose item or part is missing: a wrong stream that stops is better than a wrong stream that goes
+ * on.
  */
 export function foldEvent(response: ResponseResource, event: ResponseEvent): ResponseResource {
   switch (event.type) {
     case 'response.created':
     case 'response.in_progress':
-      // The event is still to be sent as it is now, so the snapshot goes on with a copy.
+      // The event is still to be sent in its present state, so the snapshot continues as a copy.
       return { ...event.response, output: event.response.output.map(copyOf) };
     case 'response.completed':
     case 'response.incomplete':
@@ -30,7 +31,7 @@ export function foldEvent(response: ResponseResource, event: ResponseEvent): Res
     case 'response.output_text.delta': {
       const part = partAt(response, event, 'output_text');
       part.text += event.delta;
-      // Not spread: there may be more of them than a call takes arguments.
+      // Not spread, because a call takes only so many arguments.
       for (const logprob of event.logprobs) part.logprobs.push(logprob);
       response.output_text += event.delta;
       return response;
@@ -59,7 +60,7 @@ export function foldEvent(response: ResponseResource, event: ResponseEvent): Res
     case 'response.custom_tool_call_input.delta':
       itemOf(response, event.output_index, 'custom_tool_call').input += event.delta;
       return response;
-    // These repeat what the deltas have said; an error is told by the `response.failed` after it.
+    // These repeat the deltas. An error is applied by the `response.failed` after it.
     case 'response.content_part.done':
     case 'response.output_text.done':
     case 'response.refusal.done':
@@ -75,7 +76,10 @@ export function foldEvent(response: ResponseResource, event: ResponseEvent): Res
   }
 }
 
-/** By hand where it is done for each request: a structured clone costs more than the rest of the fold. */
+/**
+ * The items of most replies are copied by hand: a structured clone costs more than the rest of the
+ * fold.
+ */
 function copyOf(item: OutputItem): OutputItem {
   if (item.type === 'message' && item.content.length === 0) return { ...item, content: [] };
   if (item.type === 'function_call') return { ...item };
@@ -121,7 +125,7 @@ function partAt<Type extends ContentPart['type']>(
   return part;
 }
 
-/** Narrows an item or a part to the one of this type. */
+/** Narrows an item or a part to this type. */
 export function isOfType<Value extends { type: string }, Type extends Value['type']>(
   value: Value,
   type: Type,

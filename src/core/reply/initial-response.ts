@@ -15,13 +15,13 @@ import type { ToolPlan } from '../request/tools.ts';
 export interface ResponseOrigin {
   readonly unique: UniquePart;
   readonly createdAtS: number;
-  /** The response which this one continues, where the transport remembers it. */
+  /** The response that this one continues, when the transport remembers it. */
   readonly previousResponseId?: string | null;
 }
 
 /**
- * The response as it stands before the first chunk: all 31 fields of Open Responses and `output_text`, the request echoed
- * with the defaults that hold. `createdAtS` is Unix time in seconds.
+ * Returns the response before the first chunk: all 31 fields of Open Responses and `output_text`.
+ * It echoes the request, with the defaults that apply. `createdAtS` is Unix time in seconds.
  */
 export function initialResponse(
   request: CreateResponse,
@@ -44,7 +44,7 @@ export function initialResponse(
     tools: [...tools.echo],
     tool_choice: toToolChoiceEcho(request.tool_choice),
     truncation: request.truncation ?? 'disabled',
-    // One call at most leaves nothing to be parallel.
+    // With at most one call no calls are parallel.
     parallel_tool_calls: request.max_tool_calls !== 1 && (request.parallel_tool_calls ?? true),
     text: toTextEcho(request.text),
     top_p: request.top_p ?? 1,
@@ -56,10 +56,10 @@ export function initialResponse(
     usage: null,
     max_output_tokens: request.max_output_tokens ?? null,
     max_tool_calls: request.max_tool_calls ?? null,
-    // Nothing is kept, whatever the request says.
+    // Responses are never stored, whatever the request says.
     store: false,
     background: false,
-    // The backend says which tier it used; what was asked for need not be it.
+    // The backend reports the tier that it used, which may differ from the requested one.
     service_tier: 'default',
     metadata: request.metadata ?? {},
     safety_identifier: request.safety_identifier ?? null,
@@ -67,7 +67,7 @@ export function initialResponse(
   };
 }
 
-/** As given; hosted tools among the allowed ones were not offered, and are not shown. */
+/** Echoes the choice without hosted tools, which were not offered. */
 function toToolChoiceEcho(choice: CreateResponse['tool_choice']): ResponseResource['tool_choice'] {
   if (choice === undefined) return 'auto';
   if (typeof choice === 'string') return choice;

@@ -1,15 +1,18 @@
 import { isSpace } from '../json.ts';
 import type { Writable } from '../writable.ts';
 
-/** Follows the text of a JSON object as it comes, and knows when the object is over. Every character is looked at once. */
+/**
+ * Follows the text of a JSON object as it comes, to know when the object is over. It reads every
+ * character once.
+ */
 export interface JsonEnd {
   /** Takes the next piece, cut anywhere. */
   feed(piece: string): void;
-  /** The object has been closed, and nothing but white space came after it: no piece of it is missing. */
+  /** Whether the object is closed and only white space came after it. */
   readonly reached: boolean;
 }
 
-/** Begins before the object. What is no object has no end either. */
+/** Starts before the object. A text that is not an object never reaches an end. */
 export function createJsonEnd(): JsonEnd {
   let depth = 0;
   let inString = false;

@@ -3,27 +3,29 @@ import type { CallPiece } from './chunk.ts';
 import type { CallId } from '../../contract/ids.ts';
 import { createJsonEnd, type JsonEnd } from './json-end.ts';
 
-/** A tool call of the backend, put together from its pieces. */
+/** A tool call of the backend, assembled from its pieces. */
 export interface BackendCall {
   readonly index: number | undefined;
   readonly backendId: string;
   name: string;
   arguments: string;
-  /** Follows `arguments`, so that nobody has to parse them over and over. */
+  /** Follows `arguments`, so that they need not be parsed again with every piece. */
   readonly argumentsEnd: JsonEnd;
-  /** The read of the backend's chunks that brought its last piece. */
+  /** The number of the chunk that brought its last piece. */
   lastChunk: number;
-  /** Tells the client of it, from when its name is known. `withheld`: the client is not to see it. */
+  /**
+   * Writes its events once its name is known. `withheld` means that the client does not get the
+   * call.
+   */
   writer: CallWriter | 'withheld' | undefined;
-  /** As the client knows it, from when it is told of the call. */
+  /** The id for the client, set when its item begins. */
   callId: CallId | undefined;
-  /** What the backend has attached to it. */
+  /** The state that the backend attached to it. */
   extraContent: Record<string, unknown> | undefined;
-  /** Its item is done. */
   closed: boolean;
 }
 
-/** The call that this piece begins, before anything of its arguments. */
+/** Starts the call of this piece, without its arguments. */
 export function beginCall({ index, id, name }: CallPiece): BackendCall {
   return {
     index,
@@ -40,8 +42,9 @@ export function beginCall({ index, id, name }: CallPiece): BackendCall {
 }
 
 /**
- * Finds the call which a piece belongs to, or undefined when it begins another one. Backends leave out the index or the id,
- * repeat the id or the name in every piece, give each piece an id of its own, or put two calls under one index.
+ * Returns the call that a piece belongs to, or undefined when it begins another one. Backends leave
+ * out the index or the id, repeat the id or the name in every piece, give each piece an id of its
+ * own, or use one index for two calls.
  */
 export function findCall(
   calls: readonly BackendCall[],
@@ -55,24 +58,27 @@ export function findCall(
   return candidate === undefined || beginsAnother(candidate, piece, chunkNumber) ? undefined : candidate;
 }
 
-/** Only a piece with a name can begin a call; the rest is judged by what the call at hand can still take. */
+/**
+ * Only a piece with a name can begin a call. The rest depends on what the candidate can still take.
+ */
 function beginsAnother(call: BackendCall, piece: CallPiece, chunkNumber: number): boolean {
   if (piece.name === '' || call.name === '') return false;
   const otherId = piece.id !== '' && piece.id !== call.backendId;
-  // Without an index the id is all that tells calls apart.
+  // Without an index only the id distinguishes calls.
   if (piece.index === undefined && otherId) return true;
-  // One chunk with two named pieces holds two calls, unless both carry the same id.
+  // One chunk with two named pieces contains two calls, unless both have the same id.
   if (call.lastChunk === chunkNumber && (otherId || piece.id === '')) return true;
   const otherName = piece.name !== call.name;
-  // After complete arguments nothing valid can follow: a repeated name is the same call, said again or with nothing new.
+  // Nothing valid can follow complete arguments, so a repeated name is the same call, either
+  // repeated or with nothing new.
   if (call.argumentsEnd.reached) {
     return otherId || otherName || (piece.arguments !== '' && !isRepetition(call, piece));
   }
-  // A call without arguments so far is followed by another when the name differs.
+  // After a call without arguments another name begins another call.
   return otherName && (call.arguments === '' || otherId);
 }
 
-/** Some backends send the whole call once more at its end. */
+/** Whether the piece repeats the whole call, as some backends do at its end. */
 export function isRepetition(call: BackendCall, piece: CallPiece): boolean {
   return (
     piece.id !== '' && piece.id === call.backendId && piece.arguments === call.arguments && call.argumentsEnd.reached

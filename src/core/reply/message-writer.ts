@@ -3,9 +3,12 @@ import type { Citations } from './citations.ts';
 import { DETAIL_WEIGHT, PLACE_WEIGHT, type EventLog, type ItemPlace } from './event-log.ts';
 import { unreachable } from '../errors.ts';
 
-/** Tells the client of one message. Text and refusal are parts of it, in the order in which they come. */
+/**
+ * Writes the events of one message. Text and refusal are its parts, in the order in which they
+ * come.
+ */
 export interface MessageWriter {
-  /** `logprobs` belong to this text, and are taken out of the list. */
+  /** `logprobs` belong to this text and are removed from the list. */
   writeText(delta: string, logprobs: LogProb[]): void;
   writeRefusal(delta: string): void;
   close(status: OutputItem['status']): void;
@@ -15,7 +18,7 @@ interface PartPlace extends ItemPlace {
   readonly content_index: number;
 }
 
-/** Begins a message in the log. Its parts begin with what is written to them. */
+/** Begins a message. A part begins with the first text for it. */
 export function openMessageWriter(log: EventLog, citations: Citations): MessageWriter {
   const place = log.addItem('msg', (id) => ({
     type: 'message',
@@ -30,7 +33,8 @@ export function openMessageWriter(log: EventLog, citations: Citations): MessageW
     writeText(delta, logprobs) {
       for (const logprob of logprobs) log.grow(weightOf(logprob));
       const { item_id, output_index, content_index } = partOf('output_text');
-      // Field by field and without `splice` for nothing: this is done for each word, and takes a quarter less time so.
+      // Fields are listed and `splice` is avoided because this runs for every word: it takes a
+      // quarter less time.
       log.emit({
         type: 'response.output_text.delta',
         item_id,
@@ -49,7 +53,7 @@ export function openMessageWriter(log: EventLog, citations: Citations): MessageW
     },
   };
 
-  /** The open part of this type; opens it, and closes another one, where needed. */
+  /** Returns the open part of this type. When another one is open, it is closed first. */
   function partOf(type: MessagePart['type']): PartPlace {
     if (open?.type === type) return open.place;
     closePart();
@@ -82,7 +86,10 @@ export function openMessageWriter(log: EventLog, citations: Citations): MessageW
     log.emit({ type: 'response.content_part.done', ...partPlace, part });
   }
 
-  /** Citations may come before, with or after the text they belong to, so they are told when the text is complete. */
+  /**
+   * Citations may come before, with or after their text, so their events follow when the text is
+   * complete.
+   */
   function annotate(text: string, partPlace: PartPlace): void {
     for (const [index, annotation] of citations.take(text).entries()) {
       const type = 'response.output_text.annotation.added';

@@ -1,20 +1,22 @@
 import type { OutputItem, ReasoningItem, ReasoningOutput } from '../../contract/types.ts';
 import { PLACE_WEIGHT, type EventLog } from './event-log.ts';
 
-/** Tells the client of one stretch of the model's reasoning. */
+/** Writes the events of one reasoning item. */
 export interface ReasoningWriter {
   write(delta: string): void;
   close(status: OutputItem['status']): void;
 }
 
 export interface ReasoningOptions {
-  /** Most clients show summaries alone, so the reasoning stands there, unless they are to get it as it is, or not at all. */
+  /**
+   * The form of the reasoning. The default is a summary, because most clients show nothing else.
+   */
   readonly reasoningOutput: ReasoningOutput;
-  /** The `encrypted_content` of an item that ends now; undefined when it has none. */
+  /** Returns the `encrypted_content` of an item that ends; undefined when it has none. */
   readonly seal: () => string | undefined;
 }
 
-/** Begins a reasoning item in the log, in the form that the options ask for. */
+/** Begins a reasoning item in the form that the options ask for. */
 export function openReasoningWriter(log: EventLog, { reasoningOutput, seal }: ReasoningOptions): ReasoningWriter {
   const place = log.addItem('rs', (id) => ({ type: 'reasoning', id, status: 'in_progress', summary: [] }));
   const form = FORMS[reasoningOutput](log, place);

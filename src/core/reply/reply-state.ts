@@ -1,7 +1,8 @@
 /**
- * What a backend attaches to its answer and wants back with the next request, although nobody here reads it: signatures of
- * thoughts (Gemini answers 400 without them), encrypted reasoning, and the thoughts under the name under which they came. The
- * client carries it, sealed, in the `encrypted_content` of a reasoning item.
+ * State that a backend attaches to its answer and needs back with the next request: signatures of
+ * thoughts (Gemini answers 400 without them), encrypted reasoning, and the thoughts with the name
+ * of their field. The gateway does not interpret it. The client carries it, sealed, in the
+ * `encrypted_content` of a reasoning item.
  */
 
 import type { CallState, ChatChunk, MessageState } from '../chat.ts';
@@ -11,31 +12,37 @@ import { DETAIL_WEIGHT, type EventLog } from './event-log.ts';
 import { isList, isObject, readJson } from '../json.ts';
 import type { ReasoningOptions } from './reasoning-writer.ts';
 
-/** Who sent it, and alone gets it back: to another backend or model it means nothing. */
+/**
+ * The sender of a state. Only the same backend and model get it back, because it means nothing to
+ * others.
+ */
 export interface StateOrigin {
-  /** The name of the kind of backend. */
+  /** The name of the dialect. */
   readonly dialect: string;
-  /** As the backend knows it. */
+  /** The name that the backend uses. */
   readonly model: string;
 }
 
 type ThoughtsForm = NonNullable<Dialect['reasoningField']>;
 
-/** All that a reply has attached when it is sealed. */
+/** The state of a reply at the time of sealing. */
 export interface ReplyState extends StateOrigin {
-  /** Marks the reply: of several states of one reply the last says all that the others say. */
+  /** Identifies the reply. The last state of a reply contains its earlier ones. */
   readonly reply: string;
-  /** As they came, in one piece; empty where `reasoning_details` alone hold them. */
+  /** The thoughts in one piece; empty when `reasoning_details` already hold them. */
   readonly thoughts: string;
   /** Null for a `<think>` block, which can go back in any form. */
   readonly thoughtsForm: ThoughtsForm | null;
   readonly message: MessageState;
-  /** The calls of the reply, also those without a state: they tell which message all of this belongs to. */
+  /**
+   * All calls of the reply, also those without state. They identify the message that the state
+   * belongs to.
+   */
   readonly calls: readonly CallOfReply[];
 }
 
 export interface CallOfReply extends CallState {
-  /** As the client knows it. */
+  /** The id that the client knows. */
   readonly call_id: string;
 }
 
@@ -46,7 +53,7 @@ function isForm(value: unknown): value is ThoughtsForm {
   return FORMS.includes(value);
 }
 
-/** Undefined for a text that is no state: what was sealed before there were states is the thoughts alone. */
+/** Reads a state. Returns undefined for other texts: older versions sealed only the thoughts. */
 export function readReplyState(text: string): ReplyState | undefined {
   const value = readJson(text);
   if (!isObject(value) || value['version'] !== VERSION) return undefined;
@@ -65,32 +72,34 @@ export function readReplyState(text: string): ReplyState | undefined {
 }
 
 export interface StateOptions extends StateOrigin {
-  /** Makes the `encrypted_content` that the client gives back next time; undefined for a state that is too long. */
+  /** Returns the `encrypted_content` for the client; undefined for a state that is too long. */
   readonly seal: (state: string) => string | undefined;
-  /** The caller wants thoughts sealed too, although they go back without that. */
+  /** Whether the caller asks for sealed thoughts, even when they could go back as plain text. */
   readonly isAskedFor: boolean;
-  /** Where thoughts go back without a seal. */
+  /** The field in which plain thoughts go back. */
   readonly reasoningField: Dialect['reasoningField'];
 }
 
-/** Collects the state of a reply while it comes in. */
+/** Collects the state of a reply from its chunks. */
 export interface StateCollector {
-  /** Takes what is attached to the message. Throws ApiError when it is too much. */
+  /** Takes the state attached to the message. Throws ApiError when it is too large. */
   readDelta(delta: ChatChunk): void;
   addThoughts(text: string): void;
-  /** All that has come so far, as `encrypted_content`; undefined where nothing has to be sealed. The calls are those told of. */
+  /**
+   * Seals the state so far as `encrypted_content`; returns undefined when nothing needs to be
+   * sealed. `calls` are those sent to the client.
+   */
   seal(calls: readonly CallOfReply[]): string | undefined;
-  /** The same; undefined also where the last seal holds everything that no plain text can carry. */
+  /** As `seal`, but also returns undefined when the last seal contains all opaque state. */
   sealRest(calls: readonly CallOfReply[]): string | undefined;
 }
 
-/** Begins before the first chunk. */
 export function createStateCollector(
   log: EventLog,
   options: StateOptions & Pick<ReasoningOptions, 'reasoningOutput'>,
 ): StateCollector {
   const { dialect, model, reasoningField, isAskedFor, reasoningOutput } = options;
-  /** No item says the thoughts that the backend takes back. */
+  /** Hidden thoughts are in no item, so only the seal can carry them back. */
   const areThoughtsOpaque = reasoningOutput === 'hidden' && reasoningField !== null;
   const message: CollectedState = {};
   let thoughts = '';
@@ -99,7 +108,7 @@ export function createStateCollector(
   let sealedOpaque = NOTHING;
   let isTooLong = false;
 
-  /** What no plain text can carry, as one text to compare. */
+  /** The state that plain text cannot carry, as one text to compare. */
   function opaqueOf(calls: readonly CallOfReply[]): string {
     const stated = calls.filter(({ extra_content: extra }) => extra !== undefined);
     return JSON.stringify([message, stated, areThoughtsOpaque ? thoughts : '']);
@@ -107,13 +116,13 @@ export function createStateCollector(
 
   function seal(calls: readonly CallOfReply[]): string | undefined {
     const opaque = opaqueOf(calls);
-    // Plain text goes back in the dialect's own form, so another one has to be kept.
+    // Plain thoughts go back in the dialect's field, so any other field must be sealed.
     const hasOtherForm = thoughtsForm !== null && reasoningField !== null && thoughtsForm !== reasoningField;
     if (isTooLong || (opaque === NOTHING && !hasOtherForm && !(isAskedFor && thoughts !== ''))) return undefined;
     sealedOpaque = opaque;
     const state = { version: VERSION, dialect, model, reply: log.unique, thoughts, thoughts_form: thoughtsForm };
     const sealed = options.seal(JSON.stringify({ ...state, message, calls }));
-    // It only grows, so the next one would be too long as well.
+    // The state only grows, so the next one would be too long as well.
     isTooLong = sealed === undefined;
     log.grow(sealed?.length ?? 0);
     return sealed;
@@ -129,7 +138,7 @@ export function createStateCollector(
       if (blocks !== undefined) joinPieces((message.thinking_blocks ??= []), blocks);
     },
     addThoughts(text) {
-      // These go back as they are.
+      // `reasoning_details` go back unchanged and contain these thoughts.
       if (lastForm === 'reasoning_details') return;
       thoughts += text;
       thoughtsForm = lastForm ?? null;
@@ -149,14 +158,17 @@ interface CollectedState {
   thinking_blocks?: unknown[];
 }
 
-/** To be called before it is kept. Throws ApiError when all that is kept would be too much. */
+/** Must be called before the state is kept. Throws ApiError when the reply becomes too large. */
 export function growBy(log: EventLog, attached: object): void {
   log.grow(toJson(attached).length + DETAIL_WEIGHT);
 }
 
-/** Takes over what a further chunk says, provider by provider: Google tells of a thought and of its signature in two. */
+/**
+ * Merges the state of a further chunk by provider: Google sends a thought and its signature in two
+ * chunks.
+ */
 export function mergeExtra(kept: MutableFields | undefined, extra: ChatChunk): MutableFields {
-  // Without a prototype a field may have any name.
+  // Without a prototype any field name is safe.
   const merged: MutableFields = kept ?? { __proto__: null };
   for (const [provider, fields] of Object.entries(extra)) {
     const before = merged[provider];
@@ -167,7 +179,10 @@ export function mergeExtra(kept: MutableFields | undefined, extra: ChatChunk): M
   return merged;
 }
 
-/** Streams cut a thought into pieces, and send its signature as one more of them: together they are what JSON replies hold. */
+/**
+ * Streams split a thought into pieces and send its signature as a further piece. Joined, they equal
+ * those of a JSON reply.
+ */
 function joinPieces(kept: unknown[], pieces: readonly unknown[]): void {
   for (const [index, piece] of pieces.entries()) {
     const last = kept.at(-1);
@@ -176,7 +191,10 @@ function joinPieces(kept: unknown[], pieces: readonly unknown[]): void {
   }
 }
 
-/** Two pieces in one list are two thoughts. Encrypted ones come whole, and after its signature a thought is over. */
+/**
+ * Two pieces in one list are two thoughts. Encrypted ones come whole, and a signature ends a
+ * thought.
+ */
 function continues(last: ChatChunk, piece: ChatChunk): boolean {
   const areOneThought = ['type', 'index'].every((name) => last[name] === piece[name]);
   const isOver = Boolean(last['signature']) || 'data' in last || 'data' in piece;

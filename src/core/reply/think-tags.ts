@@ -3,18 +3,18 @@ import { unreachable } from '../errors.ts';
 
 const OPEN = '<think>';
 const CLOSE = '</think>';
-/** In UTF-16 code units. An answer that begins with more white space than this begins with white space. */
+/** In UTF-16 code units. After more leading white space than this no tag is searched for. */
 const MAX_LEADING_SPACE = 256;
 
 export interface ThinkTagSplitter {
-  /** What a piece of the answer's text adds: reasoning while the block is open, text after it. */
+  /** Returns what a piece of text adds: reasoning inside the block, text after it. */
   split(text: string): TextPiece[];
-  /** What was held back because it could have been the beginning of a tag, which no text will complete now. */
+  /** Returns text that was held back as a possible beginning of a tag. */
   release(): TextPiece[];
 }
 
 type State =
-  /** Nothing but white space and perhaps the beginning of the tag so far. */
+  /** Only white space, and perhaps the beginning of the tag, has come. */
   | { readonly kind: 'start'; readonly held: string }
   /** The white space after the opening tag is not part of the thought. */
   | { readonly kind: 'opened' }
@@ -24,8 +24,8 @@ type State =
   | { readonly kind: 'answer' };
 
 /**
- * Splits a leading `<think>…</think>` block from the text, wherever the pieces are cut. Only a block at the very beginning
- * counts: a tag in the middle is something the model says.
+ * Splits a leading `<think>…</think>` block from the text, however the pieces are cut. Only a block
+ * at the very beginning counts; a later tag is ordinary text.
  */
 export function createThinkTagSplitter(): ThinkTagSplitter {
   let state: State = { kind: 'start', held: '' };
@@ -100,7 +100,7 @@ function textPieces(kind: TextPiece['kind'], text: string): TextPiece[] {
   return text === '' ? [] : [{ kind, text }];
 }
 
-/** The longest end of the text that could be the beginning of the closing tag. */
+/** The longest end of the text that could begin the closing tag. */
 function heldBack(text: string): string {
   for (let length = Math.min(CLOSE.length - 1, text.length); length > 0; length -= 1) {
     const end = text.slice(-length);

@@ -32,63 +32,74 @@ import { readUsage, sumOfUsage } from './usage.ts';
 import { isCutOff, readFinishReason } from './finish-reason.ts';
 import type { Writable } from '../writable.ts';
 
-/** Call ids in `usedCallIds` are those of the request's own input; calls beyond `maxToolCalls` are not passed on. */
 export interface TranslatorOptions extends CallsOptions, Pick<ReasoningOptions, 'reasoningOutput'> {
-  /** The response before the first chunk, from `initialResponse`. It becomes the snapshot and is changed. */
+  /**
+   * The response before the first chunk, from `initialResponse`. It becomes the snapshot and is
+   * changed.
+   */
   readonly response: ResponseResource;
   readonly unique: UniquePart;
-  /** The answer may begin with a `<think>` block. */
+  /** Whether the answer may begin with a `<think>` block. */
   readonly thinkTags: boolean;
-  /** What the backend attaches goes to the client, sealed; absent where nobody gives it back. */
+  /** How the backend's state is sealed for the client; absent when it is not needed again. */
   readonly state?: StateOptions;
-  /** Whether the caller asked for log probabilities; what a backend sends unasked is left out. */
+  /** Whether the caller asked for log probabilities. Unrequested ones are left out. */
   readonly logprobs: boolean;
   /** Unix time in seconds. */
   readonly nowS: () => number;
 }
 
-/** What the backend has used for a request of its own, before it is asked for the answer. */
+/** What an earlier request to the backend used on behalf of this response. */
 export interface Spent {
-  /** As it reported it. */
+  /** The reported usage; null when the backend reported none. */
   readonly usage: Usage | null;
   /** In UTF-16 code units. */
   readonly outputLength: number;
 }
 
-/** Chat chunks in, `response.*` events out (contract, section 4). Each function returns the events that it causes. */
+/**
+ * Turns chat chunks into `response.*` events (schemas/event.json). Each function returns the events
+ * that it causes.
+ */
 export interface Translator {
-  /** `response.created` and `response.in_progress`; called once and first. */
+  /** Emits `response.created` and `response.in_progress`. Must be called once and first. */
   start(): readonly ResponseEvent[];
   feed(chunk: ChunkOrWords): readonly ResponseEvent[];
-  /** From now on the response has used that too. To be called once, before the answer. */
+  /** Adds to the usage of the response. Called at most once, before the answer. */
   addSpent(spent: Spent): void;
-  /** The history has been compacted, before the answer or, when it is the last thing to tell, in the place of one. */
+  /** Adds a compaction item before the answer. With `isLast` the response ends with it. */
   addCompaction(encryptedContent: string, options: { readonly isLast: boolean }): readonly ResponseEvent[];
-  /** The backend's answer is over; `done` says whether `[DONE]` was in it. */
+  /** Ends the backend's answer. `done` says whether it had `[DONE]`. */
   end(done: boolean): readonly ResponseEvent[];
   /**
-   * The backend, or the gateway, failed. After the backend's finish reason a failure of its connection loses nothing, and the
-   * answer ends as it should.
+   * Ends with an error of the backend or the gateway. After the finish reason a broken connection
+   * loses nothing, and the answer ends normally.
    */
   fail(error: ApiError): readonly ResponseEvent[];
-  /** The caller asked for a cancel. */
+  /** Ends with the status `cancelled`. */
   cancel(): readonly ResponseEvent[];
-  /** `response.in_progress` once more, with the response as it stands, for clients that time silence by data events. */
+  /**
+   * Repeats `response.in_progress` with the current response, for clients that measure silence
+   * between events.
+   */
   keepAlive(): readonly ResponseEvent[];
-  /** The snapshot: the fold of all events so far. Not to be changed. */
+  /** The snapshot: the fold of all events so far. Readers must not change it. */
   readonly response: ResponseResource;
-  /** The latest usage the backend reported, also while the response is not at its end. */
+  /** The latest usage that the backend reported, also before the end. */
   readonly usage: Usage | null;
-  /** UTF-16 code units of text, reasoning and arguments so far; 0 as long as the backend has said nothing. */
+  /**
+   * UTF-16 code units of text, reasoning and arguments so far. It is 0 before the backend's first
+   * output.
+   */
   readonly outputLength: number;
-  /** Why it failed, when it did. */
+  /** The error of a response that failed; otherwise null. */
   readonly failure: ApiError | null;
   readonly ended: boolean;
-  /** The backend has said why it stopped; only usage can follow. */
+  /** Whether the finish reason has come, so that only usage can follow. */
   readonly finishing: boolean;
 }
 
-/** What is being said. Calls have a book of their own, since several of them can be open beside each other. */
+/** The open item. Calls are kept in `calls`, because several of them can be open at once. */
 type Open =
   | { readonly kind: 'idle' }
   | { readonly kind: 'message'; readonly writer: MessageWriter }
@@ -97,7 +108,7 @@ type Open =
 
 const IDLE: Open = { kind: 'idle' };
 
-/** The one state machine. A stream and a JSON reply differ only in what is done with its events. */
+/** The only state machine. Streams and JSON replies use the same events. */
 export function createTranslator(options: TranslatorOptions): Translator {
   const log = createEventLog(options.response, options.unique);
   const citations = createCitations(log);
@@ -105,7 +116,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   const splitter = options.thinkTags ? createThinkTagSplitter() : undefined;
   const state =
     options.state && createStateCollector(log, { ...options.state, reasoningOutput: options.reasoningOutput });
-  /** Hidden reasoning has an item only for a caller who asks for it sealed. */
+  /** Hidden reasoning has an item only when the caller asks for it sealed. */
   const showsReasoning = options.reasoningOutput !== 'hidden' || options.state?.isAskedFor === true;
 
   let open: Open = IDLE;
@@ -172,7 +183,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     return log.take();
   }
 
-  /** What the backend sends may be more, or other, than can be taken; then the response fails. */
+  /** Fails the response when the backend sends too much, or something invalid. */
   function attempt(step: () => void): void {
     if (translator.ended) return;
     try {
@@ -221,7 +232,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     for (const part of splitter.split(piece.text)) addPiece(part, logprobs);
   }
 
-  /** What the splitter holds back comes before what follows. */
+  /** Emits what the splitter holds back, before anything that follows. */
   function releaseText(): void {
     for (const piece of splitter?.release() ?? []) addPiece(piece, []);
   }
@@ -245,7 +256,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     }
   }
 
-  /** A compaction is there as a whole, so that two events are enough. */
+  /** A compaction is complete at once, so two events are enough. */
   function writeCompaction(encryptedContent: string): void {
     log.grow(encryptedContent.length);
     const place = log.addItem('cmp', (id) => ({
@@ -280,7 +291,10 @@ export function createTranslator(options: TranslatorOptions): Translator {
     open = { kind: 'calls' };
   }
 
-  /** Something else begins: a message or a thought is over then, and so is a call whose arguments are complete. */
+  /**
+   * Closes the open message or reasoning, and the calls whose arguments are complete, because
+   * another item begins.
+   */
   function leave(status: OutputItem['status']): void {
     const leaving = open;
     open = IDLE;
@@ -334,14 +348,17 @@ export function createTranslator(options: TranslatorOptions): Translator {
     });
   }
 
-  /** What came after the last reasoning item, or without any: Gemini signs calls, and thoughts may be hidden. */
+  /**
+   * Seals the state that came after the last reasoning item or without one: Gemini signs calls, and
+   * thoughts may be hidden.
+   */
   function writeRestOfState(): void {
     const sealed = state?.sealRest(calls.announced());
     if (sealed !== undefined)
       openReasoningWriter(log, { reasoningOutput: 'hidden', seal: () => sealed }).close('completed');
   }
 
-  /** The item which was being written when the model stopped is incomplete, as is a call whose arguments are cut. */
+  /** Marks the item that the model was writing as incomplete, and calls whose arguments are cut. */
   function endIncomplete(reason: 'max_output_tokens' | 'content_filter'): void {
     const inCall = open.kind === 'calls';
     leave('incomplete');
@@ -354,7 +371,10 @@ export function createTranslator(options: TranslatorOptions): Translator {
     });
   }
 
-  /** No single event is understood by all clients: `error` in both its shapes, then `response.failed`. */
+  /**
+   * No single event is understood by all clients: this emits `error` in both shapes, then
+   * `response.failed`.
+   */
   function endFailed(status: 'failed' | 'cancelled', error: ApiError): void {
     translator.ended = true;
     translator.failure = error;

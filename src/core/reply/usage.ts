@@ -3,8 +3,8 @@ import type { ChatChunk } from '../chat.ts';
 import { isObject } from '../json.ts';
 
 /**
- * The usage that a chunk carries, wherever backends put it: at the top, in the choice (Moonshot), or under `x_groq`.
- * Undefined when there is none. Details that a backend leaves out count as 0.
+ * Reads the usage of a chunk from the top level, the choice (Moonshot), or `x_groq`. Returns
+ * undefined when there is none. Absent details count as 0.
  */
 export function readUsage(chunk: ChatChunk, choice: ChatChunk | undefined): Usage | undefined {
   const usage = [chunk['usage'], choice?.['usage'], field(chunk['x_groq'], 'usage')].find(isUsage);
@@ -14,12 +14,12 @@ export function readUsage(chunk: ChatChunk, choice: ChatChunk | undefined): Usag
   const reasoning =
     count(field(usage['completion_tokens_details'], 'reasoning_tokens')) ?? count(usage['reasoning_tokens']) ?? 0;
   const total = count(usage['total_tokens']);
-  // xAI counts, and charges, reasoning beside the completion and not as a part of it, as its total shows.
+  // xAI counts and charges reasoning in addition to the completion, which its total shows.
   const output = total === input + written + reasoning ? written + reasoning : written;
   return {
     input_tokens: input,
     input_tokens_details: {
-      // DeepSeek and Moonshot have names of their own for cached tokens.
+      // DeepSeek and Moonshot have other names for cached tokens.
       cached_tokens:
         count(field(usage['prompt_tokens_details'], 'cached_tokens')) ??
         count(usage['prompt_cache_hit_tokens']) ??
@@ -32,7 +32,7 @@ export function readUsage(chunk: ChatChunk, choice: ChatChunk | undefined): Usag
   };
 }
 
-/** What two requests have used together; null as long as one of them has not said it. */
+/** Returns the usage of two requests together; null when one of them is unknown. */
 export function sumOfUsage(one: Usage | null, other: Usage | null): Usage | null {
   if (one === null || other === null) return null;
   return {

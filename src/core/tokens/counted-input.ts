@@ -1,18 +1,26 @@
 import type { ChatAssistantMessage, ChatMessage, ChatRequest } from '../chat.ts';
 import { inputSizeOf, MEDIA_TOKENS } from './estimate.ts';
 
-/** What of a chat request becomes input tokens, for a tokenizer to count. */
+/** The parts of a chat request that become input tokens, for a tokenizer to count. */
 export interface CountedInput {
   readonly texts: readonly string[];
-  /** Tokens of what is no text: the frame around each message, and images and files at the constant of estimates. */
+  /**
+   * Tokens that are not text: the frame around each message, and a constant for each image or file.
+   */
   readonly otherTokens: number;
 }
 
-/** What OpenAI's models have around a message for its role, and before their answer. Templates of others differ by a few. */
+/**
+ * The frame of OpenAI's models around a message, and before the answer. Other templates differ by a
+ * few tokens.
+ */
 const TOKENS_AROUND_MESSAGE = 4;
 const TOKENS_BEFORE_ANSWER = 3;
 
-/** Messages, tools and the schema of the answer. Of tools and schema the JSON is what most templates of open models write. */
+/**
+ * Returns the texts of messages, tools and response schema. Most templates of open models write
+ * tools and schema as JSON.
+ */
 export function countedInputOf(chat: Pick<ChatRequest, 'messages' | 'tools' | 'response_format'>): CountedInput {
   const { messages, tools = [], response_format: format } = chat;
   return {
@@ -40,7 +48,7 @@ function wordsOf(content: ChatMessage['content']): readonly string[] {
   });
 }
 
-/** Calls by what a model writes of them: their ids are for programs. */
+/** Calls count by their name and arguments, because the model does not write their ids. */
 function furtherTextsOf(message: ChatAssistantMessage): readonly string[] {
   const { tool_calls: calls = [], refusal, reasoning_content: content, reasoning } = message;
   return [

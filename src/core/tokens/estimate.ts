@@ -1,34 +1,40 @@
 import type { Usage } from '../../contract/types.ts';
 import { isObject, listOf } from '../json.ts';
 
-/** What an input weighs before anybody has counted its tokens. */
+/** The size of an input whose tokens are not counted yet. */
 export interface InputSize {
   /** UTF-8 bytes of the request without its images and files. */
   readonly textBytes: number;
   readonly media: number;
 }
 
-/** Tokens by arithmetic (contract, section 7): a tokenizer fits one vocabulary, and stands still on hostile input. */
+/**
+ * Estimates tokens by arithmetic, because a tokenizer fits only one vocabulary and is slow on
+ * hostile input.
+ */
 export interface TokenEstimator {
   estimateInput(model: string, size: InputSize): number;
-  /** `outputLength` in UTF-16 code units. */
+  /** `outputLength` is in UTF-16 code units. */
   estimateOutput(model: string, outputLength: number): number;
-  /** Moves the model's factors towards what the backend counted. */
+  /** Moves the model's factors towards the counts of the backend. */
   learn(model: string, size: InputSize, outputLength: number, usage: Usage): void;
 }
 
 const FIRST_FACTOR = 0.25;
-/** Of an image or a file, whatever is in it. */
+/** The estimate for any image or file. */
 export const MEDIA_TOKENS = 1000;
-/** The share that a new observation has in the factor. */
+/** The weight of a new observation in the factor. */
 const WEIGHT = 0.1;
 const MIN_FACTOR = 0.02;
 const MAX_FACTOR = 2;
 const MAX_MODELS = 1000;
-/** Below this an observation says more of the chat template than of the text. */
+/** Below this length the chat template outweighs the text. */
 const MIN_OBSERVED_LENGTH = 200;
 
-/** The size of a chat request whose body had so many bytes, with its images and files counted instead of weighed. */
+/**
+ * Returns the size of a chat request with this many body bytes. Images and files are counted, and
+ * their bytes subtracted.
+ */
 export function inputSizeOf({ messages }: { readonly messages?: unknown }, bodyBytes: number): InputSize {
   let media = 0;
   let mediaBytes = 0;
@@ -39,10 +45,12 @@ export function inputSizeOf({ messages }: { readonly messages?: unknown }, bodyB
   return { textBytes: Math.max(0, bodyBytes - mediaBytes), media };
 }
 
-/** Parts that are words. What else a message can hold (images, sounds, files) differs from backend to backend. */
+/** Parts with text. All other kinds of parts differ from backend to backend. */
 const TEXT_PARTS = new Set<unknown>(['text', 'thinking', 'reasoning', 'refusal']);
 
-/** The lengths of the images and files of a message, which are base64 or a URL, and so one byte a character. */
+/**
+ * The lengths of a message's images and files. They are base64 or URLs, so a character is a byte.
+ */
 function mediaSizesOf(message: unknown): number[] {
   const content = isObject(message) ? message['content'] : undefined;
   return listOf(content)
@@ -51,14 +59,17 @@ function mediaSizesOf(message: unknown): number[] {
     .map(({ type: _type, ...fields }) => longestString(fields, 0));
 }
 
-/** `image_url.url`, `input_audio.data`, `file.file_data` and their like are the longest that their part has. */
+/**
+ * The longest string of a part is its data or URL (`image_url.url`, `input_audio.data`,
+ * `file.file_data`).
+ */
 function longestString(value: unknown, depth: number): number {
   if (typeof value === 'string') return value.length;
   if (!isObject(value) || depth > 1) return 0;
   return Object.values(value).reduce<number>((longest, inner) => Math.max(longest, longestString(inner, depth + 1)), 0);
 }
 
-/** The factors start from a common guess and are kept for a bounded number of models. */
+/** Starts with a common factor, and keeps factors for a limited number of models. */
 export function createTokenEstimator(): TokenEstimator {
   const inputFactors = new Map<string, number>();
   const outputFactors = new Map<string, number>();
@@ -70,16 +81,20 @@ export function createTokenEstimator(): TokenEstimator {
       return Math.ceil(outputLength * (outputFactors.get(model) ?? FIRST_FACTOR));
     },
     learn(model, { textBytes, media }, outputLength, usage) {
-      // An image counts differently at every backend, so such an input teaches nothing of text.
+      // Backends count images differently, so such an input says nothing about text.
       if (media === 0) observe(inputFactors, model, textBytes, usage.input_tokens);
-      // Thoughts are counted by some backends that do not send them, or send a summary: such an answer teaches nothing.
+      // Some backends count thoughts that they do not send, or send as a summary, so such an answer
+      // says nothing either.
       const thought = usage.output_tokens_details.reasoning_tokens > 0;
       if (!thought) observe(outputFactors, model, outputLength, usage.output_tokens);
     },
   };
 }
 
-/** What a request probably used, of which the backend has not said it. `outputLength` in UTF-16 code units. */
+/**
+ * Estimates the usage of a request that the backend did not report. `outputLength` is in UTF-16
+ * code units.
+ */
 export function estimateUsage(
   estimator: TokenEstimator,
   { backendModel, inputSize }: { readonly backendModel: string; readonly inputSize: InputSize },
