@@ -49,17 +49,17 @@ export type Admin =
  */
 export type KeyModels = string[] | null;
 /**
- * A key at the only moment at which its secret can be shown.
+ * A key with its secret, which can be shown only once.
  */
 export type IssuedKey = AdminKey & {
   secret: string;
 };
 /**
- * What one key used of one model in one span of time.
+ * The usage of one model by one key in one span of time.
  */
 export type UsageOfKey = UsageOfModel & {
   /**
-   * The id of the key; with other keys than those which the gateway issues, something that tells callers apart.
+   * The id of the key. For keys that the gateway did not issue, a value that distinguishes callers.
    */
   key: string;
 };
@@ -70,7 +70,7 @@ export type UsageOfKey = UsageOfModel & {
 export type ResponseInput = string | InputItem[];
 export type InputItem = KnownItem | UnknownItem;
 /**
- * An item of a type that is understood here.
+ * An item of a known type.
  */
 export type KnownItem =
   | InputMessage
@@ -102,7 +102,7 @@ export type RequestedFormat = PlainTextFormat | JsonObjectFormat | JsonSchemaFor
 export type WindowItem = KeptMessage | CompactionItem;
 export type ToolChoice = 'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool;
 /**
- * Fields of a chat request. What the gateway writes itself is not replaced by them.
+ * Fields of a chat request. They do not replace fields that the gateway writes itself.
  */
 export type ChatFields = Readonly<Record<string, unknown>>;
 /**
@@ -157,16 +157,16 @@ export type OwnLimit = {
   resets_at: number;
 } | null;
 /**
- * What the gateway says of itself.
+ * Information about the gateway.
  */
 export type Operate = Landing | Health | Readiness;
 /**
- * What is said of request records beside one record alone.
+ * The replies about request records, apart from a single record.
  */
 export type RequestReplies = RequestsFound | DuplicateReply;
 export type RequestsFound = RequestList | RequestRecord;
 /**
- * The record of the request that was made before, with the error which a client reads in the place of its own.
+ * The record of the first request, with the error that a client reads.
  */
 export type DuplicateReply = RequestRecord & ErrorReply;
 /**
@@ -195,15 +195,15 @@ export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' |
 export type LogFormat = 'auto' | 'json' | 'pretty';
 
 /**
- * A key to be issued.
+ * A key to issue.
  */
 export interface CreateKey {
   /**
-   * What people call the key.
+   * The name of the key, for people.
    */
   name: string;
   /**
-   * From when on the key is refused, as Unix time in seconds; null for never.
+   * The time from which the key is refused, as Unix time in seconds; null for never.
    */
   expires_at?: number | null;
   models?: KeyModels;
@@ -214,7 +214,7 @@ export interface CreateKey {
   credits?: string | null;
 }
 /**
- * Limits that are absent are not changed; null stands for no limit.
+ * Absent limits are not changed; null means no limit.
  */
 export interface KeyLimitsChange {
   requests_per_minute?: number | null;
@@ -229,19 +229,19 @@ export interface KeyLimitsChange {
   spend_per_month?: string | null;
 }
 /**
- * What is to be changed about a key. What is absent stays as it is; null takes a limit away.
+ * The changes to a key. Absent fields stay as they are; null removes a limit.
  */
 export interface UpdateKey {
   /**
-   * What people call the key.
+   * The name of the key, for people.
    */
   name?: string;
   /**
-   * A disabled key is refused. What runs under it ends as it would have.
+   * A disabled key is refused. Its running requests end normally.
    */
   disabled?: boolean;
   /**
-   * From when on the key is refused, as Unix time in seconds; null for never.
+   * The time from which the key is refused, as Unix time in seconds; null for never.
    */
   expires_at?: number | null;
   models?: KeyModels;
@@ -252,7 +252,7 @@ export interface UpdateKey {
  */
 export interface RotateKey {
   /**
-   * For how long the former secret is still good; 0 ends it at once.
+   * For how long the former secret is still valid; 0 ends it at once.
    */
   grace_seconds?: number;
 }
@@ -269,11 +269,11 @@ export interface CreditKey {
    */
   amount: string;
   /**
-   * Why, for people.
+   * The reason, for people.
    */
   note?: string;
   /**
-   * A name of this entry that the key has not had before, such as the number of an invoice. A repetition is refused with 409, so that a request which got no reply can be sent again.
+   * A name of this entry that is new for the key, such as the number of an invoice. A repetition is refused with 409, so that a request without a reply can be sent again.
    */
   reference?: string;
 }
@@ -283,7 +283,7 @@ export interface KeyList {
   has_more: boolean;
 }
 /**
- * A key as its operator sees it. Amounts are decimal numbers.
+ * A key as the operator sees it. Amounts are decimal numbers.
  */
 export interface AdminKey {
   object: 'key';
@@ -297,7 +297,7 @@ export interface AdminKey {
   created_at: number;
   expires_at: number | null;
   /**
-   * Until when the secret before the last rotation is good; null when it is good no more.
+   * The time until which the secret before the last rotation is valid; null when it no longer is.
    */
   former_secret_until: number | null;
   models: string[] | null;
@@ -308,11 +308,11 @@ export interface AdminKey {
     spend_per_month: string | null;
   };
   /**
-   * The credits that can still be used, reservations already taken off; null when the key is not prepaid.
+   * The credits that can still be used, without reservations; null when the key is not prepaid.
    */
   balance: string | null;
   /**
-   * Reserved for what runs.
+   * Reserved for running requests.
    */
   held: string;
   spent_today: string;
@@ -353,32 +353,32 @@ export interface KeyUsageList {
  */
 export interface UsageOfModel {
   /**
-   * The beginning of the hour, day or month, as Unix time in seconds. The first and the last one are cut where the question begins and ends.
+   * The beginning of the hour, day or month, as Unix time in seconds. The first and the last one are cut to the requested range.
    */
   start: number;
   model: string;
   /**
-   * All that ended, whatever their end.
+   * All requests that ended, whatever their outcome.
    */
   requests: number;
   failed: number;
   cancelled: number;
   input_tokens: number;
   /**
-   * Of the input tokens.
+   * Part of the input tokens.
    */
   cached_tokens: number;
   output_tokens: number;
   /**
-   * Of the output tokens.
+   * Part of the output tokens.
    */
   reasoning_tokens: number;
   /**
-   * In millionths of the currency unit; 0 where no prices apply.
+   * In millionths of the currency unit; 0 when no prices apply.
    */
   cost: number;
   /**
-   * Of all these requests together, from acceptance to the end.
+   * The total time of these requests, from acceptance to the end.
    */
   duration_ms: number;
 }
@@ -445,7 +445,7 @@ export interface InputAudio {
 export interface InputFunctionCall {
   type: 'function_call';
   /**
-   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   * The backend's id of the call. Some gateways carry a thought signature in it, so it can be long.
    */
   call_id: string;
   name: string;
@@ -455,12 +455,12 @@ export interface InputFunctionCall {
   namespace?: string;
 }
 /**
- * Without a call_id it is told to the model as a text of the user.
+ * Without a call_id it reaches the model as a user message.
  */
 export interface InputFunctionCallOutput {
   type: 'function_call_output';
   /**
-   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   * The backend's id of the call. Some gateways carry a thought signature in it, so it can be long.
    */
   call_id?: string;
   /**
@@ -468,7 +468,7 @@ export interface InputFunctionCallOutput {
    */
   output: string | InputPart[];
   /**
-   * Of the tool, where no call is named.
+   * The name of the tool, for an output without a call_id.
    */
   name?: string;
   id?: string;
@@ -496,7 +496,7 @@ export interface ItemReference {
 export interface InputCustomToolCall {
   type: 'custom_tool_call';
   /**
-   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   * The backend's id of the call. Some gateways carry a thought signature in it, so it can be long.
    */
   call_id: string;
   name: string;
@@ -508,7 +508,7 @@ export interface InputCustomToolCall {
 export interface InputCustomToolCallOutput {
   type: 'custom_tool_call_output';
   /**
-   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   * The backend's id of the call. Some gateways carry a thought signature in it, so it can be long.
    */
   call_id: string;
   /**
@@ -519,12 +519,12 @@ export interface InputCustomToolCallOutput {
   status?: string;
 }
 /**
- * Without a call_id the server has searched, and the item is left out.
+ * Without a call_id the server did the search, and the item is left out.
  */
 export interface InputToolSearchCall {
   type: 'tool_search_call';
   /**
-   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   * The backend's id of the call. Some gateways carry a thought signature in it, so it can be long.
    */
   call_id?: string;
   execution?: 'client' | 'server';
@@ -533,12 +533,12 @@ export interface InputToolSearchCall {
   status?: string;
 }
 /**
- * The tools which a search has brought; they are offered from here on. Without a call_id the rest of it is left out.
+ * The tools that a search found; they are offered from now on. Without a call_id the rest of the item is left out.
  */
 export interface InputToolSearchOutput {
   type: 'tool_search_output';
   /**
-   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   * The backend's id of the call. Some gateways carry a thought signature in it, so it can be long.
    */
   call_id?: string;
   execution?: 'client' | 'server';
@@ -552,7 +552,7 @@ export interface InputToolSearchOutput {
 export interface InputLocalShellCall {
   type: 'local_shell_call';
   /**
-   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   * The backend's id of the call. Some gateways carry a thought signature in it, so it can be long.
    */
   call_id: string;
   action: InputLocalShellAction;
@@ -573,7 +573,7 @@ export interface InputLocalShellAction {
 export interface InputLocalShellCallOutput {
   type: 'local_shell_call_output';
   /**
-   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   * The backend's id of the call. Some gateways carry a thought signature in it, so it can be long.
    */
   call_id?: string;
   output: string;
@@ -583,7 +583,7 @@ export interface InputLocalShellCallOutput {
 export interface InputShellCall {
   type: 'shell_call';
   /**
-   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   * The backend's id of the call. Some gateways carry a thought signature in it, so it can be long.
    */
   call_id: string;
   action: InputShellAction;
@@ -598,7 +598,7 @@ export interface InputShellAction {
 export interface InputShellCallOutput {
   type: 'shell_call_output';
   /**
-   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   * The backend's id of the call. Some gateways carry a thought signature in it, so it can be long.
    */
   call_id: string;
   /**
@@ -611,7 +611,7 @@ export interface InputShellCallOutput {
 export interface InputApplyPatchCall {
   type: 'apply_patch_call';
   /**
-   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   * The backend's id of the call. Some gateways carry a thought signature in it, so it can be long.
    */
   call_id: string;
   operation: PatchOperation;
@@ -626,7 +626,7 @@ export interface PatchOperation {
 export interface InputApplyPatchCallOutput {
   type: 'apply_patch_call_output';
   /**
-   * Whatever the backend called it. Some gateways carry a thought signature in it, so it can be long.
+   * The backend's id of the call. Some gateways carry a thought signature in it, so it can be long.
    */
   call_id: string;
   output?: string;
@@ -647,7 +647,7 @@ export interface AdditionalTools {
   status?: string;
 }
 /**
- * What this gateway has made of a longer history, for this caller: it stands for all that is before it.
+ * The compaction of a longer history, which this gateway made for this caller. It replaces all items before it.
  */
 export interface InputCompaction {
   type: 'compaction';
@@ -656,7 +656,7 @@ export interface InputCompaction {
   status?: string;
 }
 /**
- * Asks for a compaction of all that is before it, in the place of an answer. It must be the last item.
+ * Asks for a compaction of all items before it, instead of an answer. It must be the last item.
  */
 export interface CompactionTrigger {
   type: 'compaction_trigger';
@@ -664,7 +664,7 @@ export interface CompactionTrigger {
   status?: string;
 }
 /**
- * What one agent of the client tells another, such as the task of a sub-agent in Codex.
+ * A message from one agent of the client to another, such as the task of a sub-agent in Codex.
  */
 export interface InputAgentMessage {
   type: 'agent_message';
@@ -674,14 +674,14 @@ export interface InputAgentMessage {
   content: AgentMessagePart[];
 }
 /**
- * What the model wrote as an argument for another agent. This gateway encrypts no arguments, so it comes back as plain text.
+ * The text that the model wrote for another agent. This gateway encrypts no arguments, so it comes back as plain text.
  */
 export interface AgentPayload {
   type: 'encrypted_content';
   encrypted_content: string;
 }
 /**
- * What holds in the place of the request's own reasoning effort and text. The last one wins.
+ * Replaces the reasoning effort and the text format of the request. The last one wins.
  */
 export interface ConfigurationUpdate {
   type: 'configuration_update';
@@ -712,7 +712,7 @@ export interface JsonSchemaFormat {
   strict?: boolean;
 }
 /**
- * An item of another type, such as what a server's own tool has done (`web_search_call`). It is left out, and the x-dropped-items header names its type.
+ * An item of another type, such as a call of a server's own tool (`web_search_call`). It is left out, and the x-dropped-items header names its type.
  */
 export interface UnknownItem {
   type: UnknownItemType;
@@ -723,7 +723,7 @@ export interface ReasoningParam {
   generate_summary?: 'auto' | 'concise' | 'detailed';
 }
 /**
- * The window that stands for a longer one: to be sent back as it is, as the beginning of the next input.
+ * The input that replaces a longer one. Send it back unchanged, as the beginning of the next input.
  */
 export interface CompactionResource {
   id: ResponseId;
@@ -744,7 +744,7 @@ export interface KeptText {
   text: string;
 }
 /**
- * Stands for the history before it: to be sent back as it is, in the place of what it sums up.
+ * Replaces the history before it. Send it back unchanged, instead of the items that it summarizes.
  */
 export interface CompactionItem {
   type: 'compaction';
@@ -770,7 +770,7 @@ export interface Usage {
   total_tokens: number;
 }
 /**
- * What the gateway looks at in POST /v1/chat/completions where it counts what is used. All else is for the backend to judge.
+ * The fields of POST /v1/chat/completions that the gateway reads to count usage. The backend checks all others.
  */
 export interface CreateChatCompletion {
   /**
@@ -788,7 +788,7 @@ export interface CreateChatCompletion {
    */
   max_tokens?: number | null;
   /**
-   * Of two limits the larger one counts.
+   * When both limits are given, the larger one counts.
    */
   max_completion_tokens?: number | null;
   service_tier?: unknown;
@@ -867,22 +867,22 @@ export interface CreateResponse {
 export interface ContextManagement {
   type: string;
   /**
-   * With the type `compaction`: for how many tokens of input, as estimated, the history is compacted on the way.
+   * With the type `compaction`: the number of input tokens, as estimated, from which the history is compacted before the answer.
    */
   compact_threshold?: number;
 }
 /**
- * What DIALECTS_FILE holds: the operator's own kinds of backends by their names, which UPSTREAM_DIALECT may then have.
+ * The content of DIALECTS_FILE: the operator's own kinds of backends by name, for UPSTREAM_DIALECT.
  */
 export interface OwnDialects {
   [k: string]: OwnDialect;
 }
 /**
- * A built-in kind of backend, and what differs from it.
+ * A built-in kind of backend, with differences.
  */
 export interface OwnDialect {
   /**
-   * The built-in kind that it is like.
+   * The built-in kind that it is based on.
    */
   extends:
     | 'generic'
@@ -898,19 +898,19 @@ export interface OwnDialect {
     | 'openrouter'
     | 'together';
   /**
-   * What developer and system text is sent as.
+   * The role under which developer and system text is sent.
    */
   systemRole?: 'developer' | 'system' | 'as-given';
   /**
-   * Whether all such text is merged into one message at the beginning.
+   * Whether developer and system text is merged into one message at the beginning.
    */
   systemPlace?: 'merged-first' | 'in-place';
   /**
-   * Whether messages of the user that follow each other are merged.
+   * Whether consecutive user messages are merged.
    */
   userMessages?: 'merged' | 'as-given';
   /**
-   * What has to stand between the outputs of tools and a message of the user.
+   * The message that must come between the outputs of tools and a user message.
    */
   afterOutputs?: 'nothing' | 'assistant';
   /**
@@ -922,22 +922,22 @@ export interface OwnDialect {
    */
   streamOptions?: boolean;
   /**
-   * Where an assistant message takes back the reasoning of that turn, unless a seal says that it came elsewhere; null where there is no place for it.
+   * The field of an assistant message that takes the reasoning of its turn back, unless a sealed state names another field; null when there is none.
    */
   reasoningField?: 'reasoning_content' | 'reasoning' | 'thinking-part' | null;
   /**
-   * Whether that field has to be there, empty, on an assistant message without reasoning too.
+   * Whether an assistant message without reasoning must have that field too, with an empty text.
    */
   reasoningAlways?: boolean;
   /**
-   * The reasoning efforts that are known, none apart; another is rounded down. Null where any is passed on.
+   * The reasoning efforts that the backend knows, apart from none. Others are rounded down. Null when every effort is passed on.
    *
    * @minItems 1
    * @maxItems 7
    */
   efforts?: ReasoningEffort[] | null;
   /**
-   * Chat fields that are sent in the place of reasoning_effort, for the efforts that are named here.
+   * Chat fields that replace reasoning_effort, for the efforts that are named here.
    */
   effortFields?: {
     none?: ChatFields;
@@ -957,15 +957,15 @@ export interface OwnDialect {
    */
   refusalField?: boolean;
   /**
-   * What ids of tool calls have to look like.
+   * The format of tool call ids.
    */
   callIds?: 'any' | 'up-to-40' | 'nine-alphanumeric';
   /**
-   * Whether a function may say that it is strict.
+   * Whether a function may be strict.
    */
   strictTools?: boolean;
   /**
-   * Whether images may be given by URL, or as data alone.
+   * Whether the backend takes images by URL, or only as data.
    */
   imageForm?: 'data-or-url' | 'data';
   /**
@@ -1025,7 +1025,7 @@ export interface ResponseResource {
    */
   model: string;
   /**
-   * Over a WebSocket the response which this one continues; null over HTTP.
+   * Over a WebSocket, the response that this one continues; null over HTTP.
    */
   previous_response_id: string | null;
   instructions: string | null;
@@ -1114,7 +1114,7 @@ export interface FunctionCallItem {
   arguments: string;
   status: 'in_progress' | 'completed' | 'incomplete';
   /**
-   * Of a tool that was given inside a namespace.
+   * The namespace of the tool, when it has one.
    */
   namespace?: string;
 }
@@ -1236,7 +1236,7 @@ export interface FunctionToolEcho {
   strict: boolean | null;
 }
 /**
- * A tool of another kind that the client executes, as the request gave it.
+ * A tool of another kind that the client executes, as in the request.
  */
 export interface ClientToolEcho {
   type: 'custom' | 'namespace' | 'tool_search' | 'local_shell' | 'shell' | 'apply_patch';
@@ -1491,17 +1491,17 @@ export interface CustomToolCallInputDoneEvent {
   input: string;
 }
 /**
- * About how many tokens the input of a request has.
+ * The approximate number of input tokens of a request.
  */
 export interface InputTokens {
   object: 'response.input_tokens';
   input_tokens: number;
   /**
-   * Only the backend knows the vocabulary and the chat template of its model: its own count can be another.
+   * Only the backend knows the vocabulary and the chat template of its model, so its own count can differ.
    */
   estimated: true;
   /**
-   * The vocabulary that the texts were counted with; or the arithmetic of bytes, which a long text is left to.
+   * The vocabulary that counted the texts, or the arithmetic of bytes, which estimates long texts.
    */
   estimated_by: 'o200k_base' | 'cl100k_base' | 'arithmetic';
 }
@@ -1523,15 +1523,15 @@ export interface OwnKey {
    */
   models: string[] | null;
   /**
-   * Null where no prices apply.
+   * Null when no prices apply.
    */
   currency: string | null;
   /**
-   * What can still be spent, without what is held; null when the key is not prepaid.
+   * The credits that can still be spent, without reservations; null when the key is not prepaid.
    */
   balance: number | null;
   /**
-   * Reserved for the requests that run; what they do not use comes back.
+   * Reserved for running requests. The unused part is returned.
    */
   held: number;
   rate_limits: {
@@ -1539,7 +1539,7 @@ export interface OwnKey {
     tokens_per_minute: OwnLimit;
   };
   /**
-   * What is held counts as spent.
+   * Reservations count as spent.
    */
   spend_limits: {
     per_day: OwnLimit;
@@ -1550,7 +1550,7 @@ export interface OwnKey {
     this_month: number;
   };
   /**
-   * Of the requests that have ended.
+   * The usage of requests that have ended.
    */
   usage: {
     today: OwnUsage;
@@ -1563,32 +1563,32 @@ export interface OwnUsage {
   cancelled: number;
   input_tokens: number;
   /**
-   * Of the input tokens.
+   * Part of the input tokens.
    */
   cached_tokens: number;
   output_tokens: number;
   /**
-   * Of the output tokens.
+   * Part of the output tokens.
    */
   reasoning_tokens: number;
 }
 /**
- * What this is, and where to go from here.
+ * What this server is, with links.
  */
 export interface Landing {
   name: string;
   version: string;
   description: string;
   /**
-   * The address to give to clients of the Responses API and of chat completions alike.
+   * The base URL for clients of the Responses API and of chat completions.
    */
   base_url: string;
   /**
-   * The model to begin with; null when the operator recommends none.
+   * The model that the operator recommends; null when there is none.
    */
   default_model: string | null;
   /**
-   * Whether the embedded demo backend answers, and no model.
+   * Whether the embedded demo backend answers instead of a model.
    */
   demo: boolean;
   links: {
@@ -1606,32 +1606,32 @@ export interface Readiness {
      */
     accepting: boolean;
     /**
-     * Whether a record could be written.
+     * Whether a record can be written.
      */
     store: boolean;
     /**
-     * False when the database belongs to another GATEWAY_SECRET, so that no key would be known.
+     * False when the database belongs to another GATEWAY_SECRET, so that no key would be found.
      */
     secret: boolean;
   };
 }
 /**
- * What PRICES_FILE holds: the price of each model, in the currency unit per million tokens. Prices are texts, since a JSON number is a float.
+ * The content of PRICES_FILE: the price of each model, in the currency unit per million tokens. Prices are strings, because a JSON number is a float.
  */
 export interface PriceTable {
   /**
-   * What the unit is called.
+   * The name of the currency unit.
    */
   currency: string;
   /**
-   * The prices by the name of the model, or by a pattern in which * stands for any text.
+   * The prices by model name, or by a pattern in which * matches any text.
    */
   models: {
     [k: string]: ModelPrice;
   };
 }
 /**
- * What a million tokens cost.
+ * The price of a million tokens.
  */
 export interface ModelPrice {
   /**
@@ -1681,7 +1681,7 @@ export interface RequestList {
   data: RequestRecord[];
   first_id: string | null;
   /**
-   * What to send as `after` for the next page.
+   * The value of `after` for the next page.
    */
   last_id: string | null;
   has_more: boolean;
@@ -1884,7 +1884,7 @@ export interface Settings {
   NODE_ENV?: string;
 }
 /**
- * What a caller's requests used, as GET /api/v1/usage shows it: one entry for each span of UTC time and model in which requests ended, oldest first.
+ * The usage of a caller's requests, as GET /api/v1/usage shows it: one entry per span of UTC time and model in which requests ended, oldest first.
  */
 export interface UsageList {
   object: 'list';
@@ -1896,7 +1896,7 @@ export interface UsageList {
 export interface WebSocketCreate {
   type: 'response.create';
   /**
-   * false warms up: nothing is asked of the model, and the next frame can continue from here.
+   * false warms up: the model is not asked, and the next frame can continue from here.
    */
   generate?: boolean;
   /**
@@ -1904,7 +1904,7 @@ export interface WebSocketCreate {
    */
   previous_response_id?: string;
   /**
-   * What the Idempotency-Key header is over HTTP: 1 to 255 printable ASCII characters.
+   * The counterpart of the Idempotency-Key header over HTTP: 1 to 255 printable ASCII characters.
    */
   idempotency_key?: string;
   /**
@@ -1913,7 +1913,7 @@ export interface WebSocketCreate {
   stream?: true;
 }
 /**
- * The frame that answers what could not be done: an error reply as HTTP has it, and for a duplicate the record of the first.
+ * The frame of an error: an error reply as over HTTP, and for a duplicate the record of the first request.
  */
 export interface WebSocketError {
   type: 'error';
@@ -1923,7 +1923,7 @@ export interface WebSocketError {
   status: number;
   error: ErrorFields;
   /**
-   * What the headers of the reply would be, x-request-id and retry-after among them.
+   * The headers that the reply would have over HTTP, such as x-request-id and retry-after.
    */
   headers: Readonly<Record<string, string>>;
   request?: RequestRecord;
@@ -1974,7 +1974,7 @@ export interface ApplyPatchTool {
   type: 'apply_patch';
 }
 /**
- * A tool that a server would execute, or of a type not known here.
+ * A tool that a server would execute, or of an unknown type.
  */
 export interface HostedTool {
   type: string;

@@ -26,7 +26,7 @@ export const ERRORS = {
   unsupported_parameter: invalid(400, 'A parameter is not supported.'),
   unsupported_tool: invalid(400, 'A tool is not supported.'),
   previous_response_not_found: invalid(400, 'The previous response was not found.'),
-  websocket_connection_limit_reached: invalid(400, 'This connection is as old as one may be. Open a new one.'),
+  websocket_connection_limit_reached: invalid(400, 'This connection has reached its maximum age. Open a new one.'),
   invalid_idempotency_key: invalid(400, 'The Idempotency-Key is not valid.'),
   context_length_exceeded: invalid(400, 'The input exceeds the context window of the model.'),
   missing_api_key: { status: 401, type: 'authentication_error', message: 'No API key was given.' },
@@ -49,7 +49,7 @@ export const ERRORS = {
   upstream_invalid_response: server(502, 'The backend sent an answer that could not be understood.'),
   internal_error: server(502, 'The gateway failed.'),
   gateway_draining: server(503, 'The gateway is shutting down.'),
-  server_overloaded: server(503, 'The gateway has too much to do.'),
+  server_overloaded: server(503, 'The gateway is overloaded.'),
   store_unavailable: server(
     503,
     'The request store is not available. See /docs/troubleshooting#503-store_unavailable.',

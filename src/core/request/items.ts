@@ -171,7 +171,7 @@ const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
       message:
         `${path} is an item_reference, but this gateway stores no items. Send the full items instead: set "store": false ` +
         '(in the AI SDK: providerOptions: { openai: { store: false } }). ' +
-        'Whoever runs the gateway can set ITEM_MEMORY_TTL_S, with which it remembers items for so many seconds.',
+        'The operator of the gateway can set ITEM_MEMORY_TTL_S, which makes it remember items for that many seconds.',
     });
   },
 };

@@ -8,7 +8,7 @@ import { ApiError } from '../errors.ts';
 const LIMITS_OUTPUT = 'it sets another limit of the output than max_tokens';
 const WRITES_MORE = 'the model may write more than is reserved';
 const NAMES_MODEL = 'it may choose another model than model names';
-const COSTS_EXTRA = 'the backend may charge for it beside the tokens';
+const COSTS_EXTRA = 'the backend may charge for it in addition to the tokens';
 
 export const REFUSED_FIELDS: Readonly<Record<string, string>> = {
   // llama.cpp reads n_predict before max_tokens, TabbyAPI takes max_length for it, and Ollama has a

@@ -124,7 +124,7 @@ function emptyInput(): ApiError {
   return new ApiError('invalid_request', {
     param: 'input',
     message:
-      'Nothing of input can be told to the model: all its items are empty, or of types that are left out here. ' +
+      'input has nothing for the model: all its items are empty, or of types that are left out here. ' +
       'Send at least one message.',
   });
 }
