@@ -48,9 +48,7 @@ export interface Dialect {
    */
   readonly refusalField: boolean;
   readonly callIds: 'any' | 'up-to-40' | 'nine-alphanumeric';
-  /** Whether a function may be `strict`. */
   readonly strictTools: boolean;
-  /** Whether the backend takes images by URL, or only as data. */
   readonly imageForm: 'data-or-url' | 'data';
   /**
    * How files are sent: as a `file` with data, as a `file` with data or a URL, as a `document_url`

@@ -23,12 +23,9 @@ export interface Price {
   readonly outputParts: bigint;
 }
 
-/** The prices of one version of the price file. */
 export interface Prices {
   readonly table: PriceTable;
-  /** The name of the unit, such as `USD`. */
   readonly currency: string;
-  /** The number of models and patterns with a price. */
   readonly modelCount: number;
   /**
    * Returns the price of a model, by the caller's name or the backend's; undefined when it has
@@ -37,7 +34,6 @@ export interface Prices {
   find(model: string, backendModel: string): Price | undefined;
 }
 
-/** Whole tokens, none negative. */
 export interface TokenCounts {
   readonly inputTokens: number;
   /** Part of the input tokens; a larger number counts as all of them. */
@@ -69,7 +65,6 @@ export function costOfTokens(price: Price, { inputTokens, cachedTokens, outputTo
 export interface AllowedOutput {
   /** The limit of the request for one choice; null when it has none. */
   readonly maxOutputTokens: number | null;
-  /** The number of answers that it asks for. */
   readonly choices: number;
   readonly defaultMaxOutputTokens: number;
 }

@@ -10,7 +10,6 @@ import { unreachable } from '../errors.ts';
 /** Writes the events of one call, in the item type of its tool. */
 export interface CallWriter {
   write(delta: string): void;
-  /** Ends the arguments and the item. */
   close(status: OutputItem['status']): void;
 }
 

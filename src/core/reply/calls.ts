@@ -105,7 +105,6 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
     return call;
   }
 
-  /** Begins the item when the name is known, with the arguments that have already come. */
   function announce(call: BackendCall, beforeCall: () => void): void {
     const tool = tools.toolOfCall(call.name);
     if (tool === undefined || passedOn >= (maxToolCalls ?? Infinity)) {

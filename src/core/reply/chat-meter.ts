@@ -18,7 +18,6 @@ export interface ChatMeter {
   fail(error: ApiError): void;
   readonly failure: ApiError | null;
   readonly incompleteReason: 'max_output_tokens' | 'content_filter' | null;
-  /** The latest usage that the backend reported. */
   readonly usage: Usage | null;
   /** UTF-16 code units of text, reasoning and arguments in all choices. */
   readonly outputLength: number;
@@ -31,7 +30,6 @@ const MAX_CHOICES = 1024;
 
 /** Meters an answer with this many choices. The first `end` or `fail` counts. */
 export function createChatMeter(expectedChoices: number): ChatMeter {
-  /** By the index of the choice; undefined as long as it is unfinished. */
   const finishReasons = new Map<number, string | undefined>();
 
   const meter: Writable<ChatMeter> = {

@@ -17,7 +17,6 @@ export function choiceOf(chunk: ChatChunk): ChatChunk | undefined {
   return undefined;
 }
 
-/** Returns all choices. */
 export function choicesOf(chunk: ChatChunk): { readonly index: number; readonly choice: ChatChunk }[] {
   return listOf(chunk['choices']).flatMap((choice, position) =>
     isObject(choice) ? [{ index: indexOf(choice, position), choice }] : [],
@@ -90,7 +89,6 @@ export function messageStateOf(delta: ChatChunk): MessageState {
   };
 }
 
-/** Returns the state that the backend attaches to a call. */
 export function callStateOf({ extra_content: extra }: ChatChunk): CallState {
   return isObject(extra) && Object.keys(extra).length > 0 ? { extra_content: extra } : {};
 }
@@ -262,7 +260,6 @@ export function sourcesOf(chunk: ChatChunk): Source[] | undefined {
   });
 }
 
-/** Returns the service tier that was used; undefined when the chunk does not name it. */
 export function serviceTierOf(chunk: ChatChunk): string | undefined {
   return text(chunk['service_tier']) || undefined;
 }

@@ -8,7 +8,6 @@ export interface CustomInputReader {
   end(): string;
 }
 
-/** The only parameter of the function that represents a custom tool. */
 export const INPUT_PARAMETER = 'input';
 
 type State =
@@ -23,7 +22,6 @@ type State =
 /** In UTF-16 code units. An opening that is longer is read as a whole at the end. */
 const MAX_OPENING = 256;
 const OPENING = /^\s*\{\s*"input"\s*:\s*"/;
-/** Matches a text that can still become the opening. */
 const OPENING_SO_FAR = /^\s*(?:\{\s*(?:"(?:i(?:n(?:p(?:u(?:t(?:"\s*(?::\s*)?)?)?)?)?)?)?)?)?$/;
 
 /**
@@ -85,7 +83,6 @@ function endOfInput(text: string): { readonly at: number; readonly closed: boole
   return { at: isOpen ? open.index : at, closed: false };
 }
 
-/** Matches a text whose end can still become an escape. */
 const OPEN_ESCAPE = /\\(?:u[0-9a-fA-F]{0,3})?$/;
 
 /**

@@ -11,7 +11,6 @@ type Unnumbered = ResponseEvent extends infer Event
     : never
   : never;
 
-/** The place of an item, in the fields of its events. */
 export interface ItemPlace {
   readonly item_id: ItemId;
   readonly output_index: number;
@@ -23,15 +22,12 @@ export interface ItemPlace {
  */
 export interface EventLog {
   readonly unique: UniquePart;
-  /** The fold of all events so far. */
   readonly snapshot: ResponseResource;
   /**
    * Numbers the event and folds it into the snapshot. Both happen only here. The event is changed.
    */
   emit(event: Unnumbered): void;
-  /** Begins an item at the next output index. */
   addItem(prefix: ItemIdPrefix, toItem: (id: ItemId) => OutputItem): ItemPlace;
-  /** Ends an item in its final form. */
   closeItem(place: ItemPlace, item: OutputItem): void;
   /** Returns the item. Throws a RangeError when it has another type. */
   itemAt<Type extends OutputItem['type']>(place: ItemPlace, type: Type): Extract<OutputItem, { type: Type }>;
@@ -40,7 +36,6 @@ export interface EventLog {
    * becomes too large.
    */
   grow(weight: number): void;
-  /** Returns the events since the last call. */
   take(): readonly ResponseEvent[];
 }
 

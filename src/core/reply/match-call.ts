@@ -18,14 +18,11 @@ export interface BackendCall {
    * call.
    */
   writer: CallWriter | 'withheld' | undefined;
-  /** The id for the client, set when its item begins. */
   callId: CallId | undefined;
-  /** The state that the backend attached to it. */
   extraContent: Record<string, unknown> | undefined;
   closed: boolean;
 }
 
-/** Starts the call of this piece, without its arguments. */
 export function beginCall({ index, id, name }: CallPiece): BackendCall {
   return {
     index,

@@ -17,15 +17,12 @@ import type { ReasoningOptions } from './reasoning-writer.ts';
  * others.
  */
 export interface StateOrigin {
-  /** The name of the dialect. */
   readonly dialect: string;
-  /** The name that the backend uses. */
   readonly model: string;
 }
 
 type ThoughtsForm = NonNullable<Dialect['reasoningField']>;
 
-/** The state of a reply at the time of sealing. */
 export interface ReplyState extends StateOrigin {
   /** Identifies the reply. The last state of a reply contains its earlier ones. */
   readonly reply: string;
@@ -42,7 +39,6 @@ export interface ReplyState extends StateOrigin {
 }
 
 export interface CallOfReply extends CallState {
-  /** The id that the client knows. */
   readonly call_id: string;
 }
 
@@ -80,7 +76,6 @@ export interface StateOptions extends StateOrigin {
   readonly reasoningField: Dialect['reasoningField'];
 }
 
-/** Collects the state of a reply from its chunks. */
 export interface StateCollector {
   /** Takes the state attached to the message. Throws ApiError when it is too large. */
   readDelta(delta: ChatChunk): void;

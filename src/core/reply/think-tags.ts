@@ -14,7 +14,6 @@ export interface ThinkTagSplitter {
 }
 
 type State =
-  /** Only white space, and perhaps the beginning of the tag, has come. */
   | { readonly kind: 'start'; readonly held: string }
   /** The white space after the opening tag is not part of the thought. */
   | { readonly kind: 'opened' }
@@ -100,7 +99,6 @@ function textPieces(kind: TextPiece['kind'], text: string): TextPiece[] {
   return text === '' ? [] : [{ kind, text }];
 }
 
-/** The longest end of the text that could begin the closing tag. */
 function heldBack(text: string): string {
   for (let length = Math.min(CLOSE.length - 1, text.length); length > 0; length -= 1) {
     const end = text.slice(-length);

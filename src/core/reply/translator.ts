@@ -39,19 +39,16 @@ export interface TranslatorOptions extends CallsOptions, Pick<ReasoningOptions, 
    */
   readonly response: ResponseResource;
   readonly unique: UniquePart;
-  /** Whether the answer may begin with a `<think>` block. */
   readonly thinkTags: boolean;
   /** How the backend's state is sealed for the client; absent when it is not needed again. */
   readonly state?: StateOptions;
   /** Whether the caller asked for log probabilities. Unrequested ones are left out. */
   readonly logprobs: boolean;
-  /** Unix time in seconds. */
   readonly nowS: () => number;
 }
 
 /** What an earlier request to the backend used on behalf of this response. */
 export interface Spent {
-  /** The reported usage; null when the backend reported none. */
   readonly usage: Usage | null;
   /** In UTF-16 code units. */
   readonly outputLength: number;
@@ -85,14 +82,12 @@ export interface Translator {
   keepAlive(): readonly ResponseEvent[];
   /** The snapshot: the fold of all events so far. Readers must not change it. */
   readonly response: ResponseResource;
-  /** The latest usage that the backend reported, also before the end. */
   readonly usage: Usage | null;
   /**
    * UTF-16 code units of text, reasoning and arguments so far. It is 0 before the backend's first
    * output.
    */
   readonly outputLength: number;
-  /** The error of a response that failed; otherwise null. */
   readonly failure: ApiError | null;
   readonly ended: boolean;
   /** Whether the finish reason has come, so that only usage can follow. */
@@ -194,7 +189,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     }
   }
 
-  // --- what a chunk says -------------------------------------------------------------------------------------------
+  // --- what a chunk says ---
 
   function readChunk(chunk: ChatChunk): void {
     chunkNumber += 1;
@@ -313,7 +308,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     }
   }
 
-  // --- the ways out ------------------------------------------------------------------------------------------------
+  // --- the ways out ---
 
   function finish(done: boolean): void {
     releaseText();

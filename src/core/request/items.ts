@@ -42,7 +42,6 @@ type ItemOf<Type extends ItemType> = Extract<KnownItem, { type: Type }>;
 type ToPiece<Type extends ItemType> = (item: ItemOf<Type>, place: ItemPlace) => Piece | NoPiece;
 
 export interface ItemPlace {
-  /** The path of the item in the request, for errors: `input[2]`. */
   readonly path: string;
   readonly nameTowardsBackend: (tool: ToolRef) => string;
   readonly forms: PartForms;

@@ -14,7 +14,6 @@ import { isKnownType } from './items.ts';
  */
 const MAX_KEPT_LENGTH = 64 * 1024;
 const MIN_KEPT_LENGTH = 4 * 1024;
-/** The length that an image or a file counts as. */
 const MEDIA_LENGTH = 4 * 1024;
 
 /** The compaction threshold of the request, in input tokens; undefined when it has none. */
@@ -80,7 +79,6 @@ export function keptMessages(items: readonly InputItem[], inputLength: number, u
   });
 }
 
-/** The indexes of the items before `end` that are kept. */
 function keptBefore(
   items: readonly InputItem[],
   end: number,

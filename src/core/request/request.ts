@@ -20,7 +20,6 @@ export interface Translation {
 
 export interface TranslationOptions {
   readonly dialect: Dialect;
-  /** The name of the dialect. */
   readonly upstreamDialect: string;
   readonly modelAliases: ReadonlyMap<string, string>;
   readonly hostedTools: HostedToolsPolicy;
@@ -29,11 +28,9 @@ export interface TranslationOptions {
    * damaged one.
    */
   readonly openSeal?: OpenSeal;
-  /** Opens the `encrypted_content` of a compaction. */
   readonly openCompaction?: OpenSeal;
   /** Undefined when the backend may fetch any URL. */
   readonly urlFault?: UrlFault | undefined;
-  /** Whether the input may be empty, because the backend is not asked. */
   readonly mayBeEmpty?: boolean;
 }
 
@@ -194,7 +191,6 @@ function toOptionalFields(request: CreateResponse, dialect: Dialect): Partial<Ch
   return fields;
 }
 
-/** The fields that express the effort when `reasoning_effort` cannot; otherwise undefined. */
 function toEffortFields({ reasoning }: CreateResponse, { effortFields }: Dialect): Dialect['effortFields']['none'] {
   return reasoning?.effort === undefined ? undefined : effortFields[reasoning.effort];
 }

@@ -50,7 +50,6 @@ export function toChosenTool(entry: { type: string; name?: string; namespace?: s
   switch (entry.type) {
     case 'function':
     case 'custom':
-      // Without a name it matches no tool of the request, so that the caller refuses it.
       return { kind: entry.type, ...nameOf({ name: entry.name ?? '', namespace: entry.namespace }) };
     case 'tool_search':
     case 'local_shell':

@@ -22,14 +22,8 @@ export interface ToolPlan {
   /** The tools for the backend. When it is empty, `choice` is absent too. */
   readonly offered: readonly ChatTool[];
   readonly choice?: ChatToolChoice;
-  /** The tools as the response object shows them. */
   readonly echo: readonly ToolEcho[];
-  /** Types of hosted tools that were left out. */
   readonly dropped: readonly string[];
-  /**
-   * The tool's name for the backend: `[a-zA-Z0-9_-]{1,64}`, unique, and the tool's own name where
-   * possible.
-   */
   readonly nameTowardsBackend: (tool: ToolRef) => string;
   /** The tool that a backend's call is for; undefined when `allowed_tools` forbids the call. */
   readonly toolOfCall: (backendName: string) => ToolRef | undefined;
@@ -44,7 +38,6 @@ type ClientTool =
   | ShellTool
   | ApplyPatchTool;
 
-/** One function for the backend, still without its name. */
 interface Offer {
   readonly tool: ToolRef;
   readonly description?: string;
@@ -52,14 +45,12 @@ interface Offer {
   readonly strict?: boolean;
 }
 
-/** A hosted tool, which is not offered. */
 interface Hosted {
   readonly hosted: string;
   readonly path: string;
 }
 
 interface ToolPlace {
-  /** The path of the tool in the request, for errors: `tools[2]`. */
   readonly path: string;
   readonly namespace?: string;
 }

@@ -15,7 +15,6 @@ import { unreachable } from '../errors.ts';
 
 interface Call {
   readonly id: string;
-  /** The id that the client used. */
   readonly givenId: string;
   readonly name: string;
   readonly arguments: string;
@@ -28,7 +27,6 @@ interface AssistantTurn {
   readonly refusals: string[];
   readonly reasoning: ReasoningPiece[];
   readonly calls: Call[];
-  /** Its index among all turns. */
   readonly place: number;
   /** Whether an output has followed. The next assistant message then begins another turn. */
   answered: boolean;

@@ -1,7 +1,6 @@
 import type { Usage } from '../../contract/types.ts';
 import { isObject, listOf } from '../json.ts';
 
-/** The size of an input whose tokens are not counted yet. */
 export interface InputSize {
   /** UTF-8 bytes of the request without its images and files. */
   readonly textBytes: number;
@@ -21,9 +20,7 @@ export interface TokenEstimator {
 }
 
 const FIRST_FACTOR = 0.25;
-/** The estimate for any image or file. */
 export const MEDIA_TOKENS = 1000;
-/** The weight of a new observation in the factor. */
 const WEIGHT = 0.1;
 const MIN_FACTOR = 0.02;
 const MAX_FACTOR = 2;
