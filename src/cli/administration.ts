@@ -12,7 +12,10 @@ export interface OpenAdministration extends OpenedStore {
   readonly administration: Administration;
 }
 
-/** What the admin API does, on the database of the gateway and with its secret. */
+/**
+ * Calls `use` with the functions of the admin API, on the database and with the secret of the
+ * gateway.
+ */
 export function withAdministration<Result>(
   context: CliContext,
   use: (opened: OpenAdministration) => Promise<Result>,
@@ -34,7 +37,7 @@ export function withAdministration<Result>(
   );
 }
 
-/** Most commands need no secret, and a database of an older version may do without. */
+/** Throws only when a secret is used, since most commands need none. */
 function toHash({ config, secret }: OpenedStore): Identities['keySecret'] {
   if (secret !== undefined) return createIdentities(secret, config.gatewaySecretPrevious).keySecret;
   return () => {
@@ -43,8 +46,8 @@ function toHash({ config, secret }: OpenedStore): Identities['keySecret'] {
 }
 
 /**
- * The key that a person means by its id, its prefix or its name. Throws CliError when there is none, or more than one. What
- * was typed is not repeated, since it may be a secret.
+ * Returns the key with this id, prefix or name. Throws CliError when there is none or more than
+ * one. The error does not repeat the text, since it may be a secret.
  */
 export async function findKeyId(administration: Administration, text: string): Promise<KeyId> {
   const keyId = parseKeyId(text);
@@ -58,7 +61,7 @@ export async function findKeyId(administration: Administration, text: string): P
 
 const PAGE = 100;
 
-/** Every key, newest first. */
+/** Yields every key, newest first. */
 export async function listAllKeys(administration: Administration): Promise<readonly AdminKey[]> {
   const keys: AdminKey[] = [];
   for (;;) {

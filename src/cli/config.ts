@@ -6,7 +6,7 @@ import { addExamples } from './help.ts';
 import { createPrinter } from './printer.ts';
 import { formatTable } from './table.ts';
 
-/** `config print`: what the gateway would be told if it started here and now. */
+/** Adds `config print`, which shows the settings that a start here would read. */
 export function addConfig(program: Command, context: CliContext): void {
   const config = program.command('config').description('look at the settings');
   const print = config
@@ -16,7 +16,7 @@ export function addConfig(program: Command, context: CliContext): void {
       printConfig(context, command);
     });
   addExamples(print, [
-    ['config print', 'what holds here; wrong settings are told on stderr, with exit status 78'],
+    ['config print', 'the settings in force; mistakes go to stderr, with exit status 78'],
     ['config print --json', 'the same for a program'],
   ]);
 }
@@ -39,7 +39,7 @@ function printConfig(context: CliContext, command: Command): void {
       paint,
     ),
   );
-  // Throws with what is wrong with them, after all of them have been shown.
+  // Throws all mistakes after all settings have been shown.
   readConfig(context.env);
 }
 

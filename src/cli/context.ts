@@ -1,26 +1,26 @@
 import type { Environment } from '../config/settings.ts';
 
-/** What the commands know of the world around them; a test hands in a world of its own. */
+/** What the commands use of the process. Tests pass their own. */
 export interface CliContext {
   readonly env: Environment;
-  /** The variables of `env` which come from the file `.env`. */
+  /** The variables of `env` that come from the file `.env`. */
   readonly fileNames: ReadonlySet<string>;
-  /** For what was asked for. */
+  /** Takes the results. */
   readonly stdout: Output;
-  /** For what went wrong, and for progress. */
+  /** Takes errors and progress. */
   readonly stderr: Output;
   readonly nowMs: () => number;
-  /** From the first call on, Ctrl-C aborts this signal instead of ending the process. */
+  /** After the first call Ctrl-C aborts this signal and does not end the process. */
   readonly interruption: () => AbortSignal;
 }
 
-/** `process.stdout` is one. */
+/** The part of `process.stdout` that is used. */
 export interface Output {
   write(text: string): unknown;
   readonly isTTY?: boolean;
 }
 
-/** A command cannot do what it was asked for. The message is one sentence for the person who typed it. */
+/** A command has failed. The message is one sentence for the person who typed it. */
 export class CliError extends Error {
   override readonly name = 'CliError';
 }

@@ -18,7 +18,7 @@ interface EntryOptions {
 
 const WHICH = 'the id, the prefix or the name of a key';
 
-/** `credits`: what prepaid keys have, and the ledgers that say why. */
+/** Adds `credits`: the balances of prepaid keys and their ledgers. */
 export function addCredits(program: Command, context: CliContext): void {
   const credits = program.command('credits').description('grant credits to keys, and look at their ledgers');
   addEntry(credits, context, {

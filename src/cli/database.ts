@@ -8,7 +8,10 @@ import { CliError, type CliContext } from './context.ts';
 
 export type OpenStore = Awaited<ReturnType<typeof connectStore>>;
 
-/** Where the database is. Throws CliError for one in memory, which no other process can see. */
+/**
+ * Returns the location of the database. Throws CliError for one in memory, which no other process
+ * can see.
+ */
 export function findDatabase({ databaseUrl }: Pick<Config, 'databaseUrl'>): SharedDatabase {
   const location = locateDatabase(databaseUrl);
   if (location.kind !== 'memory') return location;
@@ -16,8 +19,8 @@ export function findDatabase({ databaseUrl }: Pick<Config, 'databaseUrl'>): Shar
 }
 
 /**
- * As `findDatabase`. Throws ConfigError for a file that is missing: more often it is the wrong
- * folder than a new gateway.
+ * Returns the location like `findDatabase`. Throws ConfigError for a missing file, which more often
+ * means the wrong folder than a new gateway.
  */
 export function findExistingDatabase(config: Pick<Config, 'databaseUrl'>): SharedDatabase {
   const database = findDatabase(config);
@@ -29,7 +32,9 @@ export function findExistingDatabase(config: Pick<Config, 'databaseUrl'>): Share
   return database;
 }
 
-/** As `findExistingDatabase`, for what needs no secret. A wrong one is refused all the same. */
+/**
+ * Returns the location for a command that needs no secret. A wrong secret is refused all the same.
+ */
 export async function findOwnDatabase(config: Config): Promise<SharedDatabase> {
   const database = findExistingDatabase(config);
   await refuseOtherSecret(config, database);
@@ -37,8 +42,8 @@ export async function findOwnDatabase(config: Config): Promise<SharedDatabase> {
 }
 
 /**
- * Throws ConfigError when a secret is set and the database knows another one: the settings are
- * those of another gateway.
+ * Throws ConfigError when the secret that is set is not the one of the database, since the settings
+ * belong to another gateway then.
  */
 export async function refuseOtherSecret(config: Config, database: SharedDatabase): Promise<void> {
   if (config.gatewaySecret !== null) findFittingSecret(config, database, await readMarking(database));
@@ -47,14 +52,14 @@ export async function refuseOtherSecret(config: Config, database: SharedDatabase
 export interface OpenedStore {
   readonly store: OpenStore;
   readonly config: Config;
-  /** Undefined where none is set, none lies beside the database, and the database knows none. */
+  /** Is undefined where none is set, no file has one, and the database has no mark. */
   readonly secret: string | undefined;
 }
 
 /**
- * Opens the store which the gateway uses, also beside a running one, and closes it again. Throws
- * ConfigError when there is no database, or it knows another secret. `beginsKeys` is for what may
- * write the first key: it needs a secret, which then marks the database.
+ * Opens the store of the gateway, also while one runs, and closes it after `use`. Throws
+ * ConfigError when there is no database, or it has another secret. `beginsKeys` is for commands
+ * that may write the first key: they need a secret, which then marks the database.
  */
 export async function withStore<Result>(
   { env, nowMs }: CliContext,

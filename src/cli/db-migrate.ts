@@ -20,7 +20,7 @@ interface MigrateOptions {
   readonly restart?: boolean;
 }
 
-/** `db migrate`: to this version of the program, or from SQLite to PostgreSQL. */
+/** Adds `db migrate`: to this version of the program, or from SQLite to PostgreSQL. */
 export function addMigrate(db: Command, context: CliContext): void {
   const migrate = db
     .command('migrate')
@@ -64,7 +64,7 @@ async function upgrade(context: CliContext, printer: Printer): Promise<void> {
   ]);
 }
 
-/** The two databases, as they are opened and as they may be shown. */
+/** The two databases, and their names without passwords. */
 interface Ends {
   readonly file: string;
   readonly url: string;
@@ -136,7 +136,10 @@ function describe(
   ];
 }
 
-/** Which file, and which server. One of the two may be what DATABASE_URL names, so that no password need be typed. */
+/**
+ * Returns the file and the server. DATABASE_URL may name one of them, so that nobody types a
+ * password.
+ */
 function findEnds({ from, to }: MigrateOptions, config: Config): Ends {
   const { databaseUrl } = config;
   const source = locateDatabase(from === undefined ? databaseUrl : toFileUrl(from));

@@ -11,7 +11,7 @@ import { formatNumberOf } from './format.ts';
 import { addExamples } from './help.ts';
 import { createPrinter } from './printer.ts';
 
-/** `db`: the database itself, a file or on a server. Checks, upgrades and backups work beside running gateways. */
+/** Adds `db`, which works on the database. Checks, upgrades and backups run while gateways do. */
 export function addDatabase(program: Command, context: CliContext): void {
   const db = program
     .command('db')
@@ -57,7 +57,7 @@ function addBackup(db: Command, context: CliContext): void {
       const printer = createPrinter(context, command);
       printer.show({ object: 'database_backup', file, backup: path }, () => [`${path} is a sound copy of ${file}.`]);
       printer.note(
-        'Keep the secret with it (GATEWAY_SECRET, or gateway.secret beside the database): without it no key is known again.',
+        'Keep the secret with it (GATEWAY_SECRET, or gateway.secret in the folder of the database): without it no key can be found.',
       );
     });
   addExamples(backup, [
@@ -66,7 +66,7 @@ function addBackup(db: Command, context: CliContext): void {
   ]);
 }
 
-/** The part that is done, on one line of a terminal that is written again and again. */
+/** Shows the part that is done, on one line of a terminal. */
 function showProgress({ stderr }: CliContext): (part: number) => void {
   if (stderr.isTTY !== true) return () => undefined;
   return (part) => {

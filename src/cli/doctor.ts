@@ -19,7 +19,7 @@ interface DoctorOptions {
 
 const MAX_TOTAL_MS = 600_000;
 
-/** `doctor`: what the backend can do, and what to set for it. */
+/** Adds `doctor`, which finds what the backend can do and what to set for it. */
 export function addDoctor(program: Command, context: CliContext): void {
   const doctor = program
     .command('doctor')
@@ -54,7 +54,7 @@ interface Target extends Examined {
   readonly apiKey: string | undefined;
 }
 
-/** The backend that the options and the settings name; the demo backend, for as long as this takes, where they name none. */
+/** Returns the backend of the options and the settings; the demo backend where they name none. */
 async function withBackend<Result>(
   { env }: CliContext,
   { baseUrl, key, model, dialect }: DoctorOptions,
@@ -65,7 +65,7 @@ async function withBackend<Result>(
     ...(baseUrl !== undefined && { UPSTREAM_BASE_URL: baseUrl }),
     ...(model !== undefined && { DEFAULT_MODEL_ID: model }),
     ...(dialect !== undefined && { UPSTREAM_DIALECT: dialect }),
-    // The gateway refuses it with AUTH_MODE=passthrough; here it stands for the key of a caller as well.
+    // The gateway refuses this setting with AUTH_MODE=passthrough. Here it is the key of a caller.
     UPSTREAM_API_KEY: '',
   });
   const apiKey = [key, env['UPSTREAM_API_KEY']].find((text) => text !== undefined && text !== '');

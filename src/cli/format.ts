@@ -1,16 +1,15 @@
-/** How moments, spans and counts read in a table. */
+/** Formats times, spans and counts for tables. */
 
-/** `2026-11-21 20:41:43`, in UTC as everything the gateway counts by. */
+/** Returns `2026-11-21 20:41:43`, in UTC. */
 export function formatMoment(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-/** As `formatMoment`, or `none`. */
 export function formatMomentOr(none: string, atMs: number | null): string {
   return atMs === null ? none : formatMoment(atMs);
 }
 
-/** `0.35 s`, `12.0 s`, `3 min 20 s`. */
+/** Returns `0.35 s`, `12.0 s` or `3 min 20 s`. */
 export function formatSpan(ms: number): string {
   const seconds = ms / 1000;
   if (seconds < 10) return `${seconds.toFixed(2)} s`;
@@ -18,12 +17,12 @@ export function formatSpan(ms: number): string {
   return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
 }
 
-/** With a space between thousands: `1 234 567`. */
+/** Returns `1 234 567`. */
 export function formatCount(count: number): string {
   return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ' ');
 }
 
-/** `1 key`, `2 keys`. */
+/** Returns `1 key` or `2 keys`. */
 export function formatNumberOf(noun: string, count: number): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }

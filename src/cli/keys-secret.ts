@@ -11,7 +11,7 @@ import { formatNumberOf } from './format.ts';
 import { addExamples } from './help.ts';
 import { createPrinter } from './printer.ts';
 
-/** `keys secret accept`: the way out for a gateway whose former secret is lost. */
+/** Adds `keys secret accept`, for a gateway whose former secret is lost. */
 export function addSecret(keys: Command, context: CliContext): void {
   const secret = keys.command('secret').description('the secret by which the database knows its keys and records');
   const accept = secret
@@ -47,7 +47,7 @@ async function acceptSecret(context: CliContext, command: Command): Promise<void
   if (accepted) printer.note(KEPT);
 }
 
-/** What cannot be known without the former secret. */
+/** Lists what nothing can read without the former secret. */
 const LOST = [
   '- Keys: none issued before is taken, until keys rotate gives it a new secret. Its credits, limits and records stay.',
   '- Idempotency keys: a request that is sent again runs again.',

@@ -36,7 +36,7 @@ interface KeyOptions {
 const MAX_RATE = 1_000_000_000;
 const MAX_GRACE_MS = 31_536_000_000;
 
-/** `keys`: what the gateway issues with AUTH_MODE=managed. */
+/** Adds `keys`, which manages the keys of AUTH_MODE=managed. */
 export function addKeys(program: Command, context: CliContext): void {
   const keys = program
     .command('keys')
@@ -89,7 +89,7 @@ function addKeyOptions(command: Command, { nowMs }: CliContext): Command {
     .option('--expires <when>', 'such as 30d or 2027-01-31; never for no end', orWord('never', parseExpiry(nowMs)));
 }
 
-/** What `keys create` and `keys update` send: only what was named. */
+/** Returns the body for the options that were given. */
 function toBody({ name, models, rpm, tpm, spendPerDay, spendPerMonth, expires }: KeyOptions): UpdateKey {
   const limits = {
     ...(rpm !== undefined && { requests_per_minute: orNull(rpm) }),
@@ -181,7 +181,7 @@ function addDelete(keys: Command, context: CliContext): void {
 
 const WHICH = 'its id, its prefix or its name';
 
-/** Lets a command take a key, do something with it, and show it as it is then. */
+/** Adds a command that changes one key and shows the result. */
 function onKey(
   command: Command,
   context: CliContext,

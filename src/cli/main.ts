@@ -12,12 +12,12 @@ if (nodeProblem === undefined) {
 }
 
 async function run(): Promise<number> {
-  // Imported only now: an old Node dies while it loads the database driver, before anything could be said.
+  // An old Node crashes while it loads the database driver, so this import comes after the check.
   const { keepCompiled } = await import('../process/compile-cache.ts');
   keepCompiled(join(import.meta.dirname, '..'), process.env);
   const { runCli } = await import('./program.ts');
   const { loadEnvFile } = await import('../config/env-file.ts');
-  // Whoever reads the output, such as head, may have seen enough.
+  // A reader such as `head` may have closed the output.
   process.stdout.on('error', () => process.exit(1));
   let fileNames: ReadonlySet<string>;
   try {

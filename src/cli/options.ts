@@ -1,11 +1,11 @@
-/** How the values of options are read. What is wrong is told by commander, with the name of the option. */
-import { DAY_MS } from '../core/time.ts';
+/** Parsers for the values of options. Commander adds the name of the option to their errors. */
+import { DAY_MS } from '../core/day.ts';
 import { InvalidArgumentError } from 'commander';
 import { parseAmount, parseSignedAmount } from '../core/money/decimal.ts';
 
 const UNITS_MS = { s: 1000, m: 60_000, h: 3_600_000, d: DAY_MS, w: 7 * DAY_MS } as const;
 
-/** A parser for whole numbers within these limits. */
+/** Returns a parser for whole numbers within these limits. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
     const number = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
@@ -14,21 +14,23 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
-/** What a word such as `none` is read as. Not null, which commander takes for a value that is missing. */
+/** The value of a word such as `none`. Commander takes null for a missing value. */
 export const NOTHING = Symbol('nothing');
 export type OrNothing<Value> = Value | typeof NOTHING;
 
-/** A parser that reads this word as NOTHING, and all else as the other one does. */
+/** Returns a parser that reads this word as NOTHING, and all else as `parse` does. */
 export function orWord<Value>(word: string, parse: (text: string) => Value): (text: string) => OrNothing<Value> {
   return (text) => (text === word ? NOTHING : parse(text));
 }
 
-/** NOTHING as null, which stands for it everywhere else. */
 export function orNull<Value>(value: OrNothing<Value>): Value | null {
   return value === NOTHING ? null : value;
 }
 
-/** A parser for `30d`, `24h`, `90m`, `45s` or `2w` up to so many milliseconds; gives milliseconds. */
+/**
+ * Returns a parser for `30d`, `24h`, `90m`, `45s` or `2w`, which gives milliseconds, at most
+ * `mostMs`.
+ */
 export function parseDuration(mostMs: number): (text: string) => number {
   return (text) => {
     const ms = readDuration(text);
@@ -39,7 +41,7 @@ export function parseDuration(mostMs: number): (text: string) => number {
   };
 }
 
-/** In the largest unit of which it is several. */
+/** Writes a duration in the largest unit that divides it. */
 function describeDuration(ms: number): string {
   if (ms > UNITS_MS.d) return `${ms / UNITS_MS.d} days`;
   return ms > UNITS_MS.h ? `${ms / UNITS_MS.h} hours` : `${ms / UNITS_MS.m} minutes`;
@@ -56,7 +58,10 @@ function isUnit(text: string): text is keyof typeof UNITS_MS {
 
 const HOW_MOMENT = 'a UTC time such as 2027-01-31 or 2027-01-31T12:00Z';
 
-/** `2027-01-31` (its first moment) or `2027-01-31T12:00Z`, in UTC; gives Unix time in milliseconds. */
+/**
+ * Parses `2027-01-31` (its first moment) or `2027-01-31T12:00Z` in UTC; gives Unix time in
+ * milliseconds.
+ */
 export function parseMoment(text: string): number {
   const atMs = readMoment(text);
   if (atMs !== undefined) return atMs;
@@ -66,12 +71,12 @@ export function parseMoment(text: string): number {
 function readMoment(text: string): number | undefined {
   if (!/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?Z)?$/.test(text)) return undefined;
   const atMs = Date.parse(text);
-  // A thirtieth of February is taken for a day in March.
+  // Date reads the 30th of February as a day in March.
   const isReal = !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(text.replace('Z', ''));
   return isReal ? atMs : undefined;
 }
 
-/** A parser for a duration from now on, or a moment; gives Unix time in seconds. */
+/** Returns a parser for a moment, or a duration from now; gives Unix time in seconds. */
 export function parseExpiry(nowMs: () => number): (text: string) => number {
   return (text) => {
     const spanMs = readDuration(text);
@@ -81,19 +86,19 @@ export function parseExpiry(nowMs: () => number): (text: string) => number {
   };
 }
 
-/** An amount such as `10.00`, which stays a text: money is never a number here. */
+/** Parses an amount such as `10.00`, which stays a text: money is never a number here. */
 export function parseAmountText(text: string): string {
   if (parseAmount(text) !== undefined) return text;
   throw new InvalidArgumentError('It must be an amount such as 10.00, with at most six decimals.');
 }
 
-/** As `parseAmountText`, for one that may be negative. */
+/** Parses an amount that may be negative. */
 export function parseSignedAmountText(text: string): string {
   if (parseSignedAmount(text) !== undefined) return text;
   throw new InvalidArgumentError('It must be an amount such as 10.00 or -2.50, with at most six decimals.');
 }
 
-/** `a,b*` as a list without empty entries. */
+/** Parses `a,b*` as a list without empty entries. */
 export function parseList(text: string): string[] {
   return text
     .split(',')

@@ -5,17 +5,20 @@ import type { CliContext } from './context.ts';
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 export type Paint = (style: Style, text: string) => string;
 
-/** What a command prints, in the form that its caller asked for. */
+/** Prints the results of a command in the form that its caller chose. */
 export interface Printer {
-  /** True with `--json`. */
+  /** Is true with `--json`. */
   readonly isJson: boolean;
-  /** The result: as JSON with `--json`, else as these lines. */
+  /** Prints the result: as JSON with `--json`, else as these lines. */
   show(value: unknown, lines: (paint: Paint) => readonly string[]): void;
-  /** Something worth knowing beside the result. It goes to standard error, so that the output stays what it is. */
+  /** Prints a note to standard error, so that the output stays as it is. */
   note(text: string): void;
 }
 
-/** Colours are for a terminal alone, and for people who have not refused them by `--no-color` or `NO_COLOR`. */
+/**
+ * Colours are for terminals only, and for people who have not refused them by `--no-color` or
+ * `NO_COLOR`.
+ */
 export function createPrinter({ env, stdout, stderr }: CliContext, command: Command): Printer {
   const { json = false, color = true }: GlobalOptions = command.optsWithGlobals();
   const isColored = color && stdout.isTTY === true && (env['NO_COLOR'] ?? '') === '';

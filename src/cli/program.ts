@@ -20,7 +20,10 @@ Settings come from the environment and from .env, as they do for npm start.
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 78 wrong settings.`;
 
-/** Runs one command line, such as `['keys', 'list']`, and returns the exit status. What went wrong is one sentence on stderr. */
+/**
+ * Runs a command line, such as `['keys', 'list']`, and returns the exit status. Writes an error to
+ * stderr as one sentence.
+ */
 export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
   try {
     await createProgram(context).parseAsync(args, { from: 'user' });
@@ -64,7 +67,7 @@ function createProgram(context: CliContext): Command {
   return program;
 }
 
-/** The reason why the store could not do something is for the operator, who reads this. */
+/** The cause is for the operator, who reads this. */
 function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return 'The command failed.';
   const { message, cause } = error;

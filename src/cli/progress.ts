@@ -1,12 +1,12 @@
 import type { CliContext } from './context.ts';
 
-/** Shows what goes on while a command runs, on standard error. */
+/** Shows on standard error what a command does. */
 export interface Progress {
-  /** This has begun, and runs until something else begins or ends. */
+  /** Shows this step until the next one begins or it ends. */
   begin(label: string): void;
-  /** It has ended so. */
+  /** Shows how the step has ended. */
   end(line: string): void;
-  /** Nothing goes on any more; to be called in every case. */
+  /** Clears the line. Must be called in every case. */
   stop(): void;
 }
 
@@ -14,7 +14,10 @@ const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '
 const FRAME_MS = 100;
 const CLEAR_LINE = '\r\u{1b}[K';
 
-/** On a terminal one line that is written over and over, and gone at the end; elsewhere a line for each thing that has ended. */
+/**
+ * Rewrites one line on a terminal and clears it at the end; elsewhere writes a line for each step
+ * that has ended.
+ */
 export function createProgress({ stderr }: Pick<CliContext, 'stderr'>): Progress {
   if (stderr.isTTY !== true) {
     return { begin: () => undefined, end: (line) => void stderr.write(`${line}\n`), stop: () => undefined };

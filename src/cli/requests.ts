@@ -32,7 +32,7 @@ interface WatchOptions extends ListOptions {
   readonly every: number;
 }
 
-/** `requests`: the records of all callers. */
+/** Adds `requests`, which shows the records of all callers. */
 export function addRequests(program: Command, context: CliContext): void {
   const requests = program.command('requests').description('look at the requests of all callers, and cancel them');
   addList(requests, context);
@@ -139,7 +139,7 @@ async function listNewest(store: OpenStore, options: ListOptions): Promise<reado
 
 type PrintRecords = (records: readonly OwnedRecord[]) => void;
 
-/** On a terminal: the whole table again, in the place of the one before. */
+/** Draws the whole table again over the one before. */
 function redraw({ stdout }: CliContext, show: PrintRecords): PrintRecords {
   return (records) => {
     stdout.write(CLEAR_SCREEN);
@@ -147,7 +147,7 @@ function redraw({ stdout }: CliContext, show: PrintRecords): PrintRecords {
   };
 }
 
-/** Elsewhere: a line for each record when it appears and when it changes, oldest first. */
+/** Prints a line for each record when it appears and when it changes, oldest first. */
 function printChanges({ stdout }: CliContext, toText: (record: OwnedRecord) => string): PrintRecords {
   let before = new Map<RequestId, string>();
   return (records) => {
@@ -232,7 +232,7 @@ function describe(record: OwnedRecord, paint: Paint): string[] {
   );
 }
 
-/** A record as the HTTP interface shows it, with its caller. */
+/** Returns a record as the HTTP API shows it, with its caller. */
 function toJson(config: Config): (record: OwnedRecord) => object {
   const baseUrl = toGatewayUrl(config);
   return (record) => ({ ...toRecord(record, baseUrl), key: labelCaller(record.caller) });

@@ -1,4 +1,7 @@
-/** Ready configurations of clients for a gateway: its address and one of its models filled in, the key from the environment. */
+/**
+ * Configurations of clients for a gateway, with its address and one of its models. The key comes
+ * from the environment.
+ */
 import type { Config } from '../config/config.ts';
 
 export interface Snippet {
@@ -7,7 +10,7 @@ export interface Snippet {
   readonly text: string;
 }
 
-/** `baseUrl` ends with `/api/v1`. */
+/** Returns the snippets. `baseUrl` ends with `/api/v1`. */
 export function writeSnippets(baseUrl: string, model: string): readonly Snippet[] {
   const url = quote(baseUrl);
   const name = quote(model);
@@ -19,7 +22,7 @@ export function writeSnippets(baseUrl: string, model: string): readonly Snippet[
   ];
 }
 
-/** JSON's strings are strings in JavaScript, Python and TOML too, once they hold no character that cannot be seen. */
+/** A JSON string is a string in JavaScript, Python and TOML too, without invisible characters. */
 function quote(text: string): string {
   return JSON.stringify(text).replaceAll(/[\p{C}\u2028\u2029]/gu, (character) =>
     Array.from({ length: character.length }, (_, at) => toEscape(character.charCodeAt(at))).join(''),
@@ -47,7 +50,10 @@ response = client.responses.create(model=${model}, input="Hello")
 print(response.output_text)`;
 }
 
-/** `store: false` keeps the SDK from replacing what the model said by references to stored items, which the gateway has not. */
+/**
+ * `store: false` keeps the SDK from replacing output by references to stored items, which the
+ * gateway does not have.
+ */
 function writeAiSdk(url: string, model: string): string {
   return `import { createOpenAI } from "@ai-sdk/openai";
 import { generateText } from "ai";
@@ -73,7 +79,7 @@ wire_api = "responses"
 supports_websockets = false`;
 }
 
-/** Where clients reach the gateway that has these settings, without a slash at its end. */
+/** Returns the address of the gateway for clients, without a slash at its end. */
 export function toGatewayUrl({ publicBaseUrl, host, port }: Pick<Config, 'publicBaseUrl' | 'host' | 'port'>): string {
   return publicBaseUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -1,23 +1,23 @@
 import type { Command } from 'commander';
 import { addExamples } from './help.ts';
 
-/** `start`: what `npm start` does. */
+/** Adds `start`, which does the same as `npm start`. */
 export function addStart(program: Command): void {
   const start = program
     .command('start')
     .description('start the gateway; it ends at Ctrl-C or SIGTERM, after the requests that run')
     .action(async () => {
-      // Imported only now: it loads the whole gateway, and most commands need none of it.
+      // This import loads the whole gateway, which most commands do not need.
       const { serve } = await import('../process/serve.ts');
       await serve();
     });
   addExamples(start, [['start', 'with the settings of the environment and of .env']]);
 }
 
-/** What belongs to a backend; empty counts as not set. */
+/** An empty setting counts as absent. */
 const NO_BACKEND = { UPSTREAM_BASE_URL: '', UPSTREAM_API_KEY: '', UPSTREAM_DIALECT: '' };
 
-/** `demo`: a start with the embedded demo backend, whatever the settings say of another one. */
+/** Adds `demo`, which starts the gateway with the embedded demo backend. */
 export function addDemo(program: Command): void {
   const demo = program
     .command('demo')

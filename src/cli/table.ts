@@ -3,12 +3,12 @@ import type { Paint, Style } from './printer.ts';
 export interface Column<Row> {
   readonly title: string;
   readonly of: (row: Row) => string;
-  /** Numbers are easier to compare when their ends meet. */
+  /** Aligns a column to the right, so that numbers can be compared. */
   readonly align?: 'right';
   readonly style?: (row: Row) => Style | undefined;
 }
 
-/** Rows as lines, with a title above each column and two spaces between them; without rows, a line that says so. */
+/** Returns rows as lines under a title for each column; without rows, a line that says so. */
 export function formatTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[], paint: Paint): string[] {
   if (rows.length === 0) return ['None.'];
   const cells = rows.map((row) => columns.map((column) => toVisible(column.of(row))));
@@ -30,13 +30,15 @@ export function formatTable<Row>(columns: readonly Column<Row>[], rows: readonly
   return [head, ...body].map((texts) => texts.join('  ').trimEnd());
 }
 
-/** Names and values of one thing, one a line. */
+/** Returns names and values of one thing, one line each. */
 export function formatFields(fields: readonly (readonly [name: string, value: string])[], paint: Paint): string[] {
   const width = Math.max(...fields.map(([name]) => name.length));
   return fields.map(([name, value]) => `${paint('bold', name.padEnd(width))}  ${toVisible(value)}`);
 }
 
-/** Names of models and keys come from outside: what would move the cursor of a terminal is shown as a replacement. */
+/**
+ * Replaces what would move the cursor of a terminal: names of models and keys come from outside.
+ */
 export function toVisible(text: string): string {
   return text.replaceAll(/\p{C}/gu, '\u{fffd}');
 }

@@ -5,17 +5,17 @@ import { formatCount, formatSpan } from './format.ts';
 const WORDS = { copy: 'copied', compare: 'compared' } as const;
 const CLEAR_LINE = '\r\u{1b}[K';
 
-/** How often a line is written over on a terminal, and how often one is added where there is none, such as in a log. */
+/** The time between two updates of a terminal, and between two lines of a log. */
 const REDRAW_MS = 100;
 const LINE_MS = 10_000;
 
 export interface ShownTransfer {
   show(progress: TransferProgress): void;
-  /** Nothing goes on any more; to be called in every case. */
+  /** Clears the line. Must be called in every case. */
   stop(): void;
 }
 
-/** Shows how far a transfer has come, on standard error. The end of each step is always shown. */
+/** Shows the progress of a transfer on standard error. The end of each step is always shown. */
 export function createTransferProgress({ stderr, nowMs }: Pick<CliContext, 'stderr' | 'nowMs'>): ShownTransfer {
   const isTTY = stderr.isTTY === true;
   let begin: { readonly step: TransferProgress['step']; readonly rows: number; readonly atMs: number } | undefined;
@@ -36,7 +36,10 @@ export function createTransferProgress({ stderr, nowMs }: Pick<CliContext, 'stde
   };
 }
 
-/** `copied 45 000 of 100 000 rows (45 %), 12 300 rows/s, 4.5 s left`. The rate is that of this run alone. */
+/**
+ * Returns `copied 45 000 of 100 000 rows (45 %), 12 300 rows/s, 4.5 s left`. The rate is that of
+ * this run.
+ */
 export function formatProgress(
   { step, rows, ofRows }: TransferProgress,
   inThisRun: { readonly rows: number; readonly ms: number },

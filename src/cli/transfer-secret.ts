@@ -9,8 +9,8 @@ export interface SecretAdvice {
 }
 
 /**
- * What must become of the secret, without which no key and no record is known again. Throws
- * ConfigError when the one that is set is not that of the source.
+ * Returns what to do with the secret, without which no key and no record can be found. Throws
+ * ConfigError when the secret that is set is not that of the source.
  */
 export async function findSecret(file: string, config: Config): Promise<SecretAdvice> {
   const marking = await readMarking({ kind: 'file', path: file });
@@ -18,8 +18,7 @@ export async function findSecret(file: string, config: Config): Promise<SecretAd
   const besideFile = toSecretFile(file);
   if (config.gatewaySecret !== null) {
     findFittingSecret(config, { kind: 'file', path: file }, marking);
-    // With DATABASE_URL for the target, the settings are those of the gateways to come, and not of
-    // the one that was.
+    // With DATABASE_URL for the target, the settings belong to the new gateways.
     const isForTarget = config.databaseUrl.startsWith('postgres');
     const secrets = [config.gatewaySecret, config.gatewaySecretPrevious];
     if (isForTarget && marking.mark === undefined && beside !== undefined && !secrets.includes(beside)) {

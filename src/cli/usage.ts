@@ -18,7 +18,7 @@ interface UsageOptions {
   readonly key?: string;
 }
 
-/** `usage`: what was used, by time, caller and model. */
+/** Adds `usage`, which sums what was used by time, caller and model. */
 export function addUsage(program: Command, context: CliContext): void {
   const usage = program
     .command('usage')
@@ -49,7 +49,7 @@ export function addUsage(program: Command, context: CliContext): void {
 }
 
 function toSpan({ per, from, until }: UsageOptions, nowMs: number): Omit<UsageQuery, 'caller'> {
-  // What has ended just now counts as well.
+  // Includes requests that end at this moment.
   const untilMs = until ?? nowMs + 1;
   const fromMs = from ?? untilMs - USUAL_SPAN_MS[per];
   if (fromMs >= untilMs) throw new CliError('The time of --from must be before that of --until.');

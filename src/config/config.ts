@@ -254,7 +254,7 @@ function findDoubtful({
   }
   if (METRICS_PORT !== undefined && METRICS_TOKEN === undefined && !isLoopback(METRICS_HOST)) {
     warnings.push(
-      'METRICS_HOST: is no loopback address, and without METRICS_TOKEN whoever reaches it reads the metrics',
+      'METRICS_HOST: is no loopback address, and without METRICS_TOKEN all who reach it can read the metrics',
     );
   }
   return warnings;

@@ -439,7 +439,7 @@ describe('readConfig', () => {
     {
       env: { METRICS_PORT: '9090', METRICS_HOST: '0.0.0.0' },
       warnings: [
-        'METRICS_HOST: is no loopback address, and without METRICS_TOKEN whoever reaches it reads the metrics',
+        'METRICS_HOST: is no loopback address, and without METRICS_TOKEN all who reach it can read the metrics',
       ],
     },
     {

@@ -1,4 +1,4 @@
-/** What an answer of the backend says, as far as a probe wants to know. */
+/** Reads the parts of a backend's answer that probes need. */
 
 import { createAnswerReader } from '../../backend/answer-reader.ts';
 import { failureOf } from '../../backend/failures.ts';
@@ -12,21 +12,21 @@ import { readUsage } from '../../core/reply/usage.ts';
 import type { Usage } from '../../contract/types.ts';
 
 export interface Said {
-  /** Without what came as reasoning. */
+  /** The text without the reasoning. */
   readonly text: string;
-  /** The fields in which reasoning came, by their names; `<think>` where it is a block in the text. */
+  /** The names of the fields that had reasoning; `<think>` for a block in the text. */
   readonly reasoningIn: readonly string[];
   readonly calls: readonly SaidCall[];
   readonly finishReason: string | undefined;
   readonly usage: Usage | undefined;
-  /** Whether the usage came in a chunk that had no choice. */
+  /** Whether the usage came in a chunk without choices. */
   readonly isUsageApart: boolean;
-  /** It came as an event stream, and not in one piece. */
+  /** Whether it was an event stream. */
   readonly isStream: boolean;
-  /** Whether its end was marked: by `[DONE]`, or by being in one piece. */
+  /** Whether the end was marked: by `[DONE]`, or by being one document. */
   readonly isDone: boolean;
   readonly chunks: readonly ChatChunk[];
-  /** Of those too that only repeat the one before with other words, which are not among the others. */
+  /** Counts the chunks that only repeat the one before with other words, too. */
   readonly chunkCount: number;
 }
 
@@ -35,14 +35,14 @@ interface SaidCall {
   readonly arguments: string;
 }
 
-/** The error that a reply is, in the backend's words but without secrets; undefined for a 2xx. */
+/** Returns the error of a reply in the backend's words without secrets; undefined for a 2xx. */
 export function refusalIn(reply: RawReply, secrets: readonly string[]): ApiError | undefined {
   if (reply.status >= 200 && reply.status < 300) return undefined;
   const { status, headers, text: body } = reply;
   return failureOf({ status, headers, body, keyOwner: 'caller', secrets }).error;
 }
 
-/** Reads a 2xx. Throws ApiError where it is no completion, or says that something failed. */
+/** Reads a 2xx reply. Throws ApiError where it is no completion, or reports a failure. */
 export function readSaid(reply: RawReply, secrets: readonly string[]): Said {
   const { status, headers, text } = reply;
   const reader = createAnswerReader(headers, {
@@ -83,7 +83,7 @@ function readChunks(
   };
 }
 
-/** A string repeats the chunk before it with other words, which are then of the same kind. */
+/** A string repeats the chunk before it with other words of the same kind. */
 function textOf(chunks: readonly (ChatChunk | string)[]): string {
   let text = '';
   let isText = true;
@@ -104,7 +104,7 @@ function piecesOf(chunk: ChatChunk): ReturnType<typeof textPiecesOf> {
   return choice === undefined ? [] : textPiecesOf(deltaOf(choice));
 }
 
-/** None where what they hold is encrypted. */
+/** Encrypted reasoning has no text. */
 function reasoningFieldsOf(chunk: ChatChunk): string[] {
   const choice = choiceOf(chunk);
   if (choice === undefined || !piecesOf(chunk).some(({ kind }) => kind === 'reasoning')) return [];
@@ -127,7 +127,7 @@ function callsOf(chunks: readonly ChatChunk[]): SaidCall[] {
       if (known === undefined) calls.push(call);
       call.lastChunk = number;
       call.name ||= piece.name;
-      // What comes after complete arguments is the same call, said again.
+      // A chunk after complete arguments repeats the call.
       if (call.argumentsEnd.reached) continue;
       call.arguments += piece.arguments;
       call.argumentsEnd.feed(piece.arguments);

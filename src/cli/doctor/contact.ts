@@ -1,4 +1,4 @@
-/** The first words with a backend: whether chat completions are behind this address at all, and for which models. */
+/** Finds out whether chat completions are behind an address, and for which models. */
 
 import { contentType } from '../../backend/answer-reader.ts';
 import { createInquirer, type Inquirer, type RawReply } from './inquiry.ts';
@@ -16,18 +16,18 @@ export interface Backend extends Address {
 }
 
 export interface ModelList {
-  /** Undefined where the backend has no list. */
+  /** Is undefined where the backend has no list. */
   readonly models: readonly ChatChunk[] | undefined;
   readonly reply: RawReply;
 }
 
-/** Asks for the list of models. Throws CliError with a sentence where this cannot be the base URL of a backend. */
+/** Asks for the list of models. Throws CliError where this cannot be the base URL of a backend. */
 export async function askForModels(backend: Backend): Promise<ModelList> {
   const reply = await askFirst(backend);
   const { status } = reply;
   if (status === 401 || status === 403) throw wrongKey(status, backend);
   if (status >= 300 && status < 400) throw redirected(reply);
-  // What nginx and servers in Go say to plain HTTP where they expect TLS.
+  // nginx and servers in Go answer plain HTTP on a TLS port with these words.
   const wrongScheme = status === 400 ? await explainWrongScheme(backend) : undefined;
   if (wrongScheme !== undefined) throw new CliError(wrongScheme);
   const models = status < 300 ? modelsIn(reply.text) : undefined;
@@ -50,7 +50,10 @@ async function askFirst(backend: Backend): Promise<RawReply> {
   }
 }
 
-/** Whether this address lists models, or wants a key for that. Asked without one: it may be somebody else's. */
+/**
+ * Returns whether this address lists models or requires a key for that. Sends no key, since the
+ * address may belong to someone else.
+ */
 async function hasModels({ baseUrl, timeoutMs, signal }: Address): Promise<boolean> {
   const inquirer = createInquirer({ baseUrl, apiKey: undefined, connectTimeoutMs: timeoutMs, timeoutMs });
   try {
@@ -65,7 +68,7 @@ async function hasModels({ baseUrl, timeoutMs, signal }: Address): Promise<boole
   }
 }
 
-/** A list in `data`, or, as Together sends it, bare. */
+/** Reads a list in `data`, or a bare one as Together sends it. */
 function modelsIn(text: string): readonly ChatChunk[] | undefined {
   const value = readJson(text);
   const list = isObject(value) ? value['data'] : value;
@@ -82,12 +85,12 @@ export interface FirstChat {
   readonly reply: RawReply;
 }
 
-/** Asks for the smallest completion, by either name of the limit. Throws CliError with a sentence where none comes. */
+/** Asks for the smallest completion, with either name of the limit. Throws CliError without one. */
 export async function askFirstChat(backend: Backend, model: string): Promise<FirstChat> {
   const first = await askChat(backend, { model, limitField: 'max_tokens' });
   const isRefused = first.reply.status === 400 || first.reply.status === 422;
   const chat = isRefused ? await askChat(backend, { model, limitField: 'max_completion_tokens' }) : first;
-  // Where both are refused, the first refusal is the one that speaks of something else.
+  // When both are refused, the first refusal has another cause than the name.
   const answered = chat.reply.status < 300 ? chat : first;
   const { reply, limitField } = answered;
   const { status } = reply;
@@ -106,7 +109,7 @@ async function askChat(
   return { reply, limitField: manner.limitField };
 }
 
-/** What must not come back in anybody's words. */
+/** These must not appear in messages that quote the backend. */
 export function secretsOf({ apiKey }: Pick<Backend, 'apiKey'>): readonly string[] {
   return apiKey === undefined ? [] : [apiKey];
 }

@@ -1,19 +1,19 @@
-/** Which dialect suits a backend, by how it gives itself away and by what it was found to take. */
+/** Chooses a dialect for a backend by its signs and by what it accepts. */
 
 import type { OwnDialect } from '../../contract/types.ts';
 import { recognise, type Evidence } from './dialect-signs.ts';
 import { DIALECTS, isDialectName, type Dialect, type DialectName } from '../../core/dialects.ts';
 
-/** What a backend was found to take or to do; undefined where that was not clear. */
+/** What the backend accepts or does; undefined where that is unclear. */
 export interface Abilities {
   readonly maxTokens: boolean | undefined;
   readonly maxCompletionTokens: boolean | undefined;
   readonly developerRole: boolean | undefined;
-  /** A system message that is not the first one. */
+  /** Accepts a system message after the first message. */
   readonly laterSystem: boolean | undefined;
-  /** Two messages of the user in a row. */
+  /** Accepts two messages of the user in a row. */
   readonly userAfterUser: boolean | undefined;
-  /** Its reasoning came as a `<think>` block in the text. */
+  /** Sends reasoning as a `<think>` block in the text. */
   readonly thinkTags: boolean | undefined;
 }
 
@@ -21,15 +21,18 @@ export type Differences = Omit<OwnDialect, 'extends'>;
 
 export interface DialectChoice {
   readonly dialect: DialectName;
-  /** Why, as one sentence. */
+  /** Gives the reason in one sentence. */
   readonly reason: string;
-  /** What the backend does not take although this dialect would send it: a dialect of one's own should say so. */
+  /**
+   * Lists fields that this dialect sends although the backend refuses them. An own dialect should
+   * change them.
+   */
   readonly differences: Differences;
-  /** Others for which all the same holds. */
+  /** The dialects that fit as well. */
   readonly equivalents: readonly DialectName[];
 }
 
-/** Chooses a dialect: the one that is recognised, else one that agrees with what the backend takes. */
+/** Returns the recognised dialect, else one that agrees with what the backend accepts. */
 export function chooseDialect(evidence: Evidence, abilities: Abilities): DialectChoice {
   const recognised = recognise(evidence);
   const [first, ...others] = recognised;
@@ -49,7 +52,8 @@ export function chooseDialect(evidence: Evidence, abilities: Abilities): Dialect
 function chooseByAbilities(abilities: Abilities): DialectChoice {
   const differences = findDifferences(DIALECTS.generic, abilities);
   if (Object.keys(differences).length === 0) {
-    const reason = 'Nothing told which kind it is, and what it takes agrees with this one, which asks for the least.';
+    const reason =
+      'The kind of backend is unknown. This dialect agrees with what the backend accepts, and asks for the least.';
     return { dialect: 'generic', reason, differences, equivalents: [] };
   }
   const [dialect, ...equivalents] = Object.keys(DIALECTS)
@@ -58,13 +62,13 @@ function chooseByAbilities(abilities: Abilities): DialectChoice {
   return dialect === undefined
     ? {
         dialect: 'generic',
-        reason: 'Nothing told which kind it is, and none agrees with all that it takes.',
+        reason: 'The kind of backend is unknown, and no dialect agrees with all that it accepts.',
         differences,
         equivalents,
       }
     : {
         dialect,
-        reason: 'Nothing told which kind it is, but what it takes agrees with this one.',
+        reason: 'The kind of backend is unknown, but this dialect agrees with what it accepts.',
         differences: {},
         equivalents,
       };
@@ -74,7 +78,7 @@ function isWithoutDifferences(dialect: Dialect, abilities: Abilities): boolean {
   return Object.keys(findDifferences(dialect, abilities)).length === 0;
 }
 
-/** What this dialect would send although the backend was found not to take it, as the fields that put it right. */
+/** Returns the fields that correct what this dialect sends although the backend refuses it. */
 export function findDifferences(dialect: Dialect, abilities: Abilities): Differences {
   const { maxTokens, maxCompletionTokens } = abilities;
   const limit = dialect.tokenLimitField;

@@ -1,6 +1,7 @@
 /**
- * How a kind of backend gives itself away: one entry for each of `core/dialects.ts`. A telling sign is one that nobody else has;
- * the others count where no telling one is seen. No sign is the name of a host, since any kind can be behind any.
+ * Recognises kinds of backends: one entry for each of `core/dialects.ts`. Only one kind has a
+ * telling sign; other signs count where there is no telling one. Host names are no signs, since any
+ * kind can be behind any host.
  */
 
 import type { ChatChunk } from '../../core/chat.ts';
@@ -8,7 +9,7 @@ import { choiceOf } from '../../core/reply/chunk.ts';
 import { isDialectName, type DialectName } from '../../core/dialects.ts';
 import { isObject } from '../../core/json.ts';
 
-/** What a backend was seen to answer. */
+/** The answers of a backend. */
 export interface Evidence {
   readonly headers: Readonly<Record<string, string>>;
   /** The entries of its list of models. */
@@ -25,9 +26,9 @@ interface Sign {
 
 export interface Recognition {
   readonly dialect: DialectName;
-  /** As in "recognised by …". */
+  /** Completes "recognised by …". */
   readonly signs: readonly string[];
-  /** Whether one of them is telling. */
+  /** Whether one of the signs is telling. */
   readonly isCertain: boolean;
 }
 
@@ -38,14 +39,15 @@ const SIGNS: Readonly<Record<Exclude<DialectName, 'generic'>, readonly Sign[]>> 
     hint(owner('openai', 'openai-internal', 'system')),
     hint(id(/^chatcmpl-[A-Za-z0-9]{29}$/)),
   ],
-  // The filters come with every completion; the headers are those of Azure's API management.
+  // The filters come with every completion. The headers are those of Azure's API management.
   azure: [
     field('prompt_filter_results'),
     choiceField('content_filter_results'),
     header('apim-request-id'),
     header('x-ms-region'),
   ],
-  // ModelCard in vllm/entrypoints/openai/engine/protocol.py; its completions carry fields that nobody else has.
+  // ModelCard in vllm/entrypoints/openai/engine/protocol.py; its completions carry fields that
+  // nobody else has.
   vllm: [owner('vllm'), field('prompt_logprobs'), hint(choiceField('stop_reason')), hint(modelField('max_model_len'))],
   // ModelCard in srt/entrypoints/openai/protocol.py.
   sglang: [owner('sglang'), choiceField('matched_stop'), hint(modelField('max_model_len'))],
@@ -60,8 +62,8 @@ const SIGNS: Readonly<Record<Exclude<DialectName, 'generic'>, readonly Sign[]>> 
 };
 
 /**
- * The kinds that the evidence speaks for: those with the most telling signs, or, where nothing telling is seen, with the most
- * signs. Several mean that it speaks for them alike; none that nothing is known.
+ * Returns the kinds with the most telling signs, or with the most signs where none is telling.
+ * Several kinds are equally likely; an empty list means that nothing is known.
  */
 export function recognise(evidence: Evidence): readonly Recognition[] {
   const candidates = Object.entries(SIGNS).flatMap(([dialect, signs]) => {
@@ -78,7 +80,6 @@ export function recognise(evidence: Evidence): readonly Recognition[] {
     }));
 }
 
-/** One telling sign outweighs all others of a kind. */
 function weightOf(signs: readonly Sign[]): number {
   return signs.reduce((weight, { isTelling }) => weight + (isTelling ? 100 : 1), 0);
 }
@@ -132,7 +133,7 @@ function telling(name: string, isSeen: Sign['isSeen']): Sign {
   return { name, isSeen, isTelling: true };
 }
 
-/** Not telling by itself: others have it too. */
+/** Other kinds have it too, so it is not telling. */
 function hint(sign: Sign): Sign {
   return { ...sign, isTelling: false };
 }

@@ -1,4 +1,4 @@
-/** The examination of a backend, from the first contact to what it means for the settings. */
+/** Examines a backend, from the first contact to the results for the settings. */
 
 import { createInquirer, type RawReply } from './inquiry.ts';
 import { makeUpKey, tryMadeUpKey } from '../../backend/probe.ts';
@@ -18,7 +18,7 @@ export interface Finding extends Finish {
 export interface Examination {
   readonly model: string;
   readonly findings: readonly Finding[];
-  /** What no client can do without works. */
+  /** Whether all works that every client needs. */
   readonly isFine: boolean;
   /** Whether the backend tells callers apart by their keys. */
   readonly checksKeys: Finish['result'];
@@ -29,13 +29,13 @@ export interface Examination {
 export interface ExaminationOptions {
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
-  /** As the backend knows it; the first of its list where none is given. */
+  /** The backend's name of the model; the default is the first of its list. */
   readonly model: string | undefined;
-  /** For each question. */
+  /** Limits each question. */
   readonly timeoutMs: number;
-  /** For all of them together: what is not asked by then stays unclear. */
+  /** Limits the whole examination. Later questions stay unclear. */
   readonly totalMs: number;
-  /** Its abort ends the examination; what was aborted is thrown. */
+  /** Aborts the examination, which then throws the reason. */
   readonly signal: AbortSignal;
   readonly onStart: (name: string) => void;
   readonly onFinding: (finding: Finding) => void;
@@ -43,7 +43,9 @@ export interface ExaminationOptions {
 
 const ESSENTIAL: readonly Finding['name'][] = ['chat', 'stream'];
 
-/** Asks the backend one question after the other. Throws CliError, in one sentence, where not even the smallest is answered. */
+/**
+ * Asks the backend one question after the other. Throws CliError when it refuses even the smallest.
+ */
 export async function examine(options: ExaminationOptions): Promise<Examination> {
   const { baseUrl, apiKey, timeoutMs, signal } = options;
   const inquirer = createInquirer({ baseUrl, apiKey, connectTimeoutMs: timeoutMs, timeoutMs });
@@ -115,7 +117,9 @@ function chooseModel(
   return { model, verdict: ids.includes(model) ? yes(`${model} is listed`) : no(`${model} is not listed`) };
 }
 
-/** Tries a made-up key; on completions too where anybody may list the models, as at OpenRouter. */
+/**
+ * Tries a made-up key; also on completions where the list of models is public, as at OpenRouter.
+ */
 async function checkKeys({ baseUrl, timeoutMs, signal }: Backend, manner: Manner): Promise<Finish> {
   const { kind } = await tryMadeUpKey(baseUrl, { timeoutMs, signal });
   if (kind === 'refused') return yes('a made-up key is refused');
@@ -137,7 +141,7 @@ interface Question {
   readonly evidence: ReturnType<typeof createEvidence>;
 }
 
-/** Puts one question. Throws at an interruption alone. */
+/** Asks one question. Throws only when it is interrupted. */
 async function put(probe: Probe, { backend, manner, evidence }: Question): Promise<Finish> {
   const secrets = secretsOf(backend);
   try {
@@ -153,16 +157,22 @@ async function put(probe: Probe, { backend, manner, evidence }: Question): Promi
   }
 }
 
-/** No answer, or one that cannot be read. An interruption is no ApiError, and is thrown on. */
+/**
+ * Returns undefined for a missing or unreadable answer. Throws an interruption, which is no
+ * ApiError.
+ */
 function judgeFailure(error: unknown): Finish {
   if (error instanceof ApiError) return unclear(error.message);
   throw error;
 }
 
-/** Statuses that speak of the moment, and not of the question. */
+/** Statuses that depend on the moment and not on the question. */
 const PASSING = new Set([401, 402, 403, 408, 409, 425, 429, 502, 503, 504, 529]);
 
-/** A 500 counts as a no: the question differs in one respect from one that was answered, and llama.cpp refuses that way. */
+/**
+ * A 500 counts as a no, since llama.cpp refuses that way: the question differs in one respect from
+ * one that was answered.
+ */
 function judgeRefusal(status: number, message: string): Finish {
   const reason = `${status}: ${message}`;
   return PASSING.has(status) ? unclear(reason) : no(reason);

@@ -1,4 +1,4 @@
-/** Small requests to the backend and all that it answers to each, untouched: for whoever wants to learn what the backend is like. */
+/** Sends small requests to a backend and returns its answers unchanged. */
 
 import { Pool } from 'undici';
 import { contentType, isPlain } from '../../backend/answer-reader.ts';
@@ -8,26 +8,29 @@ import type { ReplyHeaders } from '../../backend/reply-headers.ts';
 export interface RawReply {
   readonly status: number;
   readonly headers: ReplyHeaders;
-  /** An event stream up to its `[DONE]`, anything else up to its end; empty when it came compressed. */
+  /** An event stream up to `[DONE]`, or the whole body; empty when it came compressed. */
   readonly text: string;
 }
 
 export interface Inquirer {
-  /** A `body` is sent by POST, as JSON. Throws ApiError when no whole answer comes in time, or the signal's reason. */
+  /**
+   * Sends a `body` as JSON by POST. Throws ApiError without a whole answer in time, or the signal's
+   * reason.
+   */
   ask(path: string, options: { readonly body?: object; readonly signal: AbortSignal }): Promise<RawReply>;
   close(): Promise<void>;
 }
 
 export interface InquirerOptions {
-  /** With its `/v1`. */
+  /** Includes the `/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
   readonly connectTimeoutMs: number;
-  /** For each answer, from the first byte sent to the last byte read. */
+  /** Limits each answer, from the first byte sent to the last byte read. */
   readonly timeoutMs: number;
 }
 
-/** More than any answer to a small request has, lists of all models included. What is beyond it is left unread. */
+/** Exceeds any answer to a small request, lists of models included. The rest stays unread. */
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
 export function createInquirer({ baseUrl, apiKey, connectTimeoutMs, timeoutMs }: InquirerOptions): Inquirer {
@@ -53,7 +56,7 @@ export function createInquirer({ baseUrl, apiKey, connectTimeoutMs, timeoutMs }:
         headers,
         body: body === undefined ? null : JSON.stringify(body),
         signal,
-        // Nothing refreshes it, so that it holds for the whole answer.
+        // Nothing refreshes this timer, so it limits the whole answer.
         firstByteTimeoutMs: timeoutMs,
       });
       const { status, headers: replyHeaders } = connection;
@@ -72,7 +75,7 @@ async function readText(connection: BackendConnection): Promise<string> {
     if (bytes === undefined) return undefined;
     length += bytes.length;
     text += decoder.decode(bytes, { stream: true });
-    // Some keep the connection open after it.
+    // Some backends keep the connection open after `[DONE]`.
     const isDone = isStream && /^data: ?\[DONE\]\s*$/m.test(text.slice(-bytes.length - 16));
     if (isDone || length > MAX_ANSWER_BYTES) connection.release();
     return undefined;

@@ -1,4 +1,4 @@
-/** Why no HTTP answer came from the address of the backend, in one sentence that says what to do. */
+/** Explains in one sentence why the address of the backend gave no HTTP answer, and what to do. */
 
 import { createInquirer } from './inquiry.ts';
 import { ApiError } from '../../core/errors.ts';
@@ -11,7 +11,7 @@ export interface Address {
 
 const CERTIFICATE = /CERT|^UNABLE_TO|^DEPTH_ZERO|^SELF_SIGNED/;
 
-/** Explains the error of a first request. Asks once more where the other scheme may be the right one. */
+/** Explains the error of a first request. Asks again where the other scheme may be right. */
 export async function explainNoAnswer(error: unknown, address: Address): Promise<string> {
   const { host, hostname, protocol } = new URL(address.baseUrl);
   const code = causeCodeOf(error);
@@ -41,7 +41,7 @@ function explainTimeout(host: string): string {
   return `${host} did not answer in time: is the address right, and is the backend busy? --timeout gives it longer.`;
 }
 
-/** The sentence for an address that answers to the other scheme; undefined for one that does not. */
+/** Returns a sentence for an address that answers to the other scheme; undefined for others. */
 export async function explainWrongScheme(address: Address): Promise<string | undefined> {
   const { host, protocol } = new URL(address.baseUrl);
   if (protocol === 'https:') {
@@ -52,7 +52,10 @@ export async function explainWrongScheme(address: Address): Promise<string | und
   return isTls ? `${host} expects TLS: write https:// in place of http://.` : undefined;
 }
 
-/** Whether the same port speaks HTTP with the other scheme. Without the key, which is not meant for whoever answers there. */
+/**
+ * Returns whether the port speaks HTTP with the other scheme. Sends no key, since the server is
+ * unknown.
+ */
 async function answersOver(scheme: 'http' | 'https', { baseUrl, timeoutMs, signal }: Address): Promise<boolean> {
   const { protocol, hostname, port, pathname } = new URL(baseUrl);
   const samePort = port === '' ? (protocol === 'https:' ? '443' : '80') : port;
@@ -66,7 +69,7 @@ async function answersOver(scheme: 'http' | 'https', { baseUrl, timeoutMs, signa
     await inquirer.ask('/models', { signal });
     return true;
   } catch (error) {
-    // Whoever shows a certificate speaks TLS.
+    // A certificate shows that the server speaks TLS.
     return CERTIFICATE.test(causeCodeOf(error));
   } finally {
     await inquirer.close();

@@ -1,4 +1,6 @@
-/** What the doctor asks a backend, one entry per question: the request, and what the answer to it means. */
+/**
+ * The questions of the doctor to a backend: each with its request and the meaning of the answer.
+ */
 
 import type { ChatMessage, ChatRequest, ChatTool } from '../../core/chat.ts';
 import { isObject, readJson } from '../../core/json.ts';
@@ -6,13 +8,13 @@ import type { Said } from './answer.ts';
 
 export interface Finish {
   readonly result: 'yes' | 'no' | 'unclear';
-  /** Why, in a few words. */
+  /** Gives the reason in a few words. */
   readonly reason: string;
 }
 
 export type LimitField = 'max_tokens' | 'max_completion_tokens';
 
-/** How the backend is asked: with the model, and with the limit which it was found to take. */
+/** The model, and the limit that the backend accepts. */
 export interface Manner {
   readonly model: string;
   readonly limitField: LimitField;
@@ -21,18 +23,18 @@ export interface Manner {
 export interface Probe {
   readonly name: string;
   readonly ask: (manner: Manner) => ChatRequest;
-  /** What an answer means. */
+  /** Interprets an answer. */
   readonly judge: (said: Said) => Finish;
-  /** What a refusal in these words means, where it is not simply a no. */
+  /** Interprets a refusal in these words that is not simply a no. */
   readonly judgeRefusal?: (words: string) => Finish | undefined;
 }
 
-/** Room for a model that thinks before it speaks; most answers take a few of them. */
+/** Leaves room for reasoning; most answers take a few tokens. */
 const MAX_TOKENS = 512;
-/** For the questions that are about the limit itself. */
+/** For the questions that concern the limit itself. */
 const FEW_TOKENS = 16;
 
-/** The smallest completion. Everything else is asked only when this one was answered. */
+/** Asks for the smallest completion. The other questions follow only after an answer. */
 export const CHAT: Probe = {
   name: 'chat',
   ask: (manner) => limited(manner, say('Reply with the word OK.')),
@@ -182,7 +184,7 @@ const CAPITAL = {
   additionalProperties: false,
 };
 
-/** One white pixel. */
+/** A white pixel. */
 const PIXEL =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg==';
 
@@ -211,7 +213,10 @@ function judgeLimit({ finishReason, usage }: Said): Finish {
   return tokens > FEW_TOKENS ? no(`taken, but not kept: ${tokens} tokens came for ${FEW_TOKENS}`) : yes('taken');
 }
 
-/** Where the tokens do not suffice for the thoughts of a model, OpenAI answers "… model output limit was reached" with a 400. */
+/**
+ * OpenAI answers 400 "… model output limit was reached" when the tokens do not suffice for the
+ * reasoning.
+ */
 function judgeLimitReached(words: string): Finish | undefined {
   return /limit was reached/i.test(words) ? yes('kept') : undefined;
 }

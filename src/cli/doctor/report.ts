@@ -1,4 +1,4 @@
-/** What an examination means for the settings and the clients of the gateway, and how it is shown. */
+/** Turns an examination into settings and client configurations, and shows them. */
 
 import type { Config } from '../../config/config.ts';
 import { findDifferences, type Differences, type DialectChoice } from './dialect-choice.ts';
@@ -7,20 +7,19 @@ import { toGatewayUrl, writeSnippets, type Snippet } from '../snippets.ts';
 import { formatTable, toVisible, type Column } from '../table.ts';
 import type { Examination, Finding } from './examine.ts';
 
-/** What was examined. */
 export interface Examined {
   readonly config: Config;
   readonly baseUrl: string;
-  /** The embedded demo backend, which nobody has to set. */
+  /** The embedded demo backend, which needs no setting. */
   readonly isDemo: boolean;
 }
 
 interface Report extends Examined {
   readonly examination: Examination;
-  /** The fields in which the dialect that is set does not suit. */
+  /** The fields in which the current dialect does not fit. */
   readonly mismatch: Differences;
   readonly settings: Readonly<Record<string, string>>;
-  /** The content of a DIALECTS_FILE, where no built-in dialect suits. */
+  /** The content of a DIALECTS_FILE, where no built-in dialect fits. */
   readonly ownDialects: object | null;
   readonly snippets: readonly Snippet[];
 }
@@ -53,7 +52,7 @@ function toOwnDialects({ dialect, differences }: DialectChoice): object | null {
   return Object.keys(differences).length === 0 ? null : { [OWN_NAME]: { extends: dialect, ...differences } };
 }
 
-/** A backend that takes any key tells no callers apart, so the gateway has to. */
+/** A backend that accepts any key tells no callers apart, so the gateway has to. */
 function needsOwnKeys({ config, isDemo }: Examined, { checksKeys }: Examination): boolean {
   return !isDemo && checksKeys === 'no' && config.authMode === 'passthrough';
 }
@@ -100,7 +99,10 @@ export function formatReport(report: Report, paint: Paint): string[] {
   ];
 }
 
-/** As a shell reads it, and .env too. The backend chose the names of its models, and somebody may paste them. */
+/**
+ * Quotes a value for a shell and for .env: the backend chooses the names of its models, and people
+ * paste them.
+ */
 function toWord(value: string): string {
   return /^[\w@%+=:,./-]*$/.test(value) ? value : `'${value.replaceAll("'", String.raw`'\''`)}'`;
 }
@@ -117,7 +119,7 @@ function describeDialect({ config, examination, mismatch }: Report, paint: Paint
   ];
 }
 
-/** One finding as a line. */
+/** Returns one finding as a line. */
 export function formatFinding({ name, result, reason }: Finding): string {
   return toVisible(`${name}: ${WORDS[result]}, ${reason}`);
 }
