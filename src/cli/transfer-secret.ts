@@ -14,23 +14,23 @@ export interface SecretAdvice {
  */
 export async function findSecret(file: string, config: Config): Promise<SecretAdvice> {
   const marking = await readMarking({ kind: 'file', path: file });
-  const beside = findSecretFile(file);
-  const besideFile = toSecretFile(file);
+  const inFile = findSecretFile(file);
+  const secretFile = toSecretFile(file);
   if (config.gatewaySecret !== null) {
     findFittingSecret(config, { kind: 'file', path: file }, marking);
     // With DATABASE_URL for the target, the settings belong to the new gateways.
     const isForTarget = config.databaseUrl.startsWith('postgres');
     const secrets = [config.gatewaySecret, config.gatewaySecretPrevious];
-    if (isForTarget && marking.mark === undefined && beside !== undefined && !secrets.includes(beside)) {
+    if (isForTarget && marking.mark === undefined && inFile !== undefined && !secrets.includes(inFile)) {
       throw new ConfigError([
-        `GATEWAY_SECRET: is not the secret in ${besideFile}, by which the keys and records of this database are known; set it ` +
+        `GATEWAY_SECRET: is not the secret in ${secretFile}, by which the keys and records of this database are known; set it ` +
           'to that, or move the file away if no gateway has used it',
       ]);
     }
     return { json: 'keep', advice: 'keep GATEWAY_SECRET as it is.' };
   }
-  const isBeside = beside !== undefined && [undefined, createMark(beside, null)[0]].includes(marking.mark);
-  if (!isBeside) return { json: 'unknown', advice: 'GATEWAY_SECRET to the one that the gateway had.' };
-  const advice = `GATEWAY_SECRET to what is in ${besideFile}, the same for all gateways: "$(cat ${besideFile})".`;
-  return { json: { file: besideFile }, advice };
+  const isInFile = inFile !== undefined && [undefined, createMark(inFile, null)[0]].includes(marking.mark);
+  if (!isInFile) return { json: 'unknown', advice: 'GATEWAY_SECRET to the one that the gateway had.' };
+  const advice = `GATEWAY_SECRET to what is in ${secretFile}, the same for all gateways: "$(cat ${secretFile})".`;
+  return { json: { file: secretFile }, advice };
 }

@@ -1,6 +1,6 @@
 /**
- * The secret by which the keys and records of a database are known: where it lies, and whether the
- * database knows it.
+ * The secret of a database, by which its keys and records are found: reads it, makes it, and checks
+ * it against the mark in the database.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -34,16 +34,16 @@ export async function openWithSecret<Opened extends Pick<Store, 'close'> | undef
 }
 
 /**
- * The secret for whoever begins to write by it. A database without a mark gets that of this secret,
- * and one that was marked with the previous secret is marked anew. Throws ConfigError when the
- * database knows another secret, and StoreOpenError.
+ * Returns the secret for a process that writes with it. Marks a database that has no mark yet, or
+ * the mark of the previous secret. Throws ConfigError when the database has the mark of another
+ * secret, and StoreOpenError.
  */
 export async function takeSecret(settings: SecretSettings): Promise<string> {
   const database = locateDatabase(settings.databaseUrl);
   if (database.kind === 'memory') return loadSecret(settings);
   const marking = await readMarking(database);
   const found = findFittingSecret(settings, database, marking);
-  // What is there already was made with a secret that is missing, and not with a new one.
+  // The data was made with the missing secret, so a new one would not help.
   if (found === undefined && !marking.isEmpty) throw toRefusal(settings, database);
   const secret = found ?? loadSecret(settings);
   const marks = createMark(secret, settings.gatewaySecretPrevious);
@@ -55,9 +55,9 @@ export async function takeSecret(settings: SecretSettings): Promise<string> {
 }
 
 /**
- * The secret that is set, or lies beside the database; undefined when there is none and the
- * database knows none either. Throws ConfigError when the database knows another one, and
- * StoreOpenError.
+ * Returns the secret of the settings or of the file next to the database; undefined when there is
+ * none and the database has no mark. Throws ConfigError when the database has the mark of another
+ * one, and StoreOpenError.
  */
 export function findFittingSecret(
   settings: SecretSettings,
@@ -100,15 +100,15 @@ function findSecret({ gatewaySecret }: SecretSettings, database: SharedDatabase)
 }
 
 /**
- * The secret that is set, else the one that lies beside the database, where it is made when it is
- * missing. A database in memory gets a new one, since none of its records outlives the process.
- * Throws StoreOpenError when the file can be neither read nor made.
+ * Returns the secret of the settings, else that of the file next to the database, which is made
+ * when it is missing. A database in memory gets a new one, since none of its records outlives the
+ * process. Throws StoreOpenError when the file can be neither read nor made.
  */
 export function loadSecret({ databaseUrl, gatewaySecret }: Omit<SecretSettings, 'gatewaySecretPrevious'>): string {
   if (gatewaySecret !== null) return gatewaySecret;
   const location = locateDatabase(databaseUrl);
   if (location.kind === 'memory') return newSecret();
-  // Gateways that share a database must share the secret, which lies beside none of them.
+  // Gateways that share a database must share the secret, and no file reaches all of them.
   if (location.kind === 'postgres')
     throw new StoreOpenError('GATEWAY_SECRET must be set with DATABASE_URL=postgres://.');
   const file = toSecretFile(location.path);
@@ -119,7 +119,7 @@ export function loadSecret({ databaseUrl, gatewaySecret }: Omit<SecretSettings, 
 }
 
 /**
- * The secret that lies beside the database in this file; undefined when there is none. Throws
+ * Returns the secret next to the database in this file; undefined when there is none. Throws
  * StoreOpenError.
  */
 export function findSecretFile(databaseFile: string): string | undefined {
@@ -127,7 +127,7 @@ export function findSecretFile(databaseFile: string): string | undefined {
   return explaining(path, () => readSecret(path));
 }
 
-/** Where the secret of the database in this file lies. */
+/** Returns where the secret of the database in this file is. */
 export function toSecretFile(databaseFile: string): string {
   return join(dirname(databaseFile), 'gateway.secret');
 }
@@ -142,7 +142,6 @@ function explaining<Result>(file: string, use: () => Result): Result {
   }
 }
 
-/** Undefined when there is no such file. */
 function readSecret(file: string): string | undefined {
   let text: string;
   try {

@@ -17,7 +17,7 @@ export interface PriceWatchOptions {
  * stops it.
  */
 export function watchPrices({ store, prices, log, everyMs = EVERY_MS }: PriceWatchOptions): () => void {
-  let told = '';
+  let logged = '';
   let isComparing = false;
 
   async function compare(): Promise<void> {
@@ -27,9 +27,10 @@ export function watchPrices({ store, prices, log, everyMs = EVERY_MS }: PriceWat
       const version = versionOf(prices);
       const others = await store.comparePrices(version);
       const found = others.length === 0 ? '' : JSON.stringify([version, others]);
-      if (found !== '' && found !== told) log.warn({ version, others }, DIFFERENT);
-      if (found === '' && told !== '') log.info({ version }, 'all gateways on the database have the same prices again');
-      told = found;
+      if (found !== '' && found !== logged) log.warn({ version, others }, DIFFERENT);
+      if (found === '' && logged !== '')
+        log.info({ version }, 'all gateways on the database have the same prices again');
+      logged = found;
     } catch {
       // The store logs its own outages.
     } finally {

@@ -1,4 +1,7 @@
-/** The answer as it comes: one block per output item, filled by deltas and replaced by the item once it is done. */
+/**
+ * Shows the answer as it comes: one block per output item. Deltas fill it, and the finished item
+ * replaces it.
+ */
 
 import { element } from './dom.js';
 
@@ -11,7 +14,8 @@ const TITLES = { reasoning: 'Reasoning', function_call: 'Function call', custom_
  * @typedef {{ readonly title: string, readonly text: string }} Block
  *
  * @typedef {object} Answer
- * @property {(said: string, continues: boolean) => void} begin Forgets the answer before; or keeps it, and shows what was said.
+ * @property {(said: string, continues: boolean) => void} begin Forgets the answer before; or
+ *   keeps it, and shows what was said.
  * @property {(item: Block) => void} addBlock What happened between two answers.
  * @property {(event: ResponseEvent) => void} showEvent
  * @property {(response: ResponseResource) => void} showResponse For what was not streamed.
@@ -23,7 +27,7 @@ const TITLES = { reasoning: 'Reasoning', function_call: 'Function call', custom_
 export function createAnswer(place) {
   /** @type {Map<string, { readonly block: HTMLElement, readonly text: Text }>} */
   const open = new Map();
-  /** What the answer that is shown alone was given to. */
+  /** The request of an answer that is shown alone. */
   let saidFirst = '';
 
   /** @param {OutputItem} item */
@@ -36,11 +40,11 @@ export function createAnswer(place) {
 
   return {
     begin(said, continues) {
-      // Read aloud as a whole, once it is there.
+      // A screen reader reads the whole message when it is there.
       place.setAttribute('aria-busy', 'true');
       open.clear();
       if (continues) {
-        // That of the first answer stood in the form until now.
+        // The form had the request of the first answer until now.
         if (saidFirst !== '') place.prepend(saidBlock(saidFirst));
         place.append(saidBlock(said));
       } else {

@@ -1,4 +1,4 @@
-/** A chart over time, which is also a table: what a picture shows must be there for those who cannot see it. */
+/** Draws a chart over time, with a table for people who cannot see it. */
 
 import { element } from './dom.js';
 import uPlot from './vendor/uplot.js';
@@ -74,7 +74,7 @@ export function createChart(kind) {
     drawn?.destroy();
     drawn = null;
     const width = plot.clientWidth;
-    // A chart that nobody sees is drawn when it is shown.
+    // A hidden chart is drawn when it is shown.
     if (width === 0) return;
     drawn = new uPlot(optionsOf({ kind, per, width, onPoint: readOut }), dataOf(kind, parts), plot);
   }
@@ -89,7 +89,7 @@ export function createChart(kind) {
   new ResizeObserver(() => {
     if (drawn !== null && plot.clientWidth > 0 && drawn.width !== plot.clientWidth) draw();
   }).observe(plot);
-  // The colours are drawn, so they do not follow the theme by themselves.
+  // The canvas holds drawn colours, which do not follow the theme.
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => drawn && draw());
 
   return {
@@ -159,7 +159,7 @@ function optionsOf({ kind, per, width, onPoint }) {
     cursor: { y: false, drag: { setScale: false } },
     padding: [12, 16, 0, 0],
     scales: {
-      // Bars reach half a step to either side of their moment.
+      // Bars reach half a step to either side of their time.
       x: { range: (_plot, min, max) => [min - stepOf(per) * 0.6, max + stepOf(per) * 0.6] },
       y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] },
     },
@@ -188,7 +188,7 @@ function optionsOf({ kind, per, width, onPoint }) {
 }
 
 /**
- * A canvas does not know `light-dark()`, so the browser is asked which of both it is now.
+ * Asks the browser for a colour, since a canvas does not know `light-dark()`.
  *
  * @param {string} value
  */

@@ -1,11 +1,12 @@
-/** The way to the gateway's API: the key goes along, and what goes wrong comes back as one kind of error. */
+/** Calls the gateway's API with the key, and throws every error as a Failure. */
 
 /** @import { ResponseEvent, ResponseResource } from '../contract/types.ts' */
 
-/** What the gateway answered instead, or that it did not answer. */
+/** An error of the gateway, or a connection that failed. */
 export class Failure extends Error {
   /**
-   * @param {{ status: number, code: string, message: string, retryAfterMs?: number }} facts `status` is 0 without an answer.
+   * @param {{ status: number, code: string, message: string, retryAfterMs?: number }} facts
+   *   `status` is 0 without an answer.
    */
   constructor({ status, code, message, retryAfterMs = 0 }) {
     super(message);
@@ -24,7 +25,7 @@ export class Failure extends Error {
 }
 
 /**
- * Whatever was thrown, as a failure. A mistake of the page itself is no failure, and thrown on.
+ * Returns what was thrown as a Failure. Throws mistakes of the page itself again.
  *
  * @param {unknown} thrown
  * @returns {Failure}
@@ -40,15 +41,19 @@ export function toFailure(thrown) {
  * @property {Readonly<Record<string, string>>} [headers]
  *
  * @typedef {object} Client
- * @property {(path: string, asking?: Asking) => Promise<unknown>} get The JSON at this path below `/api/v1/`. Throws Failure.
- * @property {(path: string, body: object | null, asking?: Asking) => Promise<Response>} post The reply, when its status is 2xx. Throws Failure.
- * @property {() => WebSocket} openSocket One for responses, which is not open yet. Throws Failure when the key cannot be sent over it.
+ * @property {(path: string, asking?: Asking) => Promise<unknown>} get The JSON at this path below
+ *   `/api/v1/`. Throws Failure.
+ * @property {(path: string, body: object | null, asking?: Asking) => Promise<Response>} post The
+ *   reply, when its status is 2xx. Throws Failure.
+ * @property {() => WebSocket} openSocket One for responses, which is not open yet. Throws Failure
+ *   when the key cannot be sent over it.
  */
 
 /**
  * @param {object} options
  * @param {() => string} options.key
- * @param {(failure: Failure) => void} options.onRefused Called when the key is not taken, besides the throw.
+ * @param {(failure: Failure) => void} options.onRefused Called when the key is not taken, besides
+ *   the throw.
  * @returns {Client}
  */
 export function createClient({ key, onRefused }) {
@@ -92,7 +97,7 @@ export function createClient({ key, onRefused }) {
 const UNSENDABLE = 'The key has characters which a browser cannot send over a WebSocket. HTTP can.';
 
 /**
- * The JSON of a reply. Throws Failure when the connection breaks or something else is in it.
+ * Returns the JSON of a reply. Throws Failure when the connection breaks or the reply is no JSON.
  *
  * @param {Response} response
  * @returns {Promise<unknown>}
@@ -119,13 +124,13 @@ async function reach(url, init) {
   }
 }
 
-/** A connection that has ended before its answer. */
+/** A connection that ended before its answer. */
 export function broken() {
   return new Failure({ status: 0, code: 'cut', message: 'The connection broke before the answer had ended.' });
 }
 
 /**
- * The response in its final state, where the event says it.
+ * Returns the response of an event in a final state.
  *
  * @param {ResponseEvent} event
  * @returns {ResponseResource | null}
@@ -152,7 +157,7 @@ async function readFailure(response) {
 }
 
 /**
- * Whether the page itself called it off.
+ * Returns whether the page itself has aborted the request.
  *
  * @param {unknown} error
  */

@@ -1,4 +1,4 @@
-/** A request as code, to be copied. */
+/** Shows a request as code that can be copied. */
 
 import { byId, copy } from './dom.js';
 import { SNIPPETS } from './snippets.js';
@@ -9,7 +9,8 @@ import { createTabs } from './tabs.js';
 
 /**
  * @param {ConsoleConfig} config
- * @returns {(request: CreateResponse, shown: { continues: boolean }) => void} Shows another request, which may belong to turns before.
+ * @returns {(request: CreateResponse, shown: { continues: boolean }) => void} Shows another
+ *   request, which may belong to turns before.
  */
 export function createCodePanel(config) {
   const panel = byId('code-panel', HTMLElement);

@@ -1,4 +1,4 @@
-/** What is known of the conversation, how many tokens it has, and its compaction. */
+/** Shows the state of the conversation, counts its tokens and compacts it. */
 
 import { readJson, toFailure } from './client.js';
 import { byId, say } from './dom.js';
@@ -13,7 +13,7 @@ import { formatCount } from './format.js';
  * @param {object} options
  * @param {Client} options.client
  * @param {Conversation} options.conversation
- * @param {() => CreateResponse} options.read The request as it stands in the form, with its own input alone.
+ * @param {() => CreateResponse} options.read The request of the form, with its own input only.
  * @param {Answer} options.answer Where a compaction is shown.
  * @param {() => void} options.onChange The next request may be another continuation than it was.
  */
@@ -74,7 +74,7 @@ export function createConversationPanel({ client, conversation, read, answer, on
     } finally {
       setBusy(false);
       onChange();
-      // It has lost the focus by being disabled meanwhile.
+      // A disabled button loses the focus.
       if (document.activeElement === document.body) button.focus();
     }
   }
@@ -104,7 +104,9 @@ export function createConversationPanel({ client, conversation, read, answer, on
     get continues() {
       return checkbox.checked;
     },
-    /** @param {boolean} isRunning Whether a request runs, of which the conversation will be another. */
+    /**
+     * @param {boolean} isRunning Whether a request runs, which will change the conversation.
+     */
     setRunning(isRunning) {
       update(isRunning);
       if (isRunning) say(status, null);

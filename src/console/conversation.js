@@ -1,4 +1,4 @@
-/** The turns so far, as a request has to bring them along: the gateway keeps none. */
+/** Keeps the turns so far, which each request repeats: the gateway stores none. */
 
 /** @import { CreateResponse, ResponseResource } from '../contract/types.ts' */
 
@@ -12,8 +12,9 @@
  * @property {string | null} latestId Of the response that ends it, while it ends with one.
  * @property {() => void} clear
  * @property {(request: CreateResponse, response: ResponseResource) => void} add
- * @property {(items: Items) => void} replace What stands for all turns so far, from a compaction.
- * @property {(request: CreateResponse) => CreateResponse} continueWith The request with the turns before its input.
+ * @property {(items: Items) => void} replace Replaces all turns so far, after a compaction.
+ * @property {(request: CreateResponse) => CreateResponse} continueWith The request with the turns
+ *   before its input.
  *
  * @returns {Conversation}
  */

@@ -1,7 +1,10 @@
-/** The few steps from values to elements. Text goes in as text nodes only, so nothing that a backend says can become HTML. */
+/**
+ * Makes elements of values. Text becomes text nodes only, so nothing from a backend can become
+ * HTML.
+ */
 
 /**
- * The element with this id. Throws when the page does not have it, or has another kind of element by this id.
+ * Returns the element with this id. Throws when the page has none, or one of another kind.
  *
  * @template {HTMLElement} Kind
  * @param {string} id
@@ -15,7 +18,7 @@ export function byId(id, kind) {
 }
 
 /**
- * A new element.
+ * Returns a new element.
  *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
@@ -31,7 +34,7 @@ export function element(tag, attributes = {}, ...children) {
 }
 
 /**
- * Terms and what they stand for, as the content of a `dl`. What has no value is left out.
+ * Returns terms and values as the content of a `dl`. Leaves out terms without a value.
  *
  * @param {HTMLElement} list
  * @param {readonly (readonly [term: string, value: string | Node | null])[]} entries
@@ -51,12 +54,12 @@ export function showFacts(list, entries) {
  */
 export function say(place, sentence) {
   place.hidden = sentence === null;
-  // A live region speaks whenever its text is set, also to the same.
+  // A live region speaks whenever its text is set, even if it stays the same.
   if (place.textContent !== (sentence ?? '')) place.textContent = sentence;
 }
 
 /**
- * Marks a field as wrong and says why beside it, or takes both back.
+ * Marks a field as wrong with a reason, or removes both.
  *
  * @param {HTMLElement} field
  * @param {HTMLElement} place
@@ -68,7 +71,7 @@ export function sayProblem(field, place, problem) {
 }
 
 /**
- * A moment as people read it, in the time zone of the browser.
+ * Returns a time for people, in the time zone of the browser.
  *
  * @param {number} seconds Unix time
  * @param {'full' | 'short'} [length] The short one leaves the year out.
@@ -86,7 +89,7 @@ const TIMES = {
 };
 
 /**
- * Copies the text of an element, or selects it where the browser does not let a page copy.
+ * Copies the text of an element, or selects it where the browser refuses to copy.
  *
  * @param {HTMLElement} place
  * @returns {Promise<boolean>} whether it was copied

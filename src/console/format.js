@@ -1,4 +1,4 @@
-/** Numbers as people read them. The page is in English, and so are its numbers. */
+/** Formats numbers in English, like the page. */
 
 const COUNT = new Intl.NumberFormat('en');
 const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
@@ -25,7 +25,7 @@ export function formatShort(count) {
  * @returns {string} `0.00125`
  */
 export function formatCredits(micro) {
-  // A decimal text, since a quotient would be off by some millionths where there are billions.
+  // The text stays decimal, since a quotient would be wrong by some millionths for billions.
   return CREDITS.format(/** @type {`${number}`} */ (`${micro}e-6`));
 }
 

@@ -1,4 +1,4 @@
-/** What the caller's own key may do, and what is left of it. */
+/** Shows what the caller's own key may do, and what is left of it. */
 
 import { byId, element, showFacts, timeElement } from './dom.js';
 import { formatCount, formatCredits } from './format.js';

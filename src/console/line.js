@@ -1,4 +1,4 @@
-/** One WebSocket to the gateway, for one request after the other. */
+/** Keeps one WebSocket to the gateway for one request after the other. */
 
 import { broken, Failure, finalResponse } from './client.js';
 
@@ -8,14 +8,17 @@ import { broken, Failure, finalResponse } from './client.js';
 /**
  * @typedef {object} Call
  * @property {object} request
- * @property {AbortSignal} signal Closes the connection, by which the gateway knows that nobody waits any more.
- * @property {(isNew: boolean) => void} onOpen The connection stands; it may have stood before.
+ * @property {AbortSignal} signal Closes the connection, so that the gateway stops the request.
+ * @property {(isNew: boolean) => void} onOpen The connection is open; it may have been open
+ *   before.
  * @property {(frame: object) => void} onSent
  * @property {(event: ResponseEvent) => void} onEvent
  *
  * @typedef {object} Line
- * @property {string | null} latestId Of the response that the connection remembers, so that it can be continued by its id.
- * @property {(call: Call) => Promise<ResponseResource>} call The response in its final state. Throws Failure, and AbortError when the signal says so.
+ * @property {string | null} latestId Of the response that the connection remembers, so that it
+ *   can be continued by its id.
+ * @property {(call: Call) => Promise<ResponseResource>} call The response in its final state.
+ *   Throws Failure, and AbortError when the signal says so.
  */
 
 /**
@@ -47,7 +50,7 @@ export function createLine(client) {
       await untilOpen(opening, signal);
     } catch (error) {
       hangUp();
-      // A browser tells no page why it was refused; a request that asks for nothing may.
+      // A browser hides from the page why a WebSocket was refused. A plain request shows it.
       if (error instanceof Failure) await client.get('requests?limit=1');
       throw error;
     }
@@ -70,7 +73,7 @@ export function createLine(client) {
         latestId = response.status === 'completed' || response.status === 'incomplete' ? response.id : null;
         return response;
       } catch (error) {
-        // Whatever it was, the connection has forgotten what was continued, or is gone.
+        // After an error the connection has no history to continue, or is closed.
         latestId = null;
         if (!(error instanceof Failure) || error.status === 401) hangUp();
         if (error instanceof Failure && error.status === 401) await client.get('requests?limit=1');
@@ -129,7 +132,7 @@ function untilAnswered(socket, signal, onEvent) {
   }).finally(() => settled.abort());
 }
 
-/** As `fetch` says it. */
+/** Matches what `fetch` throws. */
 function aborted() {
   return new DOMException('The page has hung up.', 'AbortError');
 }

@@ -1,4 +1,4 @@
-/** The frame of the console: the key, the three views, and which of them is shown. */
+/** The frame of the console: the key, and the three views. */
 
 import { createClient, Failure } from './client.js';
 import { byId, sayProblem } from './dom.js';
@@ -27,7 +27,7 @@ const keyForm = byId('key-form', HTMLFormElement);
 const keyInput = byId('key-input', HTMLInputElement);
 const keyError = byId('key-error', HTMLElement);
 
-/** The name of the view that is shown; empty while a key is asked for. */
+/** The name of the view that is shown; empty while the page asks for a key. */
 let shown = '';
 let key = sessionStorage.getItem(KEY) ?? '';
 
@@ -64,7 +64,7 @@ byId('version', HTMLElement).textContent = config.version;
 if (key === '') askForKey(null);
 else open();
 
-/** Without it the page still works; only its hints are missing. */
+/** Without it the page works, but has no hints. */
 async function loadConfig() {
   /** @type {ConsoleConfig} */
   const unknown = { version: '', auth_mode: '', demo: false, default_model: null, base_url: null };
@@ -98,8 +98,8 @@ function describeKeys() {
 }
 
 /**
- * Tries the key before anything is shown. A backend without a list of models says nothing of the key, which is then tried
- * by the first request.
+ * Tries the key before anything is shown. A backend without a list of models does not check the
+ * key; the first request does.
  *
  * @param {string} entered
  */
@@ -149,13 +149,13 @@ function showView() {
   }
   const title = byId(`${name}-title`, HTMLElement);
   document.title = `${title.textContent} – ${TITLE}`;
-  // A change of view is a change of page: whoever cannot see it is taken to its beginning.
+  // A screen reader starts at the beginning of a new view, as of a new page.
   title.focus();
   shown = name;
   views[name]?.show();
 }
 
-/** Loads the page anew, so that nothing of the key and of what it showed is left in memory. */
+/** Loads the page again, so that the key and the data leave the memory. */
 function forget() {
   setKey('');
   history.replaceState(null, '', location.pathname);

@@ -4,12 +4,13 @@ import { byId, element, say } from './dom.js';
 /** @import { Client } from './client.js' */
 /** @import { ConsoleConfig } from './main.js' */
 
-/** Of a list that is longer, the rest can be typed. */
+/** The user can type the models after these. */
 const MAX_MODELS = 1000;
 const OTHER = '';
 
 /**
- * The models of the backend to choose from, the recommended one first; any other can be typed, also when there is no list.
+ * Offers the models of the backend, the recommended one first. The user can type any other, even
+ * without a list.
  *
  * @param {{ client: Client, config: ConsoleConfig }} context
  */
@@ -49,7 +50,7 @@ export function createModelField({ client, config }) {
     get value() {
       return select.value === OTHER ? other.value : select.value;
     },
-    /** Where a problem with the name is shown. */
+    /** Shows a problem with the name here. */
     get field() {
       return select.value === OTHER ? other : select;
     },

@@ -1,4 +1,7 @@
-/** For the pages beside the console: a button that copies each block of code, and the search of `/docs`. */
+/**
+ * Adds to the pages outside the console a copy button for each block of code, and the search of
+ * `/docs`.
+ */
 
 import { copy, element, say } from './dom.js';
 
@@ -17,7 +20,7 @@ for (const code of document.querySelectorAll('pre.code')) {
 }
 const place = document.getElementById('page-search');
 if (place !== null) addSearch(place, place.dataset['docs'] ?? '');
-// The API description was at /docs, and links to its places still lead there.
+// The API description was at /docs, and old links to its anchors must work.
 if (document.getElementById('guides') !== null && location.hash !== '') location.replace(`docs/api${location.hash}`);
 
 /** @param {HTMLElement} code */
@@ -58,7 +61,7 @@ function addSearch(place, docs) {
     try {
       places ??= load(new URL('headings.json', root));
       const found = words.length === 0 ? [] : find(await places, words);
-      // What was typed meanwhile is shown by its own turn.
+      // A newer input shows its own results.
       if (words.join() !== toWords(input.value).join()) return;
       list.replaceChildren(...found.slice(0, MAX_FOUND).map(toLink));
       say(status, words.length === 0 ? null : describe(found.length));
@@ -79,7 +82,7 @@ function addSearch(place, docs) {
     if (key === 'Enter') list.querySelector('a')?.click();
   });
   list.addEventListener('click', () => {
-    // A place of the same page is reached without a new one.
+    // An anchor of the same page needs no page load.
     input.value = '';
     void show();
   });

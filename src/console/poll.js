@@ -5,8 +5,8 @@ import { toFailure } from './client.js';
 const MAX_WAIT_MS = 30_000;
 
 /**
- * Asks now and then again and again, while somebody can see the page. After a failure it waits longer each time, and at
- * least as long as the gateway said.
+ * Asks again and again while the page is visible. After a failure it waits longer each time, and at
+ * least as long as the gateway asks for.
  *
  * @template Answer
  * @param {object} options
@@ -14,7 +14,8 @@ const MAX_WAIT_MS = 30_000;
  * @param {(answer: Answer) => void} options.show
  * @param {(failure: Failure) => void} options.fail
  * @param {number} options.everyMs
- * @returns {{ now: () => void, stop: () => void }} `now` asks at once and lets go of what has been asked before.
+ * @returns {{ now: () => void, stop: () => void }} `now` asks at once and lets go of what has
+ *   been asked before.
  */
 export function poll({ ask, show, fail, everyMs }) {
   let turn = new AbortController();

@@ -1,4 +1,4 @@
-/** One record in full. */
+/** Shows one record in full. */
 
 import { byId, element, say, timeElement } from './dom.js';
 import { toFailure } from './client.js';
@@ -82,7 +82,7 @@ export function createRecordDialog(client, onCancel) {
 
 /**
  * @param {RequestRecord} record
- * @returns {HTMLElement} Its status, so that it is told by more than a colour.
+ * @returns {HTMLElement} Its status in words, since a colour alone does not reach everyone.
  */
 export function stateElement({ status, cancel_requested_at }) {
   const text = status === 'processing' && cancel_requested_at !== null ? 'cancelling' : status;
@@ -124,7 +124,7 @@ function describe(record) {
       'Output tokens',
       usage && withPart(usage.output_tokens, usage.output_tokens_details.reasoning_tokens, 'reasoning'),
     ],
-    ['Counted', record.usage_estimated ? 'by estimate, since the backend told no usage' : null],
+    ['Counted', record.usage_estimated ? 'by estimate, since the backend sent no usage' : null],
     ['Cost', record.cost === null ? null : formatCredits(record.cost)],
   ];
   const known = entries.flatMap(([term, value]) =>

@@ -1,4 +1,4 @@
-/** From what stands in the form to the request. */
+/** Turns the fields of the form into the request. */
 
 /** @import { CreateResponse, ReasoningEffort } from '../contract/types.ts' */
 
@@ -16,8 +16,8 @@
  */
 
 /**
- * The request which the fields describe, as far as they are right, and what is wrong with the others. Fields that are empty
- * are left out, since defaults are the backend's to choose.
+ * Returns the request of the valid fields, and what is wrong with the others. Empty fields are left
+ * out, so that the backend chooses the defaults.
  *
  * @param {Fields} fields
  * @returns {{ readonly request: CreateResponse, readonly problems: Problems }}

@@ -1,4 +1,4 @@
-/** The caller's own records, live. */
+/** Shows the caller's own records, live. */
 
 import { byId, element, say, timeElement } from './dom.js';
 import { formatCount, formatCredits } from './format.js';
@@ -107,7 +107,7 @@ function createRows(onOpen) {
     table.hidden = records.length === 0;
     const none = isFiltered ? 'No request fits these filters.' : 'No requests yet. Send one under “Try it”.';
     say(empty, records.length === 0 ? none : null);
-    // Only what has changed is drawn anew, so that a selection, and whoever reads aloud, are left in peace.
+    // Only changes are drawn, so that they disturb neither a selection nor a screen reader.
     const next = JSON.stringify(records);
     if (next === shown) return;
     shown = next;

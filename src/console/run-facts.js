@@ -3,7 +3,7 @@ import { formatCount, formatMs } from './format.js';
 
 /** @import { ResponseEvent, ResponseResource } from '../contract/types.ts' */
 
-/** A speed that is measured over less says nothing. */
+/** A speed over a shorter time means nothing. */
 const MIN_SPEED_S = 0.25;
 
 /** @type {readonly (readonly [string, string])[]} */
@@ -12,7 +12,7 @@ const LEFT_OUT = [
   ['x-dropped-items', 'Items left out'],
 ];
 
-/** What is measured and counted while one request runs. */
+/** Measures and counts one request while it runs. */
 export function createRunFacts() {
   const list = byId('try-facts', HTMLElement);
   /** @type {Map<string, string>} */
@@ -23,7 +23,7 @@ export function createRunFacts() {
 
   return {
     /**
-     * The head of a reply over HTTP.
+     * Reads the head of a reply over HTTP.
      *
      * @param {Response} reply
      * @param {number} atMs
@@ -42,7 +42,7 @@ export function createRunFacts() {
      * @param {number} atMs
      */
     event(event, atMs) {
-      // Over a WebSocket nothing else names it.
+      // Over a WebSocket only this event names it.
       if (event.type === 'response.created') facts.set('Request', event.response.id.replace('resp_', 'req_'));
       if (!('delta' in event) || !Number.isNaN(firstDeltaMs)) return;
       firstDeltaMs = atMs;

@@ -1,4 +1,4 @@
-/** One request from the moment it is sent, and everything that comes back, as it comes. */
+/** Sends one request and passes on everything that comes back. */
 
 import { broken, finalResponse, isAbort, readJson } from './client.js';
 import { EventSourceParserStream } from './vendor/eventsource-parser/stream.js';
@@ -6,21 +6,23 @@ import { EventSourceParserStream } from './vendor/eventsource-parser/stream.js';
 /** @import { CreateResponse, ResponseEvent, ResponseResource } from '../contract/types.ts' */
 /** @import { Client } from './client.js' */
 
-/** Of one event; the gateway's own limit for what a backend sends is lower. */
+/** Limits one event. The gateway's own limit for backends is lower. */
 const MAX_EVENT_CHARACTERS = 64 * 1024 * 1024;
 
 /**
  * @typedef {object} RunOptions
  * @property {Client} client
  * @property {CreateResponse} request
- * @property {string} idempotencyKey Also the name by which a request without an answer yet can be found.
+ * @property {string} idempotencyKey Also the name by which a request without an answer yet can be
+ *   found.
  * @property {AbortSignal} signal
  * @property {(reply: Response) => void} onReply The head of the reply.
  * @property {(event: ResponseEvent) => void} onEvent
  */
 
 /**
- * Sends the request. Resolves with the response in its final state. Throws Failure, and AbortError when the signal says so.
+ * Sends the request and returns the response in its final state. Throws Failure, or AbortError when
+ * the signal aborts.
  *
  * @param {RunOptions} options
  * @returns {Promise<ResponseResource>}
@@ -41,7 +43,7 @@ export async function run({ client, request, idempotencyKey, signal, onReply, on
 }
 
 /**
- * The events of a stream up to its `[DONE]`.
+ * Yields the events of a stream up to its `[DONE]`.
  *
  * @param {ReadableStream<Uint8Array<ArrayBuffer>>} body
  * @returns {AsyncGenerator<ResponseEvent>}
@@ -51,7 +53,7 @@ async function* readEvents(body) {
     .pipeThrough(new TextDecoderStream())
     .pipeThrough(new EventSourceParserStream({ maxBufferSize: MAX_EVENT_CHARACTERS }))
     .getReader();
-  // Not every browser can iterate over a stream itself.
+  // Some browsers cannot iterate over a stream.
   for (;;) {
     const { done, value } = await messages.read().catch((/** @type {unknown} */ error) => {
       throw isAbort(error) ? error : broken();

@@ -1,4 +1,4 @@
-/** The buttons, the status, and the request that runs between them. */
+/** Connects the buttons and the status with the request that runs. */
 
 import { createAnswer } from './answer.js';
 import { isAbort, toFailure } from './client.js';
@@ -26,7 +26,7 @@ import { createTimeline } from './timeline.js';
  */
 
 /**
- * One request at a time, and what is shown of it.
+ * Runs one request at a time and shows it.
  *
  * @param {object} options
  * @param {Client} options.client
@@ -50,7 +50,7 @@ export function createRunner({ client, conversation, onRunning }) {
     stop.disabled = !running;
     cancel.disabled = !running;
     onRunning(running);
-    // A button that can no longer be pressed must not keep the focus.
+    // A disabled button must not keep the focus.
     if (!running && [stop, cancel].some((button) => button === document.activeElement)) send.focus();
   }
 
@@ -170,7 +170,7 @@ function showEnd({ status, error, incomplete_details }, tookMs) {
 }
 
 /**
- * The reply to a request that is not streamed names it too late, so it is found by its idempotency key.
+ * Finds the running request by its idempotency key, since a JSON reply names its id too late.
  *
  * @param {Client} client
  * @param {string} idempotencyKey
@@ -182,7 +182,7 @@ async function cancelByKey(client, idempotencyKey) {
   await client.post(`requests/${record.request_id}/cancel`, null);
 }
 
-/** `crypto.randomUUID` is missing where the page came over plain HTTP from another machine. */
+/** `crypto.randomUUID` is missing on a page over plain HTTP from another machine. */
 function newIdempotencyKey() {
   return `console-${crypto.getRandomValues(new Uint32Array(4)).join('-')}`;
 }

@@ -1,4 +1,7 @@
-/** A request as the code that sends it. Whatever stands in the request, each snippet is one valid program with no more in it. */
+/**
+ * Writes a request as the code that sends it. Every snippet is one valid program, whatever the
+ * request contains.
+ */
 
 /** @import { CreateResponse, FunctionTool } from '../contract/types.ts' */
 
@@ -6,9 +9,11 @@
  * @typedef {object} Snippet
  * @property {string} id
  * @property {string} label
- * @property {(request: CreateResponse, baseUrl: string) => string} write `baseUrl` ends with `/api/v1`.
+ * @property {(request: CreateResponse, baseUrl: string) => string} write `baseUrl` ends with
+ *   `/api/v1`.
  *
- * @typedef {null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }} Json
+ * @typedef {null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json
+ *   }} Json
  */
 
 /** @type {readonly Snippet[]} */
@@ -62,7 +67,7 @@ ${use}`;
 }
 
 /**
- * What comes over a WebSocket is streamed in any case.
+ * A request over a WebSocket is always streamed.
  *
  * @param {CreateResponse} request
  * @param {string} baseUrl
@@ -114,8 +119,8 @@ ${use}`;
 }
 
 /**
- * `store: false` keeps the SDK from replacing what the model said by references to stored items, which the gateway does not
- * have; the `include` gives a model that reasons its thoughts back.
+ * `store: false` keeps the SDK from replacing output by references to stored items, which the
+ * gateway does not have. The `include` returns its reasoning to a model.
  *
  * @param {CreateResponse} request
  * @param {string} baseUrl
@@ -173,7 +178,7 @@ function toAiSdkTool({ name, description, parameters = { type: 'object', propert
 }
 
 /**
- * What JSON would carry: nothing undefined.
+ * Removes what JSON does not carry, such as undefined.
  *
  * @param {object} value
  * @returns {Readonly<Record<string, Json>>}
@@ -195,7 +200,7 @@ function jsLiteral(value, indent = '') {
 }
 
 /**
- * JSON's escapes hold in JavaScript too; single quotes are only what its authors are used to.
+ * JSON's escapes are valid in JavaScript. Single quotes are its usual style.
  *
  * @param {string} text
  */
@@ -207,7 +212,7 @@ function jsString(text) {
 }
 
 /**
- * JSON's strings are Python's too.
+ * JSON's strings are valid in Python.
  *
  * @param {Json} value
  * @param {string} [indent]

@@ -1,7 +1,7 @@
 import { element } from './dom.js';
 
 /**
- * Fills a tab list, with the keys that people expect of one: arrows, Home and End.
+ * Fills a tab list with the usual keys: arrows, Home and End.
  *
  * @param {object} options
  * @param {HTMLElement} options.list

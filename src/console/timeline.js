@@ -1,9 +1,9 @@
-/** The raw events with their times. */
+/** Shows the raw events with their times. */
 
 import { element } from './dom.js';
 import { formatMs } from './format.js';
 
-/** Of an answer that is longer, the last ones stay. */
+/** The last events of a longer answer remain. */
 const MAX_ROWS = 2000;
 
 /**
@@ -25,7 +25,7 @@ export function createTimeline(place) {
   let isScrolling = false;
 
   function follow() {
-    // Measured once per frame: a measurement per event would lay the page out anew each time.
+    // One measurement per frame: each one lays the page out again.
     if (isScrolling) return;
     isScrolling = true;
     const isAtEnd = place.scrollHeight - place.scrollTop - place.clientHeight < 40;
@@ -73,7 +73,7 @@ function row({ atMs, name, content }, sinceMs) {
       element('span', {}, name, ...(preview === '' ? [] : [' ', element('span', { class: 'what' }, preview)])),
     ),
   );
-  // Written out when somebody looks: most of it is never seen.
+  // Written when it is opened, since most events never are.
   details.addEventListener('toggle', () => details.append(element('pre', {}, JSON.stringify(content, null, 2))), {
     once: true,
   });

@@ -1,4 +1,4 @@
-/** “Try it”: a form, the answer as it streams beside its raw events, and the same request as code. */
+/** The view “Try it”: a form, the streamed answer with its raw events, and the request as code. */
 
 import { createCodePanel } from './code-panel.js';
 import { createConversation } from './conversation.js';
@@ -66,7 +66,7 @@ export function createTryView({ client, config }) {
     });
   const update = () => showCode(read().request, panel);
 
-  /** @returns {CreateResponse | null} null when something is wrong, which is then said beside it. */
+  /** @returns {CreateResponse | null} null when a field is wrong, which then shows the reason. */
   function check() {
     const { request, problems } = read();
     /** @type {readonly (readonly [HTMLElement, string, string | undefined])[]} */
@@ -86,14 +86,14 @@ export function createTryView({ client, config }) {
 
   const overSocket = () => transport.value === 'websocket';
   transport.addEventListener('change', () => {
-    // Over a WebSocket there is nothing but streams.
+    // A request over a WebSocket is always streamed.
     stream.disabled = overSocket();
     if (overSocket()) stream.checked = true;
   });
   form.addEventListener('input', update);
   form.addEventListener('submit', (event) => {
     event.preventDefault();
-    // By the keyboard it can be asked for at any time.
+    // The keyboard shortcut can ask for it at any time.
     if (send.disabled) return;
     const request = check();
     if (request === null) return;
@@ -103,7 +103,7 @@ export function createTryView({ client, config }) {
       transport: overSocket() ? 'websocket' : 'http',
     });
   });
-  // As in a chat: Enter alone is a line of the text.
+  // Enter alone is a new line, as in a chat.
   input.addEventListener('keydown', (event) => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) form.requestSubmit();
   });
@@ -117,7 +117,7 @@ export function createTryView({ client, config }) {
     show() {
       void model.load().then(update);
     },
-    // A request that runs goes on, so that one can look at its record meanwhile.
+    // A running request goes on, so that its record can be watched.
     hide() {},
   };
 }

@@ -1,4 +1,7 @@
-/** From the rows of `GET /api/v1/usage` to the points of the charts. All spans are those of UTC, as the gateway counts. */
+/**
+ * Sums the rows of `GET /api/v1/usage` to the points of the charts. All spans are in UTC, as in the
+ * gateway.
+ */
 
 /** @import { UsageOfModel } from '../contract/types.ts' */
 
@@ -25,7 +28,8 @@ const SPANS = {
 };
 
 /**
- * The last day, week, month or year up to now; the hour, day or month that runs is its last part.
+ * Returns the last day, week, month or year up to now. The current hour, day or month is its last
+ * part.
  *
  * @param {string} name
  * @param {number} nowMs
@@ -44,7 +48,7 @@ export function spanOf(name, nowMs) {
 }
 
 /**
- * The sums of all rows for each part of the span, also of those in which nothing happened.
+ * Returns the sums of all rows for each part of the span, including parts without requests.
  *
  * @param {readonly UsageOfModel[]} rows
  * @param {Span} span
@@ -70,7 +74,7 @@ export function sumOf(parts) {
 }
 
 /**
- * How long a request took on average.
+ * Returns the average time of a request.
  *
  * @param {Sums} sums
  * @returns {number | null} null when there was none

@@ -1,4 +1,4 @@
-/** What was used, over time; and in managed mode what the key may use. */
+/** Shows the usage over time and, in managed mode, what the key may use. */
 
 import { createChart } from './chart.js';
 import { byId, element, say, showFacts } from './dom.js';
@@ -155,7 +155,7 @@ function createCharts() {
     place.hidden = total.requests === 0;
     showTotals(totals, total);
     for (const [kind, chart] of charts) {
-      // Without prices there is no cost, which is not the same as a cost of nothing.
+      // Without prices the cost is unknown, which is not a cost of zero.
       chart.figure.hidden = kind === COST && total.cost === 0;
       chart.show(parts, span.per);
     }
@@ -180,7 +180,7 @@ function showTotals(list, total) {
 }
 
 /**
- * The steps of an axis of small counts lie between the counts; those get no number.
+ * Steps of an axis between small counts get no number.
  *
  * @param {number} value
  */

@@ -47,7 +47,7 @@ const SIGNS: Readonly<Record<Exclude<DialectName, 'generic'>, readonly Sign[]>> 
     header('x-ms-region'),
   ],
   // ModelCard in vllm/entrypoints/openai/engine/protocol.py; its completions carry fields that
-  // nobody else has.
+  // no other server has.
   vllm: [owner('vllm'), field('prompt_logprobs'), hint(choiceField('stop_reason')), hint(modelField('max_model_len'))],
   // ModelCard in srt/entrypoints/openai/protocol.py.
   sglang: [owner('sglang'), choiceField('matched_stop'), hint(modelField('max_model_len'))],

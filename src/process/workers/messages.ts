@@ -22,7 +22,10 @@ export type WorkerService = {
   /** Another worker has received the request for a cancel. */
   readonly hearCancel: () => void;
   readonly changePrices: (table: PriceTable) => void;
-  /** Ends the worker after its running requests; `close` does not wait for them. Neither is answered. */
+  /**
+   * Ends the worker after its running requests; `close` does not wait for them. Neither is
+   * answered.
+   */
   readonly drain: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
