@@ -1,31 +1,32 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import type { Identity } from './identities.ts';
 
-/** What a text is sealed as; opened as anything else, a seal is as foreign as that of another gateway. */
+/** A seal opens only for the purpose it was made for. */
 export type SealPurpose = 'reasoning' | 'compaction';
 
 /**
- * Text that the client carries for us and cannot read: the `encrypted_content` of reasoning and of compactions. AES-256-GCM,
- * bound to the caller and to its purpose. It stands outside the core, which is free of randomness.
+ * Text that the client carries and cannot read: the `encrypted_content` of reasoning and of
+ * compactions. It is encrypted with AES-256-GCM, and bound to its caller and its purpose.
  */
 export interface Sealer {
-  /** Undefined when the text is too long to be worth carrying. */
+  /** Undefined when the text is too long to carry. */
   seal(caller: Identity, text: string): string | undefined;
   /**
-   * The text of a seal of ours, made for this caller with the present or the previous secret; undefined for anything else. Of
-   * several that a client has joined (LangChain does so with those of one reply) it is that of the last.
+   * Returns the text of a seal that was made for this caller with the current or the previous
+   * secret; undefined for anything else. Of several seals in one string, as LangChain joins those
+   * of one reply, it opens the last.
    */
   open(caller: Identity, sealed: string): string | undefined;
 }
 
-/** Tells our seals from those of others, and a later form from this one. */
+/** They identify our seals and their version. */
 const PREFIXES: { readonly [Purpose in SealPurpose]: string } = { reasoning: 'rgw1_', compaction: 'rgwc1_' };
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const MAX_BYTES_LENGTH = Math.ceil(((MAX_TEXT_BYTES + IV_BYTES + TAG_BYTES) * 4) / 3) + 4;
 
-/** The secrets are those which the callers' identities are made with, in the same order. */
+/** The secrets are those of the identities of callers, in the same order. */
 export function createSealer(purpose: SealPurpose, secret: string, previousSecret: string | null): Sealer {
   const prefix = PREFIXES[purpose];
   const keys = [secret, ...(previousSecret === null ? [] : [previousSecret])].map((each) => deriveKey(purpose, each));
@@ -62,7 +63,7 @@ function deriveKey(purpose: SealPurpose, secret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', `responses-gateway ${purpose} seal v1`, 32));
 }
 
-/** Node passes over what is not base64url; a seal in which something was changed is not to open, whatever it was. */
+/** Node ignores characters that are not base64url; a seal with any change must not open. */
 function decode(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url');
   return bytes.toString('base64url') === text ? bytes : undefined;
@@ -75,7 +76,7 @@ function decrypt(key: Buffer, binding: Buffer, bytes: Buffer): string | undefine
   try {
     return decipher.update(bytes.subarray(IV_BYTES, end), undefined, 'utf8') + decipher.final('utf8');
   } catch {
-    // Somebody else's, or damaged.
+    // The seal is damaged, or another gateway made it.
     return undefined;
   }
 }

@@ -1,24 +1,27 @@
 import { resolve } from 'node:path';
 import { StoreOpenError } from './store.ts';
 
-/** Where `DATABASE_URL` points: nowhere but this process, a file, or a server. */
+/**
+ * The database that `DATABASE_URL` names: in the memory of this process, in a file, or on a server.
+ */
 export type DatabaseLocation =
   | { readonly kind: 'memory' }
   | { readonly kind: 'file'; readonly path: string }
-  /** With its password: not to be shown. */
+  /** Includes the password, so it is never shown. */
   | { readonly kind: 'postgres'; readonly url: string };
 
-/** A database that other processes see as well. */
+/** A database that other processes can open as well. */
 export type SharedDatabase = Exclude<DatabaseLocation, { readonly kind: 'memory' }>;
 
 /**
- * Reads a `DATABASE_URL`. What follows `file:` is a path as it is written, relative to the working directory and without
- * percent decoding. Throws StoreOpenError for anything else than `:memory:`, `file:` and `postgres:`.
+ * Reads a `DATABASE_URL`. The path after `file:` is taken as it is, relative to the working
+ * directory and without percent decoding. Throws StoreOpenError for anything but `:memory:`,
+ * `file:` and `postgres:`.
  */
 export function locateDatabase(databaseUrl: string): DatabaseLocation {
   if (databaseUrl === ':memory:') return { kind: 'memory' };
   if (/^postgres(?:ql)?:\/\//.test(databaseUrl)) {
-    // The URL is not shown, here and below: it holds a password.
+    // The messages here leave the URL out, because it includes a password.
     if (!URL.canParse(databaseUrl)) throw new StoreOpenError('DATABASE_URL is not a URL that can be read.');
     return { kind: 'postgres', url: databaseUrl };
   }
@@ -29,14 +32,14 @@ export function locateDatabase(databaseUrl: string): DatabaseLocation {
   return { kind: 'file', path: resolve(path) };
 }
 
-/** The database as it may be shown to anybody: of one on a server neither who asks nor the password. */
+/** Returns the database as it may be shown: without the user and the password of a server. */
 export function showDatabase(databaseUrl: string): string {
   if (!databaseUrl.startsWith('postgres')) return databaseUrl;
   const url = URL.parse(databaseUrl);
   return url === null ? 'postgres://' : `postgres://${url.host}${url.pathname}`;
 }
 
-/** The same of one that was located: the path of a file, or the server. */
+/** Returns the path of the file, or the server without user and password. */
 export function nameDatabase(database: SharedDatabase): string {
   return database.kind === 'file' ? database.path : showDatabase(database.url);
 }

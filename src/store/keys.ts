@@ -6,64 +6,79 @@ import type { Identity } from '../identity/identities.ts';
 export type { RateStanding };
 
 /**
- * The keys of `AUTH_MODE=managed` with their credits and what was used (contract, section 7). All amounts are whole
- * millionths of the currency unit, and safe integers. Every call throws ApiError `store_unavailable` when it cannot be
- * served, as the calls of the record store do.
+ * The keys of `AUTH_MODE=managed` with their credits and their usage. All amounts are whole
+ * millionths of the currency unit, and safe integers. Every call throws ApiError
+ * `store_unavailable` when the database cannot serve it.
  */
 export interface AccountStore {
-  /** Makes a key, with its first credits. Throws RangeError for credits which are not a whole number, negative or too large. */
+  /**
+   * Makes a key with its first credits. Throws RangeError for credits that are not a whole number,
+   * negative or too large.
+   */
   createKey(draft: KeyDraft): Promise<StoredKey>;
   /**
-   * The key whose present or, until its grace ends, former secret has one of these HMACs. One that was found by the HMAC
-   * of a previous `GATEWAY_SECRET` is known by the present one from then on. Undefined when there is none; a disabled or
-   * expired key is returned, so that its owner can be told.
+   * Returns the key whose current secret has one of these HMACs, or whose former secret does and
+   * has not expired. A key that is found by the HMAC of a previous `GATEWAY_SECRET` is stored under
+   * the current one. Returns disabled and expired keys too, so that the error can say so. Undefined
+   * when there is none.
    */
   findKeyByHash(hash: Identity): Promise<StoredKey | undefined>;
   findKey(keyId: KeyId): Promise<StoredKey | undefined>;
-  /** All of them, newest first, in pages. */
+  /** Returns a page of all keys, newest first. Undefined when `after` is no key. */
   listKeys(query: { readonly limit: number; readonly after?: KeyId }): Promise<KeyPage | undefined>;
-  /** Changes what is named and returns the key as it is then. Undefined when there is no such key. */
+  /**
+   * Changes the named properties and returns the changed key. Undefined when there is no such key.
+   */
   updateKey(keyId: KeyId, change: KeyChange): Promise<StoredKey | undefined>;
-  /** Gives the key a new secret; the former one is good until `formerUntilMs`. What belongs to the key stays with it. */
+  /**
+   * Replaces the secret of a key; the former secret works until `formerUntilMs`. Undefined when
+   * there is no such key.
+   */
   rotateKey(keyId: KeyId, secret: KeySecret, formerUntilMs: number): Promise<StoredKey | undefined>;
   /**
-   * Deletes the key with its limits and its ledger. What runs ends as it would have, and its records and its usage stay as
-   * long as those of others. False when there is no such key.
+   * Deletes the key with its limits and its ledger. Running requests continue, and records and
+   * usage stay until they are pruned. False when there is no such key.
    */
   deleteKey(keyId: KeyId): Promise<boolean>;
   /**
-   * Adds an entry to the ledger and to the balance, in one transaction, and makes the key prepaid. Undefined when there is
-   * no such key. Throws RangeError for an amount which the entry must not have, and when the balance would leave the safe
-   * integers, and ApiError `duplicate_request` when the key has an entry with this reference. After any other throw it may
-   * have been added or not: the ledger tells, or another try with the same reference.
+   * Adds an entry to the ledger and to the balance in one transaction, and makes the key prepaid.
+   * Undefined when there is no such key. Throws RangeError for an invalid amount, or when the
+   * balance would leave the safe integers. Throws ApiError `duplicate_request` when the key has an
+   * entry with this reference. After any other error the entry may exist: retry with the same
+   * reference.
    */
   credit(keyId: KeyId, entry: CreditEntry): Promise<StoredKey | undefined>;
-  /** The entries of a key, newest first. Undefined when there is no such key. */
+  /** Returns a page of the entries of a key, newest first. Undefined when there is no such key. */
   listLedger(keyId: KeyId, query: LedgerQuery): Promise<LedgerPage | undefined>;
   /**
-   * What was used by what ended in these UTC hours (the first and the last as a whole), summed up by hour, day or month,
-   * caller and model; oldest first. It is known for USAGE_KEPT_DAYS. Looks no further once the signal has aborted, and
-   * throws its reason.
+   * Returns the usage of requests that ended in these UTC hours, oldest first, added up by hour,
+   * day or month, caller and model. The first and the last hour count as a whole. Usage is kept for
+   * USAGE_KEPT_DAYS. Throws the reason of the signal once it has aborted.
    */
   listUsage(query: UsageQuery, signal?: StopSignal): Promise<readonly UsageRow[]>;
   /**
-   * Takes a request that has no record, and so many tokens, out of what the key has left in this minute. Requests with a
-   * record take theirs when they are accepted.
+   * Counts a request without a record, and its tokens, in the current minute of the key. `accept`
+   * counts requests with a record.
    */
   takeRate(keyId: KeyId, tokens: number): Promise<RateVerdict>;
-  /** Adds so many tokens, also fewer than none, to what the key has used in this minute, unless the minute is over. */
+  /**
+   * Adds tokens, which may be negative, to the current minute of the key. Does nothing when the
+   * minute is over.
+   */
   correctRate(keyId: KeyId, minute: number, tokens: number): Promise<void>;
-  /** How the key stands in this minute. Undefined when there is no such key, or it has no such limits. */
+  /**
+   * Returns the counts of the key in this minute. Undefined when there is no such key, or it has no
+   * such limits.
+   */
   findRate(keyId: KeyId): Promise<RateStanding | undefined>;
 }
 
-/** For how long `listUsage` knows what was used: a year, and the month before it to compare with. */
+/** How long usage is kept: a year, and one month more to compare with. */
 export const USAGE_KEPT_DAYS = 400;
 
-/** What is kept of the secret of a key. */
 export interface KeySecret {
   readonly hash: Identity;
-  /** Its first characters, by which people know it again. */
+  /** The first characters, by which people recognize the key. */
   readonly prefix: string;
 }
 
@@ -78,14 +93,14 @@ export interface KeyDraft {
   readonly name: string;
   readonly createdAtMs: number;
   readonly expiresAtMs: number | null;
-  /** Names or patterns with `*`; null allows all. */
+  /** Names, or patterns with `*`; null allows all models. */
   readonly models: readonly string[] | null;
   readonly limits: KeyLimits;
-  /** The first grant; null for a key which is not prepaid, whose requests are limited by `limits` alone. */
+  /** The first grant; null for a key that is not prepaid, which only `limits` restrict. */
   readonly creditsMicro: number | null;
 }
 
-/** What is absent stays as it is. */
+/** Absent properties stay as they are. */
 export interface KeyChange {
   readonly name?: string;
   readonly isDisabled?: boolean;
@@ -103,14 +118,19 @@ export interface StoredKey {
   readonly isDisabled: boolean;
   readonly models: readonly string[] | null;
   readonly limits: KeyLimits;
-  /** What can be reserved now: the sum of its ledger, reservations already taken off. Null when it is not prepaid. */
+  /**
+   * The sum of the ledger, from which reservations are already subtracted. Null when the key is not
+   * prepaid.
+   */
   readonly balanceMicro: number | null;
-  /** Reserved for what runs. */
+  /** The amount that running requests have reserved. */
   readonly heldMicro: number;
-  /** Charged on that UTC day and in that month, by the clock of the store at the time of the charge. */
+  /**
+   * The charges of this UTC day and month, by the clock of the store at the time of each charge.
+   */
   readonly spentTodayMicro: number;
   readonly spentThisMonthMicro: number;
-  /** Until when the secret before the last rotation is good. */
+  /** The time until which the former secret works. */
   readonly formerUntilMs: number | null;
 }
 
@@ -119,16 +139,16 @@ export interface KeyPage {
   readonly hasMore: boolean;
 }
 
-/** `carry` stands for entries which were pruned. */
+/** `carry` replaces entries that were pruned. */
 export type LedgerKind = 'grant' | 'adjust' | 'reserve' | 'release' | 'settle' | 'carry';
 
 export interface CreditEntry {
   readonly kind: 'grant' | 'adjust';
   /** Not zero; a grant is positive. */
   readonly amountMicro: number;
-  /** Why, for people. */
+  /** The reason, for people to read. */
   readonly note: string;
-  /** A name that no other entry of the key has, so that one which got no answer can be tried again. A carry forgets it. */
+  /** A name that no other entry of the key has. It makes a retry safe. A carry drops it. */
   readonly reference?: string;
   readonly createdAtMs: number;
 }
@@ -145,7 +165,7 @@ export interface LedgerEntry {
 
 export interface LedgerQuery {
   readonly limit: number;
-  /** Continue with what is older than this entry. */
+  /** Selects entries that are older than this one. */
   readonly beforeSeq?: number;
 }
 
@@ -156,8 +176,8 @@ export interface LedgerPage {
 
 export interface UsageQuery {
   /**
-   * The caller's own, also what was used while it was known by a previous secret, which is shown under its present name.
-   * Undefined for all callers, which is for the operator alone.
+   * Selects the usage of this caller, under all of its HMACs, and returns it under the first.
+   * Undefined selects all callers, which only the operator may do.
    */
   readonly caller?: Identity;
   readonly fromMs: number;
@@ -166,7 +186,7 @@ export interface UsageQuery {
   readonly per: 'hour' | 'day' | 'month';
 }
 
-/** The requests that ended in one span of UTC time. */
+/** The requests of one caller and model that ended in one span of UTC time. */
 export interface UsageRow {
   readonly startMs: number;
   /** The key id in managed mode, else the HMAC of a key. */
@@ -180,26 +200,35 @@ export interface UsageRow {
   readonly outputTokens: number;
   readonly reasoningTokens: number;
   readonly costMicro: number;
-  /** From acceptance to the end, of all of them together. */
+  /** The sum of the times from acceptance to the end. */
   readonly durationMs: number;
 }
 
-/** With the standing of the key afterwards, which a refusal leaves as it was; absent for a key without such limits. */
+/**
+ * `rates` are the counts after the request, or the unchanged counts after a refusal. Absent for a
+ * key without such limits.
+ */
 export interface RateVerdict {
   readonly refused?: 'invalid_api_key' | 'rate_limit_exceeded';
   readonly rates?: RateStanding;
 }
 
-/** What a record costs the key that made it, as far as it is known when it is accepted. */
+/** What a record may cost its key, as far as that is known when the record is accepted. */
 export interface Hold {
   readonly keyId: KeyId;
-  /** Taken off the balance, and counted in the spend limits, until the record is final. 0 when the model has no price. */
+  /**
+   * Subtracted from the balance, and counted in the spend limits, until the record is final. 0 when
+   * the model has no price.
+   */
   readonly heldMicro: number;
-  /** Charged when the process dies before the end is known; null when the model has no price. */
+  /** Charged when the process dies before the request ends; null when the model has no price. */
   readonly interruptedCostMicro: number | null;
-  /** Taken out of the tokens of the minute, where they are limited. */
+  /** Counted in the tokens of the minute, where these are limited. */
   readonly tokens: number;
 }
 
-/** Why a record is not accepted, in this order: the key is gone, disabled or expired, its minute is full, or its funds do not suffice. */
+/**
+ * Why a record is not accepted. The checks run in this order: the key is missing, disabled or
+ * expired; its minute is full; its funds do not suffice.
+ */
 export type Refusal = 'invalid_api_key' | 'rate_limit_exceeded' | 'insufficient_credits' | 'spend_limit_exceeded';

@@ -10,26 +10,26 @@ import { startUpkeep } from './upkeep.ts';
 export interface StoreOptions {
   /** `:memory:`, `file:` and a path, or `postgres://` and a server. */
   readonly databaseUrl: string;
-  /** How many connections to a server at most. */
+  /** The maximum number of connections to a server. */
   readonly databasePoolSize?: number;
   readonly recordRetentionDays: number;
   readonly clock?: () => number;
   readonly log?: StoreLog;
-  /** Others than the usual ones, for tests. */
+  /** Tests replace these. */
   readonly limits?: Partial<BatchQueueLimits>;
 }
 
 /**
- * Opens the store which `DATABASE_URL` names, closes what dead processes left unfinished in it, and keeps it tidy until
- * it is closed. Throws StoreOpenError with one line for the operator.
+ * Opens the store that `DATABASE_URL` names, closes the unfinished records of dead processes, and
+ * maintains the store until it is closed. Throws StoreOpenError with one line for the operator.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   return keepTidy(await connectStore(options), options);
 }
 
 /**
- * As `openStore`, for a database which other processes of this machine use through this one; undefined for one on a server,
- * which each of them opens itself.
+ * As `openStore`, for a database that other processes of this machine use through this process.
+ * Undefined for a database on a server, which each process opens itself.
  */
 export async function openSharedStore(options: StoreOptions): Promise<SharedStore | undefined> {
   const { databaseUrl, clock = Date.now, log = SILENT, limits = {} } = options;
@@ -41,7 +41,10 @@ export async function openSharedStore(options: StoreOptions): Promise<SharedStor
 
 export type SharedStore = Store & Pick<SqliteStore, 'admit'>;
 
-/** The store of a process which uses the database of another: `run` leads to what `admit` has given it there. */
+/**
+ * Opens the store of a process that uses the database of another process: `run` leads to the result
+ * of `admit` there.
+ */
 export function openClientStore({
   run,
   hearCancels,
@@ -56,7 +59,7 @@ export function openClientStore({
 
 export interface ClientStoreOptions extends Pick<StoreOptions, 'clock' | 'log' | 'limits'> {
   readonly run: StoreClient['run'];
-  /** Absent where nobody tells of a cancel that another process was asked for. */
+  /** Absent where cancels in other processes are not reported. */
   readonly hearCancels?: Store['hearCancels'];
 }
 
@@ -75,7 +78,10 @@ async function keepTidy<Some extends Store>(store: Some, options: StoreOptions):
   };
 }
 
-/** The store as it is, for a process that serves nobody: nothing in it is closed or pruned. Throws StoreOpenError. */
+/**
+ * Opens the store without recovery or pruning, for a process that serves no requests. Throws
+ * StoreOpenError.
+ */
 export async function connectStore(options: Omit<StoreOptions, 'recordRetentionDays'>): Promise<Store & OperatorStore> {
   const { databaseUrl, databasePoolSize = POOL_SIZE, clock = Date.now, log = SILENT, limits = {} } = options;
   const location = locateDatabase(databaseUrl);
@@ -85,7 +91,7 @@ export async function connectStore(options: Omit<StoreOptions, 'recordRetentionD
     case 'file':
       return openSqliteStore({ file: location.path, clock, log, limits });
     case 'postgres': {
-      // Its driver is loaded by those alone who use it.
+      // Only gateways on PostgreSQL load its driver.
       const { openPostgresStore } = await import('./postgres/postgres-store.ts');
       return openPostgresStore({ url: location.url, poolSize: databasePoolSize, clock, log, limits });
     }
@@ -103,7 +109,8 @@ async function closeAbandoned(store: Store, log: StoreLog): Promise<void> {
     const recovered = await store.recover();
     if (recovered > 0) log.info({ recovered }, 'closed what a dead process left unfinished');
   } catch (error) {
-    // It could be opened but not written: the gateway says so in its readiness, and the upkeep tries again.
+    // The database was opened but cannot be written. The readiness check reports it, and the upkeep
+    // tries again.
     log.warn({ reason: error instanceof Error ? error.message : 'unknown' }, 'recovery has to wait');
   }
 }

@@ -1,16 +1,19 @@
-/** Files and folders which only their owner may read. A umask takes rights away and never gives any, so it needs no care. */
+/**
+ * Files and folders that only their owner may read. A umask only removes rights, so it does no
+ * harm.
+ */
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 const ONLY_OWNER = 0o600;
 
-/** Makes a folder and those above it that are missing. Folders which exist keep their mode. */
+/** Creates a folder and its missing parents. Existing folders keep their mode. */
 export function makePrivateFolder(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
 }
 
-/** Makes an empty file. Returns false, and touches nothing, when there is one of this name. */
+/** Creates an empty file. Returns false, and changes nothing, when the file exists. */
 export function createPrivateFile(path: string): boolean {
   try {
     closeSync(openNew(path));
@@ -23,8 +26,8 @@ export function createPrivateFile(path: string): boolean {
 }
 
 /**
- * Makes a file with this content, which is either there as a whole or not at all, also for others who look at the same
- * moment or after a loss of power. Returns false, and touches nothing, when there is one of this name.
+ * Creates a file with this content, whole or not at all, even after a power loss. Returns false,
+ * and changes nothing, when the file exists.
  */
 export function writePrivateFile(path: string, content: string): boolean {
   const draft = `${path}.${randomBytes(8).toString('hex')}.tmp`;
@@ -32,7 +35,8 @@ export function writePrivateFile(path: string, content: string): boolean {
   try {
     writeSync(descriptor, content);
     fsyncSync(descriptor);
-    // Unlike a rename, a link fails when the name is taken: of several processes that start together, one wins.
+    // Unlike a rename, a link fails when the name exists: of several processes that start together,
+    // one wins.
     linkSync(draft, path);
   } catch (error) {
     if (isNodeError(error, 'EEXIST')) return false;
@@ -54,7 +58,7 @@ function openNew(path: string): number {
   return openSync(path, 'wx', ONLY_OWNER);
 }
 
-/** A new name is durable when its folder is. Windows has no such call and needs none. */
+/** A new name is durable once its folder is synced. Windows has no such call and needs none. */
 function syncFolder(path: string): void {
   if (process.platform === 'win32') return;
   const descriptor = openSync(path, 'r');

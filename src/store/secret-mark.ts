@@ -1,23 +1,22 @@
-/** By which secret the keys and records of a database are known, whatever its engine. */
+/** The secret that made the HMACs of a database, for either engine. */
 import type { SharedDatabase } from './database-url.ts';
 import * as sqlite from './sqlite/secret-mark.ts';
 
 export interface Marking {
-  /** An HMAC made with that secret; undefined as long as no gateway has started on the database. */
+  /** An HMAC made with that secret; undefined until a gateway has started on the database. */
   readonly mark: string | undefined;
-  /** It has no key and no record yet, so that no secret could be missing. */
+  /** The database has no key and no record, so any secret will do. */
   readonly isEmpty: boolean;
 }
 
 export interface MarkChange {
-  /** What the database was marked with when it was looked at. */
+  /** The mark that `readMarking` returned. */
   readonly from: string | undefined;
   readonly to: string;
 }
 
 /**
- * Reads the mark, also of a database of another version, and changes nothing. Throws
- * StoreOpenError.
+ * Reads the mark without changing anything, in a database of any version. Throws StoreOpenError.
  */
 export async function readMarking(database: SharedDatabase): Promise<Marking> {
   if (database.kind === 'file') return sqlite.readMarking(database.path);
@@ -26,8 +25,8 @@ export async function readMarking(database: SharedDatabase): Promise<Marking> {
 }
 
 /**
- * Marks the database anew, unless another process has done so meanwhile, and returns the mark that
- * it has then. Brings it up to this program before; a file must be there. Throws StoreOpenError.
+ * Replaces the mark, unless another process has changed it meanwhile, and returns the mark
+ * afterwards. Runs missing migrations first; a file must exist. Throws StoreOpenError.
  */
 export async function changeMark(database: SharedDatabase, change: MarkChange): Promise<string | undefined> {
   if (database.kind === 'file') return sqlite.changeMark(database.path, change);

@@ -7,80 +7,101 @@ import type { Usage } from '../contract/types.ts';
 import type { AccountStore, Hold, RateStanding, Refusal } from './keys.ts';
 
 /**
- * The promises of the record store (contract, section 6). Every engine keeps the same ones; every call is asynchronous,
- * is answered within seconds whatever the database does, and throws ApiError `store_unavailable` when it cannot be served.
+ * The record store. Both engines keep these promises. Every call is answered within seconds,
+ * whatever the database does, and throws ApiError `store_unavailable` when the database cannot
+ * serve it.
  */
 export interface Store extends AccountStore {
   /**
-   * Looks for a duplicate, takes the rate and the hold and inserts the record, in one transaction that is committed when the
-   * promise resolves. Of any number of equal drafts at once exactly one is accepted. A throw means that no record of it will stay,
-   * and no hold.
+   * Looks for a duplicate, takes the rate and the hold, and inserts the record, in one transaction
+   * that is committed when the promise resolves. Of equal drafts at the same time exactly one is
+   * accepted. After an error neither the record nor the hold will stay.
    */
   accept(draft: RecordDraft): Promise<Acceptance>;
   /**
-   * Writes the final state once and returns the status which the record has from then on. A record that is final already is not
-   * changed, and one with a cancel asked for ends `cancelled` whatever the outcome says. Undefined when there is no such record.
-   * The transaction which makes the record final, and no other, releases its hold and charges what it has cost.
-   * A throw says only that it is not written yet: the store keeps the outcome and tries on until the database takes it.
+   * Writes the final state once and returns the status of the record afterwards. A final record
+   * stays as it is, and a record with a requested cancel ends `cancelled`, whatever the outcome
+   * says. Undefined when there is no such record. The same transaction releases the hold and
+   * charges the cost. After an error the outcome is not written yet: the store keeps it and retries
+   * until the database takes it.
    */
   finish(requestId: RequestId, outcome: Outcome): Promise<RecordStatus | undefined>;
   /**
-   * Takes back a record, with its hold, which a stranger's key caused (the backend said 401 or 403 before any output). One with a cancel
-   * asked for ends `cancelled` instead, since that was promised. After a throw the store tries on, as with `finish`.
+   * Removes a record and its hold, after the backend refused the key of the caller (401 or 403
+   * before any output). A record with a requested cancel ends `cancelled` instead, because the 202
+   * promised that. After an error the store retries, as with `finish`.
    */
   discard(requestId: RequestId): Promise<void>;
-  /** Notes that a cancel was asked for, when the record is still unfinished. Undefined when the caller has no such record. */
+  /**
+   * Records that a cancel was requested, if the record is unfinished. Undefined when the caller has
+   * no such record.
+   */
   requestCancel(caller: Identity, requestId: RequestId): Promise<CancelRequest | undefined>;
   /**
-   * The unfinished records of this process for which somebody has asked for a cancel, perhaps by another process: whoever
-   * runs them ends them.
+   * Returns the unfinished records of this process for which a cancel was requested, here or in
+   * another process.
    */
   listCancelRequested(): Promise<readonly RequestId[]>;
-  /** Notes which prices this process goes by, and returns which others the living processes on the database go by. */
+  /**
+   * Records the prices of this process, and returns the other prices that live processes on the
+   * database use.
+   */
   comparePrices(version: string): Promise<readonly string[]>;
   /**
-   * Calls `heard` when another process was asked for such a cancel, as soon as this one hears of it: which may be never,
-   * so that who runs anything looks now and then. Returns a function that ends it, as `close` does.
+   * Calls `heard` when such a cancel was requested in another process. A notice may be lost, so
+   * `listCancelRequested` must be polled as well. Returns a function that stops it; `close` stops
+   * it too.
    */
   hearCancels(heard: () => void): () => void;
-  /** The caller's record of this id. Undefined when it does not exist or is another caller's. */
+  /** Returns the record of the caller. Undefined when it does not exist or has another caller. */
   find(caller: Identity, requestId: RequestId): Promise<StoredRecord | undefined>;
-  /** The record which `accept` would call a duplicate of such a draft; for the moments when nothing may be accepted. */
+  /**
+   * Returns the record that `accept` would call a duplicate, for times when nothing may be
+   * accepted.
+   */
   findDuplicate(caller: Identity, idempotency: Idempotency): Promise<StoredRecord | undefined>;
-  /** The newest record which this caller made under this idempotency key, unless the key was freed. */
+  /**
+   * Returns the newest record of the caller with this idempotency key, unless the key was freed.
+   */
   findByIdempotencyKey(caller: Identity, key: Identity): Promise<StoredRecord | undefined>;
   /**
-   * The caller's own records, newest first. Undefined when `after` is not one of them. Looks no further once the signal has
-   * aborted, and throws its reason.
+   * Returns a page of the records of the caller, newest first. Undefined when `after` is not one of
+   * them. Throws the reason of the signal once it has aborted.
    */
   list(caller: Identity, query: RecordQuery, signal?: StopSignal): Promise<RecordPage | undefined>;
   /**
-   * Closes what dead processes left unfinished: `gateway_interrupted`, or `cancelled` where that was asked for. Releases
-   * what they held and charges the cost of an interruption. Returns how many.
+   * Closes what dead processes left unfinished: `gateway_interrupted`, or `cancelled` after a
+   * requested cancel. Releases the holds and charges the cost of an interruption. Returns how many
+   * records.
    */
   recover(): Promise<number>;
   /**
-   * Deletes records that ended before this time, in small steps, and returns how many. Entries of the ledgers from before
-   * become one `carry` each key, so that the sum of a ledger is always the balance; usage goes after USAGE_KEPT_DAYS.
+   * Deletes records that ended before this time, in small steps, and returns how many. Older
+   * entries of a ledger become one `carry`, so that the sum of a ledger is always the balance.
+   * Usage is deleted after USAGE_KEPT_DAYS.
    */
   prune(beforeMs: number): Promise<number>;
   /**
-   * Resolves when a write could be committed now, with the mark of the secret by which the keys and
-   * records of the database are known; undefined where it has none. Throws ApiError
-   * `store_unavailable` otherwise.
+   * Resolves when a write can be committed now, with the mark of the secret of the database;
+   * undefined where it has none. Throws ApiError `store_unavailable` otherwise.
    */
   checkWritable(): Promise<string | undefined>;
-  /** Writes what waits, as far as the database lets it within seconds, and ends. Later calls throw. */
+  /**
+   * Writes pending calls, as far as the database allows within seconds, and ends. Later calls
+   * throw.
+   */
   close(): Promise<void>;
 }
 
-/** Where the store tells its operator what happens to it. A pino logger is one. Nothing of a request is ever said. */
+/** The log of the store, such as a pino logger. It never gets content of a request. */
 export interface StoreLog {
   info(fields: Readonly<Record<string, unknown>>, message: string): void;
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
-/** The store cannot be opened, and trying again would not help: the message is one line for the operator. */
+/**
+ * The store cannot be opened, and a retry would not help. The message is one line for the operator.
+ */
 export class StoreOpenError extends Error {
   override readonly name = 'StoreOpenError';
 }
@@ -95,11 +116,14 @@ export interface RecordDraft {
   readonly model: string;
   readonly stream: boolean;
   readonly createdAtMs: number;
-  /** Absent when the caller sent no Idempotency-Key: such a request is never a duplicate. */
+  /** Absent without an Idempotency-Key: such a request is never a duplicate. */
   readonly idempotency?: Idempotency;
-  /** Input tokens by arithmetic, for the usage of a request whose process dies. */
+  /** An estimate for the usage of a request whose process dies. */
   readonly estimatedInputTokens: number;
-  /** In managed mode: whose key, and what to reserve. Refused by `accept` when the key, its rate or its funds do not allow it. */
+  /**
+   * The key that pays, and its reservation, in managed mode. `accept` refuses the draft when the
+   * key, its rate or its funds do not suffice.
+   */
   readonly hold?: Hold;
 }
 
@@ -109,10 +133,10 @@ export interface Idempotency {
 }
 
 export type Acceptance =
-  /** With how its key stands in this minute then, where it has limits per minute. */
+  /** The counts of the key in this minute, where it has limits per minute. */
   | { readonly kind: 'accepted'; readonly rates?: RateStanding }
   | { readonly kind: 'duplicate'; readonly record: StoredRecord }
-  /** Looked at after duplicates; nothing was written. */
+  /** Checked after duplicates; nothing was written. */
   | { readonly kind: 'refused'; readonly code: Refusal; readonly rates?: RateStanding };
 
 export type CancelRequest =
@@ -124,7 +148,10 @@ export interface Outcome {
   readonly completedAtMs: number;
   readonly usage: Usage | null;
   readonly usageEstimated: boolean;
-  /** What the key is charged while the rest of the hold is released; null when the model has no price, or nothing is charged. */
+  /**
+   * The charge, while the rest of the hold is released; null when the model has no price, or
+   * nothing is charged.
+   */
   readonly costMicro: number | null;
   readonly incompleteReason: IncompleteReason | null;
   readonly errorCode: ErrorCode | null;
@@ -132,7 +159,7 @@ export interface Outcome {
   readonly freesIdempotencyKey: boolean;
 }
 
-/** One row, in our own names. `http` turns it into the record of the contract. */
+/** A record under our own names. `requests/show-record.ts` converts it to the wire format. */
 export interface StoredRecord {
   readonly requestId: RequestId;
   readonly endpoint: RecordedEndpoint;
@@ -152,7 +179,7 @@ export interface StoredRecord {
 export interface RecordQuery {
   /** 1 to 100. */
   readonly limit: number;
-  /** Continue after this record. */
+  /** Continues after this record. */
   readonly after?: RequestId;
   readonly status?: RecordStatus;
   readonly model?: string;

@@ -1,9 +1,9 @@
 import type { Store } from './store.ts';
 
-/** Told of each operation when it is over. */
+/** Called when an operation has ended. */
 export type StoreTimer = (operation: 'accept' | 'finish', seconds: number, succeeded: boolean) => void;
 
-/** The same store, which tells how long the two operations take that every request waits for, or leaves behind. */
+/** Returns the same store, which reports how long `accept` and `finish` take. */
 export function timeStore(store: Store, took: StoreTimer): Store {
   return {
     ...store,

@@ -9,12 +9,12 @@ export interface UpkeepOptions {
 }
 
 const EVERY_MS = 3000;
-/** What is older than the retention can wait longer than what a dead process has left unfinished. */
+/** Pruning is less urgent than closing what dead processes left unfinished. */
 const PRUNE_EVERY_ROUNDS = 10;
 
 /**
- * Closes, now and then, what dead processes left unfinished, and prunes what is older than the retention. Returns a
- * function that stops it and resolves when nothing of it runs any more.
+ * Regularly closes what dead processes left unfinished, and prunes what is older than the
+ * retention. Returns a function that stops it and resolves when the current round has ended.
  */
 export function startUpkeep(store: Store, options: UpkeepOptions): () => Promise<void> {
   let round: Promise<void> | undefined;
@@ -43,7 +43,7 @@ async function runRound(
     const pruned = await store.prune(clock() - recordRetentionDays * DAY_MS);
     if (pruned > 0) log.info({ pruned }, 'deleted records older than the retention');
   } catch (error) {
-    // The database cannot be written now, or the store was closed; the next round begins anew.
+    // The database cannot be written now, or the store was closed; the next round tries again.
     log.warn({ reason: error instanceof Error ? error.message : 'unknown' }, 'the upkeep of the store failed');
   }
 }

@@ -1,10 +1,9 @@
 /**
- * What happens to records from their beginning to their end, many at once: a batch is one transaction of a few statements,
- * however many changes it has. The records and keys concerned are read and locked, what the changes mean is decided in
- * memory, in their order, and then written.
- *
- * Transactions of several gateways meet on the same rows. They take their locks in one order, so that none waits in a
- * circle: unique entries of idempotency keys, then records, then keys, then sums of usage, and those of one kind sorted.
+ * Changes of records, many at once: a batch is one transaction of a few statements, however many
+ * changes it has. It reads and locks the records and keys of the batch, applies the changes in
+ * memory in their order, and writes the results. Transactions of several gateways meet on the same
+ * rows. They take their locks in one order, so that no deadlock occurs: unique entries of
+ * idempotency keys, then records, then keys, then usage, each kind sorted.
  */
 import type { KeyId, RequestId } from '../../contract/ids.ts';
 import { unreachable } from '../../core/errors.ts';
@@ -45,7 +44,7 @@ type Acceptance = OperationOf<'accept'> | OperationOf<'acceptPaid'>;
 
 export const CHANGE_NAMES: ReadonlySet<string> = new Set(NAMES);
 
-// The place of the key is looked up for each by itself: a join would not keep the order.
+// A join with `keys` would not keep the order of the drafts.
 const INSERT: Statement = {
   name: 'insert_requests',
   text: `
@@ -99,12 +98,15 @@ const REMOVE_RECORDS: Statement = {
   text: 'DELETE FROM requests WHERE request_id = ANY($1::text[])',
 };
 
-/** True for a batch which one statement writes: nothing in it can be a duplicate, or be refused. */
+/** True for a batch that one statement writes: no draft can be a duplicate or be refused. */
 export function isPlainAcceptance(changes: readonly Change[]): boolean {
   return changes.every((change) => change[0] === 'accept' && change[1].idempotencyKey === null);
 }
 
-/** Returns what each change has come to, in order. Throws PassingError when a record in the way has gone meanwhile. */
+/**
+ * Returns the result of each change, in order. Throws PassingError when a duplicate was deleted
+ * meanwhile.
+ */
 export async function writeChanges(
   connection: Connection,
   owner: string,
@@ -118,7 +120,7 @@ export async function writeChanges(
     drafts.flatMap(([, , earlier]) => earlier),
   );
   const fresh = drafts.filter(([, , earlier]) => firstOf(known, earlier) === undefined);
-  // Both are sent at once; the second sees what the first has inserted.
+  // Both statements are sent at once; the second one sees the rows of the first.
   const [inserted, locked] = await Promise.all([insert(connection, owner, fresh), lock(connection, changes)]);
   const originals = await findOriginals(
     connection,
@@ -136,7 +138,7 @@ export async function writeChanges(
   const cancelled = new Set<RequestId>();
   const refused = new Map<RequestId, PaidRow>();
 
-  /** The record which the draft repeats; null when it became one itself. */
+  /** Returns the record that the draft repeats; null when the draft was inserted. */
   function accept(draft: DraftRow, earlier: readonly IdempotencyRow[]): RecordRow | null {
     const repeated = firstOf(known, earlier);
     if (repeated !== undefined) return repeated;
@@ -237,7 +239,7 @@ export async function writeChanges(
       ...(removed.size === 0 ? [] : [connection.changes(REMOVE_RECORDS, [[...removed]])]),
       ...(updates.length === 0 ? [] : [connection.changes(WRITE_RECORDS, [toJson(updates)])]),
       ...unit.flush(),
-      // Heard when this is committed.
+      // PostgreSQL sends the notices when the transaction commits.
       ...(cancelled.size === 0 ? [] : [connection.rows(NOTIFY, [[...cancelled], owner])]),
     ],
   };
@@ -247,7 +249,7 @@ function isAcceptance(change: Change): change is Acceptance {
   return change[0] === 'accept' || change[0] === 'acceptPaid';
 }
 
-/** Those that became records. */
+/** Returns the drafts that became records. */
 async function insert(
   connection: Connection,
   owner: string,
@@ -272,7 +274,7 @@ function toInsert([, draft, , hold]: Acceptance): InsertRow {
   return { ...draft, ...hold };
 }
 
-/** Drafts which nothing can be in the way of first, in their own order. */
+/** Puts drafts without an idempotency key first; all other drafts take their locks in one order. */
 function byIdempotency(one: InsertRow, other: InsertRow): number {
   const [name, otherName] = [toIdempotency(one), toIdempotency(other)];
   return name === otherName ? 0 : name < otherName ? -1 : 1;
@@ -311,7 +313,6 @@ function toNewRecord(
   };
 }
 
-/** The records which the changes are about, with their rows locked. */
 async function lock(connection: Connection, changes: readonly Change[]): Promise<ReadonlyMap<RequestId, RecordRow>> {
   const wanted = [...new Set(changes.flatMap(toRequestId))];
   if (wanted.length === 0) return new Map();
@@ -333,12 +334,12 @@ function toRequestId(change: Change): readonly RequestId[] {
   }
 }
 
-/** The key that a change counts for without a record. */
+/** Returns the key that a change without a record counts for. */
 function toKeyId(change: Change): readonly KeyId[] {
   return change[0] === 'takeRate' || change[0] === 'correctRate' ? [change[1]] : [];
 }
 
-/** Records by what identifies them, in JSON. */
+/** Returns the records by their identity. */
 async function findOriginals(
   connection: Connection,
   candidates: readonly IdempotencyRow[],

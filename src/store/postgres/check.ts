@@ -37,8 +37,8 @@ const FIND_WRONG_HOLDS: Statement = {
 };
 
 /**
- * Reads the whole database on this server, as it is at this moment, and looks whether the books of every key add up. That
- * its files are sound is the server's own matter. Throws StoreOpenError when it cannot be read.
+ * Checks the ledger of every key on this server, at one moment. The server checks its files itself.
+ * Throws StoreOpenError when the database cannot be read.
  */
 export async function checkServer(url: string): Promise<DatabaseCheck> {
   const client = new Client(toSlowClientConfig(url));
@@ -67,7 +67,7 @@ async function check(connection: Connection): Promise<DatabaseCheck> {
   return { ...counts, problems: await findLedgerProblems(connection) };
 }
 
-/** A sentence for each key whose books do not add up. */
+/** Returns a sentence for each key whose ledger does not add up. */
 export async function findLedgerProblems(connection: Connection): Promise<readonly string[]> {
   const unbalanced = await connection.rows<WrongSum>(FIND_UNBALANCED);
   const wrongHolds = await connection.rows<WrongSum>(FIND_WRONG_HOLDS);

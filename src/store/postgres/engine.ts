@@ -28,7 +28,7 @@ const ALONE_NAMES = [
 ] as const satisfies readonly OperationName[];
 type AloneName = (typeof ALONE_NAMES)[number];
 
-/** What changes anything but records has a transaction of its own. */
+/** Changes of anything but records run in a transaction of their own. */
 export const ALONE: ReadonlySet<Operation[0]> = new Set(ALONE_NAMES);
 
 /** Every operation is either a change of records or one of these. */
@@ -51,11 +51,11 @@ function prepareOperations(owner: Owner) {
   };
 }
 
-/** The engine over these connections. Changes of records are written together; lookups run beside each other. */
+/** Creates the engine. Changes of records are written together; lookups run concurrently. */
 export function createEngine(connections: Connections, owner: Owner): RemoteEngine {
   const { looking, changing } = prepareOperations(owner);
 
-  /** Either changes alone, or lookups alone. */
+  /** A batch has either changes only or lookups only. */
   async function run(mode: Mode, batch: readonly Operation[]): Promise<Reply> {
     try {
       return { results: await (mode === 'read' ? lookUpAll(batch) : change(batch)) };
@@ -63,7 +63,7 @@ export function createEngine(connections: Connections, owner: Owner): RemoteEngi
       const failure = toFailure(error);
       if (failure !== undefined) return { failure };
       const mistake = error instanceof Error ? error : new Error('unknown', { cause: error });
-      // A mistake of ours, for which the others of its batch must not pay.
+      // The operation is at fault, so the other operations of the batch run again without it.
       return batch.length === 1 ? { results: [mistake] } : await runEach(mode, batch);
     }
   }
@@ -72,14 +72,13 @@ export function createEngine(connections: Connections, owner: Owner): RemoteEngi
     const results: unknown[] = [];
     for (const operation of batch) {
       const reply = await run(mode, [operation]);
-      // Those before it are written, which makes the batch one that nobody knows the end of.
+      // The operations before it are committed, so the outcome of the batch as a whole is unknown.
       if ('failure' in reply) return { failure: { ...reply.failure, reason: 'lost' } };
       results.push(...reply.results);
     }
     return { results };
   }
 
-  /** The results in the order of the changes. */
   async function change(batch: readonly Operation[]): Promise<readonly unknown[]> {
     if (batch.every(isRecordChange)) return writeAs(owner.name, batch);
     const [first, ...others] = batch;
@@ -120,7 +119,7 @@ function isRecordChange(operation: Operation): operation is Change {
   return CHANGE_NAMES.has(operation[0]);
 }
 
-/** A method, since each list was checked against its own operation where it was made; here they are all alike. */
+/** Each operation was typed where it was called. A method accepts parameters of any type. */
 interface Runnable<Result> {
   run(connection: Connection, ...parameters: unknown[]): Promise<Result>;
 }
@@ -135,7 +134,7 @@ function runOne<Result>(
   return run(connection, ...parameters);
 }
 
-/** A record was to be written for an owner who is gone. */
+/** True when the owner of a new record was deleted meanwhile. */
 function isUnknownOwner(error: unknown): boolean {
   return error instanceof DatabaseError && error.constraint === 'requests_owner_fkey';
 }

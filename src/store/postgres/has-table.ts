@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 
-/** Whether the database has such a table, for programs which come before or after a migration. */
+/** Whether the database has this table. Programs may run before or after a migration. */
 export async function hasTable(client: Client, name: string): Promise<boolean> {
   const { rows } = await client.query<{ name: string | null }>('SELECT to_regclass($1) AS name', [name]);
   return typeof rows[0]?.name === 'string';

@@ -9,9 +9,8 @@ import { toJson, type Connection, type Statement } from './pool.ts';
 
 export const FIND_KEY: Statement = { name: 'find_key', text: `SELECT ${KEY_COLUMNS} FROM keys WHERE key_id = $1` };
 
-// By all hashes at once: between two statements another gateway, which knows the secrets in another
-// order, may change the hash from the one that is still to be looked for to the one that was not
-// found.
+// One statement looks for all hashes. Between two statements a gateway that knows the secrets in
+// another order could replace the hash that is not searched yet by the one that was.
 const FIND_BY_HASH: Statement = {
   name: 'find_key_by_hashes',
   text: `
@@ -93,7 +92,7 @@ interface Place {
   readonly seq: number;
 }
 
-/** Returns the number of a key, which no other key ever gets. Null when there is no such key. */
+/** Returns the number of a key, which is never reused. Null when there is no such key. */
 export async function findSeq(connection: Connection, keyId: KeyId): Promise<number | null> {
   const [place] = await connection.rows<Place>(FIND_SEQ, [keyId]);
   return place?.seq ?? null;
@@ -101,7 +100,6 @@ export async function findSeq(connection: Connection, keyId: KeyId): Promise<num
 
 type KeyChangeName = 'createKey' | 'rehashKey' | 'updateKey' | 'rotateKey' | 'deleteKey';
 
-/** Keys from their making to their end; what they pay with is in ledger.ts and changes.ts. */
 export const KEY_CHANGES: RemoteChanges<Pick<Operations, KeyChangeName>> = {
   async createKey(connection, draft) {
     const { keyId, createdAtMs } = draft;

@@ -29,7 +29,7 @@ const DROP_ENTRIES: Statement = {
 
 const FORGET_DELETED: Statement = { name: 'forget_deleted_key', text: 'DELETE FROM deleted_keys WHERE key = $1' };
 
-// Of the two oldest entries one is worth carrying: the first, or the second when the first is the carry of an earlier time.
+// Only the two oldest entries matter: the first, or the second when the first is a carry.
 const FIND_CARRIES: Statement = {
   name: 'find_carries',
   text: `
@@ -39,7 +39,7 @@ const FIND_CARRIES: Statement = {
     FROM keys WHERE keys.seq > $1 ORDER BY keys.seq LIMIT $3`,
 };
 
-// Whoever writes entries of a key has its row locked.
+// Every writer of entries holds the lock of the row of the key.
 const LOCK_KEY: Statement = {
   name: 'lock_key_if_free',
   text: 'SELECT seq FROM keys WHERE seq = $1 FOR NO KEY UPDATE SKIP LOCKED',
@@ -72,7 +72,6 @@ export const LEDGER_LOOKUPS: Remote<Pick<Operations, 'listLedger'>> = {
   },
 };
 
-/** The entries which add up to the balance of a prepaid key. */
 export const LEDGER_CHANGES: RemoteChanges<Pick<Operations, 'credit' | 'carrySome'>> = {
   async credit(connection, keyId, entry) {
     const unit = openLockedUnit(connection);
@@ -92,12 +91,12 @@ export const LEDGER_CHANGES: RemoteChanges<Pick<Operations, 'credit' | 'carrySom
     const looked = await connection.rows<Candidate>(FIND_CARRIES, [afterKey, beforeMs, LOOK_AT_KEYS]);
     const key = looked.find(({ isDue }) => isDue)?.seq;
     if (key === undefined) return { result: looked.length < LOOK_AT_KEYS ? null : (looked.at(-1)?.seq ?? null) };
-    // There may be more of this key.
+    // The same key may have more entries to carry.
     return { result: (await carry(connection, key, beforeMs)) ? key - 1 : key };
   },
 };
 
-/** Of what a deleted key has left behind; returns whether there was anything. */
+/** Drops entries of a deleted key; returns whether there were any. */
 async function dropSome(connection: Connection): Promise<boolean> {
   const [deleted] = await connection.rows<{ readonly key: number }>(FIND_DELETED);
   if (deleted === undefined) return false;

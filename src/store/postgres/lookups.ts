@@ -42,7 +42,7 @@ const LIST: Statement = {
     ORDER BY seq DESC LIMIT $6`,
 };
 
-// By the index on owners, which the planner chooses as soon as the table has been analyzed.
+// The planner uses the index on owners once the table has been analyzed.
 const LIST_UNFINISHED: Statement = {
   name: 'list_unfinished_requests',
   text: `SELECT ${RECORD_COLUMNS} FROM requests
@@ -80,7 +80,6 @@ type Lookup =
   | 'list'
   | 'listAll';
 
-/** Looking for records. */
 export const LOOKUPS: Remote<Pick<Operations, Lookup>> = {
   async find(connection, callers, requestId) {
     const row = await findAny(connection, requestId);

@@ -6,12 +6,16 @@ import { hasTable } from './has-table.ts';
 import { toSlowClientConfig } from './pool.ts';
 import { refuseUnfinishedTransfer } from '../transfer/postgres-mark.ts';
 
-/** Appended to, never edited: each has run somewhere. The names are those of SQLite's where the subject is the same. */
+/**
+ * Append only, because each migration has run somewhere. A name is that of the SQLite migration of
+ * the same subject.
+ */
 export const MIGRATIONS: readonly Migration[] = [
   {
     name: '0001_requests',
-    // As on SQLite. In addition each process has a row of its own among the owners, as long as it shows that it lives:
-    // nothing can be accepted for an owner that was given up. `seq` alone is in the order of acceptance, and has gaps.
+    // As on SQLite. In addition, each running process has a row in `owners`, so that no record can
+    // be accepted for an owner that was given up. Only `seq` has the order of acceptance; it has
+    // gaps.
     sql: `
       CREATE TABLE owners (
         owner text PRIMARY KEY,
@@ -55,7 +59,8 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     name: '0002_accounts',
-    // As on SQLite. The ledger of a deleted key goes in small steps: until then its place is noted in deleted_keys.
+    // As on SQLite. The ledger of a deleted key is dropped in small steps; until then
+    // `deleted_keys` has its number.
     sql: `
       CREATE TABLE keys (
         seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -153,18 +158,18 @@ export const MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** Any number that no other program takes on the same database: "Reqs". */
+/** A number that no other program uses for a lock on the same database: "Reqs". */
 const ADVISORY_LOCK = 0x52_65_71_73;
 
 export interface MigrateOptions {
   readonly migrations?: readonly Migration[];
-  /** Also on a database that is only being filled, of which all others keep their hands. */
+  /** Allows a database that a transfer is filling, which all other callers refuse. */
   readonly isForTransfer?: boolean;
 }
 
 /**
- * Runs what has not run on this database yet, in one transaction; of several processes that start together one does it and
- * the others wait. Throws StoreOpenError when the database cannot be used.
+ * Runs the missing migrations in one transaction. When several processes start together, one of
+ * them does it and the others wait. Throws StoreOpenError when the database cannot be used.
  */
 export async function migrate(
   url: string,
@@ -193,7 +198,9 @@ export async function migrate(
   }
 }
 
-/** Throws StoreOpenError when a program has been here that allows this one no more. */
+/**
+ * Throws StoreOpenError when the database has a migration that this program must know and does not.
+ */
 export function refuseNewer(url: string, applied: readonly AppliedMigration[], migrations = MIGRATIONS): void {
   const unknown = findUnknown(applied, migrations);
   if (unknown === undefined) return;
@@ -202,7 +209,7 @@ export function refuseNewer(url: string, applied: readonly AppliedMigration[], m
   );
 }
 
-/** Throws StoreOpenError where nothing can be written, and says why: whoever reads it has probably named the wrong server. */
+/** Throws StoreOpenError when the server is read-only. The URL probably names the wrong server. */
 async function refuseReadOnly(client: Client, url: string): Promise<void> {
   const { rows } = await client.query<{ standby: boolean; setting: string }>(
     `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') AS setting`,
@@ -217,7 +224,7 @@ async function refuseReadOnly(client: Client, url: string): Promise<void> {
 }
 
 async function prepareList(client: Client): Promise<readonly AppliedMigration[]> {
-  // Looked for first: a role that may not make tables can still use a database which is ready.
+  // A role that may not create tables can still use a database that is ready.
   if (!(await hasTable(client, 'migrations'))) {
     await client.query(
       'CREATE TABLE migrations (name text PRIMARY KEY, applied_at_ms bigint NOT NULL, runs_beside text)',
@@ -226,7 +233,7 @@ async function prepareList(client: Client): Promise<readonly AppliedMigration[]>
   return listMigrations(client);
 }
 
-/** What has run on this database, in its order; nothing on a new one. */
+/** Returns the migrations that have run on this database, in order; none for a new one. */
 export async function listMigrations(client: Client): Promise<readonly AppliedMigration[]> {
   if (!(await hasTable(client, 'migrations'))) return [];
   const { rows } = await client.query<AppliedMigration>(

@@ -1,6 +1,6 @@
 /**
- * Hearing at once of cancels which another process was asked for. It is quick, and nothing relies on it: a notice that gets
- * lost, as behind a pooler that gives a connection away after each transaction, leaves the cancel to the next look.
+ * Notices of cancels that were requested in other processes. Nothing relies on them: a lost notice,
+ * for example behind a pooler in transaction mode, delays the cancel until the next poll.
  */
 import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,10 +9,10 @@ import type { StoreLog } from '../store.ts';
 import { toReason } from './failures.ts';
 import { toClientConfig, type Connections, type Statement } from './pool.ts';
 
-/** One for all gateways on the database; a notice names the owner of the record. */
+/** All gateways on the database share it; a notice names the owner of the record. */
 const CHANNEL = 'responses_gateway_cancels';
 
-/** Tells the owners of these records, when the transaction is committed, unless they are this process. */
+/** Notifies the owners of these records, except this process, when the transaction commits. */
 export const NOTIFY: Statement = {
   name: 'notify_owners',
   text: `SELECT pg_notify('${CHANNEL}', owner) FROM requests
@@ -21,7 +21,7 @@ export const NOTIFY: Statement = {
 
 const NOTIFY_SELF: Statement = { name: 'notify_self', text: `SELECT pg_notify('${CHANNEL}', $1)` };
 
-/** A connection that hears nothing looks like one on which nothing is said, so it is tried. */
+/** A broken connection looks like a silent one, so the gateway tests it with notices to itself. */
 const TRY_MS = 15_000;
 const HEARD_WITHIN_MS = 3000;
 const RECONNECT_AFTER_MS = 1000;
@@ -29,18 +29,21 @@ const END_WITHIN_MS = 1000;
 
 export interface NoticeOptions {
   readonly url: string;
-  /** Notices are sent by these, to be heard on a connection of our own. */
+  /** These send the test notices, which arrive on a connection of its own. */
   readonly connections: Connections;
-  /** The present name of this process, to which notices are addressed. */
+  /** Returns the current name of this process, to which notices are addressed. */
   readonly nameOf: () => string;
   readonly onNotice: () => void;
   readonly log: StoreLog;
-  /** Others than the usual times, for tests. */
+  /** Tests replace the times. */
   readonly tryMs?: number;
   readonly heardWithinMs?: number;
 }
 
-/** Listens until the function is called that is returned. Says once that notices do not arrive, and once that they do again. */
+/**
+ * Listens for notices until the returned function is called. Logs once when notices stop arriving,
+ * and once when they arrive again.
+ */
 export function listenForNotices(options: NoticeOptions): () => Promise<void> {
   const { url, connections, nameOf, onNotice, log, tryMs = TRY_MS, heardWithinMs = HEARD_WITHIN_MS } = options;
   let current: NoticeConnection | undefined;
@@ -63,7 +66,7 @@ export function listenForNotices(options: NoticeOptions): () => Promise<void> {
     try {
       await client.connect();
       await client.query(`LISTEN ${CHANNEL}`);
-      // Somebody may have been asked while nobody listened.
+      // A notice may have been missed while no connection listened.
       onNotice();
       await tryOut();
     } catch (error) {
@@ -71,7 +74,10 @@ export function listenForNotices(options: NoticeOptions): () => Promise<void> {
     }
   }
 
-  /** Sends itself a notice on another connection, and tries again later, or on a new connection when it was not heard. */
+  /**
+   * Sends a test notice on another connection. Repeats it later, or on a new connection when it did
+   * not arrive.
+   */
   async function tryOut(): Promise<void> {
     const arrived = new Promise<boolean>((resolve) => {
       heard = () => resolve(true);
@@ -121,7 +127,7 @@ export function listenForNotices(options: NoticeOptions): () => Promise<void> {
 
 interface NoticeConnection {
   readonly client: Client;
-  /** To be cut when nobody answers on it any more. */
+  /** Destroyed when the server does not answer. */
   readonly socket: Socket;
 }
 

@@ -1,11 +1,11 @@
 /**
- * Who owns an unfinished record, and whether that process still lives.
- *
- * Each process has a row among the owners, in which it notes every few seconds that it lives. The clock is the database's,
- * so that those of the gateways need not agree. A process that was silent for DEAD_AFTER_S is taken for dead by any other,
- * if some process was heard all that time: after an outage of the database nobody was, and nobody is dead for that. The
- * records of a dead one are closed, and then its row is deleted. Records refer to their owner, so that nothing can be
- * accepted in the name of an owner who is gone, however long its process was paused: the process takes a new name then.
+ * The owners of unfinished records, and whether their processes are alive. Each process updates its
+ * row in `owners` every few seconds. The clock is that of the database, so the clocks of the
+ * gateways need not agree. A process that was silent for DEAD_AFTER_S is dead if another process
+ * was heard all that time; after an outage of the database none was, so none is dead. The records
+ * of a dead process are closed, then its row is deleted. Records refer to their owner, so that a
+ * process that was paused for long cannot accept a record under its deleted name: it takes a new
+ * name first.
  */
 import { randomBytes } from 'node:crypto';
 import { prepareCharges } from '../shared/charges.ts';
@@ -16,18 +16,18 @@ import type { Remote, RemoteChanges } from './remote.ts';
 import type { Connection, Connections, Statement } from './pool.ts';
 
 export interface Owner {
-  /** The present name of this process. */
+  /** The current name of this process. */
   readonly name: string;
-  /** Takes another name, unless that has happened since `former` was given up. */
+  /** Takes a new name, unless `former` has been replaced already. */
   renew(former: string): Promise<void>;
-  /** Ends the heartbeats, and lets others close at once what is still unfinished. */
+  /** Stops the heartbeats, and lets other processes close unfinished records at once. */
   release(): Promise<void>;
 }
 
-/** Much longer than a pause of a busy process. */
+/** Much longer than any pause of a busy process. */
 export const DEAD_AFTER_S = 15;
 const BEAT_MS = 3000;
-/** A process that is heard at least as often is steady. */
+/** A process whose heartbeats are never further apart is steady. */
 const STEADY_WITHIN_S = 8;
 
 const INSERT: Statement = {
@@ -47,7 +47,10 @@ const BEAT: Statement = {
 
 const RELEASE: Statement = { name: 'release_owner', text: `UPDATE owners SET seen_at = '-infinity' WHERE owner = $1` };
 
-/** Takes a name for this process and keeps it alive. `onFailure` hears why a heartbeat was not written. */
+/**
+ * Takes a name for this process and keeps it alive. Calls `onFailure` when a heartbeat cannot be
+ * written.
+ */
 export async function takeOwner(
   connections: Connections,
   onFailure: (error: unknown) => void,
@@ -98,7 +101,7 @@ async function insertOwner(connections: Connections): Promise<string> {
   return name;
 }
 
-// One that has released its name has not to be waited for.
+// A released name is dead at once.
 const FIND_DEAD: Statement = {
   name: 'find_dead_owner',
   text: `
@@ -110,7 +113,6 @@ const FIND_DEAD: Statement = {
     ORDER BY owner LIMIT 1 FOR UPDATE SKIP LOCKED`,
 };
 
-/** How many records one step closes. */
 const STEP = 500;
 
 const CLOSE: Statement = {
@@ -134,7 +136,9 @@ const CLOSE: Statement = {
 
 const DELETE: Statement = { name: 'delete_owner', text: 'DELETE FROM owners WHERE owner = $1' };
 
-/** Closing what dead processes left behind. Of several processes that notice it at once, one does it. */
+/**
+ * Closes what dead processes left unfinished. If several processes notice it, one of them does it.
+ */
 export function prepareRecovery(owner: Owner): RemoteChanges<Pick<Operations, 'recoverSome'>> {
   return {
     async recoverSome(connection, nowMs) {
@@ -162,7 +166,6 @@ const LIST_CANCEL_REQUESTED: Statement = {
   text: 'SELECT request_id AS "requestId" FROM requests WHERE owner = $1 AND cancel_requested_at_ms IS NOT NULL',
 };
 
-/** Hearing of cancels which another process was asked for. */
 export function prepareCancels(owner: Owner): Remote<Pick<Operations, 'listCancelRequested'>> {
   return {
     async listCancelRequested(connection) {
@@ -184,7 +187,7 @@ const FIND_OTHER_PRICES: Statement = {
     WHERE prices <> $1 AND seen_at > clock_timestamp() - interval '${DEAD_AFTER_S} seconds' ORDER BY prices`,
 };
 
-/** Noticing that processes go by different prices. */
+/** Detects processes that use different prices. */
 export function preparePrices(owner: Owner): RemoteChanges<Pick<Operations, 'comparePrices'>> {
   return {
     async comparePrices(connection, version) {

@@ -1,33 +1,35 @@
 import { Pool, type ClientBase, type PoolClient, type PoolConfig } from 'pg';
 import { isAnswer, PassingError, UnknownOutcome } from './failures.ts';
 
-/** A statement which each connection prepares once, under its name. */
+/** Each connection prepares the statement once, under its name. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
 }
 
-/** A connection for as long as a piece of work has it. */
 export interface Connection {
-  /** Returns the rows. Statements of one turn go to the server together. */
+  /** Returns the rows. Statements of one turn are sent to the server together. */
   rows<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<readonly Row[]>;
-  /** How many rows were changed. */
+  /** Returns how many rows were changed. */
   changes(statement: Statement, values?: readonly unknown[]): Promise<number>;
 }
 
 export interface Connections {
-  /** Runs statements which change nothing, without a transaction. */
+  /** Runs statements that change nothing, without a transaction. */
   lookUp<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result>;
-  /** Runs one statement, which is a transaction by itself. Throws UnknownOutcome when it got no answer. */
+  /** Runs one statement as its own transaction. Throws UnknownOutcome when it got no answer. */
   write<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result>;
-  /** Runs everything of `work` in one transaction and commits it. Throws UnknownOutcome when the commit got no answer. */
+  /**
+   * Runs `work` in one transaction and commits it. Throws UnknownOutcome when the commit got no
+   * answer.
+   */
   transaction<Result>(work: (connection: Connection) => Promise<Committable<Result>>): Promise<Result>;
   close(): Promise<void>;
 }
 
 export interface Committable<Result> {
   readonly result: Result;
-  /** Statements which nobody has waited for yet: the commit is sent behind them at once. */
+  /** Statements that are not awaited yet: the commit is sent right after them. */
   readonly last?: readonly Promise<unknown>[];
 }
 
@@ -37,37 +39,45 @@ export interface PoolOptions {
   readonly onLost: (message: string) => void;
 }
 
-/** An unreachable server is noticed after this time, and a call that finds all connections busy waits no longer. */
+/**
+ * An unreachable server is noticed, and a call that finds all connections busy fails, after this
+ * time.
+ */
 const CONNECT_WITHIN_MS = 2000;
 
-/** What the server ends by itself: no statement and no lock of ours may hold others up for longer. */
+/** The server ends statements and lock waits after these times. */
 const STATEMENT_WITHIN_MS = 4000;
 const LOCK_WITHIN_MS = 1500;
 
-/** A process that is paused in the middle of a transaction must not keep its locks: the server ends the transaction. */
+/** The server ends a transaction whose process is paused, so that its locks are released. */
 const IDLE_IN_TRANSACTION_MS = 4000;
 
-/** When not even the server answers, the connection is given up. A little longer, so that the server can say why. */
+/**
+ * The connection is given up when the server does not answer. The other limits are shorter, so that
+ * the server can report its reason.
+ */
 const ANSWER_WITHIN_MS = 5000;
 
 const IDLE_CONNECTION_MS = 30_000;
 
-/** How long `close` waits for connections that are still in use. */
+/** How long `close` waits for connections in use. */
 const CLOSE_WITHIN_MS = 3000;
 
-// Fixed, whatever the server's own default is: conditions are looked at again after a wait for a lock.
+// The default of the server does not apply: conditions must be evaluated again after a wait for a
+// lock.
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 
-/** Makes a pool, without connecting yet. */
+/** Creates a pool without connecting. */
 export function openPool({ url, size, onLost }: PoolOptions): Connections {
   const pool = new Pool({ ...toClientConfig(url), max: size, idleTimeoutMillis: IDLE_CONNECTION_MS });
-  // Of an idle connection; the pool has put it away, and the next call takes or makes another one.
+  // The pool has removed this idle connection, and the next call opens another one.
   pool.on('error', ({ message }) => onLost(message));
-  // Of one in use, whose end is told to whoever waits for an answer. Without a listener it would end the process as well, and
-  // none of ours would be in time: the server's last word can arrive together with its first.
+  // The query that waits gets the error of a connection in use. Without a listener the event would
+  // end the process, and only the event 'connect' is early enough: the last message of the server
+  // can arrive with its first.
   pool.on('connect', (client) => client.on('error', ignore));
 
-  /** `explain` says what an error means that is no answer of the server. */
+  /** `explain` converts an error that is not an answer of the server. */
   async function use<Result>(
     work: (client: PoolClient) => Promise<Result>,
     explain: (error: unknown) => unknown,
@@ -79,7 +89,7 @@ export function openPool({ url, size, onLost }: PoolOptions): Connections {
       isSound = true;
       return result;
     } catch (error) {
-      // After anything else nobody knows what the connection is in the middle of.
+      // After any other error the state of the connection is unknown.
       isSound = isOurOwn(error) || isAnswer(error);
       throw isSound || isMistake(error) ? error : explain(error);
     } finally {
@@ -97,13 +107,13 @@ export function openPool({ url, size, onLost }: PoolOptions): Connections {
   };
 }
 
-/** What a migration or a check of the whole database may take, and how long it may wait for a gateway that migrates. */
+/** The limit for a migration or a check, including the wait for another gateway that migrates. */
 const SLOW_WITHIN_MS = 10 * 60_000;
 
-/** Nobody waits for an answer yet, and a process that has just begun on a busy machine is late by itself. */
+/** A process that is starting on a busy machine is slow, and no request waits for it yet. */
 const CONNECT_AT_START_WITHIN_MS = 10_000;
 
-/** How the connection of a migration or a check is made. */
+/** Returns the connection settings of a migration or a check. */
 export function toSlowClientConfig(url: string): PoolConfig {
   return {
     ...toClientConfig(url),
@@ -114,7 +124,7 @@ export function toSlowClientConfig(url: string): PoolConfig {
   };
 }
 
-/** How each connection is made. */
+/** Returns the connection settings of the gateway. */
 export function toClientConfig(url: string): PoolConfig {
   return {
     connectionString: url,
@@ -125,7 +135,7 @@ export function toClientConfig(url: string): PoolConfig {
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     query_timeout: ANSWER_WITHIN_MS,
     keepAlive: true,
-    // What is sent in one turn takes one way to the server and back together.
+    // Statements of one turn are sent in one round trip.
     pipeline: true,
     types: { getTypeParser: toParser },
   };
@@ -135,7 +145,7 @@ async function runTransaction<Result>(
   client: PoolClient,
   work: (connection: Connection) => Promise<Committable<Result>>,
 ): Promise<Result> {
-  // Sent together with the first statement; if it fails, so does that one.
+  // It is sent together with the first statement, which fails if it fails.
   client.query(BEGIN).catch(ignore);
   let done: Committable<Result>;
   try {
@@ -147,7 +157,9 @@ async function runTransaction<Result>(
   return commit(client, done);
 }
 
-/** A commit of a transaction in which a statement has failed is a rollback, so that it can be sent before they are answered. */
+/**
+ * The commit is sent before the statements are answered: after a failed statement it is a rollback.
+ */
 async function commit<Result>(client: ClientBase, { result, last = [] }: Committable<Result>): Promise<Result> {
   const committed = client.query('COMMIT');
   const outcomes = await Promise.allSettled([...last, committed]);
@@ -171,29 +183,31 @@ export function toConnection(client: ClientBase): Connection {
   };
 }
 
-/** Lists of rows as one parameter, which the statement takes apart. */
+/** Returns rows as one JSON parameter, from which the statement reads them. */
 export function toJson(rows: readonly unknown[]): string {
   const text = JSON.stringify(rows);
-  // What no text of the database can hold, escaped; seldom enough to look again at what only seems so.
+  // PostgreSQL stores no NUL and no lone surrogate. The quick test has false positives, which are
+  // rare.
   return /\\u(?:0000|d[89a-f])/.test(text) ? JSON.stringify(rows, (_key, value: unknown) => toStorable(value)) : text;
 }
 
-/** Names of models come from callers; the database takes no NUL and no half of a surrogate pair. */
+/** Callers choose names of models; PostgreSQL takes neither NUL nor lone surrogates. */
 export function toStorable(value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\uFFFD') : value;
 }
 
 const BOOLEAN = 16;
-/** int8, int2, int4 and numeric: what is stored cannot leave the safe integers by its checks, nor do the sums of it. */
+/**
+ * int8, int2, int4 and numeric. Checks of the tables keep values and sums within the safe integers.
+ */
 const NUMBERS: ReadonlySet<number> = new Set([20, 21, 23, 1700]);
 
-/** How the text of a column of this type becomes a value. All other types of ours are texts. */
 function toParser(oid: number): (text: string) => unknown {
   if (NUMBERS.has(oid)) return Number;
   return oid === BOOLEAN ? (text) => text === 't' : (text) => text;
 }
 
-/** Thrown by the work itself, which has not lost the connection. */
+/** These errors come from the work itself, so the connection is intact. */
 function isOurOwn(error: unknown): boolean {
   return error instanceof PassingError || error instanceof RangeError;
 }
@@ -202,7 +216,7 @@ function isMistake(error: unknown): boolean {
   return error instanceof TypeError;
 }
 
-/** A connection that ended before anything was committed. */
+/** The connection ended before a commit. */
 function toPassing(error: unknown): Error {
   if (error instanceof UnknownOutcome) return error;
   return new PassingError(`the connection was lost: ${toMessage(error)}`, { cause: error });
@@ -217,5 +231,5 @@ function toMessage(error: unknown): string {
 }
 
 function ignore(): void {
-  // Said elsewhere.
+  // The query that waits reports the error.
 }

@@ -11,20 +11,19 @@ import { takeOwner } from './owners.ts';
 import { openPool } from './pool.ts';
 
 export interface PostgresStoreOptions {
-  /** `postgres://` and so on, with its password. */
+  /** Includes the password. */
   readonly url: string;
-  /** How many connections at most. */
   readonly poolSize: number;
   readonly clock: () => number;
   readonly log: StoreLog;
-  /** Others than the usual ones, for tests. */
+  /** Tests replace these. */
   readonly limits?: Partial<BatchQueueLimits>;
 }
 
-/** Of the connections: for the changes, and for the heartbeats. Lookups never take them all. */
+/** Lookups leave these connections for changes and heartbeats. */
 const SPARE = 2;
 
-/** Opens the store on PostgreSQL, making its tables where they are missing. Throws StoreOpenError. */
+/** Opens the store on PostgreSQL and creates missing tables. Throws StoreOpenError. */
 export async function openPostgresStore({
   url,
   poolSize,

@@ -3,7 +3,7 @@ import type { RemoteChanges } from './remote.ts';
 import type { Statement } from './pool.ts';
 import { FIND_MARK } from './secret-mark.ts';
 
-// Several gateways prune at once, and pass over what another one is deleting.
+// Several gateways prune concurrently; each skips the rows that another one is deleting.
 const PRUNE: Statement = {
   name: 'prune_requests',
   text: `
@@ -20,17 +20,16 @@ const PRUNE_USAGE: Statement = {
       FOR UPDATE SKIP LOCKED)`,
 };
 
-// As each accept takes it: somebody else may have locked the table, or dropped it.
+// `accept` takes the same lock, so the probe fails when the table is locked or was dropped.
 const LOCK_TABLE: Statement = { name: 'probe_lock', text: 'LOCK TABLE requests IN ROW EXCLUSIVE MODE' };
 const PROBE: Statement = { name: 'probe_write', text: 'INSERT INTO write_probes DEFAULT VALUES' };
 const DELETE_PROBES: Statement = { name: 'delete_probes', text: 'DELETE FROM write_probes' };
 
-/** Keeping the database from growing for ever. */
 export const RETENTION: RemoteChanges<Pick<Operations, 'pruneSome' | 'pruneUsageSome' | 'reclaimSome' | 'probeWrite'>> =
   {
     pruneSome: async (connection, beforeMs) => ({ result: await connection.changes(PRUNE, [beforeMs]) }),
     pruneUsageSome: async (connection, beforeHour) => ({ result: await connection.changes(PRUNE_USAGE, [beforeHour]) }),
-    // The server's own autovacuum does it.
+    // Autovacuum of the server does it.
     reclaimSome: async () => ({ result: false }),
     async probeWrite(connection) {
       const [found] = await connection.rows<{ readonly mark: string }>(FIND_MARK);

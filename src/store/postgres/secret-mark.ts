@@ -9,7 +9,7 @@ import { toSlowClientConfig, type Statement } from './pool.ts';
 
 export const FIND_MARK: Statement = { name: 'find_mark', text: 'SELECT mark FROM secret_mark' };
 
-/** As `readMarking` of the store, of the database on this server. */
+/** As `readMarking` of the store, for the database on this server. */
 export function readMarking(url: string): Promise<Marking> {
   return withClient(url, async (client) => ({
     mark: (await hasTable(client, 'secret_mark')) ? await findMark(client) : undefined,
@@ -17,7 +17,7 @@ export function readMarking(url: string): Promise<Marking> {
   }));
 }
 
-/** As `changeMark` of the store, of the database on this server. */
+/** As `changeMark` of the store, for the database on this server. */
 export function changeMark(url: string, { from, to }: MarkChange): Promise<string | undefined> {
   return withClient(url, async (client) => {
     await migrate(url);

@@ -3,16 +3,16 @@ import { ACCOUNT_COLUMNS, openUnitOfWork, type Account, type UnitOfWork } from '
 import { USAGE_SUMS } from '../shared/usage-rows.ts';
 import { toJson, type Connection, type Statement } from './pool.ts';
 
-/** UnitOfWork which are read ahead, with the rows locked. */
+/** A unit of work that reads its accounts in advance and locks their rows. */
 export interface LockedUnitOfWork extends Pick<UnitOfWork, 'funding' | 'noteUsage'> {
   /**
-   * Locks the keys of these places and of these ids and reads their funds, all in the order of their places, so that two
-   * transactions cannot wait for each other.
+   * Locks these keys and reads their accounts in the order of `seq`, so that transactions do not
+   * deadlock.
    */
   load(keys: Iterable<number>, keyIds?: Iterable<KeyId>): Promise<void>;
-  /** As `load`, of one key; undefined when there is none. */
+  /** As `load`, for one key; undefined when there is none. */
   loadById(keyId: KeyId): Promise<Account | undefined>;
-  /** Sends what was changed. */
+  /** Sends the changes. */
   flush(): readonly Promise<unknown>[];
 }
 
@@ -52,7 +52,7 @@ const WRITE_ENTRIES: Statement = {
     FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS entries (e, place) ORDER BY place`,
 };
 
-// As on SQLite, sums stay within what JavaScript counts exactly.
+// Sums stay within the safe integers, as on SQLite.
 const ADDED = USAGE_SUMS.map(
   ({ column }) => `${column} = least(usage.${column} + excluded.${column}, ${Number.MAX_SAFE_INTEGER})`,
 );
@@ -67,9 +67,9 @@ const WRITE_USAGE: Statement = {
     ON CONFLICT (hour, caller, model) DO UPDATE SET ${ADDED.join(', ')}`,
 };
 
-/** Opens the books of one transaction. Nothing is loaded yet. */
+/** Opens the unit of work of one transaction. Nothing is loaded yet. */
 export function openLockedUnit(connection: Connection): LockedUnitOfWork {
-  // What is not loaded is not there.
+  // A key that was not loaded counts as missing.
   const unit = openUnitOfWork({ of: () => undefined, find: () => undefined });
   return {
     funding: unit.funding,

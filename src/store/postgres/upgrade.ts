@@ -4,7 +4,7 @@ import { StoreOpenError } from '../store.ts';
 import { toReason } from './failures.ts';
 import { migrate } from './migrations.ts';
 
-/** Brings the database on this server up to this program. Throws StoreOpenError. */
+/** Runs the missing migrations on this server. Throws StoreOpenError. */
 export async function upgradeServer(url: string): Promise<Upgrade> {
   try {
     return await migrate(url);

@@ -4,7 +4,7 @@ import { SELECT_SUMS, type HourSpan, type UsageSumRow } from '../shared/usage-ro
 import type { Remote } from './remote.ts';
 import type { Statement } from './pool.ts';
 
-/** The hour in which the hour of a row begins to be counted. */
+/** The first hour of the span to which an hour belongs. */
 const STARTS = {
   hour: 'hour',
   day: 'hour / 24 * 24',
@@ -33,7 +33,6 @@ const FIND_SPAN: Statement = {
   text: 'SELECT coalesce(min(hour), 0) AS "from", coalesce(max(hour) + 1, 0) AS until FROM usage',
 };
 
-/** What was used, by UTC hour, caller and model. */
 export const USAGE_LOOKUPS: Remote<Pick<Operations, 'sumUsage' | 'findUsageSpan'>> = {
   sumUsage: (connection, caller, per, { from, until }) =>
     caller === null

@@ -14,47 +14,58 @@ import {
 } from './operations.ts';
 
 /**
- * The calls on their way to the engine, in the order in which they were made, one batch at a time. What arrives while a
- * batch is being committed is the next batch: there is no timer, and the busier the store, the cheaper each call. A lookup
- * sees every change that was called for before it, also when nobody waited for that; whether it sees a later one, nobody
- * knows.
+ * Sends calls to the engine in their order, one batch at a time. Calls that arrive during a commit
+ * form the next batch: no timer is needed, and a busier store has cheaper calls. A lookup sees
+ * every change that was called before it, whether or not the change was awaited. It may see later
+ * ones.
  */
 export interface BatchQueue {
-  /** Resolves with what the operation returned, after its commit. Throws ApiError `store_unavailable` within seconds otherwise. */
+  /**
+   * Resolves with the result of the operation after its commit. Else throws ApiError
+   * `store_unavailable` within seconds.
+   */
   call<Name extends OperationName>(operation: OperationOf<Name>, care?: CallOptions): Promise<ResultOf<Name>>;
-  /** As `call`, for what only some engines can be asked for. */
+  /** As `call`, for operations that only some engines have. */
   ask(operation: Operation, care?: CallOptions): Promise<unknown>;
-  /** Takes no more calls, and resolves when the last one is over or can wait no longer. Returns how many were given up. */
+  /**
+   * Refuses new calls, and resolves when the last call has ended or timed out. Returns how many
+   * were given up.
+   */
   close(): Promise<number>;
 }
 
 export interface CallOptions {
-  /** Changes nothing, so it needs no transaction and is answered also while nothing can be written. */
+  /**
+   * Changes nothing. It needs no transaction, and is answered even while nothing can be written.
+   */
   readonly isLookup?: boolean;
-  /** When its caller has been told that it failed, it is tried on until the engine takes it. */
+  /** Retried, even after its caller got an error, until the engine takes it. */
   readonly isKept?: boolean;
-  /** When its caller has been told that it failed, this is run, and kept, in case it had its effect all the same. */
+  /**
+   * Runs, and is retried, after the caller got an error, because the operation may have taken
+   * effect.
+   */
   readonly undo?: Operation;
 }
 
 export interface BatchQueueOptions {
   readonly engine: RemoteEngine;
-  /** Operations which need a transaction of their own; the engine gets them one at a time, alone. */
+  /** Operations that need a transaction of their own. The engine gets them one at a time. */
   readonly alone?: ReadonlySet<Operation[0]>;
   /**
-   * How many lookups the engine can run at once beside a batch, each by itself: the next changes do not wait for them.
-   * Without it they are part of the batch.
+   * How many lookups the engine runs concurrently with a batch. Without it, lookups are part of the
+   * batch.
    */
   readonly lookupSlots?: number;
   readonly onFailure?: (failure: Failure) => void;
   readonly onSuccess?: () => void;
-  /** Others than the usual ones, for tests. */
+  /** Tests replace these. */
   readonly limits?: Partial<BatchQueueLimits> | undefined;
 }
 
 export interface BatchQueueLimits {
   readonly batch: number;
-  /** Of a batch. A lookup can cost as much as many changes, and the changes of its batch wait for it. */
+  /** The maximum in one batch. A lookup can cost as much as many changes, which wait for it. */
   readonly lookups: number;
   readonly waiting: number;
   readonly kept: number;
@@ -85,12 +96,15 @@ interface Call {
   readonly operation: Operation;
   readonly care: CallOptions;
   readonly deadlineMs: number;
-  /** Undefined once the caller has been told something. */
+  /** Undefined once the caller has its answer. */
   caller: { readonly resolve: (result: unknown) => void; readonly reject: (error: Error) => void } | undefined;
   failures: number;
 }
 
-/** Opens a queue to the engine. `onFailure` hears of each call that is refused, `onSuccess` of each batch of changes that is written. */
+/**
+ * Opens a queue to the engine. Calls `onFailure` for each refused call, and `onSuccess` for each
+ * written batch.
+ */
 export function createBatchQueue({
   engine,
   alone = NONE,
@@ -102,8 +116,8 @@ export function createBatchQueue({
   const limit: BatchQueueLimits = { ...LIMITS, ...limits };
   let waiting: Call[] = [];
   /**
-   * Changes that failed and must not be forgotten. They go in batches of their own: on a full disk a change that needs no
-   * new page succeeds, but not together with one that does.
+   * Failed changes that must be retried. They run in batches of their own: on a full disk a change
+   * without a new page succeeds, but not together with one that needs a page.
    */
   let kept: Call[] = [];
   let running: readonly Call[] = [];
@@ -118,7 +132,7 @@ export function createBatchQueue({
   const slots = createLookupSlots({ places: lookupSlots, run: lookUp, onIdle: noteIdle });
 
   function call<Name extends OperationName>(operation: OperationOf<Name>, care?: CallOptions): Promise<ResultOf<Name>>;
-  // The list of calls is too mixed for the compiler to see that each gets the result of its own operation.
+  // The compiler cannot see that each call gets the result of its own operation.
   function call(operation: Operation, care?: CallOptions): Promise<unknown> {
     return ask(operation, care);
   }
@@ -148,7 +162,7 @@ export function createBatchQueue({
       const batch = lookupSlots === 0 ? taken : taken.filter((call) => !isLookup(call));
       const reply = batch.length === 0 ? undefined : await runBatch(batch);
       running = [];
-      // After the changes which were called for before them.
+      // Lookups run after the changes that were called before them.
       if (lookupSlots > 0) slots.add(taken.filter(isLookup));
       if (reply !== undefined && 'failure' in reply) await putOff(batch, reply.failure);
       await endOfTurn();
@@ -177,7 +191,7 @@ export function createBatchQueue({
     if (!isAwake && kept.length === 0 && slots.size === 0) onIdle?.();
   }
 
-  /** Tries until it is answered, or its caller has been told that it took too long. */
+  /** Retries until the lookup is answered or its caller has timed out. */
   async function lookUp(call: Call): Promise<void> {
     while (call.caller !== undefined) {
       const reply = await runCalls('read', [call]);
@@ -199,7 +213,7 @@ export function createBatchQueue({
     return takeBatch(waiting);
   }
 
-  /** Takes from the beginning of the list what may go to the engine together. */
+  /** Removes from the front of the list the calls that may run together. */
   function takeBatch(calls: Call[]): Call[] {
     let lookups = 0;
     const end = calls.findIndex((call, index) => {
@@ -240,7 +254,7 @@ export function createBatchQueue({
       return;
     }
     const wereLookups = batch.every(isLookup);
-    // What kept changes from being written does not concern the lookups beside them.
+    // A failed write of kept changes does not concern the lookups of the batch.
     const [again, failed] = wereLookups
       ? [[], batch]
       : [batch.filter(isLookup), batch.filter((call) => !isLookup(call))];
@@ -252,18 +266,19 @@ export function createBatchQueue({
   function fail(batch: readonly Call[], failure: Failure): void {
     for (const call of batch) {
       call.failures += 1;
-      // The first failure may have been caused by the others of the batch.
+      // Other calls of the batch may have caused the first failure.
       if (call.care.isKept !== true || call.failures > 1) refuse(call);
       if (call.care.isKept === true) kept.push(call);
       else if (failure.reason === 'lost') undo(call);
     }
-    // Only their own failures put the next try off, or a stream of failing newcomers would do so for ever.
+    // Only calls that failed before delay the next try; otherwise new failing calls would delay it
+    // endlessly.
     if (!batch.some(({ failures }) => failures > 1)) return;
     keptRetryAtMs = performance.now() + keptRetryAfterMs;
     keptRetryAfterMs = Math.min(Math.max(keptRetryAfterMs * 2, RETRY_KEPT_FIRST_MS), RETRY_KEPT_AT_MOST_MS);
   }
 
-  /** The caller was told that it failed, but it took effect, or nobody knows. */
+  /** The caller got an error, but the operation may have taken effect. */
   function undo({ care }: Call): void {
     if (care.undo === undefined || kept.length >= limit.waiting + limit.kept) return;
     kept.push({ operation: care.undo, care: { isKept: true }, deadlineMs: 0, caller: undefined, failures: 0 });
@@ -276,7 +291,7 @@ export function createBatchQueue({
     call.caller = undefined;
   }
 
-  /** Tells those who have waited too long, whatever holds the queue up. */
+  /** Rejects calls that have waited too long, whatever blocks the queue. */
   function sweep(): void {
     const nowMs = performance.now();
     const all = () => [...running, ...waiting, ...slots.calls, ...kept];
@@ -305,7 +320,10 @@ export function createBatchQueue({
   return { call, ask, close };
 }
 
-/** After the sockets of this turn have been read, so that requests which arrive together share a commit. */
+/**
+ * Waits until the sockets of this turn are read, so that requests that arrive together share a
+ * commit.
+ */
 function endOfTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
@@ -314,7 +332,6 @@ function isLookup({ care }: Call): boolean {
   return care.isLookup === true;
 }
 
-/** It passes by itself within moments, so that the same is tried again. */
 function isPassing({ reason }: Failure): boolean {
   return reason === 'busy' || reason === 'starting';
 }

@@ -14,13 +14,13 @@ import type { RecordRow } from './rows.ts';
 
 type RateRefusal = Extract<Refusal, 'invalid_api_key' | 'rate_limit_exceeded'>;
 
-/** What came of a request that was to be counted, and how its key stands in its minute then. */
+/** The result of counting a request. */
 export interface CountedRow {
   readonly refused: RateRefusal | null;
   readonly rates: RateStanding | null;
 }
 
-/** What came of the draft of a key that pays. */
+/** The result of accepting a draft whose key pays. */
 export type PaidRow =
   | { readonly kind: 'duplicate'; readonly record: RecordRow }
   | { readonly kind: 'accepted' | Refusal; readonly rates: RateStanding | null };
@@ -36,9 +36,12 @@ interface NotHeld<Why> {
   readonly rates: RateStanding | null;
 }
 
-/** What a record does to the funds and the rate of its key, inside the transaction that changes the record. */
+/**
+ * Applies records to the funds and rates of their keys, inside the transaction that changes the
+ * record.
+ */
 export function prepareCharges({ funding: funds, noteUsage }: Pick<UnitOfWork, 'funding' | 'noteUsage'>) {
-  /** Takes the rate and the hold and returns the place of the key, or changes nothing and returns why. */
+  /** Takes the rate and the hold, or changes nothing and returns why. */
   function takeHold(requestId: RequestId, hold: Hold, atMs: number): Held {
     const account = findUsable(hold.keyId, hold.tokens, atMs);
     if ('refused' in account) return account;
@@ -52,7 +55,6 @@ export function prepareCharges({ funding: funds, noteUsage }: Pick<UnitOfWork, '
     return { key: account.seq, rates: count(account, hold.tokens, atMs) };
   }
 
-  /** For a request without a record. */
   function takeRate(keyId: KeyId, tokens: number, atMs: number): CountedRow {
     const account = findUsable(keyId, tokens, atMs);
     return 'refused' in account ? account : { refused: null, rates: count(account, tokens, atMs) };
@@ -65,7 +67,10 @@ export function prepareCharges({ funding: funds, noteUsage }: Pick<UnitOfWork, '
     return null;
   }
 
-  /** The account of a key that may start such a request, as far as its rate goes, or why it may not. */
+  /**
+   * Returns the account of a key that may start such a request, as far as its rate goes, or why it
+   * may not.
+   */
   function findUsable(keyId: KeyId, tokens: number, atMs: number): Account | NotHeld<RateRefusal> {
     const account = funds.find(keyId);
     if (account === undefined || account.isDisabled === 1) return { refused: 'invalid_api_key', rates: null };
@@ -75,7 +80,7 @@ export function prepareCharges({ funding: funds, noteUsage }: Pick<UnitOfWork, '
     return { refused: 'rate_limit_exceeded', rates: standingOf(account, clockMs) };
   }
 
-  /** Counts a request where anything is limited, and returns how the key stands with it. */
+  /** Counts a request where anything is limited, and returns the counts. */
   function count(account: Account, tokens: number, atMs: number): RateStanding | null {
     const { seq, clockMs = atMs } = account;
     if (standingOf(account, clockMs) === null) return null;
@@ -84,18 +89,18 @@ export function prepareCharges({ funding: funds, noteUsage }: Pick<UnitOfWork, '
     return standingOf({ ...account, ...counts }, clockMs);
   }
 
-  /** For a record that has just become final. */
+  /** Settles a record that has just become final. */
   function end(closed: RecordRow): void {
     settleHold(closed, closed.completedAtMs ?? closed.createdAtMs);
     noteUsage(closed);
   }
 
-  /** For a record that was just deleted, or has become final, which happens to each of them once. */
+  /** Each record is settled once: when it becomes final or is deleted. */
   function settleHold({ requestId, key, ...record }: Settled, atMs: number): void {
     const [heldMicro, costMicro] = [record.heldMicro ?? 0, record.costMicro ?? 0];
     if (key === null || (heldMicro === 0 && costMicro === 0)) return;
     const account = funds.of(key);
-    // The key may have been deleted meanwhile, and its ledger with it.
+    // The key may have been deleted meanwhile, with its ledger.
     if (account === undefined) return;
     const settled = settle(account, { heldMicro, costMicro, atMs });
     funds.write(key, settled.funds);

@@ -7,12 +7,12 @@ interface Ask {
   readonly answer: (reply: Reply) => void;
 }
 
-/** Operations in one transaction, of all batches together. */
+/** The limit of one transaction. */
 const MAX_TOGETHER = 512;
 
 /**
- * One engine for several lanes, each of which has a batch of its own under way. Batches that wait while others are being
- * committed are run as one, in the order in which they came, so that lanes share a sync to disk as calls of one queue do.
+ * Lets several queues share one engine. Batches that arrive during a commit run as one, in their
+ * order, so that the queues share one sync to disk.
  */
 export function coalesceCalls(engine: RemoteEngine): RemoteEngine {
   const waiting: Ask[] = [];
@@ -64,8 +64,8 @@ function handOut(asks: readonly Ask[], results: readonly unknown[]): void {
 }
 
 /**
- * A lookup does not need the room on the disk that a change beside it wanted. What passes by itself is tried again by every
- * queue, and after `lost` it may all have been committed: it must not be done twice.
+ * On a full disk a lookup succeeds without the changes of other queues. Each queue retries `busy`
+ * and `starting` itself. After `lost` everything may be committed, so it must not run twice.
  */
 function mayWorkAlone({ reason }: Failure): boolean {
   return reason !== 'busy' && reason !== 'starting' && reason !== 'lost';

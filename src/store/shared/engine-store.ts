@@ -17,12 +17,11 @@ import { toDraftRow, toOutcomeRow, toRecord, type IdempotencyRow, type ListStep,
 
 const LOOKUP: CallOptions = { isLookup: true };
 
-/** How long a write that was tried for one readiness check answers for others, so that strangers cannot keep the disk busy. */
+/** One probe answers all readiness checks of this time, so that these cannot keep the disk busy. */
 const PROBE_HOLDS_MS = 200;
 
 export interface EngineStoreParts {
   readonly engine: RemoteEngine;
-  /** To that engine. */
   readonly queue: BatchQueue;
   readonly clock: () => number;
   readonly log: StoreLog;
@@ -30,7 +29,7 @@ export interface EngineStoreParts {
   readonly hearCancels?: Store['hearCancels'];
 }
 
-/** The store over an engine, whichever it is: each call becomes operations on their way to it. */
+/** Creates the store over an engine: each call becomes operations in the queue. */
 export function createEngineStore({
   engine,
   queue,
@@ -104,7 +103,9 @@ export function createEngineStore({
   };
 }
 
-/** Says once that writing fails, and once that it works again, however many calls are hit meanwhile. */
+/**
+ * Logs once that writing fails, and once that it works again, however many calls fail meanwhile.
+ */
 export function createHealth(log: StoreLog) {
   let failedAtMs: number | undefined;
   return {
@@ -113,7 +114,8 @@ export function createHealth(log: StoreLog) {
       failedAtMs = performance.now();
     },
     onSuccess(): void {
-      // On a full disk small writes succeed between failing ones: a moment without failures is the end of them.
+      // On a full disk small writes succeed between failing ones, so only a second without failures
+      // counts.
       if (failedAtMs === undefined || performance.now() - failedAtMs < 1000) return;
       failedAtMs = undefined;
       log.info({}, 'the store can be written again');
@@ -121,7 +123,7 @@ export function createHealth(log: StoreLog) {
   };
 }
 
-/** The same caller, key and body under each secret. */
+/** Returns the same caller, key and body under each secret. */
 function toCandidates(caller: Identity, idempotency: Idempotency | undefined): readonly IdempotencyRow[] {
   if (idempotency === undefined) return [];
   return pair(caller, idempotency.key).flatMap((pair, index) => {

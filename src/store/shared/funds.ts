@@ -1,10 +1,10 @@
-/** What a key has left and what it may still spend: arithmetic alone, the same for every engine. */
+/** The funds of a key: pure arithmetic, the same for both engines. */
 import { DAY_MS } from '../../core/time.ts';
 import type { Hold } from '../keys.ts';
 
-/** Where a key stands. What was spent belongs to the latest UTC day and month in which anything was charged. */
+/** The funds of a key. The sums belong to the latest UTC day and month that have a charge. */
 export interface Funds {
-  /** Reservations already taken off; null when the key is not prepaid. */
+  /** Reservations are already subtracted; null when the key is not prepaid. */
   readonly balanceMicro: number | null;
   readonly heldMicro: number;
   readonly day: number;
@@ -20,27 +20,27 @@ export interface SpendLimits {
 
 const MAX = Number.MAX_SAFE_INTEGER;
 
-/** Throws RangeError for anything but a whole number of millionths, not negative, that is known exactly. */
+/** Throws RangeError unless the amount is a safe integer and not negative. */
 export function checkAmount(amountMicro: number): void {
   if (!Number.isSafeInteger(amountMicro) || amountMicro < 0) {
     throw new RangeError(`an amount must be a safe integer and not negative, not ${amountMicro}`);
   }
 }
 
-/** The UTC day which a moment falls on, counted from 1970. */
+/** Returns the UTC day, counted from 1970. */
 export function dayOf(atMs: number): number {
   return Math.floor(atMs / DAY_MS);
 }
 
-/** The UTC month which a moment falls in, counted from the year 0. */
+/** Returns the UTC month, counted from the year 0. */
 export function monthOf(atMs: number): number {
   const date = new Date(atMs);
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
 }
 
 /**
- * What was spent in the day and in the month of a moment. A clock that was set back stays in the windows of its latest
- * charge: otherwise the limits of a day could be used twice.
+ * Returns the charges of the day and the month of this time. When the clock was set back, the
+ * latest day and month continue: otherwise the limits of a day could be used twice.
  */
 export function spentAt(funds: Funds, atMs: number): { readonly dayMicro: number; readonly monthMicro: number } {
   return {
@@ -49,7 +49,7 @@ export function spentAt(funds: Funds, atMs: number): { readonly dayMicro: number
   };
 }
 
-/** Why a hold cannot be taken now; undefined when it can. What others hold counts as spent. */
+/** Returns why a hold cannot be taken; undefined when it can. Other holds count as spent. */
 export function refusalOf(
   funds: Funds,
   limits: SpendLimits,
@@ -57,7 +57,7 @@ export function refusalOf(
   atMs: number,
 ): 'insufficient_credits' | 'spend_limit_exceeded' | undefined {
   const balanceMicro = funds.balanceMicro ?? MAX;
-  // What seems to cost nothing may still turn out to cost something, unless its model has no price.
+  // A request that seems free may still cost something, unless its model has no price.
   const isForFunds = heldMicro > 0 || interruptedCostMicro !== null;
   if (balanceMicro < heldMicro || (isForFunds && balanceMicro <= 0)) return 'insufficient_credits';
   const spent = spentAt(funds, atMs);
@@ -72,7 +72,7 @@ function roomOf(limitMicro: number | null, spentMicro: number): number {
   return limitMicro === null ? MAX : limitMicro - spentMicro;
 }
 
-/** Takes a hold which was not refused. */
+/** Returns the funds with one more hold, which must not have been refused. */
 export function reserve(funds: Funds, heldMicro: number): Funds {
   return {
     ...funds,
@@ -88,8 +88,8 @@ export interface Settlement {
 }
 
 /**
- * Gives a hold back and charges what the request has cost. Returns also what was charged, which is less than the cost only
- * where the balance would leave the safe integers.
+ * Releases a hold and charges the cost. `chargedMicro` is less than the cost only where the balance
+ * would leave the safe integers.
  */
 export function settle(
   funds: Funds,
@@ -112,13 +112,13 @@ export function settle(
 }
 
 /**
- * Adds credits, also negative ones. A key that becomes prepaid by them pays from them for what it holds already, so that
- * `reservedMicro` more is taken off. Throws RangeError when the balance would leave the safe integers.
+ * Adds credits, which may be negative. A key that becomes prepaid pays `reservedMicro` for its
+ * current holds. Throws RangeError when the balance would leave the safe integers.
  */
 export function credit(funds: Funds, amountMicro: number): { funds: Funds; reservedMicro: number } {
   const reservedMicro = funds.balanceMicro === null ? funds.heldMicro : 0;
   const balanceMicro = (funds.balanceMicro ?? 0) + amountMicro - reservedMicro;
-  // What is held comes back at once when its requests end without a cost.
+  // Holds return to the balance when their requests end without a cost.
   if (!Number.isSafeInteger(balanceMicro) || !Number.isSafeInteger(balanceMicro + funds.heldMicro)) {
     throw new RangeError('the balance of the key would be too large to count');
   }

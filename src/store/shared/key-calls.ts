@@ -11,7 +11,7 @@ import { addSums, toUsageRow } from './usage-rows.ts';
 
 const LOOKUP: CallOptions = { isLookup: true };
 
-/** The calls about keys, credits and usage of a store whose queue this is. */
+/** Returns the calls about keys, credits and usage of the store whose queue this is. */
 export function createAccountCalls(queue: BatchQueue, clock: () => number): AccountStore {
   const toFound = (row: KeyRow | null): StoredKey | undefined => (row === null ? undefined : toStoredKey(row, clock()));
 
@@ -24,7 +24,7 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number): Acco
     async findKeyByHash(hash) {
       const found = await queue.call(['findKeyByHash', hash, clock()], LOOKUP);
       if (found === null) return undefined;
-      // Nothing waits for it, and the next lookup tries again when it fails.
+      // Nothing waits for it, and the next lookup retries it.
       if (found.hash !== hash[0]) void queue.call(['rehashKey', found.hash, hash[0]]).catch(() => undefined);
       return toStoredKey(found.key, clock());
     },
@@ -77,12 +77,15 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number): Acco
   };
 }
 
-/** How a key stands, to be spread into what is said of it; nothing for one without limits per minute. */
+/** Returns an object to spread; empty for a key without limits per minute. */
 export function toRates(rates: RateStanding | null): { readonly rates?: RateStanding } {
   return rates === null ? {} : { rates };
 }
 
-/** How many hours one step adds up, so that nothing else waits for long: the rows of all callers are many. */
+/**
+ * How many hours one step adds up. All callers together have many rows, and other calls must not
+ * wait for long.
+ */
 const STEP_HOURS = { all: 24, own: 24 * 31 };
 
 async function listUsage(

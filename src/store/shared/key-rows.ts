@@ -3,7 +3,6 @@ import { isList, readJson } from '../../core/json.ts';
 import type { KeyChange, KeyDraft, KeyLimits, StoredKey } from '../keys.ts';
 import { spentAt, type Funds } from './funds.ts';
 
-/** A key as its table holds it. */
 export interface KeyRow extends KeyLimits, Funds {
   readonly keyId: KeyId;
   readonly prefix: string;
@@ -29,7 +28,7 @@ export interface FoundKeyRow {
   readonly key: KeyRow;
 }
 
-/** A draft with the values of its columns, under the present secret alone. */
+/** The values of a new key, under the current secret. */
 export interface KeyDraftRow extends KeyLimits {
   readonly keyId: KeyId;
   readonly hash: string;
@@ -41,7 +40,6 @@ export interface KeyDraftRow extends KeyLimits {
   readonly creditsMicro: number | null;
 }
 
-/** Returns the draft as `createKey` takes it. */
 export function toKeyDraftRow({ secret, limits, ...draft }: KeyDraft): KeyDraftRow {
   return { ...draft, ...limits, hash: secret.hash[0], prefix: secret.prefix, models: fromModels(draft.models) };
 }
@@ -50,7 +48,7 @@ function fromModels(models: readonly string[] | null): string | null {
   return models === null ? null : JSON.stringify(models);
 }
 
-/** The columns that a change may name, and the value of each; undefined leaves a column as it is. */
+/** The columns of a change and their values; undefined leaves a column as it is. */
 export const CHANGED_COLUMNS: { readonly [name: string]: (change: KeyChange) => string | number | null | undefined } = {
   name: (change) => change.name,
   is_disabled: (change) => (change.isDisabled === undefined ? undefined : Number(change.isDisabled)),
@@ -62,7 +60,7 @@ export const CHANGED_COLUMNS: { readonly [name: string]: (change: KeyChange) => 
   spend_per_month_micro: (change) => change.limits?.spendPerMonthMicro,
 };
 
-/** Returns the key as the rest of the program knows it at that moment. */
+/** Returns the key as the rest of the program knows it at this time. */
 export function toStoredKey(row: KeyRow, nowMs: number): StoredKey {
   const { requestsPerMinute, tokensPerMinute, spendPerDayMicro, spendPerMonthMicro } = row;
   const spent = spentAt(row, nowMs);
@@ -83,7 +81,7 @@ export function toStoredKey(row: KeyRow, nowMs: number): StoredKey {
   };
 }
 
-/** A list that is damaged allows nothing. */
+/** A damaged list allows nothing. */
 function toModels(models: string | null): readonly string[] | null {
   if (models === null) return null;
   const list = readJson(models);

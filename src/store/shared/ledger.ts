@@ -12,7 +12,10 @@ export const CARRY_STEP = 100;
 /** How many keys without anything to prune one step looks at. */
 export const LOOK_AT_KEYS = 100;
 
-/** Adds credits to an account, with their entries. Throws RangeError, and changes nothing, when the balance would be too large. */
+/**
+ * Adds credits with their entries. Throws RangeError, and changes nothing, when the balance would
+ * be too large.
+ */
 export function addCredit(funding: Funding, account: Account, entry: CreditEntry): void {
   const { kind, amountMicro, note, reference = null, createdAtMs } = entry;
   const { seq: key } = account;
@@ -30,15 +33,15 @@ export interface Carry {
 }
 
 /**
- * Returns what combines the entries from before `beforeMs`, an earlier carry among them, so that
- * the sum of the ledger stays. A reservation may be carried while its request still runs: the
- * release that follows is an entry of its own. Undefined when there is nothing to combine.
+ * Combines the entries from before `beforeMs`, including an earlier carry, so that the sum of the
+ * ledger stays. A reservation may be carried while its request runs: its release will be an entry
+ * of its own. Undefined when there is nothing to combine.
  */
 export function toCarry(oldest: readonly LedgerEntry[], beforeMs: number): Carry | undefined {
   const firstYoung = oldest.findIndex(({ createdAtMs }) => createdAtMs >= beforeMs);
   const old = firstYoung === -1 ? oldest : oldest.slice(0, firstYoung);
   const last = old.at(-1);
-  // A carry is the first entry, so one that is also the last is alone.
+  // A carry is the first entry, so a carry that is also the last has nothing to add.
   if (last === undefined || last.kind === 'carry') return undefined;
   // Each sum from the beginning was the balance once, so it is a safe integer.
   return { seq: last.seq, amountMicro: old.reduce((sum, { amountMicro }) => sum + amountMicro, 0) };

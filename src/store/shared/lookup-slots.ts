@@ -1,13 +1,13 @@
-/** Calls that run beside the others, a few at a time: a slow one holds up nothing but those that wait for its place. */
+/** Runs lookups concurrently, a few at a time. */
 export interface LookupSlots<Call> {
-  /** Runs them as soon as there is a place for each, in their order. */
+  /** Runs the calls in their order, each as soon as a slot is free. */
   add(calls: readonly Call[]): void;
-  /** Those which run, and those which wait. */
+  /** The running calls, then the waiting ones. */
   readonly calls: readonly Call[];
   readonly size: number;
 }
 
-/** `run` must not reject. `onIdle` is called when the last one is over. */
+/** `run` must not reject. `onIdle` is called when the last call has ended. */
 export function createLookupSlots<Call>({
   places,
   run,

@@ -4,22 +4,21 @@ export interface Migration {
   readonly name: string;
   readonly sql: string;
   /**
-   * The newest migration of the oldest program that may run beside this one, for a step which only adds (expand) or which
-   * takes away what that program uses no more (contract). Without it every program must know this step, and older ones are
-   * refused.
+   * The newest migration of the oldest program that may run on the migrated database. For a step
+   * that only adds (expand), or that removes what this program no longer uses (contract). Without
+   * it, programs that do not know the step are refused.
    */
   readonly runsBeside?: string;
 }
 
-/** A step as the database knows it. */
 export interface AppliedMigration {
   readonly name: string;
   readonly runsBeside: string | null;
 }
 
 /**
- * The newest step that has run on the database, is not known to this program, and does not allow it to run beside. Undefined
- * when the program may go on.
+ * Returns the newest migration of the database that this program must know and does not. Undefined
+ * when the program may use the database.
  */
 export function findUnknown(
   applied: readonly AppliedMigration[],
@@ -32,8 +31,8 @@ export function findUnknown(
 }
 
 export interface Upgrade {
-  /** The names of all migrations that the database has had by now, in their order. */
+  /** The names of all migrations of the database, in order. */
   readonly migrations: readonly string[];
-  /** Those of them that ran just now. */
+  /** The names of those that this call ran. */
   readonly applied: readonly string[];
 }

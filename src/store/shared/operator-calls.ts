@@ -5,7 +5,6 @@ import { toRecord, type RecordRow } from './rows.ts';
 
 const LOOKUP: CallOptions = { isLookup: true };
 
-/** Returns the operator's calls of the store whose queue this is. */
 export function createOperatorCalls(queue: BatchQueue, clock: () => number): OperatorStore {
   return {
     async listAll(query) {

@@ -8,19 +8,22 @@ export interface Page<Row> {
   readonly hasMore: boolean;
 }
 
-/** Makes a page of the first rows. One row more than `limit` shows that another page follows. */
+/** Returns the first `limit` rows. One more row shows that another page follows. */
 export function toPage<Row>(found: readonly Row[], limit: number): Page<Row> {
   return { rows: found.slice(0, limit), hasMore: found.length > limit };
 }
 
 export interface RecordLists {
-  /** Returns the `seq` of a record that is in one of the lists, else null. */
+  /** Returns the `seq` of a record of the lists, else null. */
   readonly findPlace: (requestId: RequestId) => Promise<number | null>;
   /** Each function takes one step through one list. A caller has one list under each secret. */
   readonly lists: readonly ((step: ListStep) => Promise<ListedRows>)[];
 }
 
-/** Returns a page of the lists together, newest first. Undefined when `query.after` is in none of them. */
+/**
+ * Returns a page of all lists together, newest first. Undefined when they do not have
+ * `query.after`.
+ */
 export async function listRecords(
   { findPlace, lists }: RecordLists,
   query: RecordQuery,

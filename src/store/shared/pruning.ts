@@ -3,12 +3,12 @@ import { HOUR_MS } from '../../core/time.ts';
 import type { BatchQueue } from './batch-queue.ts';
 import { PRUNE_STEP } from './operations.ts';
 
-/** Pruning takes at most this share of the time of the database. */
+/** The maximum share of the time of the database that pruning takes. */
 const PRUNE_SHARE = 0.2;
 
 /**
- * Deletes what ended before `beforeMs`, with the entries of the ledgers of that time, and usage from before
- * `usageBeforeMs`, in steps between which everything else is served. Returns how many records.
+ * Deletes records that ended before `beforeMs` with the ledger entries of that time, and usage from
+ * before `usageBeforeMs`, in steps between which other calls run. Returns how many records.
  */
 export async function prune(queue: BatchQueue, beforeMs: number, usageBeforeMs: number): Promise<number> {
   let pruned = 0;
@@ -28,7 +28,7 @@ export async function prune(queue: BatchQueue, beforeMs: number, usageBeforeMs: 
   return pruned;
 }
 
-/** Takes one step after another, with pauses, until one returns false. */
+/** Repeats the step, with pauses, until it returns false. */
 async function inSteps(step: () => Promise<boolean>): Promise<void> {
   for (;;) {
     const startedAtMs = performance.now();

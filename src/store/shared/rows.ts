@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../core/errors.ts';
 import type { RequestId } from '../../contract/ids.ts';
 import type { IncompleteReason, Outcome, RecordDraft, RecordStatus, StoredRecord } from '../store.ts';
 
-/** A draft with the values of its columns, under the present secret alone. */
+/** The values of a new record, under the current secret. */
 export interface DraftRow {
   readonly requestId: RequestId;
   readonly caller: string;
@@ -22,7 +22,6 @@ export interface IdempotencyRow {
   readonly body: string;
 }
 
-/** A record as its table holds it. */
 export interface RecordRow {
   readonly requestId: RequestId;
   readonly endpoint: StoredRecord['endpoint'];
@@ -80,7 +79,7 @@ export interface CancelRow {
   readonly record: RecordRow;
 }
 
-/** One step of a list. Null selects all. */
+/** One step through a list. Null selects all. */
 export interface ListStep {
   /** Selects records that were accepted before this one. */
   readonly beforeSeq: number;
@@ -97,15 +96,16 @@ export interface OperatorListStep extends ListStep {
   readonly callerPrefix: string;
 }
 
-/** What one step found, and where the next step begins; null after the last one. */
+/** The rows of one step, and where the next step begins; null after the last one. */
 export interface ListedRows {
   readonly rows: readonly RecordRow[];
   readonly nextBeforeSeq: number | null;
 }
 
 /**
- * How many records one step of a list looks at. A filter that few records pass would otherwise search all of them at once,
- * while everything else waits. Unfinished records have an index of their own and are few: one step finds them all.
+ * How many records one step of a list looks at. A filter that few records pass would otherwise
+ * search all of them at once, while other calls wait. Unfinished records have an index of their own
+ * and are few: one step finds them all.
  */
 export const LIST_WINDOW = 2000;
 
@@ -113,14 +113,17 @@ export function isFinal(record: RecordRow): boolean {
   return record.status !== 'processing';
 }
 
-/** Returns an unfinished record as it ends: `cancelled` if a cancel was requested before this transaction, as the 202 promised. */
+/**
+ * Returns an unfinished record as it ends: `cancelled` when a cancel was requested before this
+ * transaction, because the 202 promised that.
+ */
 export function closeRecord(record: RecordRow, outcome: OutcomeRow): RecordRow {
   const closed = { ...record, ...outcome };
   if (record.cancelRequestedAtMs === null) return closed;
   return { ...closed, status: 'cancelled', incompleteReason: null, errorCode: 'request_cancelled' };
 }
 
-/** Returns the outcome of a record that is to be discarded after a cancel of it was requested. */
+/** Returns the outcome of a discarded record whose cancel was requested. */
 export function toDiscardedRow(requestId: RequestId, nowMs: number): OutcomeRow {
   return {
     requestId,
@@ -139,7 +142,6 @@ export function toDiscardedRow(requestId: RequestId, nowMs: number): OutcomeRow 
   };
 }
 
-/** Returns the draft as `accept` takes it. */
 export function toDraftRow(draft: RecordDraft): DraftRow {
   return {
     requestId: draft.requestId,
@@ -154,12 +156,13 @@ export function toDraftRow(draft: RecordDraft): DraftRow {
   };
 }
 
-/** Returns what identifies duplicates of the draft under the present secret; nothing when it has no idempotency key. */
+/**
+ * Returns what identifies duplicates under the current secret; nothing without an idempotency key.
+ */
 export function toPresent({ caller, idempotencyKey, body }: DraftRow): readonly IdempotencyRow[] {
   return idempotencyKey === null || body === null ? [] : [{ caller, idempotencyKey, body }];
 }
 
-/** Returns the outcome as `finish` takes it. */
 export function toOutcomeRow(requestId: RequestId, outcome: Outcome): OutcomeRow {
   const { usage } = outcome;
   return {

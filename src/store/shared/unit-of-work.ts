@@ -5,7 +5,7 @@ import type { RateCounts, RateLimits } from '../../core/money/rates.ts';
 import type { RecordRow } from './rows.ts';
 import { addSums, toUsageSum, type UsageSumRow } from './usage-rows.ts';
 
-/** What decides whether a key may start something. */
+/** What decides whether a key may start a request. */
 export interface Account extends Funds, SpendLimits, RateCounts, RateLimits {
   readonly keyId: KeyId;
   readonly seq: number;
@@ -15,7 +15,7 @@ export interface Account extends Funds, SpendLimits, RateCounts, RateLimits {
   readonly clockMs?: number;
 }
 
-/** The columns of an Account but for `clockMs`, under the names of its properties. */
+/** The columns of an Account except `clockMs`, under the names of its properties. */
 export const ACCOUNT_COLUMNS = `seq, key_id AS "keyId", is_disabled AS "isDisabled", expires_at_ms AS "expiresAtMs",
   balance_micro AS "balanceMicro", held_micro AS "heldMicro", day, day_spent_micro AS "daySpentMicro", month,
   month_spent_micro AS "monthSpentMicro", spend_per_day_micro AS "spendPerDayMicro",
@@ -29,44 +29,44 @@ export interface EntryRow extends Omit<LedgerEntry, 'seq'> {
 
 type NewEntry = Pick<EntryRow, 'key' | 'kind' | 'amountMicro' | 'createdAtMs'> & Partial<EntryRow>;
 
-/** The funds of keys and the ledger that explains them, inside one transaction of whoever calls. */
+/** The funds of keys and their ledgers, inside one transaction. */
 export interface Funding {
   /** Undefined when the key was deleted. */
   of(key: number): Account | undefined;
   find(keyId: KeyId): Account | undefined;
   write(key: number, funds: Funds): void;
   count(key: number, counts: RateCounts): void;
-  /** Leaves out what changes nothing. */
+  /** Ignores an entry without an amount. */
   enter(entry: NewEntry): void;
 }
 
 /**
- * The funds of some keys, their ledger and the usage inside one transaction: read once, changed in memory, and written at
- * the end. What many requests of one key do to it is then one change of its row, and one of its usage.
+ * The funds of keys, their ledgers and the usage inside one transaction: read once, changed in
+ * memory, and written at the end. Many requests of one key change its row, and its usage, once.
  */
 export interface UnitOfWork {
   readonly funding: Funding;
   readonly noteUsage: (closed: RecordRow) => void;
-  /** An account as it was read in this transaction. */
+  /** Adds an account that was read in this transaction. */
   add(account: Account): Account;
-  /** What is to be written, and in this order; the books are empty then. */
+  /** Returns what must be written, in this order, and empties the unit. */
   flush(): UnitChanges;
 }
 
 export interface UnitChanges {
   readonly accounts: readonly Account[];
   readonly entries: readonly EntryRow[];
-  /** In one order, whoever writes them. */
+  /** Sorted, so that all transactions take their locks in one order. */
   readonly sums: readonly UsageSumRow[];
 }
 
-/** Reads an account that is not in the books yet. Undefined when there is no such key. */
+/** Reads an account that the unit does not have yet. Undefined when there is no such key. */
 export interface AccountReader {
   of(key: number): Account | undefined;
   find(keyId: KeyId): Account | undefined;
 }
 
-/** Opens books with nothing in them. */
+/** Opens an empty unit of work. */
 export function openUnitOfWork(reader: AccountReader): UnitOfWork {
   const accounts = new Map<number, Account>();
   const keys = new Map<KeyId, number>();
@@ -104,7 +104,7 @@ export function openUnitOfWork(reader: AccountReader): UnitOfWork {
     },
     noteUsage(closed) {
       const sum = toUsageSum(closed);
-      // A caller is an HMAC or the id of a key, so it has no space in it.
+      // A caller is an HMAC or the id of a key, so it contains no space.
       const place = `${sum.startHour} ${sum.caller} ${sum.model}`;
       const earlier = usage.get(place);
       usage.set(place, earlier === undefined ? sum : addSums(earlier, sum));

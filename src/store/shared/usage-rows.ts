@@ -35,7 +35,7 @@ export const USAGE_SUMS = Object.entries(SUM_COLUMNS).map(([name, column]) => ({
 /** The columns to select for the sums of a UsageSumRow. */
 export const SELECT_SUMS = USAGE_SUMS.map(({ name, column }) => `sum(${column}) AS "${name}"`).join(', ');
 
-/** Returns what a record that has just become final adds to the usage of its caller and model in this hour. */
+/** Returns what a final record adds to the usage of its caller and model in this hour. */
 export function toUsageSum(closed: RecordRow): UsageSumRow {
   const { caller, model, status, createdAtMs } = closed;
   const completedAtMs = closed.completedAtMs ?? createdAtMs;
@@ -56,7 +56,10 @@ export function toUsageSum(closed: RecordRow): UsageSumRow {
   };
 }
 
-/** Adds two sums of one span, caller and model. Keeps within the safe integers, whatever backends report. */
+/**
+ * Adds two sums of one span, caller and model. The sums stay within the safe integers, whatever
+ * backends report.
+ */
 export function addSums<Row extends UsageSums>(one: Row, other: UsageSums): Row {
   const add = (name: keyof UsageSums) => Math.min(one[name] + other[name], Number.MAX_SAFE_INTEGER);
   return {
@@ -73,7 +76,10 @@ export function addSums<Row extends UsageSums>(one: Row, other: UsageSums): Row 
   };
 }
 
-/** Returns the row as the rest of the program knows it. `ownName` replaces the name that the caller had under an earlier secret. */
+/**
+ * Returns the row as the rest of the program knows it. `ownName` replaces the name that the caller
+ * had under an earlier secret.
+ */
 export function toUsageRow({ startHour, ...row }: UsageSumRow, ownName: string | undefined): UsageRow {
   return { ...row, startMs: startHour * HOUR_MS, caller: ownName ?? row.caller };
 }

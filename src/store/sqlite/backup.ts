@@ -6,15 +6,15 @@ import { createPrivateFile, makePrivateFolder } from '../private-files.ts';
 import { StoreOpenError } from '../store.ts';
 import { withSnapshot } from './snapshot.ts';
 
-/** How many pages are copied before anything else may happen: some milliseconds. */
+/** How many pages are copied in one step: some milliseconds. */
 const STEP_PAGES = 500;
 
 /**
- * Copies the database into a new file, readable for its owner alone, and checks the copy. `onProgress` gets the part that
- * is done, from 0 to 1. The copy is of the moment at which it begins: without the snapshot that is held meanwhile, SQLite
- * would begin anew at each write of another process, and beside a busy gateway it would never end. It gets its name when it
- * is whole, so that what is left of a process that died is not taken for a backup. Throws StoreOpenError when there is a
- * file of this name or the copy cannot be made.
+ * Copies the database into a new file that only its owner may read, and checks the copy.
+ * `onProgress` gets the completed part, from 0 to 1. The copy shows the moment at which it begins:
+ * without the snapshot SQLite would start again after each write of another process, and never
+ * finish during load. The file gets its name when it is complete, so that a broken copy is not
+ * taken for a backup. Throws StoreOpenError when the file exists or cannot be written.
  */
 export async function backupDatabase(
   file: string,
@@ -44,7 +44,7 @@ export async function backupDatabase(
 function checkCopy(copyFile: string): void {
   const copy = new Sqlite(copyFile, { fileMustExist: true });
   try {
-    // One file, which needs no others beside it; the gateway begins a write-ahead file when it opens the copy.
+    // The copy is a single file; the gateway starts a write-ahead file when it opens the copy.
     copy.pragma('journal_mode = DELETE');
     const found: unknown = copy.pragma('integrity_check(1)', { simple: true });
     if (found !== 'ok') throw new StoreOpenError('The copy is not sound, so it was deleted; db check may say why.');

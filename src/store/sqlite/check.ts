@@ -10,13 +10,13 @@ import { refuseOtherVersion } from './migrations.ts';
 import { withSnapshot } from './snapshot.ts';
 
 /**
- * Reads the whole database, as it is at this moment: whether SQLite finds it sound, and whether the books of every key add
- * up. Throws StoreOpenError when it cannot even be read.
+ * Checks that SQLite finds the database intact, and that the ledger of every key adds up, at one
+ * moment. Throws StoreOpenError when it cannot be read.
  */
 export function checkDatabase(file: string): Promise<DatabaseCheck> {
   return withCurrentSnapshot(file, (database) => {
     const damage = findDamage(database);
-    // What is found in damaged tables means nothing, and reading on may fail.
+    // Damaged tables give wrong results, and reading on may fail.
     if (damage.length > 0) return { records: 0, keys: 0, problems: damage };
     return {
       records: count(database, 'requests'),
@@ -26,7 +26,7 @@ export function checkDatabase(file: string): Promise<DatabaseCheck> {
   });
 }
 
-/** As `checkDatabase`, of the ledgers alone. */
+/** As `checkDatabase`, for the ledgers only. */
 export function checkLedgers(file: string): Promise<Omit<DatabaseCheck, 'records'>> {
   return withCurrentSnapshot(file, (database) => ({
     keys: count(database, 'keys'),
@@ -34,7 +34,7 @@ export function checkLedgers(file: string): Promise<Omit<DatabaseCheck, 'records
   }));
 }
 
-/** As `withSnapshot`, of a database that is neither older nor newer than this program. */
+/** As `withSnapshot`, for a database that has exactly the migrations of this program. */
 export function withCurrentSnapshot<Result>(
   file: string,
   read: (database: Database) => Result | Promise<Result>,
@@ -54,7 +54,10 @@ function findDamage(database: Database): readonly string[] {
   return lines.filter((line) => line !== 'ok');
 }
 
-/** The balance of a prepaid key is the sum of its ledger, and what it holds is what its running requests have reserved. */
+/**
+ * The balance of a prepaid key is the sum of its ledger, and its hold is the sum of the holds of
+ * its running requests.
+ */
 function findLedgerProblems(database: Database): readonly string[] {
   const unbalanced = database
     .prepare<[], WrongSum>(`

@@ -8,24 +8,29 @@ import { migrate, MIGRATIONS } from './migrations.ts';
 export interface DatabaseOptions {
   /** `:memory:`, or the path of a file that exists. It may be empty. */
   readonly file: string;
-  /** How long another process is waited for while opening. */
+  /** How long the start waits for the lock of another process. */
   readonly openWithinMs: number;
   readonly migrations?: readonly Migration[];
 }
 
-/** Says whose database a file is; `file` shows it, and a database of another program is not touched. */
+/**
+ * Identifies the program of a database (`file` shows it). Databases of other programs are refused.
+ */
 const APPLICATION_ID = 0x52_65_71_73;
 
 /**
- * How long SQLite itself waits for a lock of another process before the batch is given back. Short, because lookups
- * behind it could be answered meanwhile: it is the queue that tries again.
+ * How long SQLite waits for the lock of another process. It is short because lookups could be
+ * answered meanwhile: the queue retries.
  */
 const BUSY_TIMEOUT_MS = 50;
 
-/** What the log of the write-ahead file may keep on disk after a burst. */
+/** The maximum size of the write-ahead file after a burst. */
 const WAL_KEEPS_BYTES = 16 * 1024 * 1024;
 
-/** Opens and migrates the database, on the calling thread. Throws StoreOpenError with one line for the operator. */
+/**
+ * Opens and migrates the database on the calling thread. Throws StoreOpenError with one line for
+ * the operator.
+ */
 export function openDatabase({ file, openWithinMs, migrations = MIGRATIONS }: DatabaseOptions): Database {
   const deadlineMs = performance.now() + openWithinMs;
   for (;;) {
@@ -34,7 +39,7 @@ export function openDatabase({ file, openWithinMs, migrations = MIGRATIONS }: Da
     } catch (error) {
       const reason = toFailureReason(error);
       if (reason === undefined) throw error;
-      // Some locks, such as those of a switch to WAL by another process that starts too, fail without waiting.
+      // Some locks fail without waiting, such as the switch to WAL by another process that starts.
       if (reason !== 'busy' || performance.now() > deadlineMs) {
         throw new StoreOpenError(`The database ${file} ${REFUSALS[reason]}.`, { cause: error });
       }
@@ -57,19 +62,21 @@ function open(file: string, migrations: readonly Migration[]): Database {
   const database = new Sqlite(file, { timeout: BUSY_TIMEOUT_MS, fileMustExist: file !== ':memory:' });
   try {
     const isNew = checkApplication(database);
-    // Before the first page is written, or it has no effect: free pages can be given back in steps, without VACUUM.
+    // It has no effect after the first page is written. Free pages can then be returned in steps,
+    // without VACUUM.
     database.pragma('auto_vacuum = INCREMENTAL');
     database.pragma('journal_mode = WAL');
-    // A commit is on the disk when it returns. The default of this build would be NORMAL, which may lose the last ones.
+    // A commit is on disk when it returns. The default of this build is NORMAL, which may lose the
+    // last ones.
     database.pragma('synchronous = FULL');
-    // On macOS fsync leaves the data in the drive's cache; nothing changes elsewhere.
+    // On macOS fsync leaves the data in the cache of the drive. Other systems ignore these.
     database.pragma('fullfsync = ON');
     database.pragma('checkpoint_fullfsync = ON');
-    // The log is copied into the database after each 1,000 pages, by the thread which is committing, and begins anew.
-    // No lookup here holds a snapshot longer than a moment, so nothing keeps it from that and lets it grow.
+    // The committing thread copies the log into the database after each 1,000 pages. No lookup here
+    // holds a snapshot for long, so the log can be reused and does not grow.
     database.pragma('wal_autocheckpoint = 1000');
     database.pragma(`journal_size_limit = ${WAL_KEEPS_BYTES}`);
-    // What a savepoint may have to take back is kept here, and never written to a file of the system's temporary folder.
+    // Savepoints keep their data in memory, and not in the temporary folder of the system.
     database.pragma('temp_store = MEMORY');
     if (isNew) database.pragma(`application_id = ${APPLICATION_ID}`);
     migrate(database, migrations);
@@ -80,7 +87,9 @@ function open(file: string, migrations: readonly Migration[]): Database {
   }
 }
 
-/** Returns whether the database is empty. Throws StoreOpenError for one of another program. */
+/**
+ * Returns whether the database is empty. Throws StoreOpenError for a database of another program.
+ */
 export function checkApplication(database: Database): boolean {
   const tables = database.prepare<[], number>('SELECT count(*) FROM sqlite_schema').pluck().get();
   const applicationId = database.pragma('application_id', { simple: true });

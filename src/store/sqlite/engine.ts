@@ -7,24 +7,23 @@ import { prepareRunner } from './operations.ts';
 import { ownersInFiles, type Owners } from './owner-lock.ts';
 
 export type EngineOptions = {
-  /** This process. */
+  /** The owner of what this process accepts. */
   readonly owner: string;
-} & (
-  | { readonly file: string }
-  /** In memory. */
-  | { readonly file: undefined; readonly owners: Owners }
-);
+} & ({ readonly file: string } | { readonly file: undefined; readonly owners: Owners });
 
-/** The database and its statements, on the thread that calls. `write` runs a batch in one transaction, `read` each operation by itself. */
+/**
+ * The database with its statements, on the calling thread. `write` runs a batch in one transaction,
+ * `read` runs each operation by itself.
+ */
 export interface Engine {
   run(mode: Mode, batch: readonly Operation[]): Reply;
   close(): void;
 }
 
-/** How long a start waits for a lock of another process; afterwards the lanes do the waiting. */
+/** How long a start waits for the lock of another process. Later the queue waits instead. */
 const OPEN_WITHIN_MS = 5000;
 
-/** Throws StoreOpenError when the database cannot be opened now. */
+/** Throws StoreOpenError when the database cannot be opened. */
 export function openEngine(options: EngineOptions): Engine {
   let connection: Connection | undefined = connect(options, OPEN_WITHIN_MS);
   return {
@@ -34,7 +33,7 @@ export function openEngine(options: EngineOptions): Engine {
         return { results: connection[mode](batch) };
       } catch (error) {
         const failure = toFailure(error);
-        // The file, or the disk under it, may have been replaced by a sound one: the next batch opens it anew.
+        // The file or the disk may have been replaced, so the next batch opens the database again.
         const isSuspect = failure.reason === 'io_error' || failure.reason === 'corrupt';
         if (isSuspect && options.file !== undefined) {
           connection?.close();
@@ -62,7 +61,7 @@ function connect(options: EngineOptions, openWithinMs: number): Connection {
     return results;
   });
 
-  // Inside another transaction this one is a savepoint.
+  // Inside another transaction it is a savepoint.
   const one = database.transaction((operation: Operation) => {
     const result = run(operation);
     unit.flush();
@@ -73,7 +72,10 @@ function connect(options: EngineOptions, openWithinMs: number): Connection {
     return batch.map((operation) => attempt(one, operation));
   });
 
-  /** What the operation returns, or the Error of one that broke a rule of the tables. Throws what the database could not do. */
+  /**
+   * Returns the result, or the Error of an operation that broke a rule of the tables. Throws
+   * failures of the database.
+   */
   function attempt(work: (operation: Operation) => unknown, operation: Operation): unknown {
     try {
       return work(operation);
@@ -95,7 +97,7 @@ function connect(options: EngineOptions, openWithinMs: number): Connection {
       } catch (error) {
         unit.discard();
         if (!isMistake(error)) throw error;
-        // The others of its batch must not pay for it, and nothing of it is to stay behind.
+        // The other operations of the batch run again without it, after all of it was rolled back.
         return oneByOne.immediate(batch);
       }
     },
@@ -103,7 +105,7 @@ function connect(options: EngineOptions, openWithinMs: number): Connection {
   };
 }
 
-/** Whether it is a mistake of ours, or of who called, and not of the database. */
+/** True for an error of the caller or of this program, and not of the database. */
 function isMistake(error: unknown): error is Error {
   return error instanceof Error && toFailureReason(error) === undefined;
 }

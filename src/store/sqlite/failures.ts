@@ -1,12 +1,14 @@
 import Sqlite from 'better-sqlite3';
 import type { FailureReason } from '../shared/failures.ts';
 
-/** What each error of SQLite means for the store; a row stands also for the extended codes that begin with it. */
+/**
+ * The reason for each error of SQLite; an entry also covers the extended codes that begin with it.
+ */
 const REASONS: readonly (readonly [code: string, reason: FailureReason])[] = [
   ['SQLITE_BUSY', 'busy'],
   ['SQLITE_LOCKED', 'busy'],
   ['SQLITE_FULL', 'full'],
-  // The file was taken away from under the connection: a new connection may find another one.
+  // The file was removed or replaced; a new connection may find another one.
   ['SQLITE_READONLY_DBMOVED', 'io_error'],
   ['SQLITE_READONLY', 'read_only'],
   ['SQLITE_CORRUPT', 'corrupt'],
@@ -18,7 +20,10 @@ const REASONS: readonly (readonly [code: string, reason: FailureReason])[] = [
   ['SQLITE_PROTOCOL', 'io_error'],
 ];
 
-/** Why the database did not do what it was asked for; undefined for a mistake of ours, such as a broken constraint. */
+/**
+ * Returns why the database failed; undefined for an error of the caller, such as a broken
+ * constraint.
+ */
 export function toFailureReason(error: unknown): FailureReason | undefined {
   if (!(error instanceof Sqlite.SqliteError)) return undefined;
   return REASONS.find(([code]) => error.code.startsWith(code))?.[1];

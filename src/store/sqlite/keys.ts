@@ -4,7 +4,6 @@ import type { KeyChange } from '../keys.ts';
 import type { Funding } from '../shared/unit-of-work.ts';
 import { CHANGED_COLUMNS, KEY_COLUMNS, type FoundKeyRow, type KeyDraftRow, type KeyRow } from '../shared/key-rows.ts';
 
-/** Keys from their making to their end; what they pay with is in ledger.ts and charges.ts. */
 export function prepareKeys(database: Database, funding: Funding) {
   const insert = database.prepare<[KeyDraftRow], KeyRow>(`
     INSERT INTO keys (key_id, hash, prefix, name, created_at_ms, expires_at_ms, models, requests_per_minute,
@@ -48,7 +47,6 @@ export function prepareKeys(database: Database, funding: Funding) {
     UPDATE keys SET hash = iif(hash = :from, :to, hash), former_hash = iif(former_hash = :from, :to, former_hash)
     WHERE hash = :from OR former_hash = :from`);
 
-  /** Both are HMACs of one secret. Found by the first, the key is known by the other one from now on. */
   function rehashKey(from: string, to: string): null {
     replaceHash.run({ from, to });
     return null;
@@ -60,7 +58,6 @@ export function prepareKeys(database: Database, funding: Funding) {
     `SELECT ${KEY_COLUMNS} FROM keys WHERE seq < ? ORDER BY seq DESC LIMIT ?`,
   );
 
-  /** Null when `after` is no key. */
   function listKeys(limit: number, after: KeyId | null): readonly KeyRow[] | null {
     const beforeSeq = after === null ? Number.MAX_SAFE_INTEGER : selectSeq.get(after);
     return beforeSeq === undefined ? null : selectPage.all(beforeSeq, limit);
@@ -89,7 +86,6 @@ export function prepareKeys(database: Database, funding: Funding) {
 
   const remove = database.prepare<[KeyId]>('DELETE FROM keys WHERE key_id = ?');
 
-  /** Its ledger cannot be read from now on, and goes in small steps with the next pruning. */
   function deleteKey(keyId: KeyId): boolean {
     return remove.run(keyId).changes === 1;
   }

@@ -5,16 +5,11 @@ import { KEY_COLUMNS, type KeyRow } from '../shared/key-rows.ts';
 import { addCredit, CARRY_STEP, ENTRY_COLUMNS, LOOK_AT_KEYS, toCarry } from '../shared/ledger.ts';
 import type { SqliteUnitOfWork } from './unit-of-work.ts';
 
-/** The entries which add up to the balance of a prepaid key. */
 export function prepareLedger(database: Database, unit: SqliteUnitOfWork) {
   const selectKey = database.prepare<[number], KeyRow>(`SELECT ${KEY_COLUMNS} FROM keys WHERE seq = ?`);
 
   const selectReference = database.prepare<[number, string]>('SELECT 1 FROM ledger WHERE key = ? AND reference = ?');
 
-  /**
-   * Null when there is no such key, `repeated` when it has an entry with this reference. Throws RangeError, before anything
-   * is written, when the balance would be too large.
-   */
   function credit(keyId: KeyId, entry: CreditEntry): KeyRow | 'repeated' | null {
     const { reference } = entry;
     const account = unit.funding.find(keyId);
@@ -30,7 +25,6 @@ export function prepareLedger(database: Database, unit: SqliteUnitOfWork) {
     `SELECT ${ENTRY_COLUMNS} FROM ledger WHERE key = ? AND seq < ? ORDER BY seq DESC LIMIT ?`,
   );
 
-  /** Newest first. Null when there is no such key. */
   function listLedger(keyId: KeyId, beforeSeq: number, limit: number): readonly LedgerEntry[] | null {
     const account = unit.funding.find(keyId);
     return account === undefined ? null : selectPage.all(account.seq, beforeSeq, limit);
@@ -40,17 +34,13 @@ export function prepareLedger(database: Database, unit: SqliteUnitOfWork) {
     .prepare<[number], number>('SELECT key FROM ledger WHERE key > ? ORDER BY key LIMIT 1')
     .pluck();
 
-  /**
-   * Goes on behind this key and makes one carry of old entries of the next key that has any. Returns behind which key to
-   * go on, and null at the end.
-   */
   function carrySome(afterKey: number, beforeMs: number): number | null {
     let after = afterKey;
     for (let looked = 0; looked < LOOK_AT_KEYS; looked += 1) {
       const key = selectNextKey.get(after);
       if (key === undefined) return null;
       const isChanged = unit.funding.of(key) === undefined ? dropSome(key) : carry(key, beforeMs);
-      // There may be more of this key.
+      // The same key may have more entries to carry.
       if (isChanged) return key - 1;
       after = key;
     }
@@ -78,7 +68,7 @@ export function prepareLedger(database: Database, unit: SqliteUnitOfWork) {
     'DELETE FROM ledger WHERE seq IN (SELECT seq FROM ledger WHERE key = ? LIMIT ?)',
   );
 
-  /** What a deleted key has left behind; returns whether there was anything. */
+  /** Drops entries of a deleted key; returns whether there were any. */
   function dropSome(key: number): boolean {
     return removeSome.run(key, CARRY_STEP).changes > 0;
   }

@@ -25,14 +25,17 @@ type InsertRow = DraftRow &
 const NO_HOLD = { key: null, heldMicro: null, interruptedCostMicro: null };
 
 export interface Lifecycle {
-  /** Of what is accepted now: this process, or the one for which it runs the operation. */
+  /**
+   * Returns the owner of what is accepted now: this process, or the one for which it runs the
+   * operation.
+   */
   readonly owner: () => string;
   readonly charges: Charges;
 }
 
 /**
- * What happens to one record from its beginning to its end, and to the funds and the usage with it. Each operation runs
- * inside the transaction of a batch, which is the only writer at that moment.
+ * Changes of one record, with the funds and the usage. Each operation runs inside the transaction
+ * of a batch, which is the only writer at that time.
  */
 export function prepareLifecycle(database: Database, { owner, charges }: Lifecycle) {
   const insert = database.prepare<[InsertRow]>(`
@@ -42,10 +45,7 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
       :body, :owner, :key, :heldMicro, :interruptedCostMicro, 'processing')
     ON CONFLICT (caller, idempotency_key, body) WHERE idempotency_key IS NOT NULL DO NOTHING`);
 
-  /**
-   * Returns null when the draft became a record, else the record it repeats. `earlier` is the same draft as it was known
-   * under previous secrets; the index on the present one decides the usual case with the insert alone.
-   */
+  /** The index on the current secret decides the usual case with the insert alone. */
   function accept(draft: DraftRow, earlier: readonly IdempotencyRow[]): RecordRow | null {
     const repeated = findDuplicate(earlier);
     if (repeated !== null) return repeated;
@@ -53,7 +53,10 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
     return findDuplicate(toPresent(draft));
   }
 
-  /** As `accept`, for a key that pays: the duplicate is looked for first, since it is answered also when nothing is left. */
+  /**
+   * It looks for the duplicate first, because a duplicate is answered even when the funds are used
+   * up.
+   */
   function acceptPaid(draft: DraftRow, earlier: readonly IdempotencyRow[], hold: Hold): PaidRow {
     const repeated = findDuplicate([...earlier, ...toPresent(draft)]);
     if (repeated !== null) return { kind: 'duplicate', record: repeated };
@@ -76,7 +79,8 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
     return null;
   }
 
-  // Read first and then written by its place: a statement which returns what it has written takes half as long again.
+  // A statement that returns what it has written takes half as long again, so the record is read
+  // first.
   const select = database.prepare<[RequestId], RecordRow>(
     `SELECT ${RECORD_COLUMNS} FROM requests WHERE request_id = ?`,
   );
@@ -133,7 +137,7 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
     return row !== undefined && callers.includes(row.caller) ? row : null;
   }
 
-  // By the index on owners, which holds unfinished records alone.
+  // The index on owners has only unfinished records.
   const selectCancelRequested = database
     .prepare<[string], RequestId>(
       'SELECT request_id FROM requests WHERE owner = ? AND cancel_requested_at_ms IS NOT NULL',

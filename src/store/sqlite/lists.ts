@@ -9,13 +9,11 @@ import {
   type RecordRow,
 } from '../shared/rows.ts';
 
-/** Looking through the records of one caller, newest first. */
 export function prepareLists(database: Database) {
   const selectSeq = database
     .prepare<[RequestId, string], number>('SELECT seq FROM requests WHERE request_id = ? AND caller = ?')
     .pluck();
 
-  /** The place of a record in the list of its caller, who is one of these; null when it is nobody's of them. */
   function findPlace(callers: readonly string[], requestId: RequestId): number | null {
     for (const caller of callers) {
       const seq = selectSeq.get(requestId, caller);
@@ -36,7 +34,7 @@ export function prepareLists(database: Database) {
       AND status = coalesce(:status, status) AND model = coalesce(:model, model)
     ORDER BY seq DESC LIMIT :limit`);
 
-  // Named, since SQLite would choose the index on callers, which leads past all records of this one.
+  // SQLite would choose the index on callers, which leads through all records of the caller.
   const selectUnfinished = database.prepare<[CallerListStep], RecordRow>(`
     SELECT ${RECORD_COLUMNS} FROM requests INDEXED BY requests_by_owner
     WHERE owner IS NOT NULL AND caller = :caller AND seq < :beforeSeq AND model = coalesce(:model, model)
@@ -52,7 +50,6 @@ export function prepareLists(database: Database) {
     SELECT ${RECORD_COLUMNS} FROM requests WHERE seq = (
       SELECT max(seq) FROM requests WHERE caller = :caller AND idempotency_key = :idempotencyKey)`);
 
-  /** The newest of what the caller made under this key, under whichever secret. */
   function findByIdempotencyKey(candidates: readonly Omit<IdempotencyRow, 'body'>[]): RecordRow | null {
     const found = candidates.flatMap((candidate) => selectByKey.get(candidate) ?? []);
     return found.sort((one, other) => other.seq - one.seq)[0] ?? null;

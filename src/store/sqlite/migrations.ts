@@ -2,13 +2,14 @@ import type { Database } from 'better-sqlite3';
 import { findUnknown, type AppliedMigration, type Migration } from '../shared/migrations.ts';
 import { StoreOpenError } from '../store.ts';
 
-/** Appended to, never edited: each has run somewhere. */
+/** Append only, because each migration has run somewhere. */
 export const MIGRATIONS: readonly Migration[] = [
   {
     name: '0001_requests',
-    // `caller`, `idempotency_key` and `body` are HMACs; the key is empty when the request has none, or when it was freed.
-    // An index on `caller` alone is in the order of `seq` within each caller, since `seq` is the row id.
-    // Final rows have no owner, so the index on owners holds the unfinished rows only and stays small.
+    // `caller`, `idempotency_key` and `body` are HMACs; the key is empty when the request has none,
+    // or when it was freed. The index on `caller` has the order of `seq` within each caller,
+    // because `seq` is the row id. Final rows have no owner, so the index on owners has only
+    // unfinished rows and stays small.
     sql: `
       CREATE TABLE requests (
         seq INTEGER PRIMARY KEY,
@@ -48,9 +49,9 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     name: '0002_accounts',
-    // Secrets are HMACs. What refers to a key does so by its `seq`, which is never given again to another one. `day` and
-    // `month` count from 1970 and from year 0: what was spent stands beside the latest window in which anything was.
-    // No amount can leave the integers which JavaScript knows exactly.
+    // Secrets are HMACs. References to a key use its `seq`, which is never reused. `day` and
+    // `month` count from 1970 and from year 0; they belong to the latest charge. No amount can
+    // leave the safe integers of JavaScript.
     sql: `
       CREATE TABLE keys (
         seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -117,7 +118,7 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     name: '0004_rates',
     runsBeside: '0003_ledger_references',
-    // What was used in the latest minute of the clock in which anything was; `minute` counts from 1970.
+    // The counts belong to the latest minute with a request; `minute` counts from 1970.
     sql: `
       ALTER TABLE keys ADD COLUMN minute INTEGER NOT NULL DEFAULT 0;
       ALTER TABLE keys ADD COLUMN minute_requests INTEGER NOT NULL DEFAULT 0;
@@ -127,8 +128,7 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     name: '0005_secret_mark',
     runsBeside: '0003_ledger_references',
-    // One row at most: an HMAC of a constant, by which the secret of the other HMACs is known
-    // again.
+    // One row at most: an HMAC of a constant, which identifies the secret of the other HMACs.
     sql: `
       CREATE TABLE secret_mark (
         id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -139,8 +139,8 @@ export const MIGRATIONS: readonly Migration[] = [
 ];
 
 /**
- * Runs what has not run on this database yet, in one transaction, so that two processes which start together do it once.
- * Throws StoreOpenError when the database knows a migration which this program must know and does not.
+ * Runs the missing migrations in one transaction, so that processes that start together do it once.
+ * Throws StoreOpenError when the database has a migration that this program must know and does not.
  */
 export function migrate(database: Database, migrations: readonly Migration[]): void {
   const run = database.transaction(() => {
@@ -170,7 +170,10 @@ function refuseNewer(database: Database, applied: readonly AppliedMigration[], m
   );
 }
 
-/** Throws StoreOpenError unless exactly what this program knows has run on the database, or what may run beside it. */
+/**
+ * Throws StoreOpenError unless the database has exactly the migrations of this program, or newer
+ * ones that allow it.
+ */
 export function refuseOtherVersion(database: Database): void {
   const applied = listApplied(database);
   refuseNewer(database, applied, MIGRATIONS);
@@ -181,7 +184,10 @@ export function refuseOtherVersion(database: Database): void {
   );
 }
 
-/** The list of the first versions had no such column. It is no migration, since it is about the list of them. */
+/**
+ * The first versions had no such column. It is not a migration, because it changes the list of
+ * migrations.
+ */
 function addRunsBeside(database: Database): void {
   if (!hasRunsBeside(database)) database.exec('ALTER TABLE migrations ADD COLUMN runs_beside TEXT');
 }
@@ -191,7 +197,7 @@ function hasRunsBeside(database: Database): boolean {
   return columns.includes('runs_beside');
 }
 
-/** What has run on this database, in its order; nothing on a new one. */
+/** Returns the migrations that have run on this database, in order; none for a new one. */
 function listApplied(database: Database): readonly AppliedMigration[] {
   const isNew = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'").get() === undefined;
   if (isNew) return [];
@@ -201,7 +207,7 @@ function listApplied(database: Database): readonly AppliedMigration[] {
     .all();
 }
 
-/** The names of the migrations that have run on this database, in their order. */
+/** Returns the names of the migrations that have run on this database, in order. */
 export function listMigrations(database: Database): readonly string[] {
   return listApplied(database).map(({ name }) => name);
 }

@@ -14,14 +14,16 @@ import { prepareFindMark } from './secret-mark.ts';
 import type { Owners } from './owner-lock.ts';
 import { prepareUsage } from './usage.ts';
 
-/** What this engine can be asked for. */
 export interface SqliteOperations extends Operations {
   pragma(source: string): unknown;
-  /** Those that follow in the batch are run for this owner: for another process, which asks through this one. */
+  /** Runs the following operations of the batch for this owner, which is another process. */
   asOwner(owner: string): null;
 }
 
-/** What the books are for; whatever else is asked for looks at their tables by itself. */
+/**
+ * These operations use the unit of work. All others read the tables, so the unit is written before
+ * them.
+ */
 const IN_UNIT: ReadonlySet<keyof SqliteOperations> = new Set([
   'accept',
   'acceptPaid',
@@ -34,19 +36,19 @@ const IN_UNIT: ReadonlySet<keyof SqliteOperations> = new Set([
   'asOwner',
 ]);
 
-/** Runs operations one after the other, inside the transaction of whoever calls. */
+/** Runs operations one after the other, inside the transaction of the caller. */
 export interface Runner {
   readonly run: (operation: Operation) => unknown;
   readonly unit: SqliteUnitOfWork;
 }
 
-/** Everything that can be asked of an open database, with its statements prepared. */
+/** Prepares the statements of all operations of an open database. */
 export function prepareRunner(database: Database, who: { readonly own: string; readonly owners: Owners }): Runner {
   const unit = prepareUnitOfWork(database);
   const operations = prepareOperations(database, who, unit);
 
   function apply([name, ...parameters]: Operation): unknown {
-    // Each list was checked against its own operation where it was made; here they are all alike.
+    // Each operation was typed where it was called.
     return Reflect.apply(operations[name], undefined, parameters);
   }
 
@@ -100,14 +102,14 @@ function prepareChecks(database: Database) {
   const deleteProbes = database.prepare('DELETE FROM write_probes');
   const findMark = prepareFindMark(database);
 
-  /** Writes as an `accept` would: it needs a new page, so that a full disk is noticed, and leaves nothing behind. */
+  /** The probe needs a new page, as `accept` may, so that a full disk is noticed. */
   function probeWrite(): string | null {
     insertProbe.run();
     deleteProbes.run();
     return findMark() ?? null;
   }
 
-  /** For the operator's commands, and for tests that show or break the state of the connection. */
+  /** Serves the commands of the operator, and tests that inspect or break the connection. */
   function pragma(source: string): unknown {
     return database.pragma(source, { simple: true });
   }

@@ -9,7 +9,6 @@ import {
   type RecordRow,
 } from '../shared/rows.ts';
 
-/** Looking through the records of all callers, newest first, and asking for a cancel of any of them. */
 export function prepareOperator(database: Database) {
   const selectSeq = database.prepare<[RequestId], number>('SELECT seq FROM requests WHERE request_id = ?').pluck();
 

@@ -1,12 +1,12 @@
 /**
- * Who owns an unfinished record, and whether that process still lives.
- *
- * Each process holds an exclusive lock on a small file beside the database for as long as it lives; for a worker
- * (`WORKERS`), which has no database of its own, the first process does. The operating system
- * drops the lock with the process, however it ends, so a start right after `kill -9` finds the owner dead at once. A
- * heartbeat would know it late, and would take a live process for dead which is paused or cannot write to a full disk; a
- * pid is used again, and means nothing across containers that share a volume. SQLite needs a file system with working
- * locks anyway. The lock is SQLite's own, on an empty database, because Node has no call for one.
+ * The owners of unfinished records, and whether their processes are alive. Each process holds an
+ * exclusive lock on a small file next to the database; the first process also holds those of its
+ * workers (`WORKERS`), which have no database of their own. The operating system releases the lock
+ * when the process ends for any reason, so a start right after `kill -9` finds that owner dead at
+ * once. A heartbeat would find it late, and would take a process for dead that is paused or cannot
+ * write to a full disk; a pid is reused, and has no meaning across containers that share a volume.
+ * SQLite needs working file locks anyway. The lock is that of SQLite on an empty database, because
+ * Node has no call for one.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
@@ -22,9 +22,9 @@ export interface OwnerLock {
 
 /** The owners of the records of one database. */
 export interface Owners {
-  /** A new one, which lives until it is released or the process ends. */
+  /** Takes the lock of a new owner until it is released or the process ends. */
   take(): OwnerLock;
-  /** Those of which anything is left beside their records, living or dead. */
+  /** Returns the owners that have a lock file, alive or dead. */
   list(): readonly string[];
   isDead(owner: string): boolean;
 }
@@ -37,7 +37,7 @@ export function ownersInFiles(databaseFile: string): Owners {
   };
 }
 
-/** Of a database in memory, which nobody outlives: whoever was not released lives. */
+/** Returns the owners of a database in memory: each is alive until it is released. */
 export function ownersInMemory(): Owners {
   const living = new Set<string>();
   return {
@@ -53,21 +53,24 @@ export function ownersInMemory(): Owners {
 
 const ATTEMPTS = 10;
 
-/** Takes the lock of a new owner, named by chance, that is held until `release` or the end of the process. */
+/** Takes the lock of a new owner with a random name until `release`, or until the process ends. */
 export function takeOwnerLock(databaseFile: string): OwnerLock {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     const owner = newOwner();
     const file = toLockFile(databaseFile, owner);
     createPrivateFile(file);
     const held = lock(file);
-    // Another process may have looked between the two lines above, found no lock, and taken the file away.
+    // Between the two lines above another process may have found no lock and removed the file.
     if (held !== undefined && existsSync(file)) return { owner, release: () => release(held, file) };
     held?.close();
   }
   throw new Error(`the lock file of this process could not be held beside ${databaseFile}`);
 }
 
-/** True when the process of this owner is gone. In doubt it lives. Clears away the file of a dead one. */
+/**
+ * True when the process of this owner has ended; false in doubt. Removes the lock file of a dead
+ * owner.
+ */
 export function isOwnerDead(databaseFile: string, owner: string): boolean {
   const file = toLockFile(databaseFile, owner);
   if (!existsSync(file)) return true;
@@ -77,7 +80,7 @@ export function isOwnerDead(databaseFile: string, owner: string): boolean {
   return true;
 }
 
-/** The owners that have a lock file, living or dead. */
+/** Returns the owners that have a lock file, alive or dead. */
 export function listOwners(databaseFile: string): readonly string[] {
   const prefix = basename(toLockFile(databaseFile, ''));
   return readdirSync(dirname(databaseFile))
@@ -98,7 +101,7 @@ function lock(file: string): Database | undefined {
   let database: Database | undefined;
   try {
     database = new Sqlite(file, { timeout: 0, fileMustExist: true });
-    // No journal file beside the lock file, since nothing is ever written.
+    // Nothing is written, so the lock file needs no journal file.
     database.pragma('journal_mode = MEMORY');
     database.exec('BEGIN EXCLUSIVE');
     return database;
@@ -109,12 +112,12 @@ function lock(file: string): Database | undefined {
   }
 }
 
-/** The file goes first: whoever gets the lock afterwards sees that it is gone. */
+/** The file is removed first, so that the next holder of the lock sees that it is gone. */
 function release(held: Database, file: string): void {
   try {
     rmSync(file, { force: true });
   } catch (error) {
-    // Windows deletes no open file. It stays for the next process that looks for the dead.
+    // Windows deletes no open file. The next process that looks for dead owners removes it.
     if (!isNodeError(error, 'EPERM') && !isNodeError(error, 'EBUSY')) throw error;
   }
   held.close();

@@ -3,10 +3,9 @@ import { RECORD_COLUMNS, type RecordRow } from '../shared/rows.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Owners } from './owner-lock.ts';
 
-/** How many records one step closes. */
 const STEP = 500;
 
-/** Closing what dead processes left behind. */
+/** Closes what dead processes left unfinished. */
 export function prepareRecovery(
   database: Database,
   { own, owners }: { readonly own: string; readonly owners: Owners },
@@ -38,9 +37,8 @@ export function prepareRecovery(
     return closed.length;
   }
 
-  /** Closes some of the unfinished records whose process is dead; returns how many, and 0 when there are no more. */
   function recoverSome(nowMs: number): number {
-    // Those that have nothing but a lock file left are looked at for its sake: asking clears it away.
+    // A call of `isDead` removes lock files without records as well.
     const others = new Set([...selectOwners.all(), ...owners.list()]);
     others.delete(own);
     let left = STEP;

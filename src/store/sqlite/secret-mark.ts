@@ -6,7 +6,7 @@ import { openDatabase } from './database.ts';
 import { toFailureReason } from './failures.ts';
 import { withSnapshot } from './snapshot.ts';
 
-/** How long another process is waited for. */
+/** How long the command waits for the lock of another process. */
 const WITHIN_MS = 5000;
 
 /** Returns a function that finds the mark. */
@@ -15,7 +15,7 @@ export function prepareFindMark(database: Database): () => string | undefined {
   return () => find.get();
 }
 
-/** As `readMarking` of the store, of the database in this file. */
+/** As `readMarking` of the store, for the database in this file. */
 export async function readMarking(file: string): Promise<Marking> {
   if (!existsSync(file)) return { mark: undefined, isEmpty: true };
   return withSnapshot(file, (database) => ({
@@ -24,11 +24,11 @@ export async function readMarking(file: string): Promise<Marking> {
   }));
 }
 
-/** As `changeMark` of the store, of the database in this file. */
+/** As `changeMark` of the store, for the database in this file. */
 export function changeMark(file: string, { from, to }: MarkChange): string | undefined {
   const database = openDatabase({ file, openWithinMs: WITHIN_MS });
   try {
-    // A busy gateway lets others write between two of its batches.
+    // A busy gateway lets other processes write between two of its batches.
     database.pragma(`busy_timeout = ${WITHIN_MS}`);
     database
       .prepare<[string, string | null]>(

@@ -5,9 +5,10 @@ import { checkApplication } from './database.ts';
 import { toFailureReason } from './failures.ts';
 
 /**
- * Opens the database for reading alone and shows it to `read` as it is at this moment, however much is written meanwhile.
- * On the calling thread, and for as long as `read` takes: this is for the operator's commands. Writers are not held up, but
- * the write-ahead file grows until the end. Throws StoreOpenError when there is no such database, or it cannot be read.
+ * Opens the database read-only and passes it to `read` as it is at this moment, whatever is written
+ * meanwhile. It blocks the calling thread, which is fine for commands of the operator. Writers are
+ * not blocked, but the write-ahead file grows until the end. Throws StoreOpenError when there is no
+ * such database, or it cannot be read.
  */
 export async function withSnapshot<Result>(
   file: string,
@@ -17,7 +18,7 @@ export async function withSnapshot<Result>(
   let database: Database | undefined;
   try {
     database = new Sqlite(file, { readonly: true, fileMustExist: true });
-    // The snapshot is that of the first statement after BEGIN, which this is.
+    // The first statement after BEGIN takes the snapshot.
     database.exec('BEGIN');
     checkApplication(database);
     return await read(database);

@@ -11,17 +11,20 @@ import { ownersInFiles, ownersInMemory, type OwnerLock, type Owners } from './ow
 import { startInline, startThread, type StartWorker } from './thread.ts';
 
 export interface SqliteStore extends Store, OperatorStore {
-  /** Runs a pragma on the connection of the store and returns its first value. For the operator's commands, and for tests. */
+  /**
+   * Runs a pragma on the connection of the store and returns its first value. Commands of the
+   * operator and tests use it.
+   */
   pragma(source: string): Promise<unknown>;
   /** Lets another process use the database through this one. */
   admit(): StoreClient;
 }
 
-/** A process that uses the database through another, which alone writes. */
+/** A process that uses the database through another one, which is the only writer. */
 export interface StoreClient {
-  /** What is accepted through it belongs to the guest. It is closed with the store. */
+  /** Runs operations for the client, which owns what it accepts. The store closes it. */
   readonly run: RemoteEngine['run'];
-  /** The guest is dead, and nothing of it is still to come: the next recovery closes what it left unfinished. */
+  /** Declares the client dead: the next recovery closes what it left unfinished. */
   leave(): void;
 }
 
@@ -30,13 +33,15 @@ export interface SqliteStoreOptions {
   readonly file: string | undefined;
   readonly clock: () => number;
   readonly log: StoreLog;
-  /** For tests that end the thread. */
+  /** Tests replace it to end the thread. */
   readonly startWorker?: StartWorker;
-  /** Others than the usual ones, for tests. */
+  /** Tests replace these. */
   readonly limits?: Partial<BatchQueueLimits>;
 }
 
-/** Opens the store on SQLite, making folder, file and tables where they are missing. Throws StoreOpenError. */
+/**
+ * Opens the store on SQLite and creates missing folders, files and tables. Throws StoreOpenError.
+ */
 export async function openSqliteStore({ clock, log, limits, ...options }: SqliteStoreOptions): Promise<SqliteStore> {
   const { engine: alone, owners } = await start(options, log);
   const engine = coalesceCalls(alone);
@@ -69,7 +74,7 @@ async function start(
   try {
     makePrivateFolder(dirname(file));
     createPrivateFile(file);
-    // SQLite resolves links for the files beside the database; the locks must be found in the same place.
+    // SQLite resolves links for its own files, and the lock files must be in the same folder.
     const realFile = realpathSync(file);
     const owners = ownersInFiles(realFile);
     lock = owners.take();

@@ -9,18 +9,23 @@ import {
 } from '../shared/unit-of-work.ts';
 import { USAGE_SUMS, type UsageSumRow } from '../shared/usage-rows.ts';
 
-/** The books of whichever transaction runs. */
+/** The unit of work of the transaction that runs. */
 export interface SqliteUnitOfWork extends Pick<UnitOfWork, 'funding' | 'noteUsage'> {
-  /** Writes what was changed: before anybody looks at it by himself, and at the end. The books are empty then. */
+  /**
+   * Writes the changes and empties the unit: before an operation reads the tables, and at the end.
+   */
   flush(): void;
-  /** Drops what was changed: the transaction is rolled back. */
+  /** Drops the changes of a transaction that is rolled back. */
   discard(): void;
 }
 
-/** How many entries one statement inserts: each statement looks up anew which number comes next, which is a third of its time. */
+/**
+ * How many entries one statement inserts. Each statement looks up the next number, which takes a
+ * third of its time.
+ */
 const AT_ONCE = 8;
 
-/** Prepares the statements of the unit. Nothing is in them yet. */
+/** Prepares the statements of the unit of work. */
 export function prepareUnitOfWork(database: Database): SqliteUnitOfWork {
   const select = database.prepare<[number], Account>(`SELECT ${ACCOUNT_COLUMNS} FROM keys WHERE seq = ?`);
   const selectById = database.prepare<[KeyId], Account>(`SELECT ${ACCOUNT_COLUMNS} FROM keys WHERE key_id = ?`);
@@ -31,8 +36,8 @@ export function prepareUnitOfWork(database: Database): SqliteUnitOfWork {
     WHERE seq = :seq`);
   const insertEntry = prepareInsertEntries(database, 1);
   const insertEntries = prepareInsertEntries(database, AT_ONCE);
-  // Sums stay within what JavaScript counts exactly, whatever backends report: with a row that takes no more, no record
-  // could become final.
+  // Sums stay within the safe integers, whatever backends report. An overflow would keep records
+  // from becoming final.
   const columns = USAGE_SUMS.map(({ column }) => column);
   const values = USAGE_SUMS.map(({ name }) => `:${name}`);
   const sums = columns.map((each) => `${each} = min(${each} + excluded.${each}, ${Number.MAX_SAFE_INTEGER})`);

@@ -6,10 +6,12 @@ import { openDatabase } from './database.ts';
 import { listMigrations } from './migrations.ts';
 import { withSnapshot } from './snapshot.ts';
 
-/** How long another process is waited for. */
+/** How long the command waits for the lock of another process. */
 const OPEN_WITHIN_MS = 5000;
 
-/** Makes the database where there is none, and brings it up to this program. Throws StoreOpenError. */
+/**
+ * Creates the database if it is missing, and runs the missing migrations. Throws StoreOpenError.
+ */
 export async function upgradeDatabase(file: string): Promise<Upgrade> {
   const before = new Set(existsSync(file) ? await withSnapshot(file, listMigrations) : []);
   makePrivateFolder(dirname(file));

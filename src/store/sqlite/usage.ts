@@ -2,14 +2,13 @@ import type { Database } from 'better-sqlite3';
 import type { UsageQuery } from '../keys.ts';
 import { SELECT_SUMS, type HourSpan, type UsageSumRow } from '../shared/usage-rows.ts';
 
-/** The hour in which the hour of a row begins to be counted. */
+/** The first hour of the span to which an hour belongs. */
 const STARTS = {
   hour: 'hour',
   day: 'hour / 24 * 24',
   month: `unixepoch(hour * 3600, 'unixepoch', 'start of month') / 3600`,
 } satisfies Record<UsageQuery['per'], string>;
 
-/** What was used, by UTC hour, caller and model, and what is being used. */
 export function prepareUsage(database: Database) {
   const prepareSum = (per: UsageQuery['per'], whose: string) =>
     database.prepare<{ caller: string | null } & HourSpan, UsageSumRow>(`
@@ -24,7 +23,6 @@ export function prepareUsage(database: Database) {
   const sumAll = prepareSums('');
   const sumOwn = prepareSums('AND caller = :caller');
 
-  /** Null stands for all callers. */
   function sumUsage(caller: string | null, per: UsageQuery['per'], span: HourSpan): readonly UsageSumRow[] {
     return (caller === null ? sumAll : sumOwn)[per].all({ caller, ...span });
   }
@@ -33,7 +31,6 @@ export function prepareUsage(database: Database) {
     `SELECT coalesce(min(hour), 0) AS "from", coalesce(max(hour) + 1, 0) AS until FROM usage`,
   );
 
-  /** The hours of which anything is known. */
   function findUsageSpan(): HourSpan {
     return selectSpan.get() ?? { from: 0, until: 0 };
   }

@@ -1,60 +1,71 @@
-/** What the two ends of a transfer of a whole database tell each other. Values are exact: integers are bigints. */
+/**
+ * The interface between the two ends of a transfer of a whole database. Values are exact: integers
+ * are bigints.
+ */
 
 export type Value = bigint | string | null;
 
-/** A table as the source has it, at the moment of which the transfer is. */
+/** A table of the source at the moment of the transfer. */
 export interface SourceTable {
   readonly name: string;
   readonly columns: readonly string[];
-  /** The columns of its primary key, in whose order rows are handed over. */
+  /** The columns of its primary key. Rows are transferred in its order. */
   readonly key: readonly string[];
   readonly rows: number;
-  /** The key of its last row, as text; null when it is empty. */
+  /** The key of the last row, as text; null for an empty table. */
   readonly lastPosition: string | null;
-  /** The highest number that was ever given to a row, where rows are numbered: later ones must be above it. */
+  /**
+   * The highest number that a row ever had, where rows are numbered. New rows must get higher ones.
+   */
   readonly highestNumber: bigint;
 }
 
-/** Some rows that follow each other, and the place behind them. */
+/** Consecutive rows, and the position after them. */
 export interface Batch {
-  /** Each in the order of the columns. */
+  /** Values in the order of the columns. */
   readonly rows: readonly (readonly Value[])[];
   readonly position: string;
 }
 
 export interface TransferSource {
   readonly tables: readonly SourceTable[];
-  /** The rows behind this place, from the beginning for null; undefined when there are no more. */
+  /** Returns the rows after this position, or from the beginning for null; undefined at the end. */
   read(table: SourceTable, position: string | null): Batch | undefined;
   sums(): LedgerSums;
 }
 
-/** In millionths, as text: sums of exact numbers. */
+/** In millionths, as text, because the sums are exact. */
 export interface LedgerSums {
   readonly ledger: string;
   readonly balances: string;
   readonly held: string;
 }
 
-/** `unfinished`: an earlier run was interrupted, and this one goes on. `finished`: there is nothing left to do. */
+/** `unfinished`: this run continues an interrupted one. `finished`: there is nothing left to do. */
 export type TransferState = 'new' | 'unfinished' | 'finished';
 
 export interface TransferTarget {
-  /** Marks what is to come. `restart` throws away what an unfinished transfer has brought. Throws when anything is in the way. */
+  /**
+   * Marks the target. `restart` deletes what an unfinished transfer has copied. Throws when the
+   * target cannot be used.
+   */
   begin(options: { readonly restart: boolean }): Promise<TransferState>;
-  /** How many rows of the table have arrived by now, in this run or an earlier one. */
+  /** Returns how many rows of the table have arrived, in this run or an earlier one. */
   countArrived(table: SourceTable): Promise<number>;
-  /** Takes the rows that `read` gives for the place which the target has reached; returns how many, and 0 at the end. */
+  /**
+   * Writes the rows that `read` returns for the position of the target; returns how many, 0 at the
+   * end.
+   */
   take(table: SourceTable, read: (position: string | null) => Batch | undefined): Promise<number>;
-  /** Makes it quick to find rows again. */
+  /** Updates the statistics of the planner. */
   settle(): Promise<void>;
-  /** How many of these rows the target has exactly so. */
+  /** Returns how many of these rows the target has unchanged. */
   countEqual(table: SourceTable, batch: Batch): Promise<number>;
   count(table: SourceTable): Promise<number>;
   sums(): Promise<LedgerSums>;
-  /** A sentence for each key whose books do not add up. */
+  /** Returns a sentence for each key whose ledger does not add up. */
   findLedgerProblems(): Promise<readonly string[]>;
-  /** From now on gateways may use the target. */
+  /** Lets gateways use the target. */
   finish(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What must hold of a database on a server before a transfer into it. */
+/** The conditions for a transfer into a database on a server. */
 import type { Client } from 'pg';
 import { showDatabase } from '../database-url.ts';
 import type { SourceTable, TransferState } from './plan.ts';
@@ -8,13 +8,15 @@ import { DEAD_AFTER_S } from '../postgres/owners.ts';
 import { isSameSource, MARK_TABLE, readMarks } from './postgres-mark.ts';
 
 export interface TargetOptions {
-  /** With its password. */
+  /** Includes the password. */
   readonly url: string;
-  /** What is to be brought here. */
   readonly tables: readonly SourceTable[];
 }
 
-/** What the transfer would find here; changes nothing. Throws StoreOpenError, naming what is in the way. */
+/**
+ * Returns what the transfer would find, without changing anything. Throws StoreOpenError with the
+ * obstacle.
+ */
 export async function examineTarget(client: Client, { url, tables }: TargetOptions): Promise<TransferState> {
   const marks = await readMarks(client);
   if (marks === undefined) {
@@ -34,7 +36,7 @@ export async function examineTarget(client: Client, { url, tables }: TargetOptio
   );
 }
 
-/** Empties what an unfinished transfer has filled; does nothing where there is none. */
+/** Empties the tables of an unfinished transfer; does nothing where there is none. */
 export async function forgetUnfinished(client: Client, { tables }: TargetOptions): Promise<void> {
   const marks = await readMarks(client);
   if (marks === undefined || marks.every(({ isFinished }) => isFinished)) return;
@@ -42,7 +44,7 @@ export async function forgetUnfinished(client: Client, { tables }: TargetOptions
   await client.query(`DROP TABLE ${MARK_TABLE}`);
 }
 
-/** Throws StoreOpenError while a gateway, or a command, uses the database. */
+/** Throws StoreOpenError while a gateway or a command uses the database. */
 export async function refuseLiving(client: Client, url: string): Promise<void> {
   if (!(await hasTable(client, 'owners'))) return;
   const { rows } = await client.query(
@@ -57,8 +59,8 @@ export async function refuseLiving(client: Client, url: string): Promise<void> {
 async function refuseOccupied(client: Client, { url, tables }: TargetOptions): Promise<void> {
   const found: string[] = [];
   for (const { name } of tables) {
-    // The secret of an empty database is that of a gateway which has begun too early, and gives way
-    // to that of the source.
+    // A gateway that was started too early may have marked an empty database. The mark of the
+    // source replaces it.
     if (name === 'secret_mark' || !(await hasTable(client, name))) continue;
     const { rows } = await client.query<{ count: string }>(`SELECT count(*)::text AS count FROM ${name}`);
     const count = rows[0]?.count ?? '0';
@@ -68,7 +70,10 @@ async function refuseOccupied(client: Client, { url, tables }: TargetOptions): P
   throw new StoreOpenError(`${showDatabase(url)} is not empty: it has ${found.join(', ')}.`);
 }
 
-/** The types that the columns of the source have here. Throws StoreOpenError when one is not known here. */
+/**
+ * Returns the types that the columns of the source have here. Throws StoreOpenError when one is
+ * missing.
+ */
 export async function readTypes(client: Client, { name, columns }: SourceTable): Promise<readonly string[]> {
   const { rows } = await client.query<{ column: string; type: string }>(
     `SELECT attname AS column, format_type(atttypid, atttypmod) AS type FROM pg_attribute

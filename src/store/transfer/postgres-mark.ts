@@ -1,6 +1,6 @@
 /**
- * How far a transfer into this database has come: a row for each table, in a table that only such a database has. It stays
- * when the transfer has ended, so that the command which is run once more finds that there is nothing left to do.
+ * The progress of a transfer into this database: one row for each table, in a table of its own. It
+ * stays after the transfer, so that a repeated command finds nothing left to do.
  */
 import type { Client } from 'pg';
 import type { SourceTable } from './plan.ts';
@@ -11,7 +11,6 @@ export const MARK_TABLE = 'sqlite_transfer';
 
 export interface Mark {
   readonly name: string;
-  /** What the source had of this table. */
   readonly sourceRows: string;
   readonly sourceLastPosition: string | null;
   readonly isFinished: boolean;
@@ -45,7 +44,7 @@ export async function createMarks(client: Client, tables: readonly SourceTable[]
   }
 }
 
-/** Whether the tables hold what they held when these marks were made, as far as a look at their ends can tell. */
+/** Whether the tables are those of these marks, as far as their counts and last rows show. */
 export function isSameSource(marks: readonly Mark[], tables: readonly SourceTable[]): boolean {
   const known = new Map(marks.map((mark) => [mark.name, mark]));
   return (
@@ -57,7 +56,7 @@ export function isSameSource(marks: readonly Mark[], tables: readonly SourceTabl
   );
 }
 
-/** Throws StoreOpenError as long as a part of the rows alone may be here. */
+/** Throws StoreOpenError while the database may have only a part of the rows. */
 export async function refuseUnfinishedTransfer(client: Client): Promise<void> {
   const marks = await readMarks(client);
   if (marks === undefined || marks.every(({ isFinished }) => isFinished)) return;

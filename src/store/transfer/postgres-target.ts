@@ -10,10 +10,16 @@ import { toConnection, toSlowClientConfig, toStorable } from '../postgres/pool.t
 import { examineTarget, forgetUnfinished, readTypes, refuseLiving, type TargetOptions } from './postgres-begin.ts';
 import { createMarks, MARK_TABLE, readMarks } from './postgres-mark.ts';
 
-/** After this time the server takes back what a run has begun that was cut off from it, so that the next one can go on. */
+/**
+ * The server rolls back a transaction of a run that lost its connection, so that the next run can
+ * continue.
+ */
 const CUT_OFF_AFTER_MS = 60_000;
 
-/** Looks whether a transfer could begin or go on; changes nothing. Throws StoreOpenError when it could not. */
+/**
+ * Checks whether a transfer could begin or continue, without changing anything. Throws
+ * StoreOpenError when it could not.
+ */
 export async function checkTarget(options: TargetOptions): Promise<TransferState> {
   return telling(options.url, async () => {
     const client = await connect(options.url);
@@ -26,12 +32,12 @@ export async function checkTarget(options: TargetOptions): Promise<TransferState
   });
 }
 
-/** Connects, and makes the tables where they are missing. It throws StoreOpenError, as all calls of the target do. */
+/** Connects and creates missing tables. It throws StoreOpenError, as all calls of the target do. */
 export async function openTarget({ url, tables }: TargetOptions): Promise<TransferTarget> {
   const { client, statements } = await telling(url, async () => {
     const client = await connect(url);
     try {
-      // Looked at before its tables are touched: it may be a database which others use.
+      // The check precedes any change, because other programs may use the database.
       if ((await readMarks(client)) === undefined) await examineTarget(client, { url, tables });
       await migrate(url, { isForTransfer: true });
       return { client, statements: await prepareStatements(client, tables) };
@@ -60,7 +66,7 @@ export async function openTarget({ url, tables }: TargetOptions): Promise<Transf
 }
 
 async function begin(client: Client, options: TargetOptions, restart: boolean): Promise<TransferState> {
-  // Of two commands which begin at once the second waits here, and finds the marks of the first.
+  // Of two commands at the same time, the second one waits here and finds the marks of the first.
   await client.query('LOCK TABLE migrations IN EXCLUSIVE MODE');
   if (restart) await forgetUnfinished(client, options);
   const state = await examineTarget(client, options);
@@ -77,9 +83,9 @@ interface Taking {
   readonly read: (position: string | null) => Batch | undefined;
 }
 
-/** The rows and how far they reach are committed together, so that no row can come twice. */
+/** The rows and the position are committed together, so that no row is copied twice. */
 async function take(client: Client, { name, insert, read }: Taking): Promise<number> {
-  // What an earlier run has sent last, before it was killed, is committed or gone when this has the row.
+  // When this has the row, the last transaction of a killed run has ended.
   const { rows: marks } = await client.query<{ position: string | null }>(
     `SELECT position FROM ${MARK_TABLE} WHERE table_name = $1 FOR UPDATE`,
     [name],
@@ -101,7 +107,7 @@ async function finish(client: Client, { url, tables }: TargetOptions): Promise<v
     if (highestNumber === 0n) continue;
     await client.query('SELECT setval(pg_get_serial_sequence($1, $2), $3)', [name, key[0], highestNumber]);
   }
-  // What deleted keys have left in the ledger is found by their places here, and goes with the upkeep of a gateway.
+  // The upkeep of a gateway drops the entries of deleted keys, which it finds in this table.
   await client.query(`
     INSERT INTO deleted_keys
     SELECT DISTINCT key FROM ledger WHERE NOT EXISTS (SELECT FROM keys WHERE keys.seq = ledger.key)`);
@@ -113,7 +119,7 @@ interface TableStatements {
   readonly countEqual: string;
 }
 
-/** Both take one list for each column, of the type which the column has here. */
+/** Both statements take one list for each column, of the type of the column here. */
 async function prepareStatements(
   client: Client,
   tables: readonly SourceTable[],
@@ -145,7 +151,7 @@ function toLists({ rows }: Batch): unknown[][] {
   return (rows[0] ?? []).map((_, index) => rows.map((row) => toStorable(row[index])));
 }
 
-/** As on SQLite; sums are sent as texts, which stay exact. */
+/** Sums are sent as text, which is exact. */
 async function readSums(client: Client): Promise<LedgerSums> {
   const { rows } = await client.query<LedgerSums>(`
     SELECT (SELECT coalesce(sum(amount_micro), 0) FROM ledger)::text AS ledger,
@@ -164,7 +170,7 @@ async function connect(url: string): Promise<Client> {
     ...toSlowClientConfig(url),
     idle_in_transaction_session_timeout: CUT_OFF_AFTER_MS,
   });
-  // Told to whoever waits for an answer.
+  // The query that waits reports the error.
   client.on('error', () => undefined);
   await client.connect();
   return client;
@@ -182,7 +188,7 @@ async function inTransaction<Result>(client: Client, work: () => Promise<Result>
   }
 }
 
-/** What the server, or the way to it, has against the work, as a sentence for the operator. */
+/** Converts errors of the server or the connection to a sentence for the operator. */
 async function telling<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

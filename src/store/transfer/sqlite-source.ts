@@ -8,17 +8,17 @@ import { toFailureReason } from '../sqlite/failures.ts';
 import { isOwnerDead, listOwners } from '../sqlite/owner-lock.ts';
 import { openSqliteStore } from '../sqlite/sqlite-store.ts';
 
-/** Of each table as many at a time: some hundred kilobytes. */
+/** How many rows one batch has: some hundred kilobytes. */
 const BATCH_ROWS = 2000;
 
-/** What is each engine's own: which migrations it had, and what it writes to see whether it can. */
+/** The tables that each engine has for itself: its migrations, and its probes of writing. */
 const OWN_TABLES: ReadonlySet<string> = new Set(['migrations', 'write_probes']);
 
 /**
- * Shows the database to `use` while no other process can write it, so that nothing is missing in the end: a gateway that is
- * started meanwhile is told that the database is locked. Before, it is brought up to this program, and what dead gateways
- * left unfinished is closed, as their next start would. Throws StoreOpenError when a process has the database open, or it is
- * not sound.
+ * Passes the database to `use` while no other process can write it, so that no row is missed: a
+ * gateway that starts meanwhile finds the database locked. First it runs missing migrations and
+ * closes what dead gateways left unfinished. Throws StoreOpenError when a process has the database
+ * open, or it is damaged.
  */
 export async function withIdleSource<Result>(
   file: string,
@@ -31,7 +31,8 @@ export async function withIdleSource<Result>(
   const closed = await closeUnfinished(realFile, clock);
   const database = openLocked(realFile);
   try {
-    // Again, for what was started between these lines. Whatever begins from now on is kept out by the lock.
+    // Another process may have opened it between these lines. From now on the lock keeps others
+    // out.
     refuseInUse(realFile);
     await refuseUnsound(realFile);
     return await use(createSource(database), closed);
@@ -40,7 +41,9 @@ export async function withIdleSource<Result>(
   }
 }
 
-/** As `withIdleSource`, of the present state, and changing nothing; `use` also gets how many requests are unfinished. */
+/**
+ * As `withIdleSource`, without changing anything; `use` also gets how many requests are unfinished.
+ */
 export function withSourceAsItIs<Result>(
   file: string,
   use: (source: TransferSource, unfinished: number) => Promise<Result>,
@@ -75,7 +78,7 @@ async function closeUnfinished(file: string, clock: () => number): Promise<numbe
   }
 }
 
-/** A transaction which may write keeps all others from beginning one, and ends with this process. */
+/** An open write transaction keeps other processes from writing, and ends with this process. */
 function openLocked(file: string): Database {
   const database = new Sqlite(file, { timeout: 0, fileMustExist: true });
   try {
@@ -95,7 +98,7 @@ function countUnfinished(database: Database): number {
   return count.get() ?? 0;
 }
 
-/** Tables and columns are asked of the database itself, so that what later versions add is not forgotten here. */
+/** The database itself lists its tables and columns, so that later migrations are included. */
 function createSource(database: Database): TransferSource {
   const tables = listTables(database);
   const readers = new Map(tables.map((table) => [table.name, prepareRead(database, table)]));
@@ -144,7 +147,7 @@ function describeTable(database: Database, name: string): SourceTable {
   };
 }
 
-/** That of a row which was deleted since, where SQLite remembers it. */
+/** SQLite remembers the numbers of deleted rows where they must not be reused. */
 function findHighestNumber(database: Database, name: string, [last]: readonly Value[] = []): bigint {
   const remembered = database
     .prepare<[string], bigint>('SELECT seq FROM sqlite_sequence WHERE name = ?')
@@ -168,7 +171,7 @@ function prepareRead(
       .raw()
       .safeIntegers();
   const first = prepare('');
-  // The texts of a position are compared with integers as the integers which they are, since the columns are of that kind.
+  // SQLite compares the texts of a position with integer columns as integers.
   const next = prepare(`WHERE (${keyColumns}) > (${key.map(() => '?').join(', ')})`);
   const places = key.map((column) => columns.indexOf(column));
   return (position) => {

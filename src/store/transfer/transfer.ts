@@ -1,16 +1,15 @@
-/** The whole of a database in a file, brought to an empty one on a server. */
+/** Transfers a whole database in a file to an empty database on a server. */
 import { showDatabase } from '../database-url.ts';
 import type { Batch, LedgerSums, SourceTable, TransferSource, TransferState, TransferTarget } from './plan.ts';
 import { withIdleSource, withSourceAsItIs } from './sqlite-source.ts';
 
 export interface TransferOptions {
-  /** The database in a file. */
   readonly file: string;
-  /** The database on a server, with its password. */
+  /** Includes the password. */
   readonly url: string;
-  /** Throws away what an interrupted transfer has left in the target, and begins anew. */
+  /** Deletes what an interrupted transfer has copied, and begins again. */
   readonly restart: boolean;
-  /** Ends the transfer between two steps; another run goes on there. */
+  /** Ends the transfer between two steps; another run can continue. */
   readonly signal: AbortSignal;
   readonly onProgress: (progress: TransferProgress) => void;
   readonly clock: () => number;
@@ -18,17 +17,17 @@ export interface TransferOptions {
 
 export interface TransferProgress {
   readonly step: 'copy' | 'compare';
-  /** Of all tables, in this run and those before it. */
+  /** The sum of all tables, of this run and earlier ones. */
   readonly rows: number;
   readonly ofRows: number;
 }
 
 export interface TransferReport {
-  /** False when an earlier run had done everything. */
+  /** False when an earlier run had finished. */
   readonly isNew: boolean;
-  /** How many rows an earlier run had brought over. */
+  /** How many rows earlier runs had copied. */
   readonly resumedAtRows: number;
-  /** How many requests a dead gateway had left unfinished, and which were closed before. */
+  /** How many unfinished requests of dead gateways were closed first. */
   readonly closed: number;
   readonly tables: readonly { readonly name: string; readonly rows: number }[];
   readonly sums: LedgerSums;
@@ -40,15 +39,16 @@ export type TransferPlan = Pick<TransferReport, 'tables' | 'sums'> & {
   readonly state: TransferState;
 };
 
-/** The target is not what the source is. The message names the tables. */
+/** The target differs from the source. The message names the tables. */
 export class TransferMismatch extends Error {
   override readonly name = 'TransferMismatch';
 }
 
 /**
- * Copies all tables, reads every row back to compare it, and only then lets gateways use the target. Nothing may use either
- * database meanwhile. Goes on where an interrupted run has ended. Throws StoreOpenError when it cannot begin or go on,
- * TransferMismatch when a table differs at the end, and what the signal was aborted with.
+ * Copies all tables, reads every row back to compare it, and only then lets gateways use the
+ * target. Nothing may use either database meanwhile. Continues an interrupted run. Throws
+ * StoreOpenError when it cannot begin or continue, TransferMismatch when a table differs at the
+ * end, and the reason of the signal.
  */
 export async function transferDatabase(options: TransferOptions): Promise<TransferReport> {
   const { openTarget } = await import('./postgres-target.ts');
@@ -62,7 +62,10 @@ export async function transferDatabase(options: TransferOptions): Promise<Transf
   });
 }
 
-/** What `transferDatabase` would do; changes nothing on either side. Throws StoreOpenError when it could not begin. */
+/**
+ * Returns what `transferDatabase` would do, without changing either side. Throws StoreOpenError
+ * when it could not begin.
+ */
 export async function planTransfer({ file, url }: Pick<TransferOptions, 'file' | 'url'>): Promise<TransferPlan> {
   const { checkTarget } = await import('./postgres-target.ts');
   return withSourceAsItIs(file, async (source, unfinished) => {
@@ -87,7 +90,7 @@ async function transfer(
   return { ...report, isNew: true, resumedAtRows };
 }
 
-/** Returns how many rows were there already. */
+/** Returns how many rows earlier runs had copied. */
 async function copy(
   source: TransferSource,
   target: TransferTarget,
@@ -110,7 +113,7 @@ async function copy(
   return resumedAtRows;
 }
 
-/** A sentence for each table whose rows differ. */
+/** Returns a sentence for each table whose rows differ. */
 async function compare(
   source: TransferSource,
   target: TransferTarget,
@@ -142,7 +145,7 @@ function* readAll(source: TransferSource, table: SourceTable): Generator<Batch> 
   }
 }
 
-/** Equal rows have equal sums; these are looked at all the same, as an operator would. */
+/** Equal rows have equal sums; an operator would still compare these. */
 async function compareSums(source: TransferSource, target: TransferTarget): Promise<readonly string[]> {
   const [expected, found] = [source.sums(), await target.sums()];
   const names = ['ledger', 'balances', 'held'] as const;
