@@ -1,4 +1,4 @@
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { showDatabase } from '../database-url.ts';
 import {
   describeUnbalanced,
@@ -8,9 +8,9 @@ import {
   type WrongSum,
 } from '../shared/check.ts';
 import { StoreOpenError } from '../store.ts';
-import { toReason } from './failures.ts';
+import { explainFailure, withClient } from './client.ts';
 import { listMigrations, MIGRATIONS } from './migrations.ts';
-import { toConnection, toSlowClientConfig, type Connection, type Statement } from './pool.ts';
+import { toConnection, type Connection, type Statement } from './pool.ts';
 import { refuseUnfinishedTransfer } from '../transfer/postgres-mark.ts';
 
 const COUNT: Statement = {
@@ -40,29 +40,20 @@ const FIND_WRONG_HOLDS: Statement = {
  * Checks the ledger of every key on this server, at one moment. The server checks its files itself.
  * Throws StoreOpenError when the database cannot be read.
  */
-export async function checkServer(url: string): Promise<DatabaseCheck> {
-  const client = new Client(toSlowClientConfig(url));
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    const applied = new Set((await listMigrations(client)).map(({ name }) => name));
-    if (!MIGRATIONS.every(({ name }) => applied.has(name))) {
-      throw new StoreOpenError(
-        `The database ${showDatabase(url)} is of an older version; db migrate brings it up to this one.`,
-      );
-    }
-    await refuseUnfinishedTransfer(client);
-    return await check(toConnection(client));
-  } catch (error) {
-    if (error instanceof StoreOpenError) throw error;
-    throw new StoreOpenError(`The database ${showDatabase(url)} cannot be read: ${toReason(error)}.`, { cause: error });
-  } finally {
-    await client.end().catch(() => undefined);
-  }
+export function checkServer(url: string): Promise<DatabaseCheck> {
+  return explainFailure({ url, problem: 'cannot be read' }, () => withClient(url, (client) => checkVia(client, url)));
 }
 
-async function check(connection: Connection): Promise<DatabaseCheck> {
+async function checkVia(client: Client, url: string): Promise<DatabaseCheck> {
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  const applied = new Set((await listMigrations(client)).map(({ name }) => name));
+  if (!MIGRATIONS.every(({ name }) => applied.has(name))) {
+    throw new StoreOpenError(
+      `The database ${showDatabase(url)} is of an older version; db migrate brings it up to this one.`,
+    );
+  }
+  await refuseUnfinishedTransfer(client);
+  const connection = toConnection(client);
   const [counts = { records: 0, keys: 0 }] = await connection.rows<Omit<DatabaseCheck, 'problems'>>(COUNT);
   return { ...counts, problems: await findLedgerProblems(connection) };
 }

@@ -1,9 +1,9 @@
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { showDatabase } from '../database-url.ts';
 import { findUnknown, type AppliedMigration, type Migration, type Upgrade } from '../shared/migrations.ts';
 import { StoreOpenError } from '../store.ts';
 import { hasTable } from './has-table.ts';
-import { toSlowClientConfig } from './pool.ts';
+import { withClient } from './client.ts';
 import { refuseUnfinishedTransfer } from '../transfer/postgres-mark.ts';
 
 /**
@@ -175,10 +175,7 @@ export async function migrate(
   url: string,
   { migrations = MIGRATIONS, isForTransfer = false }: MigrateOptions = {},
 ): Promise<Upgrade> {
-  const client = new Client(toSlowClientConfig(url));
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
+  return withClient(url, async (client) => {
     await refuseReadOnly(client, url);
     await client.query('BEGIN');
     await client.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCK]);
@@ -193,9 +190,7 @@ export async function migrate(
       migrations: [...applied, ...missing].map(({ name }) => name),
       applied: missing.map(({ name }) => name),
     };
-  } finally {
-    await client.end().catch(() => undefined);
-  }
+  });
 }
 
 /**

@@ -1,17 +1,15 @@
-import { Client } from 'pg';
-import { showDatabase } from '../database-url.ts';
+import type { Client } from 'pg';
 import type { MarkChange, Marking } from '../secret-mark.ts';
-import { StoreOpenError } from '../store.ts';
-import { toReason } from './failures.ts';
+import { explainFailure, withClient } from './client.ts';
 import { hasTable } from './has-table.ts';
 import { migrate } from './migrations.ts';
-import { toSlowClientConfig, type Statement } from './pool.ts';
+import type { Statement } from './pool.ts';
 
 export const FIND_MARK: Statement = { name: 'find_mark', text: 'SELECT mark FROM secret_mark' };
 
 /** As `readMarking` of the store, for the database on this server. */
 export function readMarking(url: string): Promise<Marking> {
-  return withClient(url, async (client) => ({
+  return use(url, async (client) => ({
     mark: (await hasTable(client, 'secret_mark')) ? await findMark(client) : undefined,
     isEmpty: !(await hasRows(client, 'keys')) && !(await hasRows(client, 'requests')),
   }));
@@ -19,7 +17,7 @@ export function readMarking(url: string): Promise<Marking> {
 
 /** As `changeMark` of the store, for the database on this server. */
 export function changeMark(url: string, { from, to }: MarkChange): Promise<string | undefined> {
-  return withClient(url, async (client) => {
+  return use(url, async (client) => {
     await migrate(url);
     await client.query(
       `INSERT INTO secret_mark (id, mark) VALUES (1, $1)
@@ -41,16 +39,6 @@ async function hasRows(client: Client, table: 'keys' | 'requests'): Promise<bool
   return rows.length > 0;
 }
 
-async function withClient<Result>(url: string, use: (client: Client) => Promise<Result>): Promise<Result> {
-  const client = new Client(toSlowClientConfig(url));
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    return await use(client);
-  } catch (error) {
-    if (error instanceof StoreOpenError) throw error;
-    throw new StoreOpenError(`The database ${showDatabase(url)} cannot be used: ${toReason(error)}.`, { cause: error });
-  } finally {
-    await client.end().catch(() => undefined);
-  }
+function use<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
+  return explainFailure({ url, problem: 'cannot be used' }, () => withClient(url, work));
 }

@@ -86,7 +86,7 @@ export function openUnitOfWork(reader: AccountReader): UnitOfWork {
 
   function change(key: number, part: Funds | RateCounts): void {
     const account = accounts.get(key);
-    if (account === undefined) throw new Error('the funds of a key were changed that is not in the books');
+    if (account === undefined) throw new Error('the account of a key was changed before it was read');
     accounts.set(key, { ...account, ...part });
     changed.add(key);
   }

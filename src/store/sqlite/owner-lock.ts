@@ -64,7 +64,7 @@ export function takeOwnerLock(databaseFile: string): OwnerLock {
     if (held !== undefined && existsSync(file)) return { owner, release: () => release(held, file) };
     held?.close();
   }
-  throw new Error(`the lock file of this process could not be held beside ${databaseFile}`);
+  throw new Error(`this process cannot hold its lock file next to ${databaseFile}`);
 }
 
 /**

@@ -1,12 +1,10 @@
 /** A database on a server as the target of a transfer. */
-import { Client } from 'pg';
-import { showDatabase } from '../database-url.ts';
+import type { Client } from 'pg';
 import type { Batch, LedgerSums, SourceTable, TransferState, TransferTarget } from './plan.ts';
-import { StoreOpenError } from '../store.ts';
 import { findLedgerProblems } from '../postgres/check.ts';
-import { toReason } from '../postgres/failures.ts';
+import { connect, disconnect, explainFailure, withClient } from '../postgres/client.ts';
 import { listMigrations, migrate, refuseNewer } from '../postgres/migrations.ts';
-import { toConnection, toSlowClientConfig, toStorable } from '../postgres/pool.ts';
+import { toConnection, toStorable } from '../postgres/pool.ts';
 import { examineTarget, forgetUnfinished, readTypes, refuseLiving, type TargetOptions } from './postgres-begin.ts';
 import { createMarks, MARK_TABLE, readMarks } from './postgres-mark.ts';
 
@@ -21,47 +19,43 @@ const CUT_OFF_AFTER_MS = 60_000;
  * StoreOpenError when it could not.
  */
 export async function checkTarget(options: TargetOptions): Promise<TransferState> {
-  return telling(options.url, async () => {
-    const client = await connect(options.url);
-    try {
+  return explain(options.url, () =>
+    withClient(options.url, async (client) => {
       refuseNewer(options.url, await listMigrations(client));
-      return await examineTarget(client, options);
-    } finally {
-      await client.end().catch(() => undefined);
-    }
-  });
+      return examineTarget(client, options);
+    }),
+  );
 }
 
 /** Connects and creates missing tables. It throws StoreOpenError, as all calls of the target do. */
 export async function openTarget({ url, tables }: TargetOptions): Promise<TransferTarget> {
-  const { client, statements } = await telling(url, async () => {
-    const client = await connect(url);
+  const { client, statements } = await explain(url, async () => {
+    const client = await connect(url, { idle_in_transaction_session_timeout: CUT_OFF_AFTER_MS });
     try {
       // The check precedes any change, because other programs may use the database.
       if ((await readMarks(client)) === undefined) await examineTarget(client, { url, tables });
       await migrate(url, { isForTransfer: true });
       return { client, statements: await prepareStatements(client, tables) };
     } catch (error) {
-      await client.end().catch(() => undefined);
+      await disconnect(client);
       throw error;
     }
   });
-  const tell = <Result>(work: () => Promise<Result>) => telling(url, work);
+  const attempt = <Result>(work: () => Promise<Result>) => explain(url, work);
   return {
-    begin: ({ restart }) => tell(() => inTransaction(client, () => begin(client, { url, tables }, restart))),
+    begin: ({ restart }) => attempt(() => inTransaction(client, () => begin(client, { url, tables }, restart))),
     countArrived: ({ name }) =>
-      tell(() => readNumber(client, `SELECT arrived_rows FROM ${MARK_TABLE} WHERE table_name = $1`, [name])),
+      attempt(() => readNumber(client, `SELECT arrived_rows FROM ${MARK_TABLE} WHERE table_name = $1`, [name])),
     take: ({ name }, read) =>
-      tell(() => inTransaction(client, () => take(client, { name, insert: statements.of(name).insert, read }))),
-    settle: () => tell(async () => void (await client.query(`ANALYZE ${tables.map(({ name }) => name).join(', ')}`))),
-    countEqual: ({ name }, batch) => tell(() => readNumber(client, statements.of(name).countEqual, toLists(batch))),
-    count: ({ name }) => tell(() => readNumber(client, `SELECT count(*) FROM ${name}`)),
-    sums: () => tell(() => readSums(client)),
-    findLedgerProblems: () => tell(() => findLedgerProblems(toConnection(client))),
-    finish: () => tell(() => inTransaction(client, () => finish(client, { url, tables }))),
-    async close() {
-      await client.end().catch(() => undefined);
-    },
+      attempt(() => inTransaction(client, () => take(client, { name, insert: statements.of(name).insert, read }))),
+    settle: () =>
+      attempt(async () => void (await client.query(`ANALYZE ${tables.map(({ name }) => name).join(', ')}`))),
+    countEqual: ({ name }, batch) => attempt(() => readNumber(client, statements.of(name).countEqual, toLists(batch))),
+    count: ({ name }) => attempt(() => readNumber(client, `SELECT count(*) FROM ${name}`)),
+    sums: () => attempt(() => readSums(client)),
+    findLedgerProblems: () => attempt(() => findLedgerProblems(toConnection(client))),
+    finish: () => attempt(() => inTransaction(client, () => finish(client, { url, tables }))),
+    close: () => disconnect(client),
   };
 }
 
@@ -165,17 +159,6 @@ async function readNumber(client: Client, text: string, values: unknown[] = []):
   return rows[0]?.[0] ?? 0;
 }
 
-async function connect(url: string): Promise<Client> {
-  const client = new Client({
-    ...toSlowClientConfig(url),
-    idle_in_transaction_session_timeout: CUT_OFF_AFTER_MS,
-  });
-  // The query that waits reports the error.
-  client.on('error', () => undefined);
-  await client.connect();
-  return client;
-}
-
 async function inTransaction<Result>(client: Client, work: () => Promise<Result>): Promise<Result> {
   await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
   try {
@@ -188,12 +171,6 @@ async function inTransaction<Result>(client: Client, work: () => Promise<Result>
   }
 }
 
-/** Converts errors of the server or the connection to a sentence for the operator. */
-async function telling<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof StoreOpenError) throw error;
-    throw new StoreOpenError(`The database ${showDatabase(url)} cannot be used: ${toReason(error)}.`, { cause: error });
-  }
+function explain<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
+  return explainFailure({ url, problem: 'cannot be used' }, work);
 }
