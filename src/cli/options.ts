@@ -1,5 +1,5 @@
 /** Parsers for the values of options. Commander adds the name of the option to their errors. */
-import { DAY_MS } from '../core/day.ts';
+import { DAY_MS } from '../core/time.ts';
 import { InvalidArgumentError } from 'commander';
 import { parseAmount, parseSignedAmount } from '../core/money/decimal.ts';
 
