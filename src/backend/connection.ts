@@ -1,4 +1,4 @@
-/** One request to the backend through undici: its bytes as they come, its timers, and its end in every way it can end. */
+/** One request to the backend through undici: its bytes, its timers, and every way in which it can end. */
 
 import type { Dispatcher } from 'undici';
 import { ApiError } from '../core/errors.ts';
@@ -9,17 +9,20 @@ import type { ReplyHeaders } from './reply-headers.ts';
 export interface ConnectionOptions {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Null asks by GET. */
+  /** Null sends a GET. */
   readonly body: string | Buffer | null;
-  /** Its abort closes the socket at once, and what waits here rejects with its reason. */
+  /**
+   * Its abort closes the socket at once, and `openConnection` or `pipe` rejects with its reason. It has no effect once the
+   * backend has ended its answer.
+   */
   readonly signal: StopSignal;
-  /** Holds until `limitSilence` or `limitTotal` is called. */
+  /** Applies until `limitSilence` or `limitTotal` is called. */
   readonly firstByteTimeoutMs: number;
 }
 
 /**
- * Takes the bytes of one read in the turn in which they arrive, and undefined once at the clean end. Where it returns a
- * promise, nothing more is read from the network until that resolves. What it throws ends the connection.
+ * Takes the bytes of one read in the turn in which they arrive, and undefined once, at the clean end. While a promise
+ * that it has returned is pending, nothing more is read from the network. An error that it throws ends the connection.
  */
 export type TakeBytes = (bytes: Uint8Array | undefined) => Promise<void> | undefined;
 
@@ -27,24 +30,24 @@ export interface BackendConnection {
   readonly status: number;
   readonly headers: ReplyHeaders;
   /**
-   * Hands on the body, to be called once. Resolves after the clean end, or after `release`. Rejects with an ApiError, with the
-   * reason of the signal, or with what `take` throws.
+   * Passes the body to `take`; may be called once. Resolves after the clean end, or after `release`. Rejects with an
+   * ApiError, with the reason of the signal, or with what `take` throws.
    */
   pipe(take: TakeBytes): Promise<void>;
-  /** From now on so much time may pass between two reads from the network, while the reader keeps up. */
+  /** Limits the time between two reads from the network. The time in which the reader is busy does not count. */
   limitSilence(timeoutMs: number): void;
-  /** From now on so much time may pass altogether, while the reader keeps up. */
+  /** Limits the time until the end of the answer. It starts again each time the reader has been busy. */
   limitTotal(timeoutMs: number): void;
   /**
-   * Nothing more is wanted, says the reader while it takes bytes. The connection can be used again when the backend ends its
-   * reply soon.
+   * Drops the rest of the answer; called from within `take`. The connection can be used again if the backend ends its
+   * answer soon.
    */
   release(): void;
-  /** Closes the socket at once. */
+  /** Closes the socket at once, unless the connection has been released. */
   abort(): void;
 }
 
-/** What a reply may still bring after its `[DONE]`, for the connection to be worth keeping. */
+/** A released connection is closed if its answer goes on for longer than this. */
 const LINGER_MS = 1000;
 const MAX_LINGERING_BYTES = 64 * 1024;
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
@@ -60,14 +63,13 @@ export function openConnection(dispatcher: Dispatcher, options: ConnectionOption
 
 type Ending = { readonly kind: 'clean' } | { readonly kind: 'failed'; readonly reason: unknown };
 
-/** Who takes the bytes, and the promise that it was given. */
 interface Reader {
   readonly take: TakeBytes;
   readonly resolve: () => void;
   readonly reject: (reason: unknown) => void;
 }
 
-/** undici asks for a handler object, so this is one of the few classes. Its `on…` methods are undici's, the others the reader's. */
+/** A class because undici asks for a handler object. undici calls the `on…` methods, the reader calls the others. */
 class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler {
   readonly opened: Promise<BackendConnection>;
   status = 0;
@@ -83,14 +85,14 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
   #lingeringBytes = 0;
 
   #reader: Reader | undefined;
-  /** Between the moment in which the reader asks to wait and its promise. Without a reader the bytes wait too. */
+  /** Whether the promise of the reader is pending. It is true without a reader too, so that the bytes wait for one. */
   #isBusy = true;
   #waiting: Buffer[] = [];
 
   #reads = 0;
   #timer: NodeJS.Timeout | undefined;
   #timeoutMs: number;
-  /** What the timer limits. Silence, and the rest of an answer, are the backend's only while the reader keeps up. */
+  /** What the timer limits. Only the first byte is waited for while the reader is busy. */
   #limits: 'first byte' | 'silence' | 'total' = 'first byte';
 
   constructor({ signal, firstByteTimeoutMs }: ConnectionOptions) {
@@ -106,7 +108,7 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // Given up while the connection was being made: nothing has been written yet, and nothing will be.
+    // A request that was given up while the connection was being made is never written.
     if (this.#ending === undefined) this.#timer?.refresh();
     else this.#closeSocket();
   }
@@ -132,7 +134,7 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
       return;
     }
     if (this.#limits === 'silence') this.#timer?.refresh();
-    this.#give(bytes);
+    this.#pass(bytes);
     if (this.#isBusy) controller.pause();
   }
 
@@ -145,7 +147,7 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
   }
 
   pipe(take: TakeBytes): Promise<void> {
-    if (this.#reader !== undefined) throw new Error('the connection is being read already');
+    if (this.#reader !== undefined) throw new Error('the connection has a reader already');
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#reader = { take, resolve, reject };
     this.#goOn();
@@ -172,14 +174,12 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
   }
 
   abort(): void {
-    if (this.#released) return;
-    // Most connections have ended by then, and to make an error with its stack took 4 % of the time of a JSON request.
-    if (this.#ending !== undefined) this.#waiting = [];
-    else this.#giveUp(new ApiError('upstream_error', { message: 'The request to the backend was given up.' }));
+    if (!this.#released)
+      this.#giveUp(new ApiError('upstream_error', { message: 'The request to the backend was given up.' }));
   }
 
-  /** Hands the bytes to the reader. Does not throw. */
-  #give(bytes: Buffer | undefined): void {
+  /** Passes the bytes of one read to the reader. Does not throw. */
+  #pass(bytes: Buffer | undefined): void {
     try {
       const busy = this.#reader?.take(bytes);
       if (busy === undefined) {
@@ -209,16 +209,15 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
     this.#controller?.resume();
   }
 
-  /** Hands on what has come while the reader was busy, and the end behind it. */
+  /** Passes on what has arrived while the reader was busy, then the end. */
   #flow(): void {
-    while (!this.#isBusy && this.#waiting.length > 0) this.#give(this.#waiting.shift());
-    if (this.#isBusy || this.#ending === undefined || this.#reader === undefined) return;
-    if (this.#released) return;
-    if (this.#ending.kind === 'failed') this.#reader.reject(this.#ending.reason);
-    else this.#giveEnd();
+    while (!this.#isBusy && this.#waiting.length > 0) this.#pass(this.#waiting.shift());
+    if (this.#isBusy || this.#released || this.#ending === undefined) return;
+    if (this.#ending.kind === 'failed') this.#reader?.reject(this.#ending.reason);
+    else this.#passEnd();
   }
 
-  #giveEnd(): void {
+  #passEnd(): void {
     if (this.#reader === undefined) return;
     const { take, resolve, reject } = this.#reader;
     try {
@@ -230,11 +229,10 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
     }
   }
 
-  /** The reader has thrown: it wants nothing more. */
+  /** The reader has thrown. A released connection may still be used again. */
   #leave(error: unknown): void {
-    this.#waiting = [];
-    this.#reader?.reject(error);
-    if (!this.#released) this.#fail(error);
+    if (this.#released) this.#reader?.reject(error);
+    else this.#giveUp(error);
   }
 
   #limit(timeoutMs: number, limits: 'silence' | 'total'): void {
@@ -247,18 +245,21 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
 
   #startTimer(): void {
     this.#stopTimer();
-    this.#timer = setTimeout(() => this.#expire(), Math.min(this.#timeoutMs, MAX_TIMEOUT_MS));
+    const timer = setTimeout(() => this.#expire(timer), Math.min(this.#timeoutMs, MAX_TIMEOUT_MS));
+    this.#timer = timer;
   }
 
   #stopTimer(): void {
     clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
-  /** A process that stood still reads what has arrived meanwhile before it takes the backend for silent. */
-  #expire(): void {
+  /** Reads what has arrived before it fails: the process may have stood still, and not the backend. */
+  #expire(timer: NodeJS.Timeout): void {
     const reads = this.#reads;
     setImmediate(() => {
-      if (this.#limits === 'silence' && this.#reads !== reads) this.#timer?.refresh();
+      if (this.#timer !== timer) return;
+      if (this.#limits === 'silence' && this.#reads !== reads) this.#startTimer();
       else this.#giveUpWaiting();
     });
   }
@@ -272,15 +273,15 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
     this.#fail(new ApiError('upstream_timeout', { message }));
   }
 
-  /** What is still waiting is not wanted any more. */
+  /** Drops what is waiting, and does not wait for a reader that is busy. */
   #giveUp(reason: unknown): void {
     this.#waiting = [];
-    this.#fail(reason);
-    // A reader that is busy is not waited for.
+    if (this.#ending === undefined) this.#fail(reason);
+    else this.#ending = { kind: 'failed', reason };
     this.#reader?.reject(reason);
   }
 
-  /** The end that starts here, and not at the backend. */
+  /** Ends the request from this side. */
   #fail(reason: unknown): void {
     if (this.#ending !== undefined) return;
     this.#end({ kind: 'failed', reason });
