@@ -16,7 +16,7 @@ import { createTokenEstimator } from './core/tokens/estimate.ts';
 import { createAuthenticator } from './http/access/authenticate.ts';
 import { createLoad } from './http/access/load.ts';
 import { createApp, createMetricsApp } from './http/app.ts';
-import { messagesOf } from './http/express-prototypes.ts';
+import { serverClassesOf } from './http/express-prototypes.ts';
 import { createProxy } from './http/passthrough/relay.ts';
 import { closeServer, createHttpServer, listen } from './http/server.ts';
 import type { Services } from './http/services.ts';
@@ -36,8 +36,7 @@ import type { Metrics, MetricsOptions } from './telemetry/metrics.ts';
 import { createObserve } from './telemetry/observe.ts';
 import { createTracing } from './telemetry/traces.ts';
 import { createTokenizer } from './tokenizer/tokenizer.ts';
-import { isHandshake } from './web-socket/is-handshake.ts';
-import { createSockets } from './web-socket/sockets.ts';
+import { createSockets, isHandshake } from './web-socket/sockets.ts';
 
 export { readConfig, ConfigError, type Config } from './config/config.ts';
 
@@ -176,7 +175,11 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
 
   const app = createApp(services);
   const newRequestId = () => toRequestId(newUniquePart());
-  const server = createHttpServer(app, newRequestId, { ...config, messages: messagesOf(app), upgrades: isHandshake });
+  const server = createHttpServer(app, newRequestId, {
+    ...config,
+    classes: serverClassesOf(app),
+    upgrades: isHandshake,
+  });
   const metricsServer =
     config.metricsPort === null ? undefined : createHttpServer(createMetricsApp(services), newRequestId);
   let url = '';

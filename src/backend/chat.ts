@@ -1,9 +1,8 @@
-import { Pool } from 'undici';
 import type { ChatBatch, ChatRequest } from '../core/chat.ts';
 import type { ApiError } from '../core/errors.ts';
 import { readAnswer, readRefusal, relayAnswer, type AnswerOptions, type Refusal, type RelayedRead } from './answer.ts';
 import { contentType } from './answer-reader.ts';
-import { openConnection, type BackendConnection } from './connection.ts';
+import { openConnection, openPool, type BackendConnection } from './connection.ts';
 import { type BackendFailure, failureOf, type KeyOwner } from './failures.ts';
 import { passedOnHeaders, withoutLimits, type ReplyHeaders } from './reply-headers.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
@@ -138,16 +137,7 @@ type Sent = Replied &
  */
 export function createChatBackend(options: ChatBackendOptions): ChatBackend & ChatRelay & Connected {
   const { origin, path } = toEndpoint(options.baseUrl);
-  const pool = new Pool(origin, {
-    connections: null,
-    pipelining: 1,
-    // One request per connection: its abort is then the end of a socket, and its pause holds up nobody else.
-    allowH2: false,
-    connect: { timeout: options.connectTimeoutMs },
-    // The connection has its own timers.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  const pool = openPool(origin, options);
   let takesStreamOptions = options.streamOptions;
 
   async function ask(request: ChatRequest, asking: AskOptions, listener: AnswerListener): Promise<void> {

@@ -1,6 +1,6 @@
 /** One request to the backend through undici: its bytes, its timers, and every way in which it can end. */
 
-import type { Dispatcher } from 'undici';
+import { Pool, type Dispatcher } from 'undici';
 import { ApiError } from '../core/errors.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import { connectionFailure, type ConnectionPhase } from './connection-failures.ts';
@@ -51,6 +51,19 @@ export interface BackendConnection {
 const LINGER_MS = 1000;
 const MAX_LINGERING_BYTES = 64 * 1024;
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** The connections to one backend. They set no limits of time but for connecting: each request has its own. */
+export function openPool(origin: string, { connectTimeoutMs }: { readonly connectTimeoutMs: number }): Pool {
+  return new Pool(origin, {
+    connections: null,
+    // One request per connection: its abort closes a socket, and its pause holds up no other request.
+    pipelining: 1,
+    allowH2: false,
+    connect: { timeout: connectTimeoutMs },
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+}
 
 /** Sends the request. Resolves with the status and headers of its answer. Throws ApiError, or the signal's reason. */
 export function openConnection(dispatcher: Dispatcher, options: ConnectionOptions): Promise<BackendConnection> {

@@ -48,8 +48,6 @@ const CODE_BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   429: 'rate_limit_exceeded',
 };
 
-/** Failures that a later attempt may not meet, among the 4xx. */
-const PASSING = new Set([408, 409, 425, 429]);
 const TIMEOUTS = new Set([408, 504, 522, 524, 598]);
 const OVERLOADS = new Set([503, 529]);
 
@@ -77,7 +75,7 @@ export function failureOf(answer: FailedAnswer): BackendFailure {
   const verdict = judge(status, words, answer.keyOwner);
   const { code, fault } = verdict;
   const param = fault === undefined ? toParam(words.param) : '';
-  const deterministic = code === 'context_length_exceeded' || (status >= 300 && status < 500 && !PASSING.has(status));
+  const deterministic = code === 'context_length_exceeded' || (status >= 300 && !isTransient(status));
   return {
     error: new ApiError(code, {
       message: fault?.message ?? toMessage(words, answer),
@@ -88,6 +86,13 @@ export function failureOf(answer: FailedAnswer): BackendFailure {
     ...(fault !== undefined && { operatorProblem: fault.operatorProblem }),
   };
 }
+
+/** Whether the same request may succeed later. */
+export function isTransient(status: number): boolean {
+  return status >= 500 || TRANSIENT.has(status);
+}
+
+const TRANSIENT = new Set([408, 409, 425, 429]);
 
 function judge(status: number, words: ErrorBody, keyOwner: KeyOwner): Finish {
   if (keyOwner === 'gateway' && concernsOurAccount(status, words)) {

@@ -16,8 +16,14 @@ export function passedOnHeaders(headers: ReplyHeaders): Record<string, string> {
   for (const [name, value] of Object.entries(headers)) {
     if (isPassedOn(name) && Object.keys(passedOn).length < MAX_HEADERS) setHeader(passedOn, name, value);
   }
-  setHeader(passedOn, 'x-upstream-request-id', headers['x-request-id']);
-  return passedOn;
+  return { ...passedOn, ...requestIdOf(headers) };
+}
+
+/** The backend's own id of the request, as `x-upstream-request-id`: `x-request-id` is the gateway's. */
+export function requestIdOf(headers: ReplyHeaders): Readonly<Record<string, string>> {
+  const header: Record<string, string> = {};
+  setHeader(header, 'x-upstream-request-id', headers['x-request-id']);
+  return header;
 }
 
 /** Whether a header says when to ask again, or what is left of the limits. */

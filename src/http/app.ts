@@ -1,6 +1,7 @@
 import express, { type Express, type RequestHandler, type Router } from 'express';
 import { createAdministration } from '../accounts/administration.ts';
 import { toKeyId, toRequestId } from '../core/ids.ts';
+import { lazily } from '../core/lazily.ts';
 import { refuseWhileDraining } from '../requests/running.ts';
 import { observeRequests } from '../telemetry/observe.ts';
 import { factsOf } from '../telemetry/reply-facts.ts';
@@ -12,7 +13,6 @@ import { secureApi } from './access/security-headers.ts';
 import { createAdminApi } from './admin.ts';
 import { createChatCompletion } from './chat/chat.ts';
 import { errorHandler, methodNotAllowed, notFound } from './error-handler.ts';
-import { lazyRoute } from './lazy-route.ts';
 import { showHealth, showReadiness } from './operate.ts';
 import { createConsole } from './pages/console.ts';
 import { showLanding } from './pages/landing.ts';
@@ -146,6 +146,15 @@ function showOpenApi(services: Services): RequestHandler {
     const { showOpenApi } = await import('./pages/openapi.ts');
     return showOpenApi(await describeApi(services));
   });
+}
+
+/** Returns a route whose code is loaded with its first request, so that a start does not wait for it. */
+function lazyRoute(load: () => Promise<RequestHandler>): RequestHandler {
+  const loaded = lazily(load);
+  return async (req, res, next) => {
+    const handle = await loaded();
+    await handle(req, res, next);
+  };
 }
 
 async function describeApi(services: Services) {

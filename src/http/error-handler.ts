@@ -1,4 +1,5 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
+import { isTransient } from '../backend/failures.ts';
 import { ApiError, toApiError } from '../core/errors.ts';
 import { discardBody } from './body/body.ts';
 import { factsOf } from '../telemetry/reply-facts.ts';
@@ -61,10 +62,7 @@ function forgetBody(res: Response): void {
     res.removeHeader(name);
 }
 
-/** Statuses after which the same request may well go through. */
-const PASSING = new Set([408, 409, 425, 429]);
-
 /** The SDKs repeat some of these by themselves, among them every 409: a request that was cancelled would begin again. */
 function isDeterministic({ code, status }: ApiError): boolean {
-  return code === 'request_cancelled' || code === 'duplicate_request' || (status < 500 && !PASSING.has(status));
+  return code === 'request_cancelled' || code === 'duplicate_request' || !isTransient(status);
 }

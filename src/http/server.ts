@@ -4,9 +4,9 @@ import { isIPv6, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError, type ErrorCode } from '../core/errors.ts';
 import type { RequestId } from '../contract/ids.ts';
-import { openUpgradeReply } from './upgrade.ts';
+import { closeSoon, openUpgradeReply } from './upgrade.ts';
 import { API_HEADERS } from './access/security-headers.ts';
-import type { MessageClasses } from './express-prototypes.ts';
+import type { ServerClasses } from './express-prototypes.ts';
 
 /** For the head of a request, and again for its body, which may be large and come over a slow line. */
 const HEADERS_TIMEOUT_MS = 30_000;
@@ -17,23 +17,20 @@ const MAX_HEADER_BYTES = 32 * 1024;
 /** Below Node's own limit, beyond which it leaves headers out and nobody knows that they were there. */
 const MAX_HEADERS = 200;
 
-/** For a client to read why it was refused. One that never closes its side would otherwise keep the connection for ever. */
-const REFUSED_MS = 2000;
-
 export interface HttpServerOptions {
   /** 0 sets no limit. */
   readonly maxRequestsPerSocket?: number;
   /** Which requests may go on with another protocol; the upgrade of any other is ignored. */
   readonly upgrades?: (req: IncomingMessage) => boolean;
-  /** Those of the application, where the listener is one. */
-  readonly messages?: Partial<MessageClasses>;
+  /** The classes of requests and replies. */
+  readonly classes?: Partial<ServerClasses>;
 }
 
 /** A server whose refusals of what is not even HTTP, or not for an application, are JSON as well. */
 export function createHttpServer(
   listener: RequestListener,
   newRequestId: () => RequestId,
-  { maxRequestsPerSocket = 0, upgrades = () => false, messages = {} }: HttpServerOptions = {},
+  { maxRequestsPerSocket = 0, upgrades = () => false, classes = {} }: HttpServerOptions = {},
 ): Server {
   const serve = (req: IncomingMessage, res: ServerResponse): void => {
     if (req.rawHeaders.length > 2 * MAX_HEADERS) {
@@ -50,7 +47,7 @@ export function createHttpServer(
   };
   const server = createServer(
     {
-      ...messages,
+      ...classes,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
@@ -88,8 +85,7 @@ export function createHttpServer(
     const { headers, body } = refusal(reason, newRequestId());
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.end(`HTTP/1.1 ${reason.status} ${reason.phrase}\r\n${lines.join('')}\r\n${body}`);
-    const timer = setTimeout(() => socket.destroy(), REFUSED_MS);
-    socket.once('close', () => clearTimeout(timer));
+    closeSoon(socket);
   }
 }
 

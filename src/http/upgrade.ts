@@ -1,5 +1,6 @@
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 /** The connection of a request that asks to go on with another protocol, and what of that has come already. */
 export interface Upgrade {
@@ -8,9 +9,6 @@ export interface Upgrade {
 }
 
 const upgrades = new WeakMap<ServerResponse, Upgrade>();
-
-/** For a client to read why it was refused. One that never closes its side would otherwise keep the connection for ever. */
-const REFUSED_MS = 2000;
 
 /**
  * The reply to such a request. Until the change is granted it is a reply like any other, so that a refusal says what it says
@@ -25,8 +23,7 @@ export function openUpgradeReply(req: IncomingMessage, { socket, head }: Upgrade
   res.once('finish', () => {
     socket.end();
     socket.resume();
-    const timer = setTimeout(() => socket.destroy(), REFUSED_MS);
-    socket.once('close', () => clearTimeout(timer));
+    closeSoon(socket);
   });
   upgrades.set(res, { socket, head });
   return res;
@@ -35,4 +32,12 @@ export function openUpgradeReply(req: IncomingMessage, { socket, head }: Upgrade
 /** The connection, where the request that this replies to asks for another protocol. */
 export function upgradeOf(res: ServerResponse): Upgrade | undefined {
   return upgrades.get(res);
+}
+
+const REFUSED_MS = 2000;
+
+/** Gives a client that was refused time to read why. One that never closes its side is cut off then. */
+export function closeSoon(socket: Duplex): void {
+  const timer = setTimeout(() => socket.destroy(), REFUSED_MS);
+  socket.once('close', () => clearTimeout(timer));
 }

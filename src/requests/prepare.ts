@@ -3,14 +3,16 @@
 import { isLimited } from '../accounts/admission.ts';
 import type { CompactionOptions, CompactionPlan } from '../core/compaction/compaction.ts';
 import { checkServiceTier } from '../core/request/refused-fields.ts';
-import { toChatRequest, type Translation } from '../core/request/request.ts';
+import { toChatRequest, type Translation, type TranslationOptions } from '../core/request/request.ts';
 import { inputSizeOf, type InputSize, type TokenEstimator } from '../core/tokens/estimate.ts';
 import type { RecordedEndpoint } from '../core/ids.ts';
-import type { CreateResponse } from '../contract/types.ts';
+import type { CreateResponse, ImageUrlPolicy } from '../contract/types.ts';
+import type { Identity } from '../identity/identities.ts';
+import type { Sealer, SealPurpose } from '../identity/seal.ts';
 import { compactionFor, holdsCompaction, loadOf, sizeOfChat } from './compact.ts';
 import type { IncomingCreate } from './incoming.ts';
 import type { ItemMemory } from './item-memory.ts';
-import { translationOptionsFor, type TranslationSettings } from './translation-options.ts';
+import { URL_FAULTS } from './image-urls.ts';
 
 /** What its record, its admission and its price need to know of a request whose shape is right. */
 export interface Plan {
@@ -32,6 +34,14 @@ export interface ResponsePlan extends Plan {
   /** The compaction that the request comes to; undefined for most. */
   readonly compaction: CompactionPlan | undefined;
   readonly compactionOptions: CompactionOptions;
+}
+
+export interface TranslationSettings extends Pick<
+  TranslationOptions,
+  'dialect' | 'upstreamDialect' | 'modelAliases' | 'hostedTools'
+> {
+  readonly sealers: Readonly<Record<SealPurpose, Sealer>>;
+  readonly imageUrls: ImageUrlPolicy;
 }
 
 export interface PrepareServices
@@ -75,4 +85,18 @@ export function sizeOfInput(
   bodyBytes: number,
 ): InputSize {
   return holdsCompaction(request) || droppedItems.length > 0 ? sizeOfChat(chat) : inputSizeOf(chat, bodyBytes);
+}
+
+/** Returns how requests of this caller are translated: only what was sealed for it can be opened. */
+export function translationOptionsFor(caller: Identity, settings: TranslationSettings): TranslationOptions {
+  const { dialect, upstreamDialect, modelAliases, hostedTools, sealers, imageUrls } = settings;
+  return {
+    dialect,
+    upstreamDialect,
+    modelAliases,
+    hostedTools,
+    openSeal: (sealed) => sealers.reasoning.open(caller, sealed),
+    openCompaction: (sealed) => sealers.compaction.open(caller, sealed),
+    urlFault: URL_FAULTS[imageUrls],
+  };
 }

@@ -8,9 +8,18 @@ import type { Load, Share } from '../http/access/load.ts';
 import type { Observe, Observed } from '../telemetry/observe.ts';
 import { noteFailure } from '../http/error-handler.ts';
 import { openFrameReply, toErrorFrame, type FrameReply } from './frame-reply.ts';
-import type { ClosingWebSocket } from './closing-web-socket.ts';
 
-/** An open WebSocket, and what its handshake told. */
+/** `ws` closes by itself what it cannot read on; this lets its owner send a last frame before that. */
+export class ClosingWebSocket extends WebSocket {
+  beforeClose: ((code: number) => void) | undefined;
+
+  override close(code?: number, reason?: string | Buffer): void {
+    if (code !== undefined && this.readyState === WebSocket.OPEN) this.beforeClose?.(code);
+    super.close(code, reason);
+  }
+}
+
+/** An open WebSocket, and what is kept of its handshake. */
 export interface Opened {
   readonly ws: ClosingWebSocket;
   readonly socket: Socket;

@@ -9,10 +9,9 @@ import { endSwitched } from '../telemetry/observe.ts';
 import { upgradeOf, type Upgrade } from '../http/upgrade.ts';
 import { createHistories } from './history.ts';
 import { chooseProtocol } from '../http/access/key-protocol.ts';
-import { openConnection, type ConnectionOptions } from './connection.ts';
+import { ClosingWebSocket, openConnection, type ConnectionOptions } from './connection.ts';
 import { serveFrame, type ServeFrameOptions } from './serve-frame.ts';
 import type { Sockets } from './sockets.ts';
-import { ClosingWebSocket } from './closing-web-socket.ts';
 
 export interface WebSocketOptions extends Omit<ConnectionOptions, 'serveFrame'>, ServeFrameOptions {
   readonly sockets: Sockets;

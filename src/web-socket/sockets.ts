@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../core/errors.ts';
 import type { Connection } from './connection.ts';
 
@@ -55,4 +56,10 @@ export function createSockets({ maxWebSockets }: { readonly maxWebSockets: numbe
     },
   };
   return sockets;
+}
+
+/** Whether this asks for a WebSocket on the path that has one. Any other upgrade is ignored, as HTTP allows. */
+export function isHandshake({ method, url = '', headers }: IncomingMessage): boolean {
+  const wantsIt = method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+  return wantsIt && /^(?:https?:\/\/[^/]*)?(?:\/api)?\/v1\/responses\/?(?:\?|$)/i.test(url);
 }

@@ -98,6 +98,10 @@ describe('the connection to the backend', () => {
     return connection.pipe(take);
   }
 
+  function release(): undefined {
+    connection.release();
+  }
+
   async function isPending(promise: Promise<unknown>): Promise<boolean> {
     let isSettled = false;
     const settle = (): void => void (isSettled = true);
@@ -392,7 +396,7 @@ describe('the connection to the backend', () => {
     });
 
     async function readUntilReleased(): Promise<void> {
-      const reading = read({ a: () => void connection.release() });
+      const reading = read({ a: release });
       if (taken.length === 0) undici.data('a');
       await reading;
     }
@@ -441,7 +445,7 @@ describe('the connection to the backend', () => {
 
     it('for the rest of a released answer is short', async () => {
       await open();
-      const reading = read({ a: () => void connection.release() });
+      const reading = read({ a: release });
       undici.data('a');
       await reading;
 
@@ -485,8 +489,12 @@ describe('the connection to the backend', () => {
 
     beforeEach(open);
 
+    function bePatient(): undefined {
+      connection.limitSilence(60_000);
+    }
+
     it('reads what has arrived meanwhile before it takes the backend for silent', async () => {
-      const reading = read({ a: () => void connection.limitSilence(60_000) });
+      const reading = read({ a: bePatient });
 
       await standStill('limitSilence', () => undici.data('a'));
       undici.end();
@@ -508,7 +516,7 @@ describe('the connection to the backend', () => {
     });
 
     it('keeps a connection that was released by what has arrived', async () => {
-      const reading = read({ a: () => void connection.release() });
+      const reading = read({ a: release });
 
       await standStill('limitTotal', () => undici.data('a'));
       await reading;

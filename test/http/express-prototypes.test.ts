@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { expect } from 'chai';
 import express from 'express';
-import { messagesOf } from '../../src/http/express-prototypes.ts';
+import { serverClassesOf } from '../../src/http/express-prototypes.ts';
 import { closeServer, listen } from '../../src/http/server.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 
-describe('the messages of an application', () => {
+describe('the requests and replies of an application', () => {
   useRealSockets();
 
   it('have its prototypes before it sees them, and what Express adds', async () => {
     const app = express();
-    const server = createServer(messagesOf(app));
+    const server = createServer(serverClassesOf(app));
     const url = await listen(server, { host: '127.0.0.1', port: 0 });
     const seen = once(server, 'request');
     const reply = fetch(`${url}/path?a=1`);

@@ -1,8 +1,7 @@
 /** Sends small requests to a backend and returns its answers unchanged. */
 
-import { Pool } from 'undici';
 import { contentType, isPlain } from '../../backend/answer-reader.ts';
-import { type BackendConnection, openConnection } from '../../backend/connection.ts';
+import { type BackendConnection, openConnection, openPool } from '../../backend/connection.ts';
 import type { ReplyHeaders } from '../../backend/reply-headers.ts';
 
 export interface RawReply {
@@ -35,13 +34,7 @@ const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
 export function createInquirer({ baseUrl, apiKey, connectTimeoutMs, timeoutMs }: InquirerOptions): Inquirer {
   const { origin, pathname } = new URL(baseUrl);
-  const pool = new Pool(origin, {
-    allowH2: false,
-    connect: { timeout: connectTimeoutMs },
-    // The connection has its own timers.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  const pool = openPool(origin, { connectTimeoutMs });
   const headers = {
     'content-type': 'application/json',
     'accept-encoding': 'identity',

@@ -6,7 +6,7 @@ import express, { type RequestHandler, type Response, type Router } from 'expres
 import packageJson from '../../../package.json' with { type: 'json' };
 import type { AuthMode } from '../../contract/types.ts';
 import { methodNotAllowed } from '../error-handler.ts';
-import { etagOf } from './etag.ts';
+import { etagOf } from './page.ts';
 import { securePage } from '../access/security-headers.ts';
 
 export interface ConsoleOptions {
@@ -30,7 +30,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** A build copies it to the same place. */
+/** A build copies it to the same place relative to this file. */
 const FOLDER = new URL('../../console/', import.meta.url);
 
 /** What the page loads out of packages: the module by which Node finds the package, and the file beside it. */

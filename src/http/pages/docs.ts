@@ -4,11 +4,10 @@ import type { RequestHandler } from 'express';
 import { notFound } from '../error-handler.ts';
 import { baseUrlOf } from '../base-url.ts';
 import { showApi, operationsOf } from './api-reference.ts';
-import { etagOf } from './etag.ts';
 import { EXAMPLE_BASE_URL, readGuides, toHref, type Guide, type GuideGroup } from './guides.ts';
 import { escapeHtml, html, type Html } from './html.ts';
 import type { OpenApiDocument } from './openapi.ts';
-import { BASE_URL, createPage, manual, searchPlace, type Page } from './page.ts';
+import { BASE_URL, createPage, etagOf, manual, searchPlace, type Page } from './page.ts';
 
 /** One line of what the search looks through. */
 interface FoundPlace {

@@ -3,7 +3,7 @@
 import type { RequestHandler } from 'express';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { ERRORS, type ErrorCode } from '../../core/errors.ts';
-import { etagOf } from './etag.ts';
+import { etagOf } from './page.ts';
 import {
   AUTH,
   HEADERS,

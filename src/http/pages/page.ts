@@ -1,7 +1,7 @@
 /** What the pages share that are written here: the frame, what they look like, and how they are sent. */
 
+import { createHash } from 'node:crypto';
 import type { Response } from 'express';
-import { etagOf } from './etag.ts';
 import { escapeHtml, html, type Html } from './html.ts';
 import { PAGE_HEADERS } from '../access/security-headers.ts';
 
@@ -42,6 +42,11 @@ export function createPage(describe: () => Page): SendPage {
       .set({ ...PAGE_HEADERS, 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache', etag })
       .send(body);
   };
+}
+
+/** Returns an ETag of the content. The dates of files say nothing: all files of an npm package have the same. */
+export function etagOf(body: string | Buffer): string {
+  return `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
 }
 
 /** How the operation is called on the command line. */

@@ -60,7 +60,7 @@ interface Running extends Forwarding {
 export function createProxy(options: ProxyOptions): Proxy {
   const Agent = new URL(options.baseUrl).protocol === 'https:' ? HttpsAgent : HttpAgent;
   const agent = new Agent({ keepAlive: true, timeout: IDLE_SOCKET_MS, maxFreeSockets: 256 });
-  const exchanges = new WeakMap<IncomingMessage, Running>();
+  const forwardings = new WeakMap<IncomingMessage, Running>();
 
   // Loaded with the first request, so that a start need not wait for it.
   const openProxy = lazily(async () => {
@@ -71,19 +71,19 @@ export function createProxy(options: ProxyOptions): Proxy {
       selfHandleResponse: true,
       on: {
         proxyReq(proxyReq, req) {
-          const forwarding = exchanges.get(req);
+          const forwarding = forwardings.get(req);
           if (forwarding === undefined) return;
           watch(proxyReq, forwarding, options);
           if (forwarding.body !== undefined) proxyReq.write(forwarding.body);
         },
         proxyRes(proxyRes, req, res) {
-          const forwarding = exchanges.get(req);
+          const forwarding = forwardings.get(req);
           if (forwarding === undefined) return;
           forwarding.phase = 'answering';
           const headers = options.hidesLimits === true ? withoutLimits(proxyRes.headers) : proxyRes.headers;
           relay(proxyRes, { req, res, forwarding, options, headers }).catch(forwarding.fail);
         },
-        error: (error, req) => exchanges.get(req)?.fail(error),
+        error: (error, req) => forwardings.get(req)?.fail(error),
       },
     });
   });
@@ -94,7 +94,7 @@ export function createProxy(options: ProxyOptions): Proxy {
       await new Promise<void>((resolve, reject) => {
         const fail = (reason: unknown): void => reject(toFailure(reason, running.phase));
         const running: Running = { ...forwarding, phase: 'connecting', fail };
-        exchanges.set(req, running);
+        forwardings.set(req, running);
         res.once('close', () => resolve());
         refuseBodyWithoutLength(req);
         req.headers = { ...towardsBackend(req.headers, forwarding), ...noteBackendCall(factsOf(res)) };

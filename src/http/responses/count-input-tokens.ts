@@ -12,9 +12,8 @@ import { readJsonBody } from '../body/body.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
 import { validateCreateResponse } from '../../requests/validate.ts';
 import type { ItemMemory } from '../../requests/item-memory.ts';
-import { sizeOfInput } from '../../requests/prepare.ts';
+import { sizeOfInput, translationOptionsFor, type TranslationSettings } from '../../requests/prepare.ts';
 import { tellLeftOut } from '../../requests/left-out.ts';
-import { translationOptionsFor, type TranslationSettings } from '../../requests/translation-options.ts';
 
 export interface CountInputTokensOptions extends TranslationSettings {
   readonly tokenizer: Tokenizer;
