@@ -1,4 +1,7 @@
-/** The bytes of the backend's answer, whatever they turn out to be, as chunks. */
+/**
+ * Reads the bytes of the backend's answer as chunks, whether it is a stream, a completion or
+ * neither.
+ */
 
 import { chunkFromCompletion } from '../core/reply/completion.ts';
 import { ApiError } from '../core/errors.ts';
@@ -8,12 +11,12 @@ import type { ReplyHeaders } from './reply-headers.ts';
 import { createSseReader, type SseRead, type SseReader } from './sse.ts';
 
 export interface AnswerReader extends SseReader {
-  /** What came is more than space and comments. */
+  /** Whether more than white space and comments has arrived. */
   readonly hasBegun: boolean;
 }
 
 export interface AnswerReaderOptions {
-  /** What an error in the body means, whose JSON or text it gets. */
+  /** Returns the error that an error body means; gets its JSON or text. */
   readonly toError: (body: string) => ApiError;
   readonly onOperatorProblem: ((problem: string) => void) | undefined;
 }
@@ -24,8 +27,9 @@ const MAX_COMPLETION_BYTES = 64 * 1024 * 1024;
 const NOTHING: SseRead = { chunks: [], done: false };
 
 /**
- * Reads an answer that has these headers. What the body is decides its first byte, then its content type: some send JSON as
- * an event stream, or a stream without any content type. Throws ApiError when it is compressed.
+ * Returns a reader for an answer with these headers. The first byte of the body decides what it is,
+ * then the content type: some backends send JSON as an event stream, or a stream without a content
+ * type. Throws ApiError if the body is compressed.
  */
 export function createAnswerReader(headers: ReplyHeaders, options: AnswerReaderOptions): AnswerReader {
   if (!isPlain(headers)) throw invalid('The backend sent a compressed answer, although it was asked not to.');
@@ -73,7 +77,7 @@ export function isPlain(headers: ReplyHeaders): boolean {
   return encoding === '' || encoding.toLowerCase() === 'identity';
 }
 
-/** Without its parameters, in lower case; empty when there is none. */
+/** Returns the content type without parameters, in lower case; empty if there is none. */
 export function contentType(headers: ReplyHeaders): string {
   return String(headers['content-type'] ?? '')
     .split(';', 1)
@@ -82,7 +86,7 @@ export function contentType(headers: ReplyHeaders): string {
     .toLowerCase();
 }
 
-/** Undefined while too little has come to tell. */
+/** Returns undefined until there are enough bytes. */
 function kindOf(head: Uint8Array, type: string, ended: boolean): AnswerKind | undefined {
   const start = Buffer.from(head.subarray(0, 16)).toString('latin1');
   if (/^[{[]/.test(start)) return 'completion';
@@ -106,7 +110,7 @@ function createFailure(failure: ApiError): SseReader {
   return { feed: () => ({ ...NOTHING, failure }), end: () => ({ ...NOTHING, failure }) };
 }
 
-/** A whole completion is one chunk, at its end. */
+/** A completion becomes one chunk at its end. */
 function createCompletionReader({ toError }: AnswerReaderOptions): SseReader {
   const pieces: Uint8Array[] = [];
   let length = 0;
@@ -131,23 +135,23 @@ function readCompletion(text: string, toError: AnswerReaderOptions['toError']): 
     if (error !== undefined) return { ...NOTHING, failure: toError(bodyOf(error)) };
     if (Array.isArray(completion['choices'])) return { chunks: [chunkFromCompletion(completion)], done: true };
   }
-  // Not a completion. A 200 with an explanation in it is still an explanation (Google sends its error in a list).
+  // Some backends explain an error with status 200 (Google sends it in a list).
   const isExplained = completion !== undefined && readErrorBody(text).message !== '';
   const failure = isExplained ? toError(text) : invalid('The backend sent an answer that is no chat completion.');
   return { ...NOTHING, failure };
 }
 
-/** An error that came inside an answer, as the body it would have been. */
+/** Returns an error inside of an answer as the body of a failed request. */
 function bodyOf(error: unknown): string {
   try {
     return JSON.stringify({ error });
   } catch {
-    // Nested so deep that it can be read but not written.
+    // It is nested so deep that it can be read but not written.
     return '';
   }
 }
 
-/** Space and a byte order mark: some backends send empty lines for as long as they think. */
+/** Removes white space and a byte order mark: some backends send empty lines while they think. */
 function withoutLeadingSpace(bytes: Uint8Array): Uint8Array {
   let start = 0;
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) start = 3;

@@ -1,4 +1,7 @@
-/** The body of the backend's answer: as batches of chunks, as the bytes it is, or as the words of a refusal. */
+/**
+ * Reads the body of the backend's answer: as batches of chunks, as bytes, or as the body of a
+ * refusal.
+ */
 
 import type { ChatBatch } from '../core/chat.ts';
 import { createAnswerReader, isPlain, type AnswerReaderOptions } from './answer-reader.ts';
@@ -12,34 +15,35 @@ export interface AnswerOptions extends AnswerReaderOptions {
   readonly idleTimeoutMs: number;
 }
 
-/** What one read brought, with its bytes. A failure is what they say, and more of them may follow. */
+/** What one read brought, with its bytes. More bytes may follow a failure. */
 export interface RelayedRead extends SseRead {
-  /** What the client gets of them. */
+  /** The bytes that the client gets. */
   readonly bytes: Uint8Array;
 }
 
-/** Who hears a relayed answer. What they return, when it is a promise, is waited for before more is read. */
+/** A returned promise pauses the reading until it resolves. */
 export interface RelayedReader {
-  /** Called first, and only for an answer that can be read. */
+  /** Called first, and only if the answer can be read. */
   begin(): Promise<void> | undefined;
   take(read: RelayedRead): Promise<void> | undefined;
 }
 
-/** The body of a failed request. */
+/** The body of a refused request. */
 export interface Refusal {
-  /** None when they cannot be read, being compressed. */
+  /** Empty if the body is compressed. */
   readonly bytes: Buffer;
-  /** Whether this is all of it. */
+  /** Whether the body is complete. */
   readonly isWhole: boolean;
 }
 
 const MAX_REFUSAL_BYTES = 64 * 1024;
-/** The status is known by then, and the words are not worth a long wait. */
+/** The status is known by then, and the body is not worth a long wait. */
 const REFUSAL_TIMEOUT_MS = 5000;
 
 /**
- * Hands on what the answer says, each read in the turn in which it arrives, up to its `[DONE]` or its end. Throws the failure
- * that the answer speaks of, after what came before it; otherwise as `BackendConnection.pipe` does.
+ * Passes on the chunks of the answer, each read in the turn in which it arrives, up to `[DONE]` or
+ * the end. Throws the failure that the answer contains after the chunks before it; otherwise throws
+ * as `BackendConnection.pipe` does.
  */
 export function readAnswer(
   connection: BackendConnection,
@@ -63,8 +67,9 @@ export function readAnswer(
 }
 
 /**
- * Hands on the bytes of the answer as they come, up to their end, beside what they say. With `hidesUsage` the chunk that is
- * there for its usage alone is left out of the bytes. Throws ApiError when the answer is not one to read.
+ * Passes on the bytes of the answer together with their chunks, up to the end. With `hidesUsage`
+ * the chunk that carries only usage is removed from the bytes. Throws ApiError if the answer cannot
+ * be read.
  */
 export function relayAnswer(
   connection: BackendConnection,
@@ -85,7 +90,7 @@ export function relayAnswer(
 
 const NO_BYTES = new Uint8Array();
 
-/** Closes the connection of an answer that cannot be read. */
+/** Closes the connection if the reading fails. */
 async function reading(connection: BackendConnection, read: () => Promise<void>): Promise<void> {
   try {
     await read();
@@ -95,7 +100,7 @@ async function reading(connection: BackendConnection, read: () => Promise<void>)
   }
 }
 
-/** The body of a refusal, as far as it comes soon and is not too long. Throws the signal's reason. */
+/** Reads the body of a refusal, up to a limit of time and size. Throws the signal's reason. */
 export async function readRefusal(connection: BackendConnection, signal: StopSignal): Promise<Refusal> {
   connection.limitTotal(REFUSAL_TIMEOUT_MS);
   const pieces: Uint8Array[] = [];
@@ -111,14 +116,17 @@ export async function readRefusal(connection: BackendConnection, signal: StopSig
       return undefined;
     });
   } catch {
-    // Broken off or too slow: the status alone says enough.
+    // The connection broke or was too slow. The status alone says enough.
     signal.throwIfAborted();
   }
   if (!isPlain(connection.headers)) return { bytes: Buffer.alloc(0), isWhole: false };
   return { bytes: Buffer.concat(pieces).subarray(0, MAX_REFUSAL_BYTES), isWhole };
 }
 
-/** Says what a read brought, or the end of the bytes. Once the answer has begun, the backend may not be silent for long. */
+/**
+ * Returns a function from the bytes of a read, or undefined at the end, to their chunks. Limits the
+ * silence of the backend once the answer has begun.
+ */
 function createUnderstanding(
   connection: BackendConnection,
   options: AnswerOptions,

@@ -9,66 +9,71 @@ import type { StopSignal } from '../core/stop-signal.ts';
 
 export interface ChatBackend {
   /**
-   * Sends one request and hands its answer to the listener, each read in the turn in which it arrives. Resolves at the end of
-   * the answer. Throws ApiError, the reason of an aborted signal, or what the listener throws.
+   * Sends one request and passes its answer to the listener, each read in the turn in which it
+   * arrives. Resolves at the end of the answer. Throws ApiError, the reason of an aborted signal,
+   * or what the listener throws.
    */
   ask(request: ChatRequest, options: AskOptions, listener: AnswerListener): Promise<void>;
-  /** Breaks what still runs. */
+  /** Breaks all requests that still run. */
   close(): Promise<void>;
 }
 
-/** The same backend for requests that are passed on instead of translated. */
+/** The same backend, for requests that are relayed without translation. */
 export interface ChatRelay {
   /**
-   * Sends a request whose bytes are the client's own. Resolves at the end of the answer, or with a refusal that is for the
-   * client. Throws ApiError for what is not for the client's eyes, the reason of an aborted signal, or what the listener throws.
+   * Sends the client's own bytes. Resolves at the end of the answer, or with a refusal that the
+   * client may see. Throws ApiError for any other failure, the reason of an aborted signal, or what
+   * the listener throws.
    */
   relay(request: RelayRequest, options: AskOptions, listener: RelayListener): Promise<RelayedRefusal | undefined>;
 }
 
-/** The connections to the backend which are open at the moment. */
+/** The open connections to the backend. */
 export interface Connected {
   connections(): { readonly busy: number; readonly idle: number };
 }
 
 export interface AskOptions {
-  /** Its abort closes the socket to the backend at once, in any phase. */
   readonly signal: StopSignal;
-  /** What is passed on to the backend, such as `authorization`; the allow-list is the caller's business. */
+  /** Headers for the backend such as `authorization`. The caller has filtered them. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Who hears the answer of the backend. */
 export interface AnswerListener {
-  /** The backend has answered 2xx, and the first thing that it says has been read and is no error. Called once, and first. */
+  /** Called once and first, when the backend has answered 2xx and its first chunk is no error. */
   begin(answer: BegunAnswer): void;
   /**
-   * What one read brought. Where it returns a promise, the backend is not read until that resolves, so that a slow client slows
-   * the backend down.
+   * Takes what one read brought. A returned promise pauses the backend until it resolves, so that a
+   * slow client slows it down.
    */
   take(batch: ChatBatch): Promise<void> | undefined;
 }
 
 export interface BegunAnswer {
-  /** The headers of the backend's reply that its caller gets. */
+  /** The headers of the answer that the client gets. */
   readonly headers: Readonly<Record<string, string>>;
-  /** From now on the answer may take so much time, while its listener keeps up. Past that `ask` throws `upstream_timeout`. */
+  /**
+   * Limits the rest of the answer. After that `ask` throws `upstream_timeout`. The time in which
+   * the listener is busy does not count.
+   */
   limitTotal(timeoutMs: number): void;
 }
 
 export interface RelayRequest {
   readonly stream: boolean;
-  /** The client wants a stream and did not ask for its usage. */
+  /** Whether the client wants a stream without its usage, so that the gateway may ask for it. */
   readonly canAskForUsage: boolean;
-  /** The bytes to send, with or without that question. */
+  /** Returns the bytes to send, with or without the option for usage. */
   readonly body: (asksForUsage: boolean) => Buffer;
 }
 
-/** Who hears the bytes of an answer that is passed on, beside what they say. */
 export interface RelayListener {
-  /** The status is known. Where it returns a promise, nothing is read until that resolves. */
+  /** Called when the status is known. Nothing is read before a returned promise resolves. */
   begin(answer: RelayedAnswer): Promise<void> | undefined;
-  /** As `AnswerListener.take`. A chunk that was asked for here is not in the bytes. */
+  /**
+   * As `AnswerListener.take`. The bytes do not contain a usage chunk that only the gateway asked
+   * for.
+   */
   take(read: RelayedRead): Promise<void> | undefined;
 }
 
@@ -78,40 +83,45 @@ export interface RelayedAnswer {
   readonly isEventStream: boolean;
 }
 
-/** The backend speaks to the client, in JSON. */
+/** A refusal in JSON that the client may see. */
 export interface RelayedRefusal {
   readonly status: number;
   readonly headers: ReplyHeaders;
   readonly body: Buffer;
-  /** What it means. */
+  /** The same refusal as an error of the gateway. */
   readonly error: ApiError;
 }
 
 export interface ChatBackendOptions {
-  /** With its `/v1`; a query (Azure's `api-version`) stays at the end of the path. */
+  /** Includes `/v1`. A query (Azure's `api-version`) is kept. */
   readonly baseUrl: string;
   readonly keyOwner: KeyOwner;
   readonly connectTimeoutMs: number;
-  /** From sending until the first chunk. */
+  /** From the sending of the request to the first chunk. */
   readonly firstByteTimeoutMs: number;
-  /** Between two reads, while we are the one who waits. */
+  /** Between two reads, while the listener is not busy. */
   readonly idleTimeoutMs: number;
-  /** Whether `stream_options` may be sent. A backend that refuses it is asked again without, and remembered. */
+  /**
+   * Whether `stream_options` may be sent. If a backend refuses it, the request is sent again
+   * without it, and that is remembered.
+   */
   readonly streamOptions: boolean;
-  /** Set where the gateway has limits of its own, which are the only ones that its callers should see. */
+  /** Set if the gateway has limits of its own; callers then see only these. */
   readonly hidesLimits?: boolean;
-  /** Gets a sentence for the log when only the operator can help. It holds nothing of request or answer. */
+  /**
+   * Called with a sentence for the log if only the operator can help. It contains nothing of
+   * request or answer.
+   */
   readonly onOperatorProblem?: (problem: string) => void;
 }
 
-/** Identity, since nobody here unpacks; the others are what every backend expects. */
+/** Answers are not decompressed, hence `identity`. */
 const OWN_HEADERS = {
   'content-type': 'application/json',
   'accept-encoding': 'identity',
   'user-agent': 'responses-gateway',
 } as const;
 
-/** What is sent, with and without the question for usage. */
 interface Sending {
   readonly body: (asksForUsage: boolean) => string | Buffer;
   readonly canAskForUsage: boolean;
@@ -121,7 +131,7 @@ interface Sending {
 
 interface Replied {
   readonly connection: BackendConnection;
-  /** As far as the caller may know them. */
+  /** The headers that the caller may see. */
   readonly replyHeaders: ReplyHeaders;
 }
 
@@ -132,8 +142,8 @@ type Sent = Replied &
   );
 
 /**
- * The chat completions backend at `baseUrl`. A request is written at most once: undici tries an idle connection before
- * it is used again, and one that breaks after that is a failure, since a generation that runs twice is paid for twice.
+ * Returns the chat completions backend at `baseUrl`. A request is written at most once: a
+ * generation that runs twice is paid twice, so a connection that breaks after that is a failure.
  */
 export function createChatBackend(options: ChatBackendOptions): ChatBackend & ChatRelay & Connected {
   const { origin, path } = toEndpoint(options.baseUrl);
@@ -192,7 +202,9 @@ export function createChatBackend(options: ChatBackendOptions): ChatBackend & Ch
     return undefined;
   }
 
-  /** Throws the ApiError of a refusal that is not for the client's eyes, or that chat clients could not read. */
+  /**
+   * Throws the ApiError of a refusal that the client may not see, or that chat clients cannot read.
+   */
   function toRelayedRefusal(
     sent: Extract<Sent, { kind: 'refused' }>,
     sentHeaders: AskOptions['headers'],
@@ -206,12 +218,12 @@ export function createChatBackend(options: ChatBackendOptions): ChatBackend & Ch
     return { status, headers: replyHeaders, body: refusal.bytes, error };
   }
 
-  /** Asks for usage, and once more without that when the backend refuses the option. */
+  /** Asks for usage, and sends the request again without that if the backend refuses the option. */
   async function send(sending: Sending): Promise<Sent> {
     const first = await attempt(sending, sending.canAskForUsage && takesStreamOptions);
     if (first.kind === 'answered' || !first.refusesStreamOptions) return first;
     const second = await attempt(sending, false);
-    // Only now is it certain that the option was the reason, and not a prompt that speaks of it.
+    // Only now is it known that the option was the reason, and not a prompt about it.
     if (second.kind === 'answered') takesStreamOptions = false;
     return second;
   }
@@ -288,7 +300,7 @@ function acceptOf(stream: boolean): string {
   return stream ? 'text/event-stream' : 'application/json';
 }
 
-/** JSON, all of it, and no secret in it: chat clients know how to read that. */
+/** Chat clients can read complete JSON; it must not contain a secret. */
 function isReadable(
   { headers }: BackendConnection,
   { bytes, isWhole }: Refusal,
@@ -298,7 +310,7 @@ function isReadable(
   return !secretsOf(sentHeaders).some((secret) => bytes.includes(secret));
 }
 
-/** The values of the headers, bare, so that none of them comes back in an error of the backend. */
+/** Returns the secrets in the headers, which no error may contain. */
 function secretsOf(headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(headers)
     .filter(([name]) => /authorization|key|token/i.test(name))

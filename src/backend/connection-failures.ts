@@ -1,6 +1,6 @@
 import { ApiError } from '../core/errors.ts';
 
-/** How far the request had come: nothing of ours sent, sent and no answer yet, or in the middle of the answer. */
+/** `connecting` until the request is sent, `answering` from the status of the answer on. */
 export type ConnectionPhase = 'connecting' | 'waiting' | 'answering';
 
 const UNREACHABLE: readonly (readonly [RegExp, string])[] = [
@@ -13,14 +13,14 @@ const UNREACHABLE: readonly (readonly [RegExp, string])[] = [
   [/^(?:EPROTO$|ERR_SSL|ERR_TLS)/, 'No TLS connection to the backend could be made.'],
 ];
 
-/** What only the making of a connection can fail with, whatever the phase: a tunnel may have called it open too early. */
+/** These happen only before a connection is made. A tunnel may have reported it open too early. */
 const NEVER_CONNECTED = /^(?:ECONNREFUSED|ENOTFOUND|EAI_)|CERT|^UNABLE_TO|^DEPTH_ZERO|^SELF_SIGNED/;
 
 /**
- * A connection that failed, as undici reports it, in words that name neither address nor key. Only what happened before
- * anything was sent is `upstream_unreachable`, so that this code says for certain that nothing ran. After that the
- * backend may have worked, and the request is not repeated here: a generation that runs twice is paid for twice.
- * What is no failure of the connection (a header that cannot be sent) comes back as it is.
+ * Returns the error for a failed connection, in words without address and key.
+ * `upstream_unreachable` means that nothing was sent, so nothing ran. After that the backend may
+ * have worked, and the request is not repeated: a generation that runs twice is paid twice. Returns
+ * other errors as they are, such as a header that cannot be sent.
  */
 export function connectionFailure(cause: Error, phase: ConnectionPhase): Error {
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
@@ -37,7 +37,7 @@ export function connectionFailure(cause: Error, phase: ConnectionPhase): Error {
   return new ApiError('upstream_error', { message, cause });
 }
 
-/** A body without its end is a broken connection, although the parser is the one to notice. */
+/** The parser also reports a body without its end, which is a broken connection. */
 function isNotHttp(cause: Error, code: string): boolean {
   return code === 'UND_ERR_HEADERS_OVERFLOW' || (cause.name === 'HTTPParserError' && !cause.message.includes('EOF'));
 }

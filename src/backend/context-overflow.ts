@@ -1,6 +1,6 @@
 import type { ErrorWords } from './error-body.ts';
 
-/** The backends that say it in one word. */
+/** Backends that report it by a code. */
 const CODES = new Set([
   'context_length_exceeded', // OpenAI, Azure, Groq, Together, Cerebras
   'exceed_context_size_error', // llama.cpp
@@ -8,8 +8,8 @@ const CODES = new Set([
 ]);
 
 /**
- * The backends that only say it in a sentence. Kept so narrow that a limit on tokens per minute, which says "too many
- * tokens" as well, is not taken for one.
+ * Backends that report it only in a sentence. The patterns are narrow, so that a limit on tokens
+ * per minute ("too many tokens") does not match.
  */
 const WORDINGS: readonly RegExp[] = [
   /maximum context length/i, // OpenAI, Azure, vLLM, DeepSeek, Mistral, OpenRouter, Fireworks
@@ -28,7 +28,6 @@ const WORDINGS: readonly RegExp[] = [
   /inputs`? must have less than \d+ tokens/i, // text-generation-inference
 ];
 
-/** Whether a backend's error says that the input does not fit into the context window of the model. */
 export function saysContextOverflow(words: ErrorWords): boolean {
   return words.codes.some((code) => CODES.has(code)) || WORDINGS.some((wording) => wording.test(words.message));
 }

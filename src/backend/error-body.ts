@@ -1,15 +1,18 @@
-/** What a backend says when it fails, read out of any of the forms which backends have for that. */
+/** Reads the errors of backends in all their formats. */
 
 import type { ChatChunk } from '../core/chat.ts';
 import { isObject, readJson } from '../core/json.ts';
 
 export interface ErrorWords {
-  /** The sentence for people, as the backend wrote it; empty when there is none. Not yet safe to pass on. */
+  /**
+   * The message as the backend wrote it; empty if there is none. It must be cleaned before it is
+   * passed on.
+   */
   readonly message: string;
-  /** Every `code`, `type` and `status` in words, from the outside in. */
+  /** Every `code`, `type` and `status` that is a word, from the outside in. */
   readonly codes: readonly string[];
   readonly param: string;
-  /** A `status` or `code` that is an HTTP status of failure. */
+  /** A `status` or `code` that is an HTTP status from 400 to 599. */
   readonly status: number | undefined;
 }
 
@@ -17,12 +20,17 @@ export interface ErrorBody extends ErrorWords {
   readonly form: 'openai' | 'other' | 'html' | 'empty';
 }
 
-/** Deep enough for an error in an error in a string of JSON, and a limit for what is made to be deep. */
+/**
+ * Enough for an error in an error in a JSON string; a limit for bodies that are nested on purpose.
+ */
 const MAX_DEPTH = 6;
 const MAX_PARTS = 5;
 const NOTHING: ErrorWords = { message: '', codes: [], param: '', status: undefined };
 
-/** Where the sentence is, in the order of trust: `title` is the last because problem+json has a better `detail`. */
+/**
+ * Where the message is, most trusted first. `title` comes last because problem+json has a better
+ * `detail`.
+ */
 const MESSAGE_FIELDS = [
   'error',
   'errors',
@@ -38,20 +46,24 @@ const MESSAGE_FIELDS = [
   'title',
 ] as const;
 
-/** Reads the body of a failed request: JSON of any form, an event, HTML, plain text or nothing. Never throws. */
+/**
+ * Reads the body of a failed request: any JSON, an event, HTML, plain text or nothing. Never
+ * throws.
+ */
 export function readErrorBody(body: string): ErrorBody {
   const text = body.replace(/^\uFEFF/, '').trim();
   if (text === '') return { ...NOTHING, form: 'empty' };
   if (text.startsWith('<')) return { ...NOTHING, form: 'html' };
-  // A failed stream may be told as an event, under a status of failure all the same.
+  // Some backends send an event with a status of failure.
   const value = readJson(/^data:(.*)$/m.exec(text)?.[1] ?? text);
   if (value === undefined) return { ...wordsOfText(text, 0), form: 'other' };
   return { ...wordsOf(value, 0), form: isOpenAiError(value) ? 'openai' : 'other' };
 }
 
 /**
- * The error that a chunk or a completion carries, or undefined when it carries none: `error` may be null, false or empty
- * in a good one. OpenRouter puts it into the choice, old versions of vLLM and SGLang make the whole object the error.
+ * Returns the error in a chunk or a completion; undefined if there is none: `error` may be null,
+ * false or empty in a good one. OpenRouter puts it into the choice; old versions of vLLM and SGLang
+ * make the whole object the error.
  */
 export function errorIn(answer: ChatChunk): unknown {
   const { error, object, choices } = answer;
@@ -63,7 +75,7 @@ export function errorIn(answer: ChatChunk): unknown {
 
 function saysSomething(error: unknown): boolean {
   if (typeof error === 'string') return error !== '';
-  // A code of 0 is how some say that all is well.
+  // Some backends report success with a code of 0.
   return isObject(error) && [error['message'], error['code'], error['type'], error['status']].some(Boolean);
 }
 
@@ -81,7 +93,7 @@ function wordsOf(value: unknown, depth: number): ErrorWords {
   return isObject(value) ? wordsOfObject(value, depth) : NOTHING;
 }
 
-/** A string may hold the JSON of another error, alone or after some words of a proxy. */
+/** A string may contain the JSON of another error, alone or after the words of a proxy. */
 function wordsOfText(text: string, depth: number): ErrorWords {
   if (text.trimStart().startsWith('<')) return NOTHING;
   const start = text.indexOf('{');
@@ -121,14 +133,16 @@ function firstWords(object: ChatChunk, depth: number): ErrorWords {
   return NOTHING;
 }
 
-/** OpenRouter says no more than "Provider returned error", and puts what the provider said beside it. */
+/**
+ * OpenRouter only says "Provider returned error" and puts the provider's message into `metadata`.
+ */
 function withCause(object: ChatChunk, message: string, depth: number): string {
   const metadata = object['metadata'];
   const cause = isObject(metadata) ? wordsOf(metadata['raw'], depth + 1).message : '';
   return cause === '' ? message : `${message}: ${cause}`;
 }
 
-/** FastAPI names the field at fault as a path beside the sentence. */
+/** FastAPI names the wrong field in `loc`. */
 function withPlace(object: ChatChunk, message: string): string {
   const place = object['loc'];
   return message !== '' && Array.isArray(place) ? `${place.slice(0, 10).join('.')}: ${message}` : message;

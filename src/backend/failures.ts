@@ -1,4 +1,4 @@
-/** Whatever a backend answers instead of a completion, as the error that the caller gets (contract, section 5). */
+/** Maps a failed answer of the backend to the error that the caller gets. */
 
 import { ApiError, type ErrorCode } from '../core/errors.ts';
 import { saysContextOverflow } from './context-overflow.ts';
@@ -6,30 +6,30 @@ import { type ErrorBody, readErrorBody } from './error-body.ts';
 import { passedOnHeaders, type ReplyHeaders } from './reply-headers.ts';
 import { toSafeText } from './safe-text.ts';
 
-/** Whose key the backend sees: the caller's own (`passthrough`), or the gateway's (`static`, `managed`). */
+/** The backend sees the caller's own key (`passthrough`) or the gateway's (`static`, `managed`). */
 export type KeyOwner = 'caller' | 'gateway';
 
 export interface FailedAnswer {
-  /** The HTTP status; below 300 it says nothing, and the body's own `status` or `code` counts. */
+  /** The HTTP status. Below 300 the `status` or `code` in the body counts. */
   readonly status: number;
   readonly headers: ReplyHeaders;
   readonly body: string;
   readonly keyOwner: KeyOwner;
-  /** What was sent to the backend and must not come back. */
+  /** Values that must not appear in an error. */
   readonly secrets: readonly string[];
 }
 
 export interface BackendFailure {
   readonly error: ApiError;
-  /** Set when only the operator can help: a sentence for the log, in our own words. */
+  /** Set if only the operator can help: a sentence for the log. */
   readonly operatorProblem?: string;
 }
 
 interface Finish {
   readonly code: ErrorCode;
-  /** Where it differs from the one in the table. */
+  /** Set if it differs from the status in the table of errors. */
   readonly status?: number;
-  /** Set when the fault is the operator's: the backend's words are not for the caller then. */
+  /** Set if the settings are wrong: the caller then does not see the backend's message. */
   readonly fault?: OperatorFault;
 }
 
@@ -38,7 +38,7 @@ interface OperatorFault {
   readonly operatorProblem: string;
 }
 
-/** The codes of those 4xx which have a row of their own. The others keep their status, with `invalid_request`. */
+/** The other 4xx keep their status with `invalid_request`. */
 const CODE_BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   401: 'invalid_api_key',
   402: 'insufficient_credits',
@@ -52,13 +52,13 @@ const TIMEOUTS = new Set([408, 504, 522, 524, 598]);
 const OVERLOADS = new Set([503, 529]);
 
 const ABOUT_MODEL = /\bmodels?\b|\bdeployment|\bengine\b|no (?:endpoints|allowed providers)/i;
-/** A server, a proxy or a framework which does not know the path. */
+/** A server, a proxy or a framework does not know the path. */
 const ABOUT_PATH =
   /invalid url|unexpected endpoint|unknown (?:request )?(?:url|path|endpoint)|no route|route .*not found|cannot post|^not[ _]found\.?$/i;
-/** The same, unless it is about a model after all. */
+/** These are about the path unless they are about a model. */
 const PERHAPS_ABOUT_PATH = /(?:path|page|file|resource|endpoint) (?:was )?not found/i;
 
-/** Names of the chat format, and what the caller knows the same thing by. */
+/** Fields of the chat format by the names that the caller knows. */
 const PARAMS: Readonly<Record<string, string>> = {
   messages: 'input',
   max_tokens: 'max_output_tokens',
@@ -68,7 +68,7 @@ const PARAMS: Readonly<Record<string, string>> = {
   verbosity: 'text.verbosity',
 };
 
-/** Says what a failed answer means for the caller, and what the operator should know of it. Throws nothing. */
+/** Returns what a failed answer means for the caller and for the operator. Never throws. */
 export function failureOf(answer: FailedAnswer): BackendFailure {
   const words = readErrorBody(answer.body);
   const status = answer.status < 300 ? (words.status ?? 502) : answer.status;
@@ -98,15 +98,16 @@ function judge(status: number, words: ErrorBody, keyOwner: KeyOwner): Finish {
   if (keyOwner === 'gateway' && concernsOurAccount(status, words)) {
     return { code: 'upstream_error', fault: accountFault(status) };
   }
-  // llama.cpp has said this with 500 as well, and asking again would not help.
+  // llama.cpp has sent this with a 500, and a retry cannot succeed.
   if ((status === 400 || status === 413 || status === 422 || status >= 500) && saysContextOverflow(words)) {
     return { code: 'context_length_exceeded' };
   }
-  // LM Studio says this with a 200.
+  // LM Studio sends this with a 200.
   if (/unexpected endpoint/i.test(words.message)) return { code: 'upstream_error', fault: pathFault(status) };
   if (status < 400) return { code: 'upstream_invalid_response', fault: redirectFault(status) };
   if (status === 404) return judgeNotFound(words);
-  // 405 is what a server says to a POST on a path it has for something else; 499 is how proxies note that we went away.
+  // A server answers 405 to a POST on a path for something else. Proxies note 499 when the gateway
+  // disconnects.
   if (status === 405) return { code: 'upstream_error', fault: pathFault(status) };
   if (TIMEOUTS.has(status)) return { code: 'upstream_timeout' };
   if (OVERLOADS.has(status)) return { code: 'upstream_error', status: 503 };
@@ -114,7 +115,7 @@ function judge(status: number, words: ErrorBody, keyOwner: KeyOwner): Finish {
   return { code: CODE_BY_STATUS[status] ?? 'invalid_request', status };
 }
 
-/** OpenAI tells an account without money by 429, which is no limit that waiting would help with. */
+/** OpenAI sends 429 for an account without money, where waiting does not help. */
 function concernsOurAccount(status: number, words: ErrorBody): boolean {
   return (
     status === 401 || status === 402 || status === 403 || (status === 429 && words.codes.includes('insufficient_quota'))

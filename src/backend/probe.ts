@@ -3,18 +3,17 @@ import { request } from 'undici';
 
 const TIMEOUT_MS = 3000;
 
-/** What a backend does with a key that nobody gave out: refuses it, takes it, or answers something that does not tell. */
 export type KeyCheck =
   | { readonly kind: 'refused' | 'taken' | 'unreachable' }
   | { readonly kind: 'unclear'; readonly status: number };
 
 interface ProbeOptions {
   readonly timeoutMs?: number;
-  /** Its abort gives up, which counts as unreachable. */
+  /** After its abort the result is `unreachable`. */
   readonly signal?: AbortSignal;
 }
 
-/** Tries a made-up key on the backend's `/models`. Never throws, and takes 3 s at most. */
+/** Sends a made-up key to the backend's `/models`. Never throws, and takes at most 3 s. */
 export async function tryMadeUpKey(
   baseUrl: string,
   { timeoutMs = TIMEOUT_MS, signal }: ProbeOptions = {},
@@ -26,7 +25,7 @@ export async function tryMadeUpKey(
     const { statusCode, body } = await request(url, {
       headers: { authorization: `Bearer ${makeUpKey()}`, accept: 'application/json' },
       signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
-      // A connection of its own, which is closed with it.
+      // The connection is not kept.
       reset: true,
     });
     body.on('error', () => {}).destroy();
@@ -36,7 +35,7 @@ export async function tryMadeUpKey(
   }
 }
 
-/** A key that nobody can have given out. */
+/** Returns a random key. */
 export function makeUpKey(): string {
   return `probe-${randomBytes(24).toString('base64url')}`;
 }
@@ -47,8 +46,9 @@ function toKeyCheck(status: number): KeyCheck {
 }
 
 /**
- * As a gateway in passthrough mode depends on the backend to tell callers apart, says in one sentence what the operator should
- * know of that, or resolves with undefined. Never throws, and takes 3 s at most.
+ * In passthrough mode only the backend checks keys. Resolves with a sentence for the operator if it
+ * does not check them, or if that is not known; undefined otherwise. Never throws, and takes at
+ * most 3 s.
  */
 export async function probeKeys(baseUrl: string, options: ProbeOptions = {}): Promise<string | undefined> {
   const check = await tryMadeUpKey(baseUrl, options);

@@ -1,15 +1,15 @@
-/** The headers of a reply as undici hands them over: names in lower case. */
+/** The headers of a reply from undici, with names in lower case. */
 export type ReplyHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const MAX_HEADERS = 40;
 const MAX_VALUE_CHARACTERS = 256;
-/** Without a hyphen at the end, since Mistral has `ratelimitbysize-…` and `x-ratelimitbysize-…`. */
+/** Without a hyphen at the end: Mistral has `ratelimitbysize-…` and `x-ratelimitbysize-…`. */
 const LIMITS = /^(?:x-)?ratelimit/;
 const PASSED_ON = new RegExp(`^retry-after(?:-ms)?$|${LIMITS.source}`);
 
 /**
- * The headers of the backend's reply that its caller gets: when to ask again, what is left of the limits, and the
- * backend's own request id, as `x-upstream-request-id`. Every other one stays here.
+ * Returns the headers of the backend's reply that the caller gets: the time of a retry, the rate
+ * limits, and the backend's request id.
  */
 export function passedOnHeaders(headers: ReplyHeaders): Record<string, string> {
   const passedOn: Record<string, string> = {};
@@ -19,19 +19,21 @@ export function passedOnHeaders(headers: ReplyHeaders): Record<string, string> {
   return { ...passedOn, ...requestIdOf(headers) };
 }
 
-/** The backend's own id of the request, as `x-upstream-request-id`: `x-request-id` is the gateway's. */
+/**
+ * The backend's own id of the request, as `x-upstream-request-id`: `x-request-id` is the gateway's.
+ */
 export function requestIdOf(headers: ReplyHeaders): Readonly<Record<string, string>> {
   const header: Record<string, string> = {};
   setHeader(header, 'x-upstream-request-id', headers['x-request-id']);
   return header;
 }
 
-/** Whether a header says when to ask again, or what is left of the limits. */
+/** Whether a header is about the time of a retry or about rate limits. */
 export function isPassedOn(name: string): boolean {
   return PASSED_ON.test(name);
 }
 
-/** The same without what they say of limits, which are those of the account at the backend. */
+/** Returns the headers without the rate limits, which are those of the account at the backend. */
 export function withoutLimits(headers: ReplyHeaders): ReplyHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !LIMITS.test(name)));
 }
@@ -39,7 +41,7 @@ export function withoutLimits(headers: ReplyHeaders): ReplyHeaders {
 function setHeader(target: Record<string, string>, name: string, value: string | readonly string[] | undefined): void {
   if (value === undefined) return;
   const text = typeof value === 'string' ? value : value.join(', ');
-  // Printable ASCII alone: nothing in it can end a header, or a line of a log.
+  // Only printable ASCII, so that nothing in it ends a header or a log line.
   const safe = text
     .replaceAll(/[^\x20-\x7e]/g, '')
     .trim()

@@ -1,13 +1,13 @@
 const MAX_CHARACTERS = 1000;
-/** Enough for what follows to see, and a limit for its regular expressions, some of which take the square of it. */
+/** Some of the regular expressions below take quadratic time. */
 const MAX_LOOKED_AT = 4000;
 const REDACTED = '[redacted]';
 
-/** Where a message stops being one: a stack, or a page. */
+/** The begin of a stack trace or of a page. */
 const UNFIT_REST =
   /<!doctype|<(?:html|head|body|script|style)\b|Traceback \(most recent call last\)|\sat .{1,200}:\d+:\d+/i;
 const BETWEEN_WORDS = /[\s\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu;
-/** Keys by the prefixes of those who issue them, and whatever follows a `Bearer`. */
+/** Keys by the prefixes of their issuers, and whatever follows `Bearer`. */
 const KEYS = [
   /\bbearer\s+[^\s"',;]+/gi,
   /\b(?:sk|gsk|csk)[-_][\w*.-]{6,}/gi,
@@ -17,14 +17,15 @@ const KEYS = [
 ];
 
 /**
- * A backend's sentence, fit for a caller: one line of at most 1,000 characters with no control characters, no stack, no
- * HTML, and with everything that looks like a key, or is one of `secrets`, taken out. Empty when nothing is left.
+ * Returns a backend's message, safe for a caller: one line of at most 1,000 characters without
+ * control characters, stack or HTML. What looks like a key, or is one of `secrets`, is redacted.
+ * Empty if nothing is left.
  */
 export function toSafeText(text: string, secrets: readonly string[]): string {
   let safe = text.slice(0, MAX_LOOKED_AT);
   const end = safe.search(UNFIT_REST);
   if (end !== -1) safe = safe.slice(0, end);
-  // A short key would take half of the words with it.
+  // A short key would match ordinary words.
   for (const secret of secrets) if (secret.length >= 6) safe = safe.replaceAll(secret, REDACTED);
   for (const key of KEYS) safe = safe.replaceAll(key, REDACTED);
   safe = safe.replaceAll(BETWEEN_WORDS, ' ').toWellFormed().trim();

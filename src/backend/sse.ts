@@ -6,28 +6,33 @@ import { errorIn } from './error-body.ts';
 import { learnRepeatedChunk, type RepeatedChunk } from './repeated-chunk.ts';
 
 const MAX_EVENT_CHARACTERS = 16 * 1024 * 1024;
-/** A backend whose chunks are all different (a new id in each, say) is not looked at for repetitions any more. */
+/**
+ * The search for repetitions ends after so many chunks in a row that do not repeat, such as with a
+ * new id in each.
+ */
 const MAX_LESSONS_IN_VAIN = 4;
 
-/** What one read brought. A failure ends the stream, after the chunks that came before it. */
+/** What one read brought. A failure comes after its chunks and ends the stream. */
 export interface SseRead extends ChatBatch {
   readonly failure?: ApiError;
 }
 
 export interface SseReader {
-  /** Takes the bytes of one read, cut anywhere. After `done` or a failure it returns nothing more. */
+  /** Takes the bytes of one read. Returns nothing more after `done` or a failure. */
   feed(bytes: Uint8Array): SseRead;
-  /** The end of the bytes: takes a last event that lacks its blank line. */
+  /** Takes the end of the bytes, with a last event that may lack its blank line. */
   end(): SseRead;
 }
 
-/** Reads the bytes of an event stream as chunks. `toFailure` says what an error in the stream means. */
+/**
+ * Returns a reader of an event stream. `toFailure` turns an error in the stream into an ApiError.
+ */
 export function createSseReader(toFailure: (error: unknown) => ApiError): SseReader {
   const decoder = new TextDecoder();
   const parser = createParser({
     onEvent,
     onError(error) {
-      // Unknown fields and bad `retry` lines are to be ignored, says the standard.
+      // The standard says that unknown fields and bad `retry` lines are ignored.
       if (error.type === 'max-buffer-size-exceeded')
         failure ??= invalid('The backend sent an event that is too large.');
     },
@@ -39,7 +44,7 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
   let atEnd = false;
   let repeated: RepeatedChunk | undefined;
   let lessonsInVain = 0;
-  /** The parser holds nothing: what comes next is the beginning of an event. */
+  /** Whether the next text is the begin of an event. */
   let betweenEvents = false;
 
   function onEvent(event: EventSourceMessage): void {
@@ -48,7 +53,7 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
     if (data === '[DONE]') {
       done = true;
     } else if (event.event === 'error') {
-      // Here the data is the error itself, with or without an `error` around it; it need not even be JSON.
+      // The data is the error itself, with or without `error` around it, and need not be JSON.
       const answer = readJson(data);
       failure = toFailure((isObject(answer) ? errorIn(answer) : undefined) ?? answer ?? data);
     } else if (data !== '') {
@@ -65,7 +70,8 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
       repeated = lessonsInVain < MAX_LESSONS_IN_VAIN ? learnRepeatedChunk(data, chunk) : undefined;
       if (repeated !== undefined) lessonsInVain += 1;
     } else if (!atEnd) {
-      // At the end it is the rest of an event that was cut, which is for the translator to notice: no finish reason came.
+      // At the end of the stream an event may be cut. The translator notices that the finish reason
+      // is missing.
       failure = invalid('The backend sent an event that is not a JSON object.');
     }
   }
@@ -81,7 +87,10 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
     return done || failure !== undefined;
   }
 
-  /** Takes an event that repeats the one before; returns where the next begins, or undefined when it is for the parser. */
+  /**
+   * Reads an event that repeats the one before. Returns where the next one begins, or undefined if
+   * the parser must read it.
+   */
   function readRepeated(text: string, at: number): number | undefined {
     const event = betweenEvents ? repeated?.match(text, at) : undefined;
     if (event === undefined) return undefined;
@@ -90,7 +99,10 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
     return event.end;
   }
 
-  /** Gives the parser the rest of the event at hand, or all there is where the backend ends its lines in another way. */
+  /**
+   * Gives the parser the rest of this event, or all of the text if the backend uses other line
+   * ends.
+   */
   function parse(text: string, at: number): number {
     const blankLine = text.indexOf('\n\n', at);
     const end = blankLine < 0 ? text.length : blankLine + 2;

@@ -1,28 +1,35 @@
-/** Takes the chunk that holds nothing but usage out of the bytes of an event stream, for a client that did not ask for it. */
+/**
+ * Removes the chunk that carries only usage from the bytes of an event stream, for a client that
+ * did not ask for it.
+ */
 
 import { isList, isObject, readJson } from '../core/json.ts';
 
 export interface UsageFilter {
-  /** Takes the bytes of one read, cut anywhere, and returns those which are known not to be of such a chunk. */
+  /** Takes the bytes of one read. Returns those that are not part of such a chunk. */
   feed(bytes: Uint8Array): Uint8Array;
-  /** The end of the bytes: what was held back, unless it is such a chunk without its blank line. */
+  /** Returns what was held back, unless it is such a chunk without its blank line. */
   end(): Uint8Array;
 }
 
-/** What is held back until its event is complete. A larger event is passed on as it comes, since no usage is so long. */
+/**
+ * An event is held back until it is complete. A larger one is passed on, since no usage is so long.
+ */
 const MAX_HELD_BYTES = 64 * 1024;
 const NONE: Uint8Array = new Uint8Array();
 const LF = 0x0a;
 const CR = 0x0d;
-/** `data`, `event`, `id`, `retry`, a comment, or a byte order mark. What begins otherwise is no event (JSON, perhaps). */
+/**
+ * The first bytes of `data`, `event`, `id`, `retry`, a comment and a byte order mark. Anything else
+ * is no event, such as JSON.
+ */
 const FIRST_BYTES = new Set<number | undefined>(Buffer.from('deir:\xef', 'latin1'));
 
-/** Holds back no more than the event that is not complete yet. */
+/** Holds back at most the event that is incomplete. */
 export function createUsageFilter(): UsageFilter {
-  /** The beginning of an event whose end has not come. */
   let held: Uint8Array = NONE;
   let inEvent = false;
-  /** The bytes of this event are passed on without waiting for its end. */
+  /** Whether this event is passed on before its end. */
   let passing = false;
   let atLineStart = true;
   let afterCr = false;
@@ -30,7 +37,7 @@ export function createUsageFilter(): UsageFilter {
 
   return {
     feed(bytes) {
-      // Nearly every read is of this kind, and the search in native code costs a tenth of going byte by byte.
+      // Nearly every read takes this path, and the native search costs a tenth of the loop below.
       if (!inEvent && !afterCr && hasNothingToHide(bytes)) return bytes;
       const all = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
       const kept: Uint8Array[] = [];
@@ -41,7 +48,7 @@ export function createUsageFilter(): UsageFilter {
         if (byte === LF && afterCr) {
           afterCr = false;
           if (inEvent) continue;
-          // The second half of the line end which ended the last event.
+          // This is the second half of the line end after the last event.
           start = at + 1;
           if (leftOut) from = start;
         } else if (byte !== LF && byte !== CR) {
@@ -79,7 +86,7 @@ export function createUsageFilter(): UsageFilter {
 
 const EMPTY_CHOICES = /"choices"\s*:\s*\[\s*\]/;
 
-/** Whether this ends with an event, and has no chunk in it that could be one of usage. */
+/** Whether this ends with a complete event and contains no chunk that could be the usage. */
 function hasNothingToHide(bytes: Uint8Array): boolean {
   return bytes.at(-1) === LF && bytes.at(-2) === LF && !EMPTY_CHOICES.test(toLatin1(bytes));
 }
@@ -88,10 +95,10 @@ function toLatin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 }
 
-/** The chunk which `include_usage` adds: no choices, and the usage of all that came before it. */
+/** The chunk that `include_usage` adds has no choices, and the usage of the whole answer. */
 function isUsageChunk(event: Uint8Array): boolean {
   const text = toLatin1(event);
-  // Few events get past this, so that the others are not parsed once more.
+  // Few events match, so the others are not parsed.
   if (!EMPTY_CHOICES.test(text)) return false;
   const lines = text.replace(/^\xef\xbb\xbf/, '').split(/\r\n|\r|\n/);
   const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice('data:'.length));
@@ -99,7 +106,7 @@ function isUsageChunk(event: Uint8Array): boolean {
   return isObject(chunk) && isList(chunk['choices']) && chunk['choices'].length === 0 && isObject(chunk['usage']);
 }
 
-/** The lines that keep a connection alive are no part of the chunk beside which they stand. */
+/** Comments keep the connection alive and are not part of the chunk. */
 function commentsOf(event: Uint8Array): Buffer {
   const text = toLatin1(event);
   return Buffer.from((text.match(/^:.*(?:\r\n|\r|\n)/gm) ?? []).join(''), 'latin1');

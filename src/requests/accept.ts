@@ -1,4 +1,4 @@
-/** What both endpoints share: a request is accepted, or found to be a duplicate, and in the end settled, each exactly once. */
+/** Every recorded request is accepted, or found to be a duplicate, and settled exactly once. */
 
 import type { Admission, Admitted } from '../accounts/admission.ts';
 import type { Taken } from '../accounts/rates.ts';
@@ -25,25 +25,27 @@ export interface AcceptServices {
   readonly nowMs: () => number;
 }
 
-/** A request which has a record and is to run now. */
+/** A request that has a record and runs now. */
 export interface Accepted {
   readonly kind: 'accepted';
   readonly unique: UniquePart;
   readonly createdAtMs: number;
-  /** Aborts with an ApiError that says why the request ends early. */
+  /** Aborts with the ApiError for which the request ends early. */
   readonly signal: StopSignal;
-  /** Set while somebody asks for a cancel. Resolves when that is decided; rejects with the reason when it is cancelled. */
+  /** Set while a cancel is being decided. Rejects with the reason if the request is cancelled. */
   whenDecided(): Promise<void> | undefined;
-  /** What the request failed with, after a cancel that is being asked for has been decided. Logs a mistake of our own. */
+  /**
+   * Waits for a pending cancel, then returns what the request failed with. Logs an internal error.
+   */
   failureOf(thrown: unknown): Promise<ApiError>;
   /**
-   * To be called when it is known how the request ends and before the client is told; the first call counts. Nobody waits for
-   * the store: one that is out of order must not keep the answer from the client.
+   * Records how the request ends; must be called before the client can know. Only the first call
+   * counts. Does not wait for the store: an outage of the store must not hold back the answer.
    */
   settle(ending: Ending): void;
-  /** The request has thrown, and the client is told so by a status. Settles it, where that has not been done. */
+  /** Settles a request that ends with a thrown error, and sets the headers that go with it. */
   settleThrown(thrown: unknown): void;
-  /** To be called last. A drain waits until then, and until the client has its reply. */
+  /** Must be called last. A drain waits for it, and until the client has its reply. */
   release(): void;
 }
 
@@ -52,16 +54,20 @@ export interface Duplicate {
   readonly record: StoredRecord;
 }
 
-/** Gives the request its record, or finds the record that it has already. Throws the ApiError of one that may not start. */
+/**
+ * Writes the record, or finds the record of a duplicate. Throws the ApiError of a request that may
+ * not start.
+ */
 export async function accept(incoming: Incoming, plan: Plan, services: AcceptServices): Promise<Accepted | Duplicate> {
   const { facts } = incoming;
   facts.model = plan.model;
   facts.stream = plan.stream;
-  // Gone while its body was decompressed: nobody would notice any more, and the backend would work for nobody.
+  // A client that left while its body was decompressed sends no further event, so the backend would
+  // work for nothing.
   if (incoming.isServed()) throw new ApiError('client_disconnected');
   const draft = toDraft(incoming, plan, services);
   const run = services.running.begin(draft.requestId);
-  // Watched before the record is written, so that no moment is left in which nobody would notice.
+  // The listener is set before the record is written, so that no disconnect is missed.
   incoming.onceServed((hasWholeReply) => {
     if (!hasWholeReply) run.abort(new ApiError('client_disconnected'));
   });
@@ -76,7 +82,6 @@ export async function accept(incoming: Incoming, plan: Plan, services: AcceptSer
   }
 }
 
-/** A request that was let in, with all that its end needs to know of its beginning. */
 interface Started {
   readonly incoming: Incoming;
   readonly plan: Plan;
@@ -116,14 +121,14 @@ function toAccepted(started: Started, services: AcceptServices): Accepted {
     settle,
     settleThrown(thrown) {
       settle({ ...NOTHING_CAME, failure: toApiError(thrown), hasOutput: incoming.hasReplyBegun() });
-      // With the same key the SDKs would only be told that the request is a duplicate.
+      // A retry with the same key would only get a 409 for the duplicate.
       if (keepsKey === true && draft.idempotency !== undefined) incoming.setHeader('x-should-retry', 'false');
     },
     release: () => release(run, incoming),
   };
 }
 
-/** A drain waits for what runs, and until the client has its reply, an error too, that is not over. */
+/** The request runs until the client has its reply, an error reply included. */
 function release(run: RunningRequest, incoming: Incoming): void {
   if (incoming.isServed()) run.end();
   else incoming.onceServed(() => run.end());
@@ -151,9 +156,9 @@ function toDraft(incoming: Incoming, plan: Plan, services: AcceptServices): Reco
 }
 
 /**
- * Checks in the order duplicate, model, rate, funds; rate and funds in the store. A duplicate is looked for by itself only
- * where something else refuses the request: the store looks for it in any case before it accepts one. The lookup sees what
- * was accepted before it, so that of equal requests at once the rest are duplicates of the one that the limits let through.
+ * Checks for a duplicate, then the model, the rate limits and the funds. The store finds duplicates
+ * in any case, so a separate lookup is needed only when something else refuses the request. That
+ * lookup sees all requests that were accepted before it.
  */
 async function decide(
   draft: RecordDraft,
@@ -186,8 +191,8 @@ async function decide(
 }
 
 /**
- * Hands the final state to the store, which sees it before any question the client can ask from now on. Returns whether the
- * idempotency key stays taken.
+ * Hands the final state to the store. Every later question of the client sees it. Returns whether
+ * the idempotency key stays taken.
  */
 function writeEnd(
   { draft, plan, admitted, taken }: Started,
@@ -203,7 +208,7 @@ function writeEnd(
     estimateUsage: () => estimateUsage(estimator, plan, outputLength),
     costOf: (usage) => admitted.costOf(usage),
   });
-  // In the same turn as the end of the record, so that both go to the store together.
+  // In the same turn as the end of the record, so that the store writes both together.
   const used = outcome === 'discard' ? null : outcome.usage;
   taken.correct(used === null ? 0 : used.input_tokens + used.output_tokens);
   const written = outcome === 'discard' ? store.discard(draft.requestId) : store.finish(draft.requestId, outcome);

@@ -1,13 +1,13 @@
 import type { Store } from '../store/store.ts';
 import type { RunningRequests } from './running.ts';
 
-/** How long a cancel that another process was asked for may take to be heard here when nobody tells: well below a second. */
+/** Without a notification, a cancel from another process is noticed after at most this time. */
 const EVERY_MS = 500;
 
 /**
- * Ends the requests which run here when another process was asked to cancel them: another gateway on the same database, or
- * the command line. Asks the store when it has heard of one, and now and then while anything runs. Returns a function that
- * stops it.
+ * Ends the requests in this process that another process was asked to cancel: another gateway on
+ * the same database, or the command line. Asks the store when it is notified, and regularly while a
+ * request runs. Returns a function that stops it.
  */
 export function watchCancels(
   store: Pick<Store, 'listCancelRequested' | 'hearCancels'>,
@@ -22,13 +22,13 @@ export function watchCancels(
     isAsking = true;
     try {
       do {
-        // What is heard while the store is asked may have come too late for its answer.
+        // A notification during the query may be too late for its answer.
         hasHeard = false;
         const asked = await store.listCancelRequested();
         await Promise.all(asked.map((requestId) => running.cancelIf(requestId, Promise.resolve(true))));
       } while (hasHeard);
     } catch {
-      // The store cannot be read now; the next look may do better, and readiness says so.
+      // The next query may succeed. Readiness reports the outage.
     } finally {
       isAsking = false;
     }

@@ -1,4 +1,4 @@
-/** Whether a request comes to a compaction, and what becomes of the summary that the backend writes for it. */
+/** Decides whether a request is compacted, and makes the compaction of the summary. */
 
 import type { ChatRequest } from '../core/chat.ts';
 import {
@@ -17,25 +17,24 @@ import { compactThresholdOf } from '../core/request/kept-input.ts';
 import type { CreateResponse } from '../contract/types.ts';
 import type { Plan } from './prepare.ts';
 
-/** The exchange that comes before the answer, or in its place. */
+/** The summary that is asked for before the answer, or instead of it. */
 export interface Compaction {
-  /** What the backend is asked for the summary. */
   readonly chat: ChatRequest;
-  /** Reads the summary; its events are for nobody. */
+  /** Reads the summary. Its events are not sent. */
   readonly summary: Translator;
-  /** Whether nothing comes after it. */
+  /** Whether the request asks for nothing but the compaction. */
   readonly isAll: boolean;
-  /** To be called when the summary is over. Throws the ApiError of one that cannot be used. */
+  /** Must be called at the end of the summary. Throws ApiError if the summary cannot be used. */
   readonly finish: () => Compacted;
 }
 
 export interface Compacted {
   readonly encryptedContent: string;
-  /** What the backend is asked then; undefined when the compaction was all that was asked for. */
+  /** The request for the answer; undefined if only the compaction was asked for. */
   readonly next: ChatRequest | undefined;
 }
 
-/** The compaction that this request comes to; undefined for most. */
+/** Returns the compaction that this request needs; undefined for most requests. */
 export function compactionFor(
   request: CreateResponse,
   translation: Translation,
@@ -49,17 +48,19 @@ export function compactionFor(
   return isTooLong ? planCompactionOnTheWay(request, threshold, options) : undefined;
 }
 
-/** Whether what is told to the backend is less than what the client has sent. */
+/** Whether the backend gets less than the client has sent. */
 export function holdsCompaction({ input }: CreateResponse): boolean {
   return typeof input !== 'string' && input.some(({ type }) => type === 'compaction');
 }
 
-/** What a chat request weighs by itself, whatever the request was that it was made of. */
+/** Returns the size of a chat request, whatever request it was made from. */
 export function sizeOfChat({ messages, tools }: ChatRequest): InputSize {
   return inputSizeOf({ messages }, Buffer.byteLength(JSON.stringify({ messages, tools })));
 }
 
-/** What it takes to carry the plan out. The summary itself, which nobody knows yet, is not counted as input. */
+/**
+ * Returns what the plan needs. The summary counts as output only, since its size is not known yet.
+ */
 export function loadOf(
   { chat, resume }: CompactionPlan,
   { max_output_tokens: forAnswer }: CreateResponse,
@@ -71,21 +72,20 @@ export function loadOf(
   const rest = sizeOfChat(toChatRequest(resume(''), { ...options, openCompaction: () => '' }).chat);
   return {
     inputSize: { textBytes: size.textBytes + rest.textBytes, media: size.media + rest.media },
-    // The summary and the answer, each as long as the longer one may be.
+    // Both the summary and the answer may be as long as the longer limit.
     maxOutputTokens: forAnswer === undefined ? null : Math.max(forAnswer, forSummary),
     choices: 2,
   };
 }
 
 export interface CompactionParts {
-  /** Those of the plan. */
   readonly options: CompactionOptions;
   readonly summary: Translator;
-  /** Undefined for a text that is too long. */
+  /** Returns undefined for a text that is too long. */
   readonly seal: (summary: string) => string | undefined;
 }
 
-/** What carries the plan out. */
+/** Returns the compaction that carries out the plan. */
 export function beginCompaction({ chat, resume }: CompactionPlan, parts: CompactionParts): Compaction {
   const { options, summary, seal } = parts;
   return {

@@ -12,7 +12,7 @@ export interface Conversation {
   readonly backend: ChatBackend;
   readonly caller: Pick<Caller, 'backendHeaders'>;
   readonly chat: ChatRequest;
-  /** What is done first. It says what the backend is asked for then, in the place of `chat`. */
+  /** Runs first if it is set, and says what the backend is asked next. */
   readonly compaction: Compaction | undefined;
   readonly translator: Translator;
   readonly reply: Reply;
@@ -20,12 +20,15 @@ export interface Conversation {
   readonly facts: RequestFacts;
 }
 
-/** How long the usage may take to arrive after the backend's finish reason. Some backends never end their stream. */
+/**
+ * Some backends never end their stream, so the wait for usage after the finish reason is limited.
+ */
 const USAGE_WAIT_MS = 5000;
 
 /**
- * Asks the backend and hands its answer, translated, to the reply: each read goes from the network to the client in one call.
- * Resolves with the events that end the response, which the client has not been told of yet. Does not throw.
+ * Asks the backend and passes its answer, translated, to the reply: one call per read from the
+ * network. Resolves with the events that end the response, which have not been sent yet. Does not
+ * throw.
  */
 export async function converse(conversation: Conversation): Promise<readonly ResponseEvent[]> {
   const { backend, translator, reply, accepted, facts } = conversation;
@@ -33,28 +36,28 @@ export async function converse(conversation: Conversation): Promise<readonly Res
   let last: readonly ResponseEvent[] = [];
 
   try {
-    await tell(translator.start());
+    await send(translator.start());
     const chat = conversation.compaction === undefined ? conversation.chat : await compact(conversation.compaction);
     if (chat !== undefined) await ask(chat, translator);
   } catch (thrown) {
     const error = await accepted.failureOf(thrown);
-    await tell(error.code === 'request_cancelled' ? translator.cancel() : translator.fail(error));
+    await send(error.code === 'request_cancelled' ? translator.cancel() : translator.fail(error));
   }
   return last;
 
-  /** Lets the backend write a summary and tells the client of the compaction. Returns what the backend is asked for next. */
+  /** Returns what the backend is asked after the compaction. */
   async function compact({ chat, summary, finish }: Compaction): Promise<ChatRequest | undefined> {
     try {
       await ask(chat, summary);
     } catch (thrown) {
-      // What it has written may be complete all the same.
+      // The summary may be complete even if the connection broke after it.
       summary.fail(toApiError(thrown));
       if (summary.failure !== null) throw thrown;
     } finally {
       translator.addSpent(summary);
     }
     const { encryptedContent, next } = finish();
-    await tell(translator.addCompaction(encryptedContent, { isLast: next === undefined }));
+    await send(translator.addCompaction(encryptedContent, { isLast: next === undefined }));
     return next;
   }
 
@@ -76,15 +79,15 @@ export async function converse(conversation: Conversation): Promise<readonly Res
       },
     );
     await accepted.whenDecided();
-    if (!reader.ended) await hand(reader.end(false), reader);
+    if (!reader.ended) await pass(reader.end(false), reader);
 
     function take(batch: ChatBatch): Promise<void> | undefined {
       const events: ResponseEvent[] = [];
       for (const chunk of batch.chunks) for (const event of reader.feed(chunk)) events.push(event);
       noteRead(facts, batch.chunks.length, reader.outputLength > 0);
       if (batch.done) for (const event of reader.end(true)) events.push(event);
-      const busy = hand(events, reader);
-      // The answer cannot be told, so nobody wants the rest of it.
+      const busy = pass(events, reader);
+      // The translator has ended the response, so the rest of the answer is not needed.
       if (reader.failure !== null) throw reader.failure;
       if (reader.finishing && !reader.ended) {
         begun?.limitTotal(USAGE_WAIT_MS);
@@ -94,13 +97,16 @@ export async function converse(conversation: Conversation): Promise<readonly Res
     }
   }
 
-  /** Nobody is told of a summary but by the compaction that it becomes. */
-  function hand(events: readonly ResponseEvent[], reader: Translator): Promise<void> | undefined {
-    return reader === translator ? tell(events) : undefined;
+  /** The events of a summary are not sent; the client gets the compaction that is made of it. */
+  function pass(events: readonly ResponseEvent[], reader: Translator): Promise<void> | undefined {
+    return reader === translator ? send(events) : undefined;
   }
 
-  /** Waits for a client that reads slowly, which in turn slows the backend down. Holds back what ends the response. */
-  function tell(events: readonly ResponseEvent[]): Promise<void> | undefined {
+  /**
+   * Returns a promise if the client reads slowly, which pauses the backend. Holds back the events
+   * that end the response.
+   */
+  function send(events: readonly ResponseEvent[]): Promise<void> | undefined {
     if (!translator.ended) return reply.write(events);
     if (events.length > 0) last = events;
     return undefined;

@@ -1,6 +1,7 @@
 /**
- * Where the gateway answers itself, with all that is below, as callers write it without `/api`: the first that fits. Records know
- * `responses`, `responses.compact` and `chat.completions` by these names.
+ * The endpoints that the gateway answers itself, and the paths below them without `/api`. The first
+ * match counts. Records store `responses`, `responses.compact` and `chat.completions` under these
+ * names.
  */
 const OWN = [
   ['responses.input_tokens', '/v1/responses/input_tokens'],
@@ -13,12 +14,15 @@ const OWN = [
   ['key', '/v1/key'],
 ] as const;
 
-/** What a request asks for. A small set, whatever the path is. */
+/** What a request asks for: a small set of values, since it becomes a metric label. */
 export type Endpoint = (typeof OWN)[number][0] | 'passthrough' | 'health' | 'other';
 
 export const ENDPOINTS: readonly Endpoint[] = [...OWN.map(([endpoint]) => endpoint), 'passthrough', 'health', 'other'];
 
-/** `passthroughPaths` are those which the operator has added. */
+/**
+ * Returns a function from a path to its endpoint. `passthroughPaths` are the ones from the
+ * settings.
+ */
 export function createEndpointOf(passthroughPaths: readonly string[]): (path: string) => Endpoint {
   const listed: readonly (readonly [Endpoint, string])[] = [
     ...OWN,
@@ -31,7 +35,7 @@ export function createEndpointOf(passthroughPaths: readonly string[]): (path: st
   };
 }
 
-/** What the paths of an endpoint have in common; undefined where that is nothing of interest. */
+/** Returns the path that the endpoint begins with; undefined for paths that are not traced. */
 export function routeOf(endpoint: Endpoint): string | undefined {
   return endpoint === 'passthrough' ? '/v1' : OWN.find(([name]) => name === endpoint)?.[1];
 }

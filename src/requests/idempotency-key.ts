@@ -1,9 +1,10 @@
 import { ApiError } from '../core/errors.ts';
 
 /**
- * The key of an `Idempotency-Key` header, bare or as a quoted string (draft-ietf-httpapi-idempotency-key-header, section 2.1):
- * 1 to 255 printable ASCII characters. Undefined without the header. `name` is where the caller wrote it. Throws ApiError
- * `invalid_idempotency_key`.
+ * Returns the key of an `Idempotency-Key` header, bare or as a quoted string
+ * (draft-ietf-httpapi-idempotency-key-header, section 2.1): 1 to 255 printable ASCII characters.
+ * Undefined without the header. Throws ApiError `invalid_idempotency_key` that names the header or
+ * field `name`.
  */
 export function parseIdempotencyKey(
   header: string | string[] | undefined,

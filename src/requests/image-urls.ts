@@ -1,10 +1,13 @@
-/** Which URLs of images, files and audio a request may name: it is the backend that fetches them, from where it stands. */
+/**
+ * Which URLs of images, files and audio a request may name. The backend fetches them from its own
+ * network.
+ */
 
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import type { UrlFault } from '../core/request/parts.ts';
 import type { ImageUrlPolicy } from '../contract/types.ts';
 
-/** What each policy refuses. What is sent along, as a data: URL or as base64, is refused by none. */
+/** Returns why a policy refuses a URL. Inline data (a data: URL or base64) is always allowed. */
 export const URL_FAULTS: { readonly [Policy in ImageUrlPolicy]: UrlFault | undefined } = {
   any: undefined,
   'https-public': (text) => (isSentAlong(text) ? undefined : publicUrlFault(text)),
@@ -16,15 +19,15 @@ function isSentAlong(text: string): boolean {
 }
 
 /**
- * The names that a resolver finds in public but which lead to a private address are for the network of the backend to
- * stop: what a name means there, and at the moment of the fetch, cannot be known here.
+ * A public name that resolves to a private address must be stopped in the network of the backend:
+ * the gateway cannot know what the name resolves to there at the time of the fetch.
  */
 function publicUrlFault(text: string): string | undefined {
-  // Programs differ in how they read a URL with white space, a backslash or a second @ in it.
+  // Programs disagree about URLs with white space, a backslash or a second @.
   const url = /^https:\/\/[^\s\\@/?#]+(?:[/?#][^\s\\]*)?$/i.test(text) ? URL.parse(text) : null;
   if (url === null) return 'must be a data: URL, or an https:// URL without user name and password';
   if (url.port !== '') return 'must not name a port';
-  // The parser has brought every notation of an IPv4 address into the common one, and names to small letters.
+  // The parser has normalized every notation of an IPv4 address, and names to lower case.
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   if (isIP(host) === 0 ? isPrivateName(host) : isPrivateAddress(host)) return 'must name a host of the public internet';
   return undefined;
@@ -34,7 +37,7 @@ const PRIVATE_NAME =
   /(?:^|\.)(?:localhost|local|localdomain|internal|intranet|private|lan|home|corp|home\.arpa|onion|test)$/;
 
 function isPrivateName(host: string): boolean {
-  // A name without a dot is looked up in the domain of whoever asks.
+  // A name without a dot is resolved in the local domain of the backend.
   return !host.includes('.') || PRIVATE_NAME.test(host);
 }
 
@@ -43,7 +46,7 @@ function isPrivateAddress(address: string): boolean {
   return RESERVED.check(address, family) || (family === 'ipv6' && !GLOBAL_V6.check(address, 'ipv6'));
 }
 
-/** The registries of special purpose addresses of IANA (RFC 6890 and what came after it), with multicast. */
+/** IANA's registries of special purpose addresses (RFC 6890 and its successors), with multicast. */
 const RESERVED = blockListOf([
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -59,14 +62,15 @@ const RESERVED = blockListOf([
   '198.51.100.0/24',
   '203.0.113.0/24',
   '224.0.0.0/3',
-  // Within these lie Teredo, the addresses for benchmarks and documentation, and 6to4, which has an IPv4 address inside.
+  // These contain Teredo, the ranges for benchmarks and documentation, and 6to4, which embeds an
+  // IPv4 address.
   '2001::/23',
   '2001:db8::/32',
   '2002::/16',
   '3fff::/20',
 ]);
 
-/** All that has been given out of IPv6; the addresses that stand for IPv4 ones are outside. */
+/** The assigned part of IPv6. The addresses that embed IPv4 ones lie outside of it. */
 const GLOBAL_V6 = blockListOf(['2000::/3']);
 
 function blockListOf(subnets: readonly string[]): BlockList {

@@ -4,26 +4,28 @@ import type { Identity } from '../identity/identities.ts';
 import type { OutputItem } from '../contract/types.ts';
 
 /**
- * The items of recent replies, for clients that refer to them instead of sending them again (the AI SDK does, unless it is told
- * `store: false`). In the memory of this process alone, and only where an operator asks for it (`ITEM_MEMORY_TTL_S`).
+ * The output items of recent replies, for clients that refer to them by id (the AI SDK does so
+ * unless `store` is false). They are in the memory of this process only, and only if
+ * `ITEM_MEMORY_TTL_S` is set.
  */
 export interface ItemMemory {
-  /** Keeps the items of a reply for whom it was made. */
+  /** Keeps the items of a reply for its caller. */
   remember(caller: Identity, items: readonly OutputItem[]): void;
   /**
-   * Puts the items in the place of the references in the parsed body of a request, which it changes. Returns the bytes that this
-   * adds. Throws ApiError with the path of a reference to an item which is not remembered, or not this caller's.
+   * Replaces the references in the parsed body of a request, which it changes. Returns the number
+   * of bytes that this adds. Throws ApiError with the path of a reference to an item that is
+   * unknown, or that belongs to another caller.
    */
   resolve(caller: Identity, body: unknown): number;
 }
 
 export interface ItemMemoryOptions {
-  /** How long an item is kept, in seconds; 0 keeps none, and leaves references for the translation to refuse. */
+  /** In seconds. With 0 no item is kept, and the translation refuses references. */
   readonly itemMemoryTtlS: number;
-  /** The most that the references of one request may add, in bytes. */
+  /** The limit on what the references of one request add. */
   readonly maxBodyBytes: number;
   readonly nowMs: () => number;
-  /** Of all callers together; the oldest go first. */
+  /** The limits hold for all callers together; the oldest items are dropped first. */
   readonly maxItems?: number;
   readonly maxBytes?: number;
 }
@@ -37,10 +39,10 @@ interface Remembered {
 const MAX_ITEMS = 20_000;
 const MAX_BYTES = 128 * 1024 * 1024;
 
-/** Begins empty. With a time of 0 it keeps nothing and changes no request. */
+/** Returns an empty memory. With a TTL of 0 it keeps nothing and changes no request. */
 export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
   const { itemMemoryTtlS, maxBodyBytes, nowMs, maxItems = MAX_ITEMS, maxBytes = MAX_BYTES } = options;
-  // In the order of their making, which is that of their end too.
+  // In the order in which they expire.
   const items = new Map<string, Remembered>();
   let bytes = 0;
 
@@ -93,12 +95,12 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
   }
 }
 
-/** Ids are unique, so that the caller is there to keep strangers out alone. */
+/** Ids are unique. The caller is part of the key so that no caller can read items of another. */
 function keyOf([caller]: Identity, id: string): string {
   return `${caller} ${id}`;
 }
 
-/** As `validate.ts` reads it: the type may be left out. */
+/** The type may be left out, as in `validate.ts`. */
 function isReference(item: unknown): item is { readonly id: string } {
   if (!isObject(item) || typeof item['id'] !== 'string') return false;
   const { type, role, content } = item;

@@ -1,4 +1,4 @@
-/** How a caller hears of what was left out of its request. */
+/** Tells a caller what was left out of its request. */
 
 import type { Translation } from '../core/request/request.ts';
 import type { Incoming } from './incoming.ts';
@@ -8,24 +8,27 @@ const LISTS: Readonly<Record<string, (translation: Translation) => readonly stri
   'x-dropped-items': ({ droppedItems }) => droppedItems,
 };
 
-/** Names it in headers of the reply, and in the log line: over a WebSocket nothing else has a place for it. */
-export function tellLeftOut(incoming: Told, translation: Translation): void {
+/** Names what was left out in headers of the reply, and in the log line. */
+export function nameLeftOut(reply: LeftOutReply, translation: Translation): void {
   for (const [header, namesOf] of Object.entries(LISTS)) {
     const list = toHeaderList(namesOf(translation));
     if (list === '') continue;
-    incoming.setHeader(header, list);
-    incoming.facts.leftOut = { ...incoming.facts.leftOut, [header]: list };
+    reply.setHeader(header, list);
+    reply.facts.leftOut = { ...reply.facts.leftOut, [header]: list };
   }
 }
 
-type Told = Pick<Incoming, 'setHeader'> & { readonly facts: Pick<Incoming['facts'], 'leftOut'> };
+type LeftOutReply = Pick<Incoming, 'setHeader'> & { readonly facts: Pick<Incoming['facts'], 'leftOut'> };
 
-/** Clients take 16 KiB of headers, or less, and lose the reply with any more. */
+/** Many clients accept at most 16 KiB of headers, and lose a reply with more. */
 const MAX_NAMES = 32;
 const MAX_NAME_LENGTH = 64;
 const MAX_LENGTH = 2048;
 
-/** The names come from the request, and a header takes less than a JSON string does. */
+/**
+ * Returns the names as a header value. They come from the request, so characters that a header may
+ * not have are replaced.
+ */
 export function toHeaderList(names: readonly string[]): string {
   const listed = new Set<string>();
   let list = '';

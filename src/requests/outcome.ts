@@ -3,29 +3,30 @@ import type { ApiError } from '../core/errors.ts';
 import type { IncompleteReason, Outcome } from '../store/store.ts';
 import type { Usage } from '../contract/types.ts';
 
-/** How a request ended, on either endpoint. */
+/** How a request ended, on any endpoint. */
 export interface Ending {
   readonly failure: ApiError | null;
   readonly incompleteReason: IncompleteReason | null;
-  /** As the backend reported it. */
   readonly usage: Usage | null;
-  /** What the model wrote, in UTF-16 code units. */
+  /** The length of the output in UTF-16 code units. */
   readonly outputLength: number;
-  /** Whether the client has got any of the model's output, or could have. */
+  /** Whether the client may have received output of the model. */
   readonly hasOutput: boolean;
 }
 
 export interface OutcomeOptions {
   readonly completedAtMs: number;
-  /** Whose key the backend judges: the caller's, or the gateway's own. */
   readonly keyOwner: KeyOwner;
-  /** By arithmetic, for when the backend has reported no usage. */
+  /** Used if the backend reported no usage. */
   readonly estimateUsage: () => Usage;
-  /** In millionths; null when the model has no price. */
+  /** In millionths of the currency; null if the model has no price. */
   readonly costOf: (usage: Usage) => number | null;
 }
 
-/** What ends how: the table of the contract, section 6. `discard` takes the record back. */
+/**
+ * Returns the final state of the record, or `discard` if the request leaves no record
+ * (src/docs/promises.md).
+ */
 export function outcomeOf(ending: Ending, options: OutcomeOptions): Outcome | 'discard' {
   const { failure, hasOutput } = ending;
   if (failure === null) return { ...used('succeeded'), incompleteReason: ending.incompleteReason };
@@ -61,8 +62,9 @@ export function outcomeOf(ending: Ending, options: OutcomeOptions): Outcome | 'd
 }
 
 /**
- * The backend refused the request or was never reached, so trying again with the same key does nothing twice. Some refusals
- * are the operator's fault (a wrong key or address) and a 502 for the caller; that asking again does not help tells them.
+ * Whether the backend refused the request or was not reached, so that a retry with the same key
+ * does nothing twice. A wrong key or address in the settings is a 502 for the caller, marked by
+ * `x-should-retry: false`.
  */
 function nothingRan(failure: ApiError): boolean {
   const wasRefused = failure.status < 500 || failure.headers['x-should-retry'] === 'false';

@@ -1,4 +1,4 @@
-/** What becomes of a request before anybody is asked: it is checked, translated and weighed. */
+/** Checks and translates a request, and estimates its size, before the backend is asked. */
 
 import { isLimited } from '../accounts/admission.ts';
 import type { CompactionOptions, CompactionPlan } from '../core/compaction/compaction.ts';
@@ -14,16 +14,16 @@ import type { IncomingCreate } from './incoming.ts';
 import type { ItemMemory } from './item-memory.ts';
 import { URL_FAULTS } from './image-urls.ts';
 
-/** What its record, its admission and its price need to know of a request whose shape is right. */
+/** What the record, the admission and the price need to know about a valid request. */
 export interface Plan {
   readonly endpoint: RecordedEndpoint;
-  /** As the caller names it. */
+  /** The model as the caller names it. */
   readonly model: string;
-  /** As the backend knows it. */
+  /** The model as the backend names it. */
   readonly backendModel: string;
   readonly stream: boolean;
   readonly inputSize: InputSize;
-  /** What the model may write in one choice; null when the request names no limit. */
+  /** The limit for one choice; null without a limit. */
   readonly maxOutputTokens: number | null;
   readonly choices: number;
 }
@@ -31,7 +31,7 @@ export interface Plan {
 export interface ResponsePlan extends Plan {
   readonly request: CreateResponse;
   readonly translation: Translation;
-  /** The compaction that the request comes to; undefined for most. */
+  /** The compaction that the request needs; undefined for most requests. */
   readonly compaction: CompactionPlan | undefined;
   readonly compactionOptions: CompactionOptions;
 }
@@ -50,7 +50,10 @@ export interface PrepareServices
   readonly itemMemory: ItemMemory;
 }
 
-/** Throws the ApiError of a request that is not right, or that no chat backend can be asked. */
+/**
+ * Returns the plan of a request. Throws the ApiError of a request that is not valid, or that cannot
+ * be translated.
+ */
 export function prepare(incoming: IncomingCreate, services: PrepareServices): ResponsePlan {
   const { caller, body, endpoint } = incoming;
   const bytesRemembered = services.itemMemory.resolve(caller.identity, body.value) + (incoming.continues?.bytes ?? 0);
@@ -78,7 +81,10 @@ export function prepare(incoming: IncomingCreate, services: PrepareServices): Re
   };
 }
 
-/** What the input of a request whose body had so many bytes weighs: only what the backend is told counts. */
+/**
+ * Returns the size of the input of a request whose body had so many bytes. Only what the backend
+ * gets counts.
+ */
 export function sizeOfInput(
   request: CreateResponse,
   { chat, droppedItems }: Pick<Translation, 'chat' | 'droppedItems'>,
@@ -87,7 +93,9 @@ export function sizeOfInput(
   return holdsCompaction(request) || droppedItems.length > 0 ? sizeOfChat(chat) : inputSizeOf(chat, bodyBytes);
 }
 
-/** Returns how requests of this caller are translated: only what was sealed for it can be opened. */
+/**
+ * Returns how requests of this caller are translated: only what was sealed for it can be opened.
+ */
 export function translationOptionsFor(caller: Identity, settings: TranslationSettings): TranslationOptions {
   const { dialect, upstreamDialect, modelAliases, hostedTools, sealers, imageUrls } = settings;
   return {

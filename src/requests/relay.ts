@@ -1,4 +1,7 @@
-/** The story of a chat completion that is counted: the bytes are the client's and the backend's own, the record is ours. */
+/**
+ * A chat completion of a managed key: the bytes are passed through unchanged, and the request has a
+ * record.
+ */
 
 import type { RelayedRead } from '../backend/answer.ts';
 import type { ChatRelay, RelayedAnswer, RelayedRefusal, RelayRequest } from '../backend/chat.ts';
@@ -11,25 +14,22 @@ import type { Incoming } from './incoming.ts';
 import type { Plan } from './prepare.ts';
 import { sendDuplicate } from './show-record.ts';
 
-/** A request for a chat completion. */
 export interface IncomingChat extends Incoming {
-  /** Begins the reply with the status and the headers of the backend's answer. */
   openReply(answer: RelayedAnswer, signal: StopSignal): RelayedReply;
-  /** Sends what the backend refused the request with. */
+  /** Sends the backend's refusal as it is. */
   sendRefusal(refusal: RelayedRefusal): void;
 }
 
-/** The bytes of a backend's answer on their way to the client. */
 export interface RelayedReply {
-  /** The promise, when there is one, resolves as soon as the client can take more. */
+  /** A returned promise resolves when the client can take more. */
   write(bytes: Uint8Array): Promise<void> | undefined;
   end(): void;
-  /** Ends the reply before its end. Throws the error when the client can still be told of it by a status. */
+  /** Cuts the reply off. Throws the error if it can still be sent as a status. */
   fail(error: ApiError): void;
 }
 
 export interface ChatPlan extends Plan {
-  /** What is passed on, and the headers that go with it. */
+  /** What the backend gets. */
   readonly request: RelayRequest;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -38,12 +38,14 @@ export interface RelayServices extends AcceptServices {
   readonly relay: ChatRelay;
 }
 
-/** Passes one chat completion on. Throws the ApiError of a failure which the client has not been told of. */
+/**
+ * Relays one chat completion. Throws the ApiError of a failure that can still be sent as a status.
+ */
 export async function relayChat(incoming: IncomingChat, plan: ChatPlan, services: RelayServices): Promise<void> {
   const accepted = await accept(incoming, plan, services);
   if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record);
   try {
-    await pass(incoming, plan, accepted, services);
+    await relay(incoming, plan, accepted, services);
   } catch (thrown) {
     accepted.settleThrown(thrown);
     throw thrown;
@@ -52,7 +54,7 @@ export async function relayChat(incoming: IncomingChat, plan: ChatPlan, services
   }
 }
 
-async function pass(
+async function relay(
   incoming: IncomingChat,
   { request, headers, choices }: ChatPlan,
   accepted: Accepted,
@@ -86,11 +88,11 @@ async function pass(
 
   function take(read: RelayedRead): Promise<void> | undefined {
     const undecided = accepted.whenDecided();
-    return undecided === undefined ? hand(read) : undecided.then(() => hand(read));
+    return undecided === undefined ? pass(read) : undecided.then(() => pass(read));
   }
 
-  /** Waits for a client that reads slowly, which in turn slows the backend down. */
-  function hand({ bytes, chunks, done, failure }: RelayedRead): Promise<void> | undefined {
+  /** A returned promise pauses the backend while the client reads slowly. */
+  function pass({ bytes, chunks, done, failure }: RelayedRead): Promise<void> | undefined {
     observe(() => {
       for (const chunk of chunks) meter.feed(chunk);
       noteRead(facts, chunks.length, meter.hasOutput);
@@ -100,7 +102,7 @@ async function pass(
     return reply?.write(bytes);
   }
 
-  /** The record is final before the client can know of the end. */
+  /** Feeds the meter. The record is settled before the client can know the end. */
   function observe(step: () => void): void {
     const wasOver = meter.ended;
     step();

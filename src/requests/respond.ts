@@ -1,4 +1,4 @@
-/** The story of a request for a response, whatever it came over. */
+/** The way of a request for a response, from its body to its record, over any transport. */
 
 import type { ChatBackend } from '../backend/chat.ts';
 import { readSummary } from '../core/compaction/summary.ts';
@@ -13,7 +13,7 @@ import { beginCompaction, type Compaction } from './compact.ts';
 import { converse } from './converse.ts';
 import type { IncomingCreate } from './incoming.ts';
 import type { Ending } from './outcome.ts';
-import { tellLeftOut } from './left-out.ts';
+import { nameLeftOut } from './left-out.ts';
 import { prepare, type PrepareServices, type ResponsePlan } from './prepare.ts';
 import { sendDuplicate } from './show-record.ts';
 
@@ -22,7 +22,10 @@ export interface RespondServices extends PrepareServices, AcceptServices {
   readonly reasoningOutput: ReasoningOutput;
 }
 
-/** Answers one request for a response. Throws the ApiError of a failure which the client has not been told of. */
+/**
+ * Answers one request for a response. Throws the ApiError of a failure that can still be sent as a
+ * status.
+ */
 export async function respond(incoming: IncomingCreate, services: RespondServices): Promise<void> {
   const plan = prepare(incoming, services);
   if (incoming.isWarmUp === true) return warmUp(incoming, plan, services);
@@ -30,14 +33,20 @@ export async function respond(incoming: IncomingCreate, services: RespondService
   if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record);
   try {
     const { unique, signal } = accepted;
-    tellLeftOut(incoming, plan.translation);
+    nameLeftOut(incoming, plan.translation);
     const translator = openTranslator(incoming, plan, accepted, services);
     const compaction = openCompaction(incoming, plan, unique, services);
     const reply = incoming.openReply(translator, plan, signal);
-    const { backend } = services;
-    const { facts, caller } = incoming;
-    const { chat } = plan.translation;
-    const last = await converse({ backend, caller, chat, compaction, translator, reply, accepted, facts });
+    const last = await converse({
+      backend: services.backend,
+      caller: incoming.caller,
+      chat: plan.translation.chat,
+      compaction,
+      translator,
+      reply,
+      accepted,
+      facts: incoming.facts,
+    });
     remember(incoming, plan, translator, services);
     accepted.settle(endingOf(translator, compaction));
     reply.end(last);
@@ -49,10 +58,13 @@ export async function respond(incoming: IncomingCreate, services: RespondService
   }
 }
 
-/** A client that warms up learns whether its request is right, and gets an id that can be continued. */
+/**
+ * Answers a request that asks for no output (`generate: false`): it is checked, and gets an id that
+ * can be continued.
+ */
 function warmUp(incoming: IncomingCreate, plan: ResponsePlan, services: RespondServices): void {
   const { facts } = incoming;
-  tellLeftOut(incoming, plan.translation);
+  nameLeftOut(incoming, plan.translation);
   facts.model = plan.model;
   facts.stream = plan.stream;
   const created = { unique: facts.unique, createdAtMs: services.nowMs() };
@@ -63,7 +75,6 @@ function warmUp(incoming: IncomingCreate, plan: ResponsePlan, services: RespondS
   reply.end(events);
 }
 
-/** What a model says that is asked nothing. */
 const NO_OUTPUT = {
   choices: [{ index: 0, delta: {}, finish_reason: 'stop' }],
   usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
@@ -113,7 +124,7 @@ function openCompaction(
   });
 }
 
-/** Keeps the output items in memory, where the operator has asked for that and the caller does not mind. */
+/** Keeps the output items for later references, unless the caller said `store: false`. */
 function remember(
   { caller }: IncomingCreate,
   { request }: ResponsePlan,
@@ -124,7 +135,7 @@ function remember(
 }
 
 function endingOf({ failure, response, usage, outputLength }: Translator, compaction: Compaction | undefined): Ending {
-  // A summary that was cut short is told of where nothing came after it.
+  // If the compaction is the whole answer, a summary that was cut short makes it incomplete.
   const last = compaction?.isAll === true ? compaction.summary.response : response;
   return {
     failure,

@@ -2,29 +2,33 @@ import { ApiError } from '../core/errors.ts';
 import type { RequestId } from '../contract/ids.ts';
 import { createStopController, type StopSignal } from '../core/stop-signal.ts';
 
-/** The requests which run in this process: what a cancel and a drain look up. */
+/** The requests that run in this process. */
 export interface RunningRequests {
-  /** A running request; its signal aborts with an ApiError that says why it ends early. */
+  /** Registers a request. Its signal aborts with an ApiError that says why it ends early. */
   begin(requestId: RequestId): RunningRequest;
   /**
-   * Cancels the request, if it runs here, as soon as this says true. Until then the request does not end by itself, so that
-   * its client is told what its record says. Resolves after that; rejects as `asked` does, and then nothing is cancelled.
+   * Cancels the request, if it runs here, as soon as `asked` resolves with true. The request does
+   * not end before that, so that its client and its record agree. Rejects as `asked` does, and then
+   * cancels nothing.
    */
   cancelIf(requestId: RequestId, asked: Promise<boolean>): Promise<void>;
-  /** From now on nothing new is to begin. */
+  /** From now on new requests are refused. */
   drain(): void;
-  /** Ends all of them by their failure path. */
+  /** Ends all requests with `gateway_interrupted`. */
   interrupt(): void;
-  /** Resolves when none is left. */
+  /** Resolves when no request is left. */
   whenIdle(): Promise<void>;
   readonly draining: boolean;
-  /** Whether anything runs. */
+  /** Whether any request runs. */
   readonly busy: boolean;
 }
 
 export interface RunningRequest {
   readonly signal: StopSignal;
-  /** Set when somebody has asked for a cancel; resolves when that is decided, and the signal has aborted if it was in time. */
+  /**
+   * Set when a cancel was asked for. Resolves when that is decided; the signal has aborted if the
+   * cancel was in time.
+   */
   readonly cancelDecided: Promise<void> | undefined;
   abort(reason: ApiError): void;
   end(): void;
@@ -34,7 +38,6 @@ interface Run extends RunningRequest {
   cancelDecided: Promise<void> | undefined;
 }
 
-/** Begins with none, and open for new ones. */
 export function createRunningRequests(): RunningRequests {
   const running = new Map<RequestId, Run>();
   let waiting: (() => void)[] = [];
@@ -61,7 +64,8 @@ export function createRunningRequests(): RunningRequests {
       const run = running.get(requestId);
       const decided = abortIf(asked, run);
       if (run !== undefined) {
-        // The last of several decisions; none of them is a failure of the request.
+        // Waits for the last of several decisions. A decision that fails is no failure of the
+        // request.
         run.cancelDecided = Promise.allSettled([run.cancelDecided, decided]).then(() => undefined);
       }
       return decided;
@@ -85,7 +89,7 @@ export function createRunningRequests(): RunningRequests {
   };
 }
 
-/** Throws ApiError `gateway_draining` where nothing new is to begin. */
+/** Throws ApiError `gateway_draining` during a drain. */
 export function refuseWhileDraining({ draining }: Pick<RunningRequests, 'draining'>): void {
   if (draining) throw new ApiError('gateway_draining', { headers: { 'retry-after': '1' } });
 }

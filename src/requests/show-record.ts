@@ -4,7 +4,7 @@ import type { StoredRecord } from '../store/store.ts';
 import type { RequestRecord } from '../contract/types.ts';
 import type { Incoming } from './incoming.ts';
 
-/** The record as the contract shows it (section 6). */
+/** Returns the record as schemas/request-record.json has it. */
 export function toRecord(stored: StoredRecord, baseUrl: string): RequestRecord {
   return {
     object: 'request',
@@ -22,7 +22,8 @@ export function toRecord(stored: StoredRecord, baseUrl: string): RequestRecord {
     usage_estimated: stored.usageEstimated,
     cost: stored.costMicro,
     incomplete_details: stored.incompleteReason === null ? null : { reason: stored.incompleteReason },
-    // Out of our own table alone: the backend's words can quote the prompt, and are not stored.
+    // The message comes from the gateway's own table: a message of the backend can quote the
+    // prompt, and is not stored.
     error: stored.errorCode === null ? null : { code: stored.errorCode, message: ERRORS[stored.errorCode].message },
   };
 }
@@ -32,8 +33,8 @@ function toSeconds(ms: number): number {
 }
 
 /**
- * Answers a repeated request: 409 with the fields of the original's record at the top level. A 200 would lose the answer
- * silently in the SDKs, whose `create` would give an undefined text.
+ * Answers a duplicate with 409 and the fields of the original's record at the top level. With a 200
+ * the SDKs would return a response without text.
  */
 export function sendDuplicate(incoming: Incoming, stored: StoredRecord): void {
   const record = toRecord(stored, incoming.baseUrl());

@@ -1,4 +1,4 @@
-/** The embedded demo backend: speaks the chat completions format for real, over loopback, with no model behind it. */
+/** The embedded demo backend speaks the chat completions format over loopback, without a model. */
 
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { isObject } from '../../core/json.ts';
 import { composeDemoReply, type DemoReply } from './reply.ts';
 
 export interface DemoBackend {
-  /** With its `/v1`. */
+  /** Includes `/v1`. */
   readonly baseUrl: string;
   close(): Promise<void>;
 }
@@ -21,7 +21,7 @@ const MAX_BODY_BYTES = 64 * 1024 * 1024;
 /** Starts it on a free port of 127.0.0.1. */
 export async function startDemoBackend(): Promise<DemoBackend> {
   const server = createServer((req, res) => {
-    // Only a client that went away gets here, and there is nobody left to tell.
+    // This happens only if the client has disconnected.
     answer(req, res).catch(() => res.destroy());
   });
   server.listen(0, '127.0.0.1');
@@ -98,7 +98,7 @@ function toDeltas({ text, call }: DemoReply): ChatChunk[] {
   const start = { role: 'assistant', content: call === undefined ? '' : null };
   if (call === undefined) return [start, ...text.map((content) => ({ content }))];
   const opening = { index: 0, id: newCallId(), type: 'function', function: { name: call.name, arguments: '' } };
-  // By characters, not bytes, so that no piece ends inside one.
+  // By characters, so that no piece ends inside of one.
   const rest = (call.arguments.match(/.{1,6}/gsu) ?? []).map((piece) => ({ index: 0, function: { arguments: piece } }));
   return [start, { tool_calls: [opening] }, ...rest.map((piece) => ({ tool_calls: [piece] }))];
 }
@@ -116,7 +116,7 @@ function newCallId(): string {
   return `call_${randomUUID().replaceAll('-', '')}`;
 }
 
-/** Undefined when it is not JSON, or too long. */
+/** Returns undefined for a body that is not JSON, or that is too long. */
 async function readJson(req: IncomingMessage): Promise<unknown> {
   const read: Uint8Array[] = [];
   let length = 0;

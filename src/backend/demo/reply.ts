@@ -1,10 +1,9 @@
-/** What the demo backend says to a request: no model, only enough to show every kind of answer. */
+/** Composes the replies of the demo backend: enough to show every kind of answer. */
 
 import type { ChatChunk } from '../../core/chat.ts';
 import { isObject } from '../../core/json.ts';
 
 export interface DemoReply {
-  /** The text in the pieces in which it is streamed. */
   readonly text: readonly string[];
   readonly call?: { readonly name: string; readonly arguments: string };
   readonly finishReason: 'stop' | 'length' | 'tool_calls';
@@ -26,7 +25,7 @@ const SAMPLES: readonly (readonly [RegExp, string])[] = [
   [/name/i, 'Demo'],
 ];
 
-/** Composes the answer to a chat completions request that has messages. Pure; throws nothing, whatever the request holds. */
+/** Composes the answer to a chat request that has messages. Never throws. */
 export function composeDemoReply(request: ChatChunk): DemoReply {
   const messages = objectsOf(request['messages']);
   const prompt = lastText(messages, 'user');
@@ -46,7 +45,7 @@ export function composeDemoReply(request: ChatChunk): DemoReply {
   return { text, finishReason, promptTokens, completionTokens: text.length };
 }
 
-/** Words with the space before them. */
+/** Splits a text into words, each with the space before it. */
 function pieces(text: string): string[] {
   return text.match(/\s*\S+\s*$|\s*\S+/g) ?? [];
 }
@@ -67,7 +66,7 @@ function replyText(request: ChatChunk, messages: readonly ChatChunk[], prompt: s
 function toolToCall(request: ChatChunk, messages: readonly ChatChunk[], prompt: string): ChatChunk | undefined {
   const tools = objectsOf(request['tools']).flatMap((tool) => (isObject(tool['function']) ? [tool['function']] : []));
   const choice = request['tool_choice'];
-  // After a tool has answered it is the model's turn to speak, or a loop of tool calls would never end.
+  // A call after the output of a tool would make an endless loop.
   if (choice === 'none' || messages.at(-1)?.['role'] === 'tool') return undefined;
   const forced = isObject(choice) && isObject(choice['function']) ? choice['function']['name'] : undefined;
   if (forced !== undefined) return tools.find((tool) => tool['name'] === forced);
@@ -75,7 +74,10 @@ function toolToCall(request: ChatChunk, messages: readonly ChatChunk[], prompt: 
   return asked ?? (choice === 'required' ? tools[0] : undefined);
 }
 
-/** The name as it is, or one of its longer words: "weather" asks for `get_weather`. */
+/**
+ * Whether the prompt contains the name, or one of its longer words: "weather" matches
+ * `get_weather`.
+ */
 function mentions(prompt: string, name: string): boolean {
   const words = name.split(/[_-]|(?<=[a-z])(?=[A-Z])/).filter((word) => word.length >= 4);
   return [name, ...words].some((word) => prompt.toLowerCase().includes(word.toLowerCase()));
@@ -83,11 +85,10 @@ function mentions(prompt: string, name: string): boolean {
 
 interface SampleContext {
   readonly prompt: string;
-  /** Where a `$ref` looks. */
   readonly root: unknown;
 }
 
-/** A small value that fits the schema: the required properties alone. */
+/** Returns a small value that fits the schema, with the required properties only. */
 function sampleOf(schema: unknown, name: string, context: SampleContext, depth: number): unknown {
   if (!isObject(schema) || depth > MAX_SCHEMA_DEPTH) return null;
   const given = [schema['const'], schema['default'], firstOf(schema['examples']), firstOf(schema['enum'])];
@@ -122,7 +123,9 @@ function sampleObject(schema: ChatChunk, context: SampleContext, depth: number):
   return Object.fromEntries(required.map((key) => [key, sampleOf(properties[key], key, context, depth + 1)]));
 }
 
-/** A place that the prompt names ("in Rome") where a place is asked for, else something that looks right. */
+/**
+ * Returns a place that the prompt names ("in Rome") for a place, a plausible constant otherwise.
+ */
 function sampleText(name: string, prompt: string): string {
   const sample = SAMPLES.find(([pattern]) => pattern.test(name))?.[1] ?? 'demo';
   return sample === 'Paris' ? (/\b(?:in|for|at) (\p{Lu}[\p{L}-]+)/u.exec(prompt)?.[1] ?? sample) : sample;

@@ -13,7 +13,7 @@ import { factsOf } from '../../telemetry/reply-facts.ts';
 import { validateCreateResponse } from '../../requests/validate.ts';
 import type { ItemMemory } from '../../requests/item-memory.ts';
 import { sizeOfInput, translationOptionsFor, type TranslationSettings } from '../../requests/prepare.ts';
-import { tellLeftOut } from '../../requests/left-out.ts';
+import { nameLeftOut } from '../../requests/left-out.ts';
 
 export interface CountInputTokensOptions extends TranslationSettings {
   readonly tokenizer: Tokenizer;
@@ -40,7 +40,7 @@ export function countInputTokens(options: CountInputTokensOptions): RequestHandl
     const headers = await options.admission.admitFree(key, { model: request.model, backendModel: chat.model });
     const size = (): InputSize => sizeOfInput(request, translation, bytes.length + bytesRemembered);
     const counted = await count(chat, { size, signal: whenGone(res) }, options);
-    tellLeftOut({ facts, setHeader: (name, value) => res.setHeader(name, value) }, translation);
+    nameLeftOut({ facts, setHeader: (name, value) => res.setHeader(name, value) }, translation);
     res.set(headers).json({ object: 'response.input_tokens', estimated: true, ...counted } satisfies InputTokens);
   };
 }
