@@ -1,4 +1,7 @@
-/** One request to the backend through undici: its bytes, its timers, and every way in which it can end. */
+/**
+ * One request to the backend through undici: its bytes, its timers, and every way in which it can
+ * end.
+ */
 
 import { Pool, type Dispatcher } from 'undici';
 import { ApiError } from '../core/errors.ts';
@@ -12,8 +15,8 @@ export interface ConnectionOptions {
   /** Null sends a GET. */
   readonly body: string | Buffer | null;
   /**
-   * Its abort closes the socket at once, and `openConnection` or `pipe` rejects with its reason. It has no effect once the
-   * backend has ended its answer.
+   * Its abort closes the socket at once, and `openConnection` or `pipe` rejects with its reason. It
+   * has no effect once the backend has ended its answer.
    */
   readonly signal: StopSignal;
   /** Applies until `limitSilence` or `limitTotal` is called. */
@@ -21,8 +24,9 @@ export interface ConnectionOptions {
 }
 
 /**
- * Takes the bytes of one read in the turn in which they arrive, and undefined once, at the clean end. While a promise
- * that it has returned is pending, nothing more is read from the network. An error that it throws ends the connection.
+ * Takes the bytes of one read in the turn in which they arrive, and undefined once, at the clean
+ * end. While a promise that it has returned is pending, nothing more is read from the network. An
+ * error that it throws ends the connection.
  */
 export type TakeBytes = (bytes: Uint8Array | undefined) => Promise<void> | undefined;
 
@@ -30,17 +34,23 @@ export interface BackendConnection {
   readonly status: number;
   readonly headers: ReplyHeaders;
   /**
-   * Passes the body to `take`; may be called once. Resolves after the clean end, or after `release`. Rejects with an
-   * ApiError, with the reason of the signal, or with what `take` throws.
+   * Passes the body to `take`; may be called once. Resolves after the clean end, or after
+   * `release`. Rejects with an ApiError, with the reason of the signal, or with what `take` throws.
    */
   pipe(take: TakeBytes): Promise<void>;
-  /** Limits the time between two reads from the network. The time in which the reader is busy does not count. */
+  /**
+   * Limits the time between two reads from the network. The time in which the reader is busy does
+   * not count.
+   */
   limitSilence(timeoutMs: number): void;
-  /** Limits the time until the end of the answer. It starts again each time the reader has been busy. */
+  /**
+   * Limits the time until the end of the answer. It starts again each time the reader has been
+   * busy.
+   */
   limitTotal(timeoutMs: number): void;
   /**
-   * Drops the rest of the answer; called from within `take`. The connection can be used again if the backend ends its
-   * answer soon.
+   * Drops the rest of the answer; called from within `take`. The connection can be used again if
+   * the backend ends its answer soon.
    */
   release(): void;
   /** Closes the socket at once, unless the connection has been released. */
@@ -52,11 +62,15 @@ const LINGER_MS = 1000;
 const MAX_LINGERING_BYTES = 64 * 1024;
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** The connections to one backend. They set no limits of time but for connecting: each request has its own. */
+/**
+ * The connections to one backend. They set no limits of time but for connecting: each request has
+ * its own.
+ */
 export function openPool(origin: string, { connectTimeoutMs }: { readonly connectTimeoutMs: number }): Pool {
   return new Pool(origin, {
     connections: null,
-    // One request per connection: its abort closes a socket, and its pause holds up no other request.
+    // One request per connection: its abort closes a socket, and its pause holds up no other
+    // request.
     pipelining: 1,
     allowH2: false,
     connect: { timeout: connectTimeoutMs },
@@ -65,7 +79,10 @@ export function openPool(origin: string, { connectTimeoutMs }: { readonly connec
   });
 }
 
-/** Sends the request. Resolves with the status and headers of its answer. Throws ApiError, or the signal's reason. */
+/**
+ * Sends the request. Resolves with the status and headers of its answer. Throws ApiError, or the
+ * signal's reason.
+ */
 export function openConnection(dispatcher: Dispatcher, options: ConnectionOptions): Promise<BackendConnection> {
   options.signal.throwIfAborted();
   const connection = new UndiciConnection(options);
@@ -82,7 +99,10 @@ interface Reader {
   readonly reject: (reason: unknown) => void;
 }
 
-/** A class because undici asks for a handler object. undici calls the `on…` methods, the reader calls the others. */
+/**
+ * A class because undici asks for a handler object. undici calls the `on…` methods, the reader
+ * calls the others.
+ */
 class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler {
   readonly opened: Promise<BackendConnection>;
   status = 0;
@@ -98,7 +118,10 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
   #lingeringBytes = 0;
 
   #reader: Reader | undefined;
-  /** Whether the promise of the reader is pending. It is true without a reader too, so that the bytes wait for one. */
+  /**
+   * Whether the promise of the reader is pending. It is true without a reader too, so that the
+   * bytes wait for one.
+   */
   #isBusy = true;
   #waiting: Buffer[] = [];
 
@@ -267,7 +290,9 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
     this.#timer = undefined;
   }
 
-  /** Reads what has arrived before it fails: the process may have stood still, and not the backend. */
+  /**
+   * Reads what has arrived before it fails: the process may have stood still, and not the backend.
+   */
   #expire(timer: NodeJS.Timeout): void {
     const reads = this.#reads;
     setImmediate(() => {

@@ -8,7 +8,7 @@ import { readJsonBody } from './body/body.ts';
 import { methodNotAllowed } from './error-handler.ts';
 
 export interface AdminOptions {
-  /** Lets in who has the `ADMIN_TOKEN`. */
+  /** Checks the `ADMIN_TOKEN`. */
   readonly authenticate: RequestHandler;
   readonly administration: Administration;
   readonly showUsageOfAll: RequestHandler;
@@ -17,7 +17,7 @@ export interface AdminOptions {
 
 const MAX_BODY_BYTES = 65_536;
 
-/** The routes under `/admin/v1`. Bodies and replies are those of schemas/admin.json. */
+/** Returns the routes under `/admin/v1`. Bodies and replies are those of schemas/admin.json. */
 export function createAdminApi({ authenticate, administration, showUsageOfAll, mode }: AdminOptions): Router {
   const admin = express.Router();
   admin.use(authenticate, keepNothing);
@@ -76,13 +76,13 @@ function createKeyHandlers(administration: Administration) {
   };
 }
 
-/** Some of the replies hold a secret, and none of them is true for long. */
+/** Some replies contain a secret, and all of them change soon. */
 const keepNothing: RequestHandler = (_req, res, next) => {
   res.set('cache-control', 'no-store');
   next();
 };
 
-/** A key that is made where nobody looks at keys would be taken for one that works. */
+/** In any other mode a new key would not work. */
 function requireManaged(mode: AuthMode): RequestHandler {
   return (_req, _res, next) => {
     if (mode === 'managed') return next();
@@ -92,7 +92,7 @@ function requireManaged(mode: AuthMode): RequestHandler {
   };
 }
 
-/** An absent body is an empty object: some calls need none. */
+/** Returns an empty object for an absent body, which some calls allow. */
 async function readBody(req: Request<object>): Promise<unknown> {
   const isAbsent = req.headers['transfer-encoding'] === undefined && (req.headers['content-length'] ?? '0') === '0';
   return isAbsent ? {} : (await readJsonBody(req, { maxBytes: MAX_BODY_BYTES })).value;

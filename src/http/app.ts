@@ -26,13 +26,14 @@ import { postCompaction } from './responses/post-compaction.ts';
 import { postResponse } from './responses/post-response.ts';
 import type { Services } from './services.ts';
 
-/** The map of the program: middleware in its order, then the routes. */
+/** The map of the routes: middleware in its order, then every path. */
 export function createApp(services: Services): Express {
   const { corsOrigins, load, authenticator } = services;
   const app = begin(services);
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
 
-  // Each route before this one would be tried for nearly every request.
+  // This route comes first because Express tries the routes in order, and most requests take this
+  // one.
   app.post(
     ['/api/v1/responses', '/v1/responses'],
     authenticate(authenticator),
@@ -54,14 +55,14 @@ export function createApp(services: Services): Express {
   return end(app);
 }
 
-/** What `METRICS_PORT` serves: the metrics alone. */
+/** Returns the app of `METRICS_PORT`, which serves only the metrics. */
 export function createMetricsApp(services: Services): Express {
   const app = begin(services);
   app.route('/metrics').get(metricsOf(services)).all(methodNotAllowed('GET'));
   return end(app);
 }
 
-/** Everything below `/api/v1` and `/v1` needs a key. */
+/** Returns the routes below `/api/v1` and `/v1`. All of them need a key. */
 function createApi(services: Services): Router {
   const { load, authMode } = services;
   const limit = limitLoad(load);
@@ -77,16 +78,16 @@ function createApi(services: Services): Router {
   api.route('/requests/:id/cancel').post(requests.cancel).all(methodNotAllowed('POST'));
   api.route('/usage').get(showUsage(services)).all(methodNotAllowed('GET'));
   api.route('/key').get(showKey(services)).all(methodNotAllowed('GET'));
-  // Elsewhere what chat completions use is not counted, and they are passed through like the rest.
+  // In the other modes chat completions are not recorded, and are passed through.
   if (authMode === 'managed') {
     api.route('/chat/completions').post(limit, createChatCompletion(services)).all(methodNotAllowed('POST'));
   }
-  // No body has been read by here: what is passed on goes through as it comes.
+  // The body is passed through without being read.
   api.use(limit, watch, createPassthrough(services));
   return api;
 }
 
-/** What is below `/admin/v1`: without a token, nothing. */
+/** Without an `ADMIN_TOKEN` there is no admin API. */
 function createAdmin(services: Services): RequestHandler {
   const { adminToken, accounts, identities, newUniquePart, nowMs } = services;
   if (adminToken === null) return notFound;
@@ -103,7 +104,7 @@ function createAdmin(services: Services): RequestHandler {
   });
 }
 
-/** What every request goes through, and every reply has. */
+/** Adds the middleware of every request. */
 function begin(services: Services): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -129,7 +130,6 @@ function metricsOf({ metrics, metricsToken }: Services): RequestHandler {
   return metrics === undefined ? refuseMetrics : showMetrics(metrics, metricsToken);
 }
 
-/** Takes the upgrade to a WebSocket, and lets every other GET pass. */
 function openWebSocket(services: Services): RequestHandler {
   return lazyRoute(services.loadWebSocket);
 }
@@ -148,7 +148,10 @@ function showOpenApi(services: Services): RequestHandler {
   });
 }
 
-/** Returns a route whose code is loaded with its first request, so that a start does not wait for it. */
+/**
+ * Returns a route whose code is loaded with its first request, so that a start does not wait for
+ * it.
+ */
 function lazyRoute(load: () => Promise<RequestHandler>): RequestHandler {
   const loaded = lazily(load);
   return async (req, res, next) => {
@@ -160,12 +163,12 @@ function lazyRoute(load: () => Promise<RequestHandler>): RequestHandler {
 async function describeApi(services: Services) {
   const { createOpenApi } = await import('./pages/openapi.ts');
   const { adminToken, metricsToken, metricsPort } = services;
-  // The metrics are part of the API only where they are on its port.
+  // The API describes the metrics only if they are on its port.
   const hasMetrics = metricsToken !== null && metricsPort === null;
   return createOpenApi({ ...services, hasAdmin: adminToken !== null, hasMetrics });
 }
 
-/** A drain waits for what has no record as well, and breaks what takes too long. */
+/** A drain also waits for requests without a record, and breaks the ones that take too long. */
 function watchRunning({ running }: Services): RequestHandler {
   return (_req, res, next) => {
     refuseWhileDraining(running);

@@ -1,9 +1,12 @@
 import { isIPv6 } from 'node:net';
 import type { Request } from 'express';
 
-/** Where this gateway is reached, without a slash at the end: the setting, else what the caller used. */
+/**
+ * Returns the base URL of this gateway without a trailing slash: the setting, or what the caller
+ * used.
+ */
 export function baseUrlOf(req: Request, publicBaseUrl: string | null): string {
-  // HTTP/1.0 needs no Host header, whatever the type says.
+  // HTTP/1.0 has no Host header, although the type says so.
   const host: string | undefined = req.host;
   return publicBaseUrl ?? `${req.protocol}://${host ?? socketAddressOf(req)}`;
 }

@@ -5,11 +5,11 @@ import { discardBody } from './body/body.ts';
 import { factsOf } from '../telemetry/reply-facts.ts';
 import type { RequestFacts } from '../requests/facts.ts';
 
-/** The one place which turns an error into a reply over HTTP (contract, section 5). */
+/** Turns an error into a reply over HTTP, with the body of schemas/error.json. */
 export const errorHandler: ErrorRequestHandler = (thrown, req, res, _next) => {
   const error = noteFailure(fromExpress(thrown), factsOf(res));
   if (res.headersSent || res.destroyed) {
-    // Half of a reply must not look like a whole one; a whole one is still on its way to the client.
+    // A reply that is cut off must not look complete. A complete one is still being sent.
     if (!res.writableEnded) res.destroy();
     return;
   }
@@ -18,7 +18,7 @@ export const errorHandler: ErrorRequestHandler = (thrown, req, res, _next) => {
   discardBody(req);
 };
 
-/** What a request failed with, from now on in its facts. A mistake of our own is in the log, and nowhere else. */
+/** Adds the error to the facts of the request. An internal error is also logged. */
 export function noteFailure(thrown: unknown, facts: RequestFacts): ApiError {
   const error = toApiError(thrown);
   facts.errorCode = error.code;
@@ -26,19 +26,18 @@ export function noteFailure(thrown: unknown, facts: RequestFacts): ApiError {
   return error;
 }
 
-/** The headers that go with an error, with a word on whether to try again. */
+/** Returns the headers of an error, with a hint whether a retry makes sense. */
 export function headersOf(error: ApiError): Readonly<Record<string, string>> {
   return isDeterministic(error) ? { 'x-should-retry': 'false', ...error.headers } : error.headers;
 }
 
-/** The end of all routes. */
 export const notFound: RequestHandler = () => {
   throw new ApiError('not_found', {
     message: 'There is no such path here. The API is at /api/v1, and at /v1. See /docs/api for its paths.',
   });
 };
 
-/** Ends a path whose other methods have been looked at. `allowed` in upper case. */
+/** Refuses all other methods of a path. `allowed` is in upper case. */
 export function methodNotAllowed(...allowed: readonly string[]): RequestHandler {
   return (req) => {
     throw new ApiError('method_not_allowed', {
@@ -48,7 +47,10 @@ export function methodNotAllowed(...allowed: readonly string[]): RequestHandler 
   };
 }
 
-/** Express and its parts throw errors with a `status` for what the caller did wrong, such as a path with a broken escape. */
+/**
+ * Express throws errors with a `status` for mistakes of the caller, such as a path with a broken
+ * escape.
+ */
 function fromExpress(thrown: unknown): unknown {
   if (thrown instanceof ApiError || !(thrown instanceof Error) || !('status' in thrown)) return thrown;
   const { status } = thrown;
@@ -56,13 +58,16 @@ function fromExpress(thrown: unknown): unknown {
   return new ApiError('invalid_request', { message: 'The request could not be read.', cause: thrown });
 }
 
-/** What a route has said of the body which it did not come to send. */
+/** Removes headers that a route has set for a body that is not sent. */
 function forgetBody(res: Response): void {
   for (const name of ['content-type', 'content-length', 'content-encoding', 'cache-control', 'etag'])
     res.removeHeader(name);
 }
 
-/** The SDKs repeat some of these by themselves, among them every 409: a request that was cancelled would begin again. */
+/**
+ * The SDKs retry some of these by themselves, among them every 409: a cancelled request would start
+ * again.
+ */
 function isDeterministic({ code, status }: ApiError): boolean {
   return code === 'request_cancelled' || code === 'duplicate_request' || !isTransient(status);
 }

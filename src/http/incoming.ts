@@ -13,7 +13,9 @@ export interface ReadIncomingOptions {
   readonly maxBodyBytes: number;
 }
 
-/** Reads one request over HTTP, up to the end of its body. Throws the ApiError of one that cannot be read. */
+/**
+ * Reads an HTTP request up to the end of its body. Throws the ApiError of one that cannot be read.
+ */
 export async function readIncoming(
   req: Request,
   res: Response,
@@ -21,7 +23,7 @@ export async function readIncoming(
 ): Promise<Incoming> {
   const idempotencyKey = parseIdempotencyKey(req.headers['idempotency-key']);
   const body = await readJsonBody(req, { maxBytes: maxBodyBytes });
-  // Methods and no getters: V8 makes a type of its own for each literal with getters (core/writable.ts).
+  // Methods instead of getters: V8 makes a type for each literal with getters (core/writable.ts).
   return {
     facts: factsOf(res),
     caller: callerOf(res),
@@ -33,7 +35,8 @@ export async function readIncoming(
     onceServed: (listener) => void res.once('close', () => listener(res.writableFinished)),
     setHeader: (name, value) => void res.setHeader(name, value),
     sendDuplicate(record, error) {
-      // The record's own error gives way to the one which a client reads; the record at `status_url` shows it.
+      // The error of the duplicate replaces the record's own, which the record at `status_url`
+      // shows.
       res.status(ERRORS.duplicate_request.status).json({ ...record, error } satisfies DuplicateReply);
     },
   };

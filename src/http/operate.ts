@@ -4,7 +4,9 @@ import type { Store, StoreLog } from '../store/store.ts';
 import type { Health, Readiness } from '../contract/types.ts';
 import type { RunningRequests } from '../requests/running.ts';
 
-/** `/healthz`: the process answers. Says nothing of the backend, whose fault a restart would not mend. */
+/**
+ * `/healthz`: the process answers. It ignores the backend, since a restart would not repair that.
+ */
 export const showHealth: RequestHandler = (_req, res) => {
   res.set('cache-control', 'no-store').json({ status: 'ok' } satisfies Health);
 };
@@ -12,15 +14,14 @@ export const showHealth: RequestHandler = (_req, res) => {
 export interface ReadinessOptions {
   readonly store: Pick<Store, 'checkWritable'>;
   readonly running: Pick<RunningRequests, 'draining'>;
-  /** What the secrets of this process mark a database with. */
+  /** The marks of this process's secrets in a database. */
   readonly marks: Identity;
   readonly log: Pick<StoreLog, 'warn'>;
 }
 
 /**
- * `/readyz`: 503 while draining, when no record could be written, or when the database has been
- * marked with a secret that is not known here, so that no key would be known either; then no
- * request should be sent here.
+ * `/readyz`: 503 during a drain, if no record can be written, or if the database has the mark of
+ * another secret, with which no key would be found.
  */
 export function showReadiness({ store, running, marks, log }: ReadinessOptions): RequestHandler {
   let knewSecret = true;
@@ -38,7 +39,7 @@ export function showReadiness({ store, running, marks, log }: ReadinessOptions):
   };
 }
 
-/** Why it is not writable is for the log of the store; the reason may name files. */
+/** The store logs the reason, which may contain file names. */
 async function checkStore(store: Pick<Store, 'checkWritable'>): Promise<{ store: boolean; mark: string | undefined }> {
   try {
     return { store: true, mark: await store.checkWritable() };

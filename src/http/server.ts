@@ -8,25 +8,30 @@ import { closeSoon, openUpgradeReply } from './upgrade.ts';
 import { API_HEADERS } from './access/security-headers.ts';
 import type { ServerClasses } from './express-prototypes.ts';
 
-/** For the head of a request, and again for its body, which may be large and come over a slow line. */
+/** Limits the head of a request, then its body, which may be large and arrive slowly. */
 const HEADERS_TIMEOUT_MS = 30_000;
 const REQUEST_TIMEOUT_MS = 300_000;
-/** Longer than the idle time of common load balancers, so that they close first and never send into a closed connection. */
+/**
+ * Longer than the idle time of common load balancers, so that they close first and never send into
+ * a closed connection.
+ */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 const MAX_HEADER_BYTES = 32 * 1024;
-/** Below Node's own limit, beyond which it leaves headers out and nobody knows that they were there. */
+/** Below Node's own limit, above which it drops headers silently. */
 const MAX_HEADERS = 200;
 
 export interface HttpServerOptions {
-  /** 0 sets no limit. */
   readonly maxRequestsPerSocket?: number;
-  /** Which requests may go on with another protocol; the upgrade of any other is ignored. */
+  /** Which upgrades are allowed; all others are ignored. */
   readonly upgrades?: (req: IncomingMessage) => boolean;
   /** The classes of requests and replies. */
   readonly classes?: Partial<ServerClasses>;
 }
 
-/** A server whose refusals of what is not even HTTP, or not for an application, are JSON as well. */
+/**
+ * Creates a server that also refuses with JSON what never reaches the application, such as invalid
+ * HTTP.
+ */
 export function createHttpServer(
   listener: RequestListener,
   newRequestId: () => RequestId,
@@ -52,7 +57,7 @@ export function createHttpServer(
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // Node's own refusal has no body.
+      // Node would refuse it without a body.
       requireHostHeader: false,
       shouldUpgradeCallback: upgrades,
     },
@@ -69,13 +74,13 @@ export function createHttpServer(
     refuse(socket, NO_TUNNEL);
   });
   server.on('upgrade', (req, socket, head) => {
-    // Node before 22.21 asks nobody which upgrade is wanted, and has given up reading the request by here.
+    // Node before 22.21 ignores `shouldUpgradeCallback`.
     if (socket instanceof Socket && upgrades(req)) serve(req, openUpgradeReply(req, { socket, head }));
     else socket.destroy();
   });
   return server;
 
-  /** Behind the replies to what came before it on this connection. */
+  /** Answers after the replies to earlier requests on this connection. */
   function refuseInTurn(res: ServerResponse, reason: Refusal): void {
     const { headers, body } = refusal(reason, newRequestId());
     res.writeHead(reason.status, reason.phrase, headers).end(body);
@@ -90,8 +95,8 @@ export function createHttpServer(
 }
 
 /**
- * The path and the query of a request. A client that takes us for a proxy names the host before them, and Express answers
- * in HTML when it cannot read that; then this is undefined.
+ * Returns the path and the query of a request. A client that takes the gateway for a proxy sends a
+ * whole URL; undefined if it cannot be parsed, since Express would answer in HTML.
  */
 function originForm(target: string): string | undefined {
   if (target.startsWith('/') || target === '*') return target;
@@ -99,7 +104,10 @@ function originForm(target: string): string | undefined {
   return url === null ? undefined : url.pathname + url.search;
 }
 
-/** Returns where the server listens, without a slash at the end. Throws with one line for the operator when it cannot. */
+/**
+ * Returns the URL at which the server listens, without a trailing slash. Throws with one line for
+ * the operator.
+ */
 export async function listen(server: Server, place: { readonly host: string; readonly port: number }): Promise<string> {
   const host = isIPv6(place.host) ? `[${place.host}]` : place.host;
   server.listen(place.port, place.host);
@@ -123,10 +131,10 @@ const WHY_NOT_LISTENING: Readonly<Record<string, string>> = {
   ENOTFOUND: ': this name has no address',
 };
 
-/** How long replies that are complete may take to reach their clients. */
+/** How long complete replies may take to reach their clients. */
 const FLUSH_MS = 1000;
 
-/** Takes no new connection, lets replies that are on their way arrive, and breaks what is left. */
+/** Accepts no new connection, lets replies arrive, and closes the rest. */
 export async function closeServer(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();

@@ -14,25 +14,24 @@ import type { Authenticator } from './access/authenticate.ts';
 import type { Load } from './access/load.ts';
 import type { Proxy } from './passthrough/relay.ts';
 
-/** The settings and the parts of a gateway, by name: every route takes from here what it needs. */
+/** The settings and the services of a gateway by name; every route takes what it needs. */
 export interface Services extends Omit<Config, 'prices'>, RespondServices, RelayServices, ObserveRequestsOptions {
-  /** Whether the embedded demo backend answers. */
   readonly demo: boolean;
-  /** The marks by which the database knows the secret, the present one first. */
+  /** The marks of the secrets in the database, the current one first. */
   readonly marks: Identity;
   readonly accounts: AccountStore;
-  /** Undefined where the gateway issues no keys. */
+  /** Undefined if the gateway issues no keys. */
   readonly rateLimits: RateLimits | undefined;
   readonly prices: CurrentPrices;
   readonly authenticator: Authenticator;
   readonly load: Load;
   readonly proxy: Proxy;
   readonly tokenizer: Tokenizer;
-  /** Undefined where nobody may read them. */
+  /** Undefined if metrics are disabled. */
   readonly metrics: Pick<Metrics, 'show' | 'contentType'> | undefined;
   readonly newUniquePart: NewUniquePart;
-  /** A client that takes nothing for so long is gone. */
+  /** A client that takes no bytes for this long is disconnected. */
   readonly clientStallMs: number;
-  /** The other transport, which is loaded with its first request. */
+  /** The other transport is loaded with its first request. */
   readonly loadWebSocket: () => Promise<RequestHandler>;
 }

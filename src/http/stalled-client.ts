@@ -3,8 +3,8 @@ import type { Writable } from 'node:stream';
 import type { StopSignal } from '../core/stop-signal.ts';
 
 /**
- * Closes the connection of a client that takes nothing for so long although there is something for it. One that reads
- * slowly is never closed: Node counts every byte that the client takes as activity.
+ * Closes the connection if the client takes none of the bytes that wait for it for this long. A
+ * slow reader is not closed: Node counts every byte that the client takes as activity.
  */
 export function closeWhenStalled(res: ServerResponse, stallMs: number): void {
   res.setTimeout(stallMs, () => {
@@ -12,7 +12,7 @@ export function closeWhenStalled(res: ServerResponse, stallMs: number): void {
   });
 }
 
-/** Resolves when the client has read enough, is gone, or is not worth waiting for any longer. */
+/** Resolves when the client can take more, has disconnected, or when the signal aborts. */
 export function untilWritable(res: Writable, signal: StopSignal): Promise<void> {
   return new Promise((resolve) => {
     const settle = (): void => {

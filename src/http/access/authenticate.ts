@@ -13,11 +13,11 @@ import { limitConcurrency } from '../../core/limit-concurrency.ts';
 
 export interface AuthenticateOptions {
   readonly authMode: AuthMode;
-  /** The keys that are taken in `static` mode. */
+  /** The valid keys in `static` mode. */
   readonly apiKeys: readonly string[];
-  /** The keys that are taken in `managed` mode. */
+  /** The valid keys in `managed` mode. */
   readonly accounts: Pick<AccountStore, 'findKeyByHash'>;
-  /** The gateway's own key for the backend, where the backend does not see the caller's. */
+  /** The gateway's own key for the backend, if the backend does not see the caller's. */
   readonly upstreamApiKey: string | null;
   readonly identities: Pick<Identities, 'caller' | 'keySecret' | 'keyHolder'>;
   readonly nowMs: () => number;
@@ -26,32 +26,39 @@ export interface AuthenticateOptions {
 const FAILURES_PER_MINUTE = 30;
 const MAX_NETWORKS = 10_000;
 const MAX_KNOWN_KEYS = 10_000;
-/** How many keys that were never taken are looked for at a time: the others of a burst wait to see how these fail. */
+/**
+ * So many unknown keys are looked up at a time. The others of a burst wait, and fail by the limit.
+ */
 const STRANGERS_AT_ONCE = 16;
 
-/** What a request brings of its sender; a WebSocket brings it once, for all the requests that come over it. */
+/** What authenticates a request; a WebSocket has it once for all of its requests. */
 export interface Credentials {
   readonly headers: IncomingHttpHeaders;
-  /** Names and values in turn. */
+  /** Names and values alternate. */
   readonly rawHeaders: readonly string[];
-  /** The address, as far as proxies are believed; absent when the connection is closed already. */
+  /** The address, with trusted proxies resolved; absent if the connection is closed. */
   readonly ip?: string | undefined;
 }
 
-/** A request whose key was accepted. */
 export interface Authenticated {
   readonly caller: Caller;
-  /** To be told the status of the reply. `isJudged` says that a success means that the backend has taken the key. */
+  /**
+   * Must be called with the status of the reply. `isJudged` says that the backend has checked the
+   * key.
+   */
   readonly noteReply?: (status: number, isJudged: boolean) => void;
 }
 
-/** Lets in who has a bearer key; throws ApiError 401 for others, and 429 when one address fails too often. */
+/**
+ * Returns the caller of a valid bearer key. Throws ApiError 401 for any other, and 429 if one
+ * address fails too often.
+ */
 export type Authenticator = (credentials: Credentials) => Promise<Authenticated> | Authenticated;
 
 /**
- * What all requests come through. In passthrough mode the backend is the judge of keys, and
- * its 401 is a failure too. A key which was taken before is not held up by the failures of others behind the same address,
- * where it costs something to find out whether a key is good.
+ * Creates the authenticator of all requests. In passthrough mode the backend checks the keys, and
+ * its 401 counts as a failure. A key that was accepted before is not held up by the failures of
+ * other callers behind the same address.
  */
 export function createAuthenticator(options: AuthenticateOptions): Authenticator {
   const { nowMs, identities } = options;
@@ -82,7 +89,7 @@ export function createAuthenticator(options: AuthenticateOptions): Authenticator
     passthrough(credentials, apiKey) {
       const identity = identities.caller(apiKey);
       const isTaken = taken.has(identity[0]);
-      // Of a stranger it is found out now: the address of a connection is not known any more when it is closed.
+      // The address is read now, because a closed connection has none.
       const network = isTaken ? undefined : networkOf(credentials.ip ?? '');
       if (network !== undefined) failures.check(network);
       return {
@@ -96,7 +103,7 @@ export function createAuthenticator(options: AuthenticateOptions): Authenticator
     },
   };
 
-  /** Who guesses keys is not to keep the store busy with them. */
+  /** Guessed keys must not keep the store busy. */
   async function findKeyOfStranger(credentials: Credentials, hash: Identity): Promise<StoredKey> {
     failures.check(networkOf(credentials.ip ?? ''));
     return findKey(credentials, hash);
@@ -132,18 +139,17 @@ export function createAuthenticator(options: AuthenticateOptions): Authenticator
   };
 }
 
-/** On the reply, for the reason that request-facts.ts gives. */
+/** On the reply, for the reason in telemetry/reply-facts.ts. */
 const CALLER = Symbol('caller');
 type Reply = Response & { [CALLER]?: Caller };
 
-/** The caller whom `authenticate` has let in. */
+/** Returns the caller of an authenticated request. */
 export function callerOf(res: Reply): Caller {
   const caller = res[CALLER];
   if (caller === undefined) throw new Error('the route stands before authenticate');
   return caller;
 }
 
-/** Authenticates each request. A CORS preflight needs no key. */
 export function authenticate(authenticator: Authenticator): RequestHandler {
   return async (req, res: Reply, next) => {
     if (req.method === 'OPTIONS') return next();
@@ -153,7 +159,7 @@ export function authenticate(authenticator: Authenticator): RequestHandler {
     const facts = factsOf(res);
     facts.keyPrefix = caller.key?.prefix;
     if (noteReply !== undefined) {
-      // What was answered without the backend shows nothing of the key, and models are often listed to anybody.
+      // Only the backend's answer to a POST says something about the key: models are often public.
       res.once('close', () => {
         if (res.headersSent) noteReply(res.statusCode, facts.backend === 'answered' && req.method === 'POST');
       });
@@ -162,7 +168,7 @@ export function authenticate(authenticator: Authenticator): RequestHandler {
   };
 }
 
-/** Node takes the first of them, and a proxy in front may have looked at another. */
+/** Node uses the first header, and a proxy in front may have used another. */
 function refuseTwoKeys({ rawHeaders }: Credentials): void {
   let first: string | undefined;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -181,7 +187,10 @@ function bearerHeader(apiKey: string | null): Readonly<Record<string, string>> {
   return apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };
 }
 
-/** Which of the accounts of a key is meant. Under the gateway's own key this is not for callers to say. */
+/**
+ * Headers that choose an account of the caller's key. With the gateway's own key they are not
+ * passed on.
+ */
 function accountHeaders({ headers: sent }: Credentials): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};
   for (const name of ['openai-organization', 'openai-project']) {
@@ -197,7 +206,10 @@ interface KnownKeys {
   delete(key: string): void;
 }
 
-/** The keys (as identities) which were taken last. Who is forgotten is asked like a stranger once more. */
+/**
+ * The keys that were accepted last, as identities. A key that is evicted is looked up again as an
+ * unknown one.
+ */
 function createKnownKeys(max: number): KnownKeys {
   const keys = new Set<string>();
   return {
@@ -213,7 +225,7 @@ function createKnownKeys(max: number): KnownKeys {
   };
 }
 
-/** Compares digests and looks at every key, so that the time tells nothing. */
+/** Compares digests, and always all of them, so that the time reveals nothing. */
 export function createKeyCheck(apiKeys: readonly string[]): (apiKey: string) => boolean {
   const secret = randomBytes(32);
   const digest = (text: string): Buffer => createHmac('sha256', secret).update(text).digest();

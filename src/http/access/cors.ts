@@ -1,9 +1,9 @@
 import type { RequestHandler, Response } from 'express';
 
 /**
- * Lets pages of these origins (`*`: of all) call the gateway and read its replies. Nothing says that credentials of the browser
- * are welcome: callers bring their key themselves. The package for this knows no wildcard among exposed headers, and is needed
- * for nothing else.
+ * Lets pages of these origins (`*` for all) call the gateway and read its replies. Credentials of
+ * the browser are not allowed: callers send their key. The `cors` package knows no wildcard among
+ * exposed headers.
  */
 export function allowOrigins(origins: readonly string[]): RequestHandler {
   const any = origins.includes('*');
@@ -11,14 +11,14 @@ export function allowOrigins(origins: readonly string[]): RequestHandler {
 
   return (req, res, next) => {
     const { origin } = req.headers;
-    // What a cache keeps for one origin must not be shown to another.
+    // A cache must not serve the reply for one origin to another.
     if (!any && known.size > 0) res.vary('Origin');
     const isAllowed = origin !== undefined && (any || known.has(origin));
     if (isAllowed) {
       res.setHeader('access-control-allow-origin', any ? '*' : origin);
       res.setHeader('access-control-expose-headers', EXPOSED);
     }
-    // Browsers ask without a key whether they may send one. With no origins at all, nobody expects an answer.
+    // A preflight has no key.
     const isPreflight = req.method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined;
     if (!isPreflight || known.size === 0) {
       next();
@@ -29,7 +29,10 @@ export function allowOrigins(origins: readonly string[]): RequestHandler {
   };
 }
 
-/** Limits have many names (x-ratelimit-…), hence the wildcard; the names are for browsers which do not know it. */
+/**
+ * Rate limits have many names (x-ratelimit-…), hence the wildcard. The names are for browsers
+ * without it.
+ */
 const EXPOSED = [
   '*',
   'x-request-id',
@@ -51,7 +54,7 @@ const EXPOSED = [
 ].join(', ');
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
-/** Two hours, the most that Chromium remembers. */
+/** Two hours, the maximum of Chromium. */
 const MAX_AGE_S = '7200';
 const MAX_NAMES_LENGTH = 4096;
 
@@ -59,7 +62,8 @@ function allowRequests(res: Response, requestHeaders: string | undefined): void 
   res.setHeader('access-control-allow-methods', METHODS);
   res.setHeader('access-control-max-age', MAX_AGE_S);
   if (requestHeaders === undefined) return;
-  // SDKs send headers of their own, and `Authorization` is in no wildcard, so what is asked for is allowed.
+  // SDKs send headers of their own, and a wildcard does not include `Authorization`, so what is
+  // asked for is allowed.
   res.vary('Access-Control-Request-Headers');
   if (
     requestHeaders.length <= MAX_NAMES_LENGTH &&

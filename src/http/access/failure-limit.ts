@@ -1,16 +1,18 @@
 import { isIPv6 } from 'node:net';
 import { ApiError } from '../../core/errors.ts';
 
-/** Counts failed authentications by network, so that strangers cannot make the gateway work. A bounded number of networks is kept. */
+/** Counts failed authentications by network, for a limited number of networks. */
 export interface FailureLimit {
-  /** Throws ApiError `rate_limit_exceeded` when this network has failed too often in the last minute. */
+  /**
+   * Throws ApiError `rate_limit_exceeded` if this network has failed too often in the last minute.
+   */
   check(network: string): void;
   count(network: string): void;
 }
 
 const WINDOW_MS = 60_000;
 
-/** Begins with no failures. The oldest network is forgotten when there are more than `maxNetworks`. */
+/** Returns a limit without failures. The oldest network is dropped beyond `maxNetworks`. */
 export function createFailureLimit(options: {
   readonly perMinute: number;
   readonly maxNetworks: number;
@@ -35,7 +37,7 @@ export function createFailureLimit(options: {
         window.failures += 1;
         return;
       }
-      // The oldest goes first: a Map keeps the order in which windows began.
+      // A Map keeps the order of insertion, so its first entry is the oldest.
       windows.delete(network);
       const oldest = windows.size >= options.maxNetworks ? windows.keys().next() : undefined;
       if (oldest?.done === false) windows.delete(oldest.value);
@@ -45,8 +47,8 @@ export function createFailureLimit(options: {
 }
 
 /**
- * The network that one party has at its command: a single IPv4 address, or the 64 bits in front of an IPv6 one. What is no
- * address (a proxy can say anything) is cut to a bounded length.
+ * Returns the network that one party controls: an IPv4 address, or the first 64 bits of an IPv6
+ * address. Any other text is cut to a limited length, since a proxy can send anything.
  */
 export function networkOf(address: string): string {
   const ipv4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];

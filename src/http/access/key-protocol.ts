@@ -1,6 +1,6 @@
 /**
- * The key of a web page. A browser lets no page set the Authorization header of a WebSocket, but it lets it name subprotocols
- * (RFC 6455, section 1.9), so OpenAI's clients for browsers put the key among these; this gateway takes it there too.
+ * The key of a web page. A page cannot set the Authorization header of a WebSocket, but it can name
+ * subprotocols (RFC 6455, section 1.9). OpenAI's browser clients send the key as one of them.
  */
 
 import type { RequestHandler } from 'express';
@@ -8,7 +8,7 @@ import { upgradeOf } from '../upgrade.ts';
 
 const KEY = 'openai-insecure-api-key.';
 
-/** For a handshake without an Authorization header. To stand before `authenticate`, which then finds the key where all are. */
+/** Moves the key of a handshake to the Authorization header, where `authenticate` expects it. */
 export const takeKeyFromProtocols: RequestHandler = (req, res, next) => {
   if (upgradeOf(res) !== undefined && req.headers.authorization === undefined) {
     const key = protocolsOf(req.headers['sec-websocket-protocol']).find((protocol) => protocol.startsWith(KEY));
@@ -17,7 +17,7 @@ export const takeKeyFromProtocols: RequestHandler = (req, res, next) => {
   next();
 };
 
-/** A browser wants one of its protocols back, and a key has no place in a reply. */
+/** A browser expects one of its protocols in the reply, which must not contain the key. */
 export function chooseProtocol(protocols: ReadonlySet<string>): string | false {
   return [...protocols].find((protocol) => !protocol.startsWith(KEY)) ?? false;
 }

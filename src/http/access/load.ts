@@ -1,4 +1,4 @@
-/** How much the gateway takes on at once. What is beyond that is refused at its door, as long as there is strength to say so. */
+/** Limits how much the gateway does at once. Requests beyond that are refused. */
 
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
@@ -6,27 +6,26 @@ import { ApiError } from '../../core/errors.ts';
 
 export interface LoadLimits {
   readonly maxConcurrentRequests: number;
-  /** Of the bodies of all requests that are not over, decompressed. */
+  /** For the decompressed bodies of all requests that are not over. */
   readonly maxBodyBytesInFlight: number;
 }
 
-/** What one request has of all that there is. */
+/** The part of one request in the load. */
 export interface Share {
-  /** Takes so many bytes more. Throws ApiError `server_overloaded` when there is no room for them. */
+  /** Reserves more bytes. Throws ApiError `server_overloaded` if the limit is reached. */
   hold(bytes: number): void;
-  /** Gives everything back; may be called again. */
+  /** Releases everything; may be called again. */
   release(): void;
 }
 
-/** What all requests share, whatever they come over. */
+/** The load of all requests over all transports. */
 export interface Load {
-  /** Lets a request in while there are fewer than the limit. Throws ApiError `server_overloaded` otherwise. */
+  /** Counts a request. Throws ApiError `server_overloaded` if the limit is reached. */
   enter(): Share;
-  /** Memory for what is not yet a request. */
+  /** Opens a share for bytes that are no request yet. */
   openShare(): Share;
 }
 
-/** Begins with nothing taken. */
 export function createLoad({ maxConcurrentRequests, maxBodyBytesInFlight }: LoadLimits): Load {
   let requests = 0;
   let bodyBytes = 0;
@@ -59,25 +58,25 @@ export function createLoad({ maxConcurrentRequests, maxBodyBytesInFlight }: Load
   }
 }
 
-/** On the request, for the reason that request-facts.ts gives. */
+/** On the request, for the reason in telemetry/reply-facts.ts. */
 const SHARE = Symbol('share');
 type Request = IncomingMessage & { [SHARE]?: Share | undefined };
 
-/** Lets HTTP requests in, each until its reply is over. */
+/** Counts each HTTP request until its reply is over. */
 export function limitLoad(load: Load): RequestHandler {
   return (req: Request, res, next) => {
     const share = load.enter();
     req[SHARE] = share;
     res.once('close', () => {
       share.release();
-      // What is still on its way is for nobody.
+      // Bytes that arrive after this are not counted.
       req[SHARE] = undefined;
     });
     next();
   };
 }
 
-/** As `Share.hold`, for the body of this request. Does nothing for a request that no limit was put on. */
+/** As `Share.hold`, for the body of this request. Does nothing for a request without a share. */
 export function holdBytes(req: Request, bytes: number): void {
   req[SHARE]?.hold(bytes);
 }

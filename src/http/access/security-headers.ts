@@ -1,12 +1,12 @@
 /**
- * What browsers are told of every reply. There is no Strict-Transport-Security: whoever ends TLS in front of the gateway
- * answers for the whole host name, of which the gateway may be one part.
+ * Security headers of every reply. Strict-Transport-Security is missing, because it would apply to
+ * the whole host name, which belongs to the operator of the proxy in front.
  */
 
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { RequestHandler } from 'express';
 
-/** Pages of other origins read replies by CORS, where it is allowed, which the resource policy does not touch. */
+/** The resource policy does not affect pages of other origins that use CORS. */
 const EVERYWHERE = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -14,15 +14,18 @@ const EVERYWHERE = {
 } as const;
 
 /**
- * A reply of the API is no page. One that a browser shows all the same, such as a file that the backend passes on, must
- * not become one of the origin at which the console keeps a key.
+ * A reply of the API is no page. A browser may still show one, such as a file of the backend;
+ * `sandbox` keeps it out of the origin in which the console stores a key.
  */
 export const API_HEADERS = {
   ...EVERYWHERE,
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
 } as const satisfies OutgoingHttpHeaders;
 
-/** Nothing from elsewhere, nothing inline, and no text ever becomes HTML or a script. */
+/**
+ * A page loads nothing from other hosts and nothing inline, and text never becomes HTML or a
+ * script.
+ */
 export const PAGE_HEADERS = {
   ...EVERYWHERE,
   'cross-origin-opener-policy': 'same-origin',
@@ -40,10 +43,10 @@ export const PAGE_HEADERS = {
   ].join('; '),
 } as const satisfies OutgoingHttpHeaders;
 
-/** For every reply, until `securePage` says otherwise. */
+/** Sets the headers of every reply; `securePage` replaces them. */
 export const secureApi: RequestHandler = setHeaders(API_HEADERS);
 
-/** For a page and what it loads. */
+/** Sets the headers of a page and of its files. */
 export const securePage: RequestHandler = setHeaders(PAGE_HEADERS);
 
 function setHeaders(headers: Readonly<Record<string, string>>): RequestHandler {

@@ -9,22 +9,34 @@ import { findSyntaxError } from './json-syntax.ts';
 import { limitConcurrency } from '../../core/limit-concurrency.ts';
 
 const MAX_DEPTH = 128;
-/** Arrays and objects in one body. 32 MiB of `[],[],…` would otherwise become gigabytes, and stop the process for seconds. */
+/**
+ * Limits arrays and objects. 32 MiB of `[],[],…` would become gigabytes and block the process for
+ * seconds.
+ */
 const MAX_CONTAINERS = 100_000;
-/** Names of fields in one body. Objects with very many take a time that grows faster than they do: 300,000, most of a second. */
+/**
+ * Limits fields. The time of the parser grows faster than their number: 300,000 take most of a
+ * second.
+ */
 const MAX_NAMES = 50_000;
-/** What is smaller may be parsed first and judged afterwards: it cannot become much. */
+/** A smaller body is parsed first and checked afterwards. */
 const LARGE_BYTES = 256 * 1024;
 const DISCARD_MS = 2000;
-/** What a compressed body may become at least, and beyond that how many times its size: gzip reaches 1,000, and no prompt 100. */
+/**
+ * A compressed body may always expand to this size, and beyond it to 100 times its own. gzip
+ * reaches 1,000, but no prompt reaches 100.
+ */
 const FREE_EXPANDED_BYTES = 1024 * 1024;
 const MAX_EXPANSION = 100;
-/** A few hundred bytes can become `maxBytes` each, and zlib works on all of them at once: a thousand would take all memory. */
+/** A few hundred bytes can expand to `maxBytes` each, and zlib works on all of them at once. */
 const MAX_LARGE_AT_ONCE = 4;
-/** RFC 9659 allows no larger window than 8 MiB in HTTP; a frame that asks for more is after our memory. */
+/** RFC 9659 limits the window to 8 MiB in HTTP. */
 const ZSTD_WINDOW_LOG_MAX = 23;
 
-/** Reads a JSON request body. Throws ApiError: what `readBody` and `parseJson` throw, and `unsupported_media_type`. */
+/**
+ * Reads a JSON request body. Throws ApiError `unsupported_media_type`, and what `readBody` and
+ * `parseJson` throw.
+ */
 export async function readJsonBody(req: IncomingMessage, limits: { readonly maxBytes: number }): Promise<JsonBody> {
   checkMediaType(req.headers['content-type']);
   const bytes = await readBody(req, limits);
@@ -32,9 +44,9 @@ export async function readJsonBody(req: IncomingMessage, limits: { readonly maxB
 }
 
 /**
- * Reads and decompresses a request body of at most `maxBytes`, before and after decompression, and of at most 1 MiB or 100
- * times what was sent. Throws ApiError `payload_too_large`, `unsupported_content_encoding`, `invalid_request`
- * for damaged data, `server_overloaded`, `client_disconnected`.
+ * Reads and decompresses a request body of at most `maxBytes` before and after decompression.
+ * Throws ApiError `payload_too_large`, `unsupported_content_encoding`, `invalid_request` for
+ * damaged data, `server_overloaded`, `client_disconnected`.
  */
 export async function readBody(req: IncomingMessage, { maxBytes }: { readonly maxBytes: number }): Promise<Buffer> {
   const decompress = decompressorFor(req.headers['content-encoding']);
@@ -47,8 +59,8 @@ export async function readBody(req: IncomingMessage, { maxBytes }: { readonly ma
 }
 
 /**
- * Parses bytes as JSON. Own `__proto__` keys are dropped. Throws ApiError `invalid_json`, or `invalid_request` when
- * it is nested too deep or holds too many arrays, objects or fields.
+ * Parses bytes as JSON and drops own `__proto__` keys. Throws ApiError `invalid_json`, or
+ * `invalid_request` if it is nested too deep or has too many arrays, objects or fields.
  */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0)
@@ -61,8 +73,8 @@ export function parseJson(bytes: Buffer): unknown {
 }
 
 /**
- * Reads away a body which nobody wants, so that a client that is still sending comes to read the reply. The
- * connection is cut when that takes too long.
+ * Reads and drops a body, so that a client that is still sending comes to read the reply. Closes
+ * the connection if that takes too long.
  */
 export function discardBody(req: IncomingMessage): void {
   if (req.complete || req.destroyed) return;
@@ -85,7 +97,7 @@ function checkMediaType(contentType: string | undefined): void {
 
 interface DecompressOptions {
   readonly maxBytes: number;
-  /** Whether the client is still there when the turn of its body comes. */
+  /** Whether the client is still connected when it is the turn of its body. */
   readonly isWanted: () => boolean;
 }
 
@@ -113,7 +125,7 @@ const DECOMPRESSORS = new Map<string, Decompressor>([
   ],
 ]);
 
-/** The function for this Content-Encoding; undefined when there is nothing to undo. */
+/** Returns the function for this Content-Encoding; undefined if the body is not compressed. */
 function decompressorFor(contentEncoding: string | undefined): Decompressor | undefined {
   if (contentEncoding === undefined) return undefined;
   const layers = contentEncoding
@@ -136,8 +148,8 @@ type ZlibCall = (bytes: Buffer, options: { maxOutputLength: number; chunkSize: n
 const takeTurn = limitConcurrency(MAX_LARGE_AT_ONCE);
 
 /**
- * Runs in zlib's threads, and stops as soon as the output exceeds the limit, however much more there would be. What turns
- * out to be large begins again when its turn comes, so that a small body never waits behind it.
+ * Runs in zlib's threads and stops when the output exceeds the limit. A body that turns out to be
+ * large starts again when it is its turn, so that a small one never waits for it.
  */
 function bounded(encoding: string, call: ZlibCall): Decompressor {
   async function attempt(bytes: Buffer, maxBytes: number): Promise<Buffer | 'too large'> {
@@ -167,7 +179,7 @@ function bounded(encoding: string, call: ZlibCall): Decompressor {
   };
 }
 
-/** "deflate" means zlib's wrapping (RFC 9110), but some clients send the bare stream. */
+/** "deflate" means the zlib format (RFC 9110), but some clients send the raw stream. */
 function hasZlibHeader(bytes: Buffer): boolean {
   const first = bytes[0] ?? 0;
   return (first & 0x0f) === 8 && (first * 256 + (bytes[1] ?? 0)) % 31 === 0;
@@ -211,7 +223,7 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
       settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     const onGone = (): void => settle(() => reject(new ApiError('client_disconnected')));
     const settle = (act: () => void): void => {
-      // Paused, since without a listener a flowing stream goes on into nothing.
+      // A flowing stream without a listener would lose its data.
       req.pause();
       req.off('data', onData).off('end', onEnd).off('close', onGone);
       act();
@@ -221,7 +233,7 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   });
 }
 
-/** Looks at the bytes before anything is built from them. */
+/** Checks the bytes before anything is built from them. */
 function checkNesting(bytes: Buffer): void {
   let depth = 0;
   let containers = 0;
@@ -269,7 +281,8 @@ function parseText(text: string, isLarge: boolean): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own message quotes the body, so it is not even kept as the cause. To search takes far longer than to parse.
+    // The parser's own message quotes the body, so it is not kept, not even as the cause. A search
+    // for the mistake takes far longer than the parser.
     const place = isLarge
       ? `. The place of a mistake is only looked for in a body of up to ${LARGE_BYTES / 1024} KiB`
       : `: ${describe(text, findSyntaxError(text))}`;
@@ -283,7 +296,9 @@ function describe(text: string, position: number): string {
   return `unexpected character at line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1} (position ${position})`;
 }
 
-/** Level by level, so that no depth of nesting can exhaust the stack. Drops own `__proto__` keys on its way. */
+/**
+ * Goes level by level, so that deep nesting cannot exhaust the stack. Drops own `__proto__` keys.
+ */
 function checkDepth(root: unknown): void {
   let level = isContainer(root) ? [root] : [];
   for (let depth = 1; level.length > 0; depth++) {

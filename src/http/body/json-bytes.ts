@@ -1,29 +1,29 @@
-/** JSON as the bytes that somebody wrote: where things stand in it, so that a few can be changed and all others stay. */
+/** Finds places in the bytes of JSON, so that some of them can be changed while all others stay. */
 
 import { isSpace, readJson } from '../../core/json.ts';
 
-/** A field of an object: its name, and where the bytes of its value stand. */
+/** A field of an object, and the place of its value. */
 export interface Field {
-  /** Undefined for a name of extraordinary length. */
+  /** Undefined for a very long name. */
   readonly name: string | undefined;
   readonly nameStart: number;
   readonly start: number;
   readonly end: number;
 }
 
-/** What is to stand in the place of the bytes from `start` to `end`. */
+/** Replaces the bytes from `start` to `end`. */
 export interface Edit {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
-/** Names of fields and models are short; what is long is none of them. */
+/** Names of fields and models are shorter. */
 const MAX_STRING_BYTES = 2048;
 
 /**
- * The fields of the object that begins at `start` or after space, a repeated one each time. None of what is no object; of
- * bytes that are not JSON, what looks like a field.
+ * Yields the fields of the object that begins at or after `start`, repeated ones included. Yields
+ * none for any other value. Bytes that are not JSON yield whatever looks like a field.
  */
 export function* fieldsOf(bytes: Buffer, start: number): Generator<Field> {
   let depth = 0;
@@ -64,7 +64,7 @@ export function* fieldsOf(bytes: Buffer, start: number): Generator<Field> {
       case 0x5d: // ]
         depth--;
         if (depth > 0) break;
-        // Of an empty object there was no name.
+        // An empty object has no name.
         if (!isNameNext) yield { name, nameStart, ...trimmed(bytes, valueStart, at) };
         return;
       default:
@@ -72,7 +72,7 @@ export function* fieldsOf(bytes: Buffer, start: number): Generator<Field> {
   }
 }
 
-/** The text of a short JSON string; undefined when the bytes are none. */
+/** Returns the text of a short JSON string; undefined for anything else. */
 export function readString(literal: Buffer): string | undefined {
   if (literal.length > MAX_STRING_BYTES) return undefined;
   const value = readJson(literal.toString());
@@ -80,8 +80,8 @@ export function readString(literal: Buffer): string | undefined {
 }
 
 /**
- * The bytes with these edits, of which no two overlap; an insertion may stand where another edit
- * begins. The same bytes when there are none.
+ * Returns the bytes with these edits, which must not overlap; an insertion may be at the begin of
+ * another edit. Returns the same bytes without edits.
  */
 export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
   if (edits.length === 0) return bytes;
@@ -103,8 +103,9 @@ function trimmed(bytes: Buffer, from: number, to: number): { readonly start: num
 }
 
 /**
- * The index of the quote that closes the JSON string whose content begins at `start`; the length of the bytes when none does.
- * Goes byte by byte, with a search in native code every so often, which jumps over the long strings: images and files.
+ * Returns the index of the quote that closes the JSON string whose content begins at `start`; the
+ * length of the bytes if there is none. It alternates between a loop over bytes and a native
+ * search, which skips long strings such as images.
  */
 export function endOfString(bytes: Buffer, start: number): number {
   let at = start;
@@ -123,7 +124,7 @@ export function endOfString(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** An odd number of backslashes makes what follows a character of the string. */
+/** After an odd number of backslashes the quote is part of the string. */
 function backslashesBefore(bytes: Buffer, from: number, end: number): number {
   let at = end;
   while (at > from && bytes[at - 1] === 0x5c) at--;

@@ -1,4 +1,7 @@
-/** The body of a chat completion that is counted: read once, and sent on with no byte changed but the few named here. */
+/**
+ * The body of a recorded chat completion: it is read once, and sent on with only the changes named
+ * here.
+ */
 
 import type { Dialect } from '../../core/dialects.ts';
 import { ApiError } from '../../core/errors.ts';
@@ -6,21 +9,21 @@ import { foldCase, refusedField, whyRefused } from '../../core/request/refused-f
 import type { CreateChatCompletion } from '../../contract/types.ts';
 import { fieldsOf, splice, type Edit, type Field } from '../body/json-bytes.ts';
 
-/** The fields which the gateway understands, by their names. */
+/** The fields that the gateway reads itself, by name. */
 export type UnderstoodFields = ReadonlyMap<string, Field>;
 
 export interface BodyChanges {
-  /** The backend's name of the model, where the client wrote an alias. */
+  /** The backend's name of the model, if the client wrote an alias. */
   readonly model?: string | undefined;
   /** Sets `stream_options.include_usage`. */
   readonly asksForUsage?: boolean;
-  /** Sends the limit under this name alone, where the client uses the other one. */
+  /** Sends the token limit under this name only. */
   readonly limit?: { readonly name: Dialect['tokenLimitField']; readonly tokens: number | null } | undefined;
 }
 
 const OTHER_LIMIT = { max_tokens: 'max_completion_tokens', max_completion_tokens: 'max_tokens' } as const;
 
-/** LiteLLM merges `extra_body` into the request; Gemini has settings of its own in it. */
+/** LiteLLM merges `extra_body` into the request; Gemini has its own settings in it. */
 const UNDERSTOOD: readonly string[] = [
   'model',
   'stream',
@@ -33,10 +36,10 @@ const UNDERSTOOD: readonly string[] = [
 ];
 
 /**
- * Where those fields stand on which the price depends. Throws ApiError when one of them is given
- * twice: backends differ in which one they take, and in whether they tell capital letters apart.
- * With `isLimited`, for keys with funds or limits, it also throws for their names in other letters
- * and for the fields that are refused, also inside of `stream_options` and `extra_body`.
+ * Finds the fields that the price depends on. Throws ApiError if one is given twice: backends
+ * differ in which one they use, and in whether case matters. With `isLimited`, for keys with funds
+ * or limits, it also throws for these names in other case and for fields that are refused, also
+ * inside of `stream_options` and `extra_body`.
  */
 export function findFields(body: Buffer, { isLimited }: { readonly isLimited: boolean }): UnderstoodFields {
   const found = understoodIn(body, { start: 0, path: '', understood: UNDERSTOOD, isLimited });
@@ -79,19 +82,18 @@ function understoodIn(body: Buffer, { start, path, understood, isLimited }: Plac
   return found;
 }
 
-/** A null asks for nothing. */
 function checkRefused(body: Buffer, { name = '', start }: Field, path: string): void {
   const reason = whyRefused(name);
   if (reason !== undefined && body[start] !== 'n'.charCodeAt(0)) throw refusedField(path + name, reason);
 }
 
-/** Whether the client itself wants the chunk that ends a stream with its usage. */
+/** Whether the client wants the usage chunk at the end of a stream. */
 export function asksForUsage({ stream_options: options }: CreateChatCompletion): boolean {
   return options?.include_usage === true;
 }
 
 /**
- * The larger of the limits that a request names, in tokens; null where it names none. Zero and less
+ * Returns the larger one of the limits in a request, in tokens; null without a limit. Zero and less
  * mean no limit, as -1 does for some clients, and win over any other.
  */
 export function limitOf({ max_tokens: older, max_completion_tokens: newer }: CreateChatCompletion): number | null {
@@ -101,7 +103,7 @@ export function limitOf({ max_tokens: older, max_completion_tokens: newer }: Cre
   return least > 0 ? Math.max(...named) : least;
 }
 
-/** The same body with these changes; every other byte stays. For a body that was found valid. */
+/** Returns the body with these changes. The body must be valid. */
 export function changeBody(body: Buffer, fields: UnderstoodFields, changes: BodyChanges): Buffer {
   const edits: Edit[] = [];
   const model = fields.get('model');
@@ -120,7 +122,7 @@ function usageEdit(body: Buffer, options: Field | undefined): Edit {
   return insert(options.start + 1, `"include_usage":true${inner.length === 0 ? '' : ','}`);
 }
 
-/** What names the limit as the backend does, and only so, stays as it is. */
+/** A limit under the backend's name stays as it is. */
 function limitEdits(
   body: Buffer,
   fields: UnderstoodFields,
@@ -133,7 +135,10 @@ function limitEdits(
   return [replace(own, String(tokens)), removal(body, other)];
 }
 
-/** Takes the comma before the field along, or the one after the first field. `model` is there too. */
+/**
+ * Removes the comma before the field, or the one after the first field. `model` is always there
+ * too.
+ */
 function removal(body: Buffer, { nameStart, end }: Field): Edit {
   const comma = body.lastIndexOf(',', nameStart);
   return comma < 0 ? { start: nameStart, end: body.indexOf(',', end) + 1, text: '' } : { start: comma, end, text: '' };

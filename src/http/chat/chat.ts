@@ -22,7 +22,7 @@ export interface ChatCompletionOptions {
   readonly clientStallMs: number;
 }
 
-/** `POST /v1/chat/completions` for keys whose use is counted. */
+/** `POST /v1/chat/completions` in `managed` mode. */
 export function createChatCompletion(services: RelayServices & ChatCompletionOptions): RequestHandler {
   return async (req, res) => {
     const incoming = await readIncoming(req, res, services);

@@ -7,23 +7,22 @@ import type { StopSignal } from '../../core/stop-signal.ts';
 export interface RelayedReplyOptions {
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
-  /** Aborts when the request ends early; a write does not wait for the client any longer then. */
+  /** Aborts when the request ends early; a write then no longer waits for the client. */
   readonly signal: StopSignal;
-  /** A client that takes nothing for so long is gone. */
+  /** A client that takes no bytes for this long is disconnected. */
   readonly stallMs: number;
 }
 
-/** The ends which are decided here. All others are the connection to the backend breaking. */
+/** The gateway decides these ends. Any other one is a broken connection to the backend. */
 const DECIDED_HERE = new Set<ErrorCode>(['request_cancelled', 'gateway_interrupted', 'upstream_timeout']);
 
 /**
- * An event stream. Its headers are sent at once: the client should know that the backend has answered, also when the first
- * event takes its time. When it breaks at the backend it breaks here, as it would without the gateway; when it is ended here,
- * an error event says why, which chat clients throw.
+ * Opens an event stream and sends its headers at once. If the backend breaks the stream, it breaks
+ * here too; if the gateway ends it, an error event says why, which chat clients throw.
  */
 export function openRelayedStream(res: ServerResponse, options: RelayedReplyOptions): RelayedReply {
   const { signal, stallMs } = options;
-  /** What was sent last, enough to see a blank line in it. */
+  /** The last bytes that were sent, enough to find a blank line. */
   let tail: Uint8Array = Buffer.from('\n\n');
   res.writeHead(options.status, options.headers);
   res.flushHeaders();
@@ -37,14 +36,14 @@ export function openRelayedStream(res: ServerResponse, options: RelayedReplyOpti
     },
     end: () => void res.end(),
     fail(error) {
-      // In the middle of an event nothing can be said that would be understood.
+      // An error event in the middle of another event would not be understood.
       if (DECIDED_HERE.has(error.code) && endsEvent(tail)) res.end(`data: ${JSON.stringify(error.toBody())}\n\n`);
       else res.destroy();
     },
   };
 }
 
-/** The end of a line, and of an empty one, both by CRLF. */
+/** A line end and an empty line, both with CRLF. */
 const LONGEST_BLANK_LINE = 4;
 
 function endsEvent(bytes: Uint8Array): boolean {
@@ -53,8 +52,8 @@ function endsEvent(bytes: Uint8Array): boolean {
 }
 
 /**
- * Any other answer. What came last is held back until it is known whether it is the end, so that a client which has all of its
- * reply finds a final record.
+ * Opens any other reply. It holds the last read back until the next one, so that a client that has
+ * the whole reply finds a final record.
  */
 export function openRelayedReply(res: ServerResponse, options: RelayedReplyOptions): RelayedReply {
   const { signal, stallMs } = options;

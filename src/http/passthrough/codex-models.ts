@@ -1,10 +1,13 @@
-/** The list of models as Codex asks for it: with `?client_version=…`, and its own kind of entries (`ModelInfo`) under `models`. */
+/**
+ * The list of models for Codex, which sends `?client_version=…` and expects entries of its own
+ * (`ModelInfo`) under `models`.
+ */
 
 import { isObject } from '../../core/json.ts';
 
 /**
- * The list with a `models` array beside its `data`; undefined when it is no list. Models whose metadata Codex brings along are
- * left out of `models`, since an entry of ours would take the place of what it knows better.
+ * Returns the list with `models` added; undefined if it is no list. Models that Codex knows itself
+ * are left out of `models`, since an entry would replace better metadata.
  */
 export function withCodexModels(list: unknown): object | undefined {
   const data: unknown = isObject(list) ? list['data'] : undefined;
@@ -21,8 +24,9 @@ const KNOWN_TO_CODEX = /^(?:gpt-(?!oss)|codex-)/;
 type Model = Readonly<Record<string, unknown>>;
 
 /**
- * Codex discards the whole list when a field without a default is missing, and which those are changes from version to
- * version: all are given. What no backend tells is what Codex itself assumes of a model that it does not know, or absent.
+ * Codex drops the whole list if a field without a default is missing, and these fields change from
+ * version to version, so all are set. Values that no backend sends are those that Codex assumes for
+ * an unknown model.
  */
 function toCodexModel(id: string, model: Model): object {
   const contextWindow = contextWindowOf(model);
@@ -58,7 +62,7 @@ function toCodexModel(id: string, model: Model): object {
   };
 }
 
-/** Codex uses these in the place of its own instructions, and without any it would send none at all. */
+/** Codex uses these instead of its own instructions, and would otherwise send none. */
 const BASE_INSTRUCTIONS = `You are a coding agent. You run in a terminal, in the Codex CLI, and work together with its user in one folder.
 
 How to work:
@@ -74,7 +78,9 @@ How to speak:
 - At the end say in a few sentences what has changed and where (path:line), what you have checked, and what is left. Do not repeat whole files.
 - Say only what you have seen to be true.`;
 
-/** Under the names that backends have for it (vLLM, OpenRouter and Together, Groq, Mistral, llama.cpp). */
+/**
+ * Each backend has its own name for it (vLLM, OpenRouter and Together, Groq, Mistral, llama.cpp).
+ */
 function contextWindowOf(model: Model): number | undefined {
   const meta = isObject(model['meta']) ? model['meta'] : {};
   const candidates = [
@@ -88,7 +94,10 @@ function contextWindowOf(model: Model): number | undefined {
   return candidates.find((value): value is number => Number.isSafeInteger(value) && Number(value) > 0);
 }
 
-/** What a model takes, as OpenRouter and Mistral say it, in the two words that Codex has; undefined where nobody says. */
+/**
+ * Maps the modalities of OpenRouter and Mistral to the two words of Codex; undefined if the backend
+ * sends none.
+ */
 function modalitiesOf(model: Model): readonly string[] | undefined {
   const { architecture, capabilities } = model;
   if (isObject(architecture) && Array.isArray(architecture['input_modalities'])) {

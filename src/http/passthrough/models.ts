@@ -1,4 +1,4 @@
-/** `MODEL_ALIASES` on the paths that are passed through: in chat requests, and in what `/models` says. */
+/** Applies `MODEL_ALIASES` to the paths that are passed through. */
 
 import { isList, isObject } from '../../core/json.ts';
 import { fieldsOf, readString, splice, type Edit } from '../body/json-bytes.ts';
@@ -6,8 +6,8 @@ import { fieldsOf, readString, splice, type Edit } from '../body/json-bytes.ts';
 export type ModelAliases = ReadonlyMap<string, string>;
 
 /**
- * Puts the backend's name in the place of an alias in the top-level `model` of a chat request. Every other byte stays as it
- * is, and so does what is not JSON: that is for the backend to judge.
+ * Replaces an alias in the top-level `model` of a chat request. Every other byte stays; bytes that
+ * are not JSON stay as they are.
  */
 export function replaceModel(body: Buffer, aliases: ModelAliases): Buffer {
   const edits: Edit[] = [];
@@ -18,10 +18,12 @@ export function replaceModel(body: Buffer, aliases: ModelAliases): Buffer {
   return splice(body, edits);
 }
 
-/** Whether a caller is to know of a model, by the name that it is listed under and the one that the backend knows. */
+/** Whether a caller may see a model, by its listed name and its name at the backend. */
 export type Offers = (name: string, backendModel: string) => boolean;
 
-/** The backend's list with the aliases beside its own models, as far as they are offered; undefined when it is no list. */
+/**
+ * Returns the backend's list with the aliases, filtered by `offers`; undefined if it is no list.
+ */
 export function listWithAliases(list: unknown, aliases: ModelAliases, offers: Offers): object | undefined {
   const data: unknown = isObject(list) ? list['data'] : undefined;
   if (!isObject(list) || !isList(data)) return undefined;
@@ -38,14 +40,13 @@ export function listWithAliases(list: unknown, aliases: ModelAliases, offers: Of
   return { ...list, data: [...data, ...added].filter((model) => isOffered(model, aliases, offers)) };
 }
 
-/** What has no name is nothing that anybody could ask for. */
 function isOffered(model: unknown, aliases: ModelAliases, offers: Offers): boolean {
   const id: unknown = isObject(model) ? model['id'] : undefined;
   const name = typeof id === 'string' ? id : '';
   return offers(name, aliases.get(name) ?? name);
 }
 
-/** What the backend says of a model, under the name of its alias; a model it says nothing of has no more than a name. */
+/** Returns the backend's entry of a model under its alias, or a minimal entry. */
 export function namedModel(alias: string, model: unknown): object {
   const known = isObject(model) ? model : { object: 'model', created: 0, owned_by: 'unknown' };
   return { ...known, id: alias };

@@ -10,7 +10,7 @@ import type { Forwarding, Proxy } from './relay.ts';
 
 export interface PassthroughOptions {
   readonly proxy: Proxy;
-  /** What is passed on beside chat completions and models, as the caller writes it, with all that is below. */
+  /** Paths that are passed on besides chat completions and models, with all paths below them. */
   readonly passthroughPaths: readonly string[];
   readonly modelAliases: ModelAliases;
   readonly maxBodyBytes: number;
@@ -20,8 +20,8 @@ export interface PassthroughOptions {
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /**
- * The paths which are not translated: the backend answers, and its bytes are its own (contract, section 1). To be mounted
- * where the caller is known and no body has been read.
+ * The paths that are passed on without translation. They must be mounted after `authenticate`, and
+ * before anything reads the body.
  */
 export function createPassthrough(options: PassthroughOptions): Router {
   const { proxy, modelAliases: aliases, maxBodyBytes, admission } = options;
@@ -53,7 +53,7 @@ export function createPassthrough(options: PassthroughOptions): Router {
         edit(status, answer) {
           if (status !== 200) return undefined;
           const list = listWithAliases(answer, aliases, (...names) => admission.offers(key, ...names));
-          // What cannot be read cannot be cut down to what the key may know of.
+          // A list that cannot be parsed cannot be filtered by what the key may use.
           if (list === undefined && key !== undefined) throw new ApiError('upstream_invalid_response');
           return forCodex ? withCodexModels(list) : list;
         },
@@ -70,7 +70,7 @@ export function createPassthrough(options: PassthroughOptions): Router {
       if (model === undefined) return forward(req, res);
       return forward(req, res, {
         path: `/models/${encodeURIComponent(model)}`,
-        // Many backends have a list only; that the alias exists is known without them.
+        // Many backends only have the list. The alias exists in any case.
         edit: (status, found) =>
           NO_ANSWER.has(status) ? namedModel(name, undefined) : namedIfFound(status, name, found),
       });
@@ -101,7 +101,10 @@ function allow(methods: readonly string[]): RequestHandler {
   return (req, res, next) => (methods.includes(req.method) ? next() : refuse(req, res, next));
 }
 
-/** Path and query below `/v1`, as the caller wrote them. Throws ApiError where a backend might read another path out of it. */
+/**
+ * Returns path and query below `/v1`, as the caller wrote them. Throws ApiError if a backend might
+ * resolve another path.
+ */
 function pathOf(req: Request): string {
   const path = req.originalUrl.replace(/^\w+:\/\/[^/?]*/, '').replace(/^(?:\/api)?\/v1/i, '');
   const segments = decoded(path.split('?', 1)[0] ?? '').split(/[/\\]/);

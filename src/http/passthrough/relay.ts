@@ -1,4 +1,7 @@
-/** http-proxy-middleware, held to the contract: what goes to the backend, what comes back, and every way to fail. */
+/**
+ * Configures http-proxy-middleware: what goes to the backend, what comes back, and every way to
+ * fail.
+ */
 
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
@@ -15,39 +18,39 @@ import { factsOf } from '../../telemetry/reply-facts.ts';
 import { noteBackendCall } from '../../requests/facts.ts';
 
 export interface ProxyOptions {
-  /** With its `/v1`. */
+  /** Includes `/v1`. */
   readonly baseUrl: string;
   readonly keyOwner: KeyOwner;
   readonly connectTimeoutMs: number;
-  /** The longest silence until the backend's answer begins. */
   readonly firstByteTimeoutMs: number;
-  /** The longest silence after that. */
   readonly idleTimeoutMs: number;
-  /** Set where the gateway has limits of its own, which are the only ones that its callers should see. */
+  /** Set if the gateway has limits of its own; callers then see only these. */
   readonly hidesLimits?: boolean;
-  /** Gets a sentence for the log when only the operator can help. */
+  /** Called with a sentence for the log if only the operator can help. */
   readonly onOperatorProblem: (problem: string) => void;
 }
 
 export interface Forwarding {
-  /** Below the base URL, with its query. */
   readonly path: string;
   readonly backendHeaders: Readonly<Record<string, string>>;
-  /** Sent in the place of the request's own body, which has been read then. */
+  /** Replaces the request's own body, which has been read. */
   readonly body?: Buffer;
-  /** Looks at the parsed answer of a GET; what it returns is sent with status 200, and undefined leaves the answer as it is. */
+  /**
+   * Gets the parsed answer of a GET. What it returns is sent with status 200; undefined leaves the
+   * answer as it is.
+   */
   readonly edit?: (status: number, answer: unknown) => object | undefined;
 }
 
 export interface Proxy extends Connected {
-  /** Resolves when the reply has been sent. Throws ApiError as long as nothing of it has been. */
+  /** Resolves when the reply has been sent. Throws ApiError if nothing has been sent yet. */
   forward(req: Request, res: Response, forwarding: Forwarding): Promise<void>;
   close(): void;
 }
 
-/** Shorter than the 5 s after which common servers close an idle connection: a request must not be sent into that moment. */
+/** Common servers close an idle connection after 5 s; a request must not be sent at that moment. */
 const IDLE_SOCKET_MS = 4000;
-/** Of an answer that is read here. A list of models can be long, an error need not be. */
+/** Limits answers that are read here. A list of models can be long, an error need not be. */
 const MAX_EDITED_BYTES = 8 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
 
@@ -56,13 +59,13 @@ interface Running extends Forwarding {
   readonly fail: (reason: unknown) => void;
 }
 
-/** A proxy for all requests to one backend. Bytes go through as they come, at the pace of the slower side. */
+/** Creates a proxy to one backend. Bytes go through at the pace of the slower side. */
 export function createProxy(options: ProxyOptions): Proxy {
   const Agent = new URL(options.baseUrl).protocol === 'https:' ? HttpsAgent : HttpAgent;
   const agent = new Agent({ keepAlive: true, timeout: IDLE_SOCKET_MS, maxFreeSockets: 256 });
   const forwardings = new WeakMap<IncomingMessage, Running>();
 
-  // Loaded with the first request, so that a start need not wait for it.
+  // Loaded with the first request, so that a start does not wait for it.
   const openProxy = lazily(async () => {
     const { createProxyMiddleware } = await import('http-proxy-middleware');
     return createProxyMiddleware<Request, Response>({
@@ -117,7 +120,10 @@ function toFailure(reason: unknown, phase: ConnectionPhase): Error {
   return connectionFailure(reason instanceof Error ? reason : new Error('the proxy failed', { cause: reason }), phase);
 }
 
-/** Node frames such a body only for the methods which usually have one; for the others its bytes would follow the head bare. */
+/**
+ * Node frames a body without a length only for the methods that usually have one. For the others it
+ * would be sent without any framing.
+ */
 function refuseBodyWithoutLength(req: Request): void {
   if (req.headers['transfer-encoding'] === undefined || ['POST', 'PUT', 'PATCH'].includes(req.method)) return;
   throw new ApiError('invalid_request', { message: `A body of a ${req.method} must have a Content-Length.` });
@@ -142,7 +148,8 @@ function watch(proxyReq: ClientRequest, forwarding: Running, options: ProxyOptio
   }
   proxyReq.setTimeout(options.firstByteTimeoutMs);
   proxyReq.on('timeout', () => {
-    // While the connection is made, it is the agent's limit for idle sockets that has passed, which means nothing here.
+    // This is the agent's limit for idle sockets, which does not apply to a connection that is
+    // being made.
     if (forwarding.phase !== 'connecting') giveUp('The backend did not answer in time.');
   });
 }
@@ -152,7 +159,7 @@ interface Relayed {
   readonly res: Response;
   readonly forwarding: Running;
   readonly options: ProxyOptions;
-  /** Those of the answer, as far as the caller may know them. */
+  /** The headers that the caller may see. */
   readonly headers: ReplyHeaders;
 }
 
@@ -164,7 +171,7 @@ async function relay(proxyRes: IncomingMessage & { req?: ClientRequest }, relaye
   proxyRes.req?.setTimeout(options.idleTimeoutMs);
   if (forwarding.edit === undefined && !isFault) {
     res.writeHead(status, towardsClient(relayed.headers, options.keyOwner));
-    // The client should know at once that the backend has answered, also when the first event takes its time.
+    // The client learns at once that the backend has answered, even if the first event takes long.
     res.flushHeaders();
     proxyRes.pipe(res);
     return;
@@ -187,11 +194,11 @@ function noteAnswer(proxyRes: IncomingMessage, res: Response): void {
   const status = proxyRes.statusCode ?? 0;
   if (status >= 200 && status < 300) facts.backend = 'answered';
   facts.stream = /^text\/event-stream\b/i.test(proxyRes.headers['content-type'] ?? '');
-  // Whoever reads the answer begins in this same turn, so nothing is lost, and his pace is kept.
+  // The reader is attached in the same turn, so this listener loses nothing.
   proxyRes.once('data', () => (facts.firstOutputAtMs = performance.now()));
 }
 
-/** Whether the answer may be one which the caller cannot do anything about, or cannot read. Its body decides. */
+/** Whether the answer may be one that the caller cannot use or must not see. Its body decides. */
 function mayBeFault(proxyRes: IncomingMessage, { req, options }: Relayed): boolean {
   const status = proxyRes.statusCode ?? 0;
   if (status >= 300 && status < 400) return status !== 304;
@@ -199,7 +206,9 @@ function mayBeFault(proxyRes: IncomingMessage, { req, options }: Relayed): boole
   return status >= 400 && !isJson(proxyRes) && req.method !== 'HEAD';
 }
 
-/** Throws the ApiError of an answer that is not for the caller's eyes; returns when it is to be passed on after all. */
+/**
+ * Throws the ApiError of an answer that the caller must not see; returns if it may be passed on.
+ */
 function throwFault(proxyRes: IncomingMessage, bytes: Buffer, { forwarding, options, headers }: Relayed): void {
   const status = proxyRes.statusCode ?? 0;
   if (status === 404 && !isJson(proxyRes) && !forwarding.path.startsWith('/chat/')) {
@@ -220,7 +229,9 @@ function isJson({ headers }: IncomingMessage): boolean {
   return /^application\/(?:[^\s/;]+\+)?json\b/i.test(headers['content-type'] ?? '');
 }
 
-/** At most so many bytes; what is more stays unread, and its connection is closed when the reply has been sent. */
+/**
+ * Reads at most so many bytes. The rest stays unread, and its connection is closed after the reply.
+ */
 function readAnswer(proxyRes: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

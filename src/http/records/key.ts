@@ -8,21 +8,19 @@ import { callerOf } from '../access/authenticate.ts';
 
 export interface ShowKeyOptions {
   readonly accounts: Pick<AccountStore, 'findKey' | 'listUsage'>;
-  /** Undefined where the gateway issues no keys. */
   readonly rateLimits: RateLimits | undefined;
   readonly prices: { readonly currency: string | null };
-  /** Unix time in milliseconds. */
   readonly nowMs: () => number;
 }
 
-/** `GET /api/v1/key`: what the caller's own key may do, and what is left of it. */
+/** `GET /api/v1/key`: the limits and the balance of the caller's own key. */
 export function showKey({ accounts, rateLimits, prices, nowMs }: ShowKeyOptions): RequestHandler {
   return async (_req, res) => {
     const caller = callerOf(res);
     if (caller.key === undefined || rateLimits === undefined) throw new ApiError('not_found', { message: NO_KEYS });
     const atMs = nowMs();
     const { dayMs, monthMs } = beginningsOf(atMs);
-    // Not the key that came with the caller, which may be a second old.
+    // The key of the caller may be a second old, so it is read again.
     const [key, rows] = await Promise.all([
       accounts.findKey(caller.key.keyId),
       accounts.listUsage({ caller: caller.identity, fromMs: monthMs, untilMs: atMs + 1, per: 'day' }),

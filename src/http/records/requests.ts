@@ -22,13 +22,13 @@ export interface RequestRoutesOptions {
 export interface RequestRoutes {
   /** `GET /api/v1/requests/{id}` */
   readonly show: RequestHandler<{ id: string }>;
-  /** `GET /api/v1/requests`; with an Idempotency-Key header the one record of that key. */
+  /** `GET /api/v1/requests`; with an Idempotency-Key header the record of that key */
   readonly list: RequestHandler;
   /** `POST /api/v1/requests/{id}/cancel` */
   readonly cancel: RequestHandler<{ id: string }>;
 }
 
-/** The caller's own records (contract, section 6). Another caller's record is as unknown as one that does not exist. */
+/** The routes of the caller's own records. A record of another caller is not found. */
 export function createRequestRoutes({
   store,
   running,
@@ -77,7 +77,7 @@ export function createRequestRoutes({
   };
 }
 
-/** `req_…`, or the `resp_…` of the same request. */
+/** Takes `req_…`, or the `resp_…` of the same request. */
 function toId(text: string): RequestId {
   const id = parseRequestId(text);
   if (id === undefined) throw new ApiError('request_not_found');

@@ -24,8 +24,9 @@ export interface CountInputTokensOptions extends TranslationSettings {
 }
 
 /**
- * `POST /api/v1/responses/input_tokens`: about how many tokens the backend would get for this request. It takes what a create
- * request takes, and refuses what that one would. The backend is not asked, so there is no record and no cost.
+ * `POST /api/v1/responses/input_tokens`: estimates the tokens that the backend would get. It
+ * accepts and refuses the same requests as a create request. The backend is not asked, so there is
+ * no record and no cost.
  */
 export function countInputTokens(options: CountInputTokensOptions): RequestHandler {
   return async (req, res) => {

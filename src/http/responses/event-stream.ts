@@ -5,22 +5,25 @@ import { closeWhenStalled, untilWritable } from '../stalled-client.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
 
 export interface EventStream {
-  /** Writes whole events in one write. The promise, when there is one, resolves as soon as the client can take more. */
+  /** Writes events in one write. A returned promise resolves when the client can take more. */
   write(events: readonly ResponseEvent[]): Promise<void> | undefined;
-  /** Writes the last events and `[DONE]`, and ends the reply at once. */
+  /** Writes the last events and `[DONE]`, and ends the reply. */
   end(events: readonly ResponseEvent[]): void;
 }
 
 export interface EventStreamOptions {
   readonly headers: Readonly<Record<string, string>>;
-  /** Aborts when the request ends early; a write does not wait for the client any longer then. */
+  /** Aborts when the request ends early; a write then no longer waits for the client. */
   readonly signal: StopSignal;
-  /** After so much silence a comment is sent, which keeps proxies from cutting the connection. */
+  /** After so much silence a comment is sent, so that proxies keep the connection open. */
   readonly commentMs: number;
-  /** After so much silence these events are sent: some clients time silence by events and do not see comments. */
+  /**
+   * After so much silence these events are sent: some clients measure silence by events and ignore
+   * comments.
+   */
   readonly eventMs: number;
   readonly keepAliveEvents: () => readonly ResponseEvent[];
-  /** A client that takes nothing for so long is gone. */
+  /** A client that takes no bytes for this long is disconnected. */
   readonly stallMs: number;
 }
 
@@ -30,7 +33,7 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 } as const;
 
-/** Sends the headers of an event stream and returns what writes to it. */
+/** Sends the headers of an event stream, and returns its writer. */
 export function openEventStream(res: ServerResponse, options: EventStreamOptions): EventStream {
   res.writeHead(200, { ...options.headers, ...HEADERS });
   res.flushHeaders();
@@ -60,7 +63,7 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
   }
 
   function sendComment(): void {
-    // A client that does not read needs no sign of life, and must not cost memory.
+    // A client that does not read needs no keep-alive, which would only fill memory.
     if (!res.writableNeedDrain && !res.destroyed) res.write(': keep-alive\n\n');
     comment.refresh();
   }

@@ -14,7 +14,7 @@ export interface PostResponseOptions {
   readonly clientStallMs: number;
 }
 
-/** `POST /api/v1/responses` over HTTP. */
+/** `POST /api/v1/responses` */
 export function postResponse(services: RespondServices & PostResponseOptions): RequestHandler {
   const { headerHoldMs, keepaliveCommentMs: commentMs, keepaliveEventMs: eventMs, clientStallMs: stallMs } = services;
 

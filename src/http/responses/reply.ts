@@ -6,11 +6,11 @@ import type { EventStream, EventStreamOptions } from './event-stream.ts';
 import { closeWhenStalled } from '../stalled-client.ts';
 
 export interface JsonReplyOptions extends Pick<EventStreamOptions, 'stallMs'> {
-  /** What the client gets in the place of the response. */
+  /** Returns the body if it is not the response itself. */
   readonly toBody?: () => object;
 }
 
-/** A client that wants JSON gets the snapshot which the events have made. */
+/** Sends the finished response as JSON. */
 export function createJsonReply(
   res: ServerResponse,
   translator: Translator,
@@ -29,23 +29,26 @@ export function createJsonReply(
         'content-length': Buffer.byteLength(body),
       });
       res.end(body);
-      // What the connection has taken already needs no watch.
+      // Bytes that the system has taken need no watch.
       if (res.writableLength > 0) closeWhenStalled(res, stallMs);
     },
   };
 }
 
 export interface StreamReplyOptions {
-  /** The longest time that the first events wait for the backend. */
+  /** The longest time for which the first events are held back. */
   readonly headerHoldMs: number;
   readonly incoming: Pick<Incoming, 'onceServed'>;
-  /** Begins the stream, with these headers of the backend's answer; undefined when the client is gone. */
+  /**
+   * Begins the stream with these headers of the backend's answer. Returns undefined if the client
+   * has disconnected.
+   */
   readonly open: (headers: Readonly<Record<string, string>>) => EventStream | undefined;
 }
 
 /**
- * A client that wants a stream gets every event. All wait for the first events of the backend's answer, so that a failure
- *  before them is an ordinary error with a status.
+ * Sends every event as a stream. Events are held back until the backend's answer begins, so that a
+ * failure before that is an error with a status.
  */
 export function createStreamReply(translator: Translator, options: StreamReplyOptions): Reply {
   let stream: EventStream | undefined;
@@ -60,7 +63,7 @@ export function createStreamReply(translator: Translator, options: StreamReplyOp
     },
     write(events) {
       if (stream !== undefined) return stream.write(events);
-      // Not spread: there may be more of them than a call takes arguments.
+      // Not spread, since a call takes a limited number of arguments.
       for (const event of events) waiting.push(event);
       return backendHeaders !== undefined && translator.failure === null ? open() : undefined;
     },
