@@ -41,50 +41,56 @@ import { createSockets, isHandshake } from './web-socket/sockets.ts';
 export { readConfig, ConfigError, type Config } from './config/config.ts';
 
 export interface Gateway {
-  /** Begins to listen on `HOST` and `PORT`, and on `METRICS_PORT` if there is one. Returns where, without a slash at the end. Throws when the port is taken. */
+  /**
+   * Listens on `HOST` and `PORT`, and on `METRICS_PORT` if it is set. Returns the URLs without a
+   * trailing slash. Throws if a port is taken.
+   */
   listen(): Promise<{ readonly url: string; readonly metricsUrl?: string }>;
-  /** Accepts nothing new, lets what runs end within `DRAIN_TIMEOUT_MS`, ends the rest by its failure path, and closes. */
+  /**
+   * Refuses new requests, lets the running ones end within `DRAIN_TIMEOUT_MS`, ends the rest with
+   * `gateway_interrupted`, and closes.
+   */
   drain(): Promise<void>;
-  /** Ends what runs by its failure path at once, and closes. */
+  /** Ends all requests with `gateway_interrupted`, and closes. */
   close(): Promise<void>;
   /**
-   * Looks for what the operator has probably not meant: a backend that takes any key, which lets callers with the same key
-   * share their records, or a gateway that issues keys and has none. Returns a sentence for the operator, or undefined when
-   * all is well or nothing is to be tried. Takes 3 s at most.
+   * Looks for probable mistakes in the settings: a backend that accepts any key, so that callers
+   * with the same key share their records, or `managed` mode without a key. Returns a sentence for
+   * the operator; undefined if there is none. Takes at most 3 s.
    */
   probe(): Promise<string | undefined>;
-  /** Reads `PRICES_FILE` again, for the requests that come from now on, and logs what came of it. Does not throw. */
+  /** Reads `PRICES_FILE` again for later requests, and logs the result. Does not throw. */
   reload(): void;
-  /** What a person reads at the start, line by line. */
+  /** The lines to show at the start. */
   readonly banner: readonly string[];
 }
 
-/** What a test or a program that embeds the gateway may put in place of its own parts. */
+/** What a test or an embedding program may replace. */
 export interface GatewayOverrides {
   readonly store?: Store;
   readonly backend?: ChatBackend;
   readonly log?: Logger;
-  /** Unix time in milliseconds. */
   readonly nowMs?: () => number;
   readonly newUniquePart?: NewUniquePart;
   readonly shared?: SharedParts;
 }
 
-/** What the processes that share a port have in common (`WORKERS`). */
+/** What the processes of one port share (`WORKERS`). */
 export interface SharedParts {
-  /** Where their embedded demo backend answers, `/v1` included; null when there is a real one. */
+  /** The base URL of the shared demo backend, with `/v1`; null with a real backend. */
   readonly demoBaseUrl: string | null;
   readonly prices: CurrentPrices;
-  /** Is told of the metrics of this process; returns those of all together. */
+  /** Gets the metrics of this process; returns those of all processes. */
   readonly joinMetrics: (metrics: Metrics) => Pick<Metrics, 'show' | 'contentType'>;
 }
 
-/** How long a request may take to reach its end after it has been told to. */
+/** The time of an interrupted request to end. */
 const INTERRUPT_MS = 2000;
 
 /**
- * Puts the parts together. Nothing listens yet, but the store is open and, without `UPSTREAM_BASE_URL`, the demo backend
- * runs; `close` ends both. Throws when the store cannot be opened, and ConfigError when its database knows another secret.
+ * Creates the services. The store is open and, without `UPSTREAM_BASE_URL`, the demo backend runs;
+ * `close` ends both. Throws if the store cannot be opened, and ConfigError if its database belongs
+ * to another secret.
  */
 export async function createGateway(config: Config, overrides: GatewayOverrides = {}): Promise<Gateway> {
   const nowMs = overrides.nowMs ?? Date.now;
@@ -165,7 +171,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     metrics: metrics && (shared?.joinMetrics(metrics) ?? metrics),
     authenticator: createAuthenticator({ ...config, accounts, identities, nowMs }),
     load: createLoad(config),
-    // As long as a silent backend is waited for.
+    // The same time that a silent backend has.
     clientStallMs: config.idleTimeoutMs,
     async loadWebSocket() {
       const { openWebSocket } = await import('./web-socket/handshake.ts');
@@ -231,7 +237,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     await Promise.race([running.whenIdle(), delay(INTERRUPT_MS, undefined, { ref: false })]);
     await sockets.close();
     await closeServer(server);
-    // The last of all: a scrape may still want to know how the requests have ended.
+    // The metrics close last, so that a scrape can still count the last requests.
     if (metricsServer !== undefined) await closeServer(metricsServer);
     proxy.close();
     await tokenizer.close();
@@ -241,14 +247,15 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   }
 }
 
-/** Loaded only where somebody looks, since a start is over sooner without it. */
+/** Loaded only if it is used, which makes a start faster. */
 async function createMetrics(options: MetricsOptions): Promise<Metrics> {
   const { createMetrics } = await import('./telemetry/metrics.ts');
   return createMetrics(options);
 }
 
 /**
- * Opens the records. A store that is handed in, or a primary process before this one, has its own answer to whose secret it is.
+ * Opens the store. The secret is not compared with the database if the store was passed in, or if a
+ * primary process has done so.
  */
 async function openRecords(
   config: Config,
@@ -261,7 +268,7 @@ async function openRecords(
 }
 
 async function findMissingKeys(accounts: Pick<AccountStore, 'listKeys'>): Promise<string | undefined> {
-  // A store that cannot say it now says so in its own way.
+  // A store that fails reports that itself.
   const page = await accounts.listKeys({ limit: 1 }).catch(() => undefined);
   if (page === undefined || page.keys.length > 0) return undefined;
   return `There is no API key yet, so nobody can use the gateway: make one with \`${COMMAND_LINE} keys create --name <name>\` or the admin API.`;

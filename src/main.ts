@@ -2,7 +2,8 @@ import { findNodeProblem } from './process/node-version.ts';
 
 const nodeProblem = findNodeProblem(process.versions.node);
 if (nodeProblem === undefined) {
-  // Imported only now: an old Node dies while it loads the database driver, before anything could be said.
+  // The import is dynamic because an old Node crashes in the database driver before it could print
+  // anything.
   const { keepCompiled } = await import('./process/compile-cache.ts');
   keepCompiled(import.meta.dirname, process.env);
   const { serve } = await import('./process/serve.ts');

@@ -1,19 +1,22 @@
-/** What metrics and traces share of the GenAI conventions of OpenTelemetry: https://opentelemetry.io/docs/specs/semconv/gen-ai/ */
+/**
+ * What metrics and traces share of OpenTelemetry's GenAI conventions:
+ * https://opentelemetry.io/docs/specs/semconv/gen-ai/
+ */
 
 import type { RequestFacts } from '../requests/facts.ts';
 
-/** Kinds of backends whose names the conventions have otherwise; those which they do not know keep their own. */
+/** Dialects that have another name in the conventions. */
 const PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['azure', 'azure.ai.openai'],
   ['mistral', 'mistral_ai'],
 ]);
 
-/** The value of `gen_ai.provider.name` for a backend of this dialect. */
+/** Returns the value of `gen_ai.provider.name` for a dialect. */
 export function toProviderName(dialect: string): string {
   return PROVIDERS.get(dialect) ?? dialect;
 }
 
-/** The value of `gen_ai.operation.name` for the requests that ask a model, which is the same for both endpoints. */
+/** The value of `gen_ai.operation.name` for all requests to a model. */
 export const OPERATION = 'chat';
 
 /** Whether the request is one that asks a model. */

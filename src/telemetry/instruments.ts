@@ -1,7 +1,8 @@
 /**
- * What is counted, by name. Names and buckets follow the GenAI conventions of OpenTelemetry where they have one, with dots as
- * underscores and the unit at the end: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/
- * Every label has a small set of values.
+ * The metrics by name. Names and buckets follow the GenAI conventions of OpenTelemetry where these
+ * have one, with underscores for dots and the unit at the end:
+ * https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/ Every label has a small set of
+ * values.
  */
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
@@ -9,15 +10,15 @@ import packageJson from '../../package.json' with { type: 'json' };
 
 const MODEL_CALL = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const;
 
-/** The first four are the buckets which the conventions ask for. */
+/** The conventions ask for the first four. */
 const DURATION_BUCKETS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const FIRST_TOKEN_BUCKETS = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 const PER_TOKEN_BUCKETS = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
 const TOKEN_BUCKETS = Array.from({ length: 14 }, (_, power) => 4 ** power);
-/** From a commit in memory to a database that is out of order. */
+/** From a commit in memory to a database that fails. */
 const STORE_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
 
-/** What is counted for every request. */
+/** The metrics of all requests. */
 export function createRequestInstruments(registry: Registry) {
   const registers = [registry];
   return {
@@ -43,7 +44,7 @@ export function createRequestInstruments(registry: Registry) {
   };
 }
 
-/** What is counted for the requests that ask a model. */
+/** The metrics of requests to a model. */
 export function createModelInstruments(registry: Registry) {
   const registers = [registry];
   return {
@@ -91,7 +92,7 @@ export function createModelInstruments(registry: Registry) {
   };
 }
 
-/** How something is at the moment of a scrape, for each combination of two labels. */
+/** The values of a gauge for each combination of two labels. */
 export type Reading<Label extends string> = readonly (readonly [
   labels: Readonly<Record<Label, string>>,
   value: number,
@@ -103,13 +104,13 @@ export interface Readings {
   readonly webSockets: () => number;
 }
 
-/** What is looked up at each scrape. */
+/** Adds the gauges that are read at each scrape. */
 export function addGauges(registry: Registry, { running, connections, webSockets }: Readings): void {
   const build = new Gauge({
     name: 'responses_gateway_build_info',
     help: 'Always 1; the labels say what runs.',
     labelNames: ['version', 'node'] as const,
-    // Not the number of processes.
+    // The sum over the processes would be their number.
     aggregator: 'first',
     registers: [registry],
   });

@@ -1,13 +1,19 @@
-/** The metrics of several processes, as Prometheus would see them of one. */
+/** Joins the metrics of several processes into those of one. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { AggregatorRegistry, Registry, type Aggregator } from 'prom-client';
 import type { MetricSnapshot } from './metrics.ts';
 
 export interface JoinedMetrics {
-  /** Asks this process at each scrape. Returns what to call when it has ended: what it has counted stays counted. */
+  /**
+   * Adds a process that is asked at each scrape. Returns a function to call when it has ended,
+   * which keeps its counts.
+   */
   join(ask: () => Promise<MetricSnapshot>): () => void;
-  /** In the text format of Prometheus. One that does not answer in time is shown as it was the last time. */
+  /**
+   * Returns the text format of Prometheus. A process that does not answer in time is shown with its
+   * last values.
+   */
   show(): Promise<string>;
 }
 
@@ -18,7 +24,10 @@ interface Member {
 
 const ANSWER_WITHIN_MS = 1000;
 
-/** Where neither the sum nor what prom-client does instead says what an operator wants to know: the worst of them, and the first start. */
+/**
+ * For these an operator needs the worst value, or the first start, and not the sum or prom-client's
+ * default.
+ */
 const AGGREGATORS: Readonly<Record<string, Aggregator>> = {
   process_start_time_seconds: 'first',
   nodejs_eventloop_lag_seconds: 'max',
@@ -27,16 +36,19 @@ const AGGREGATORS: Readonly<Record<string, Aggregator>> = {
   nodejs_eventloop_lag_p99_seconds: 'max',
 };
 
-/** Begins with those of the process that joins them, which comes first. */
+/** `own` are the metrics of this process, which come first. */
 export function joinMetrics(own: () => Promise<MetricSnapshot>, answerWithinMs = ANSWER_WITHIN_MS): JoinedMetrics {
   const members = new Set<Member>();
-  /** Without it a sum would fall with each process that ends, and Prometheus take that for a start from zero. */
+  /**
+   * The counts of ended processes. Without them a sum would fall, which Prometheus takes for a
+   * restart.
+   */
   let counted: MetricSnapshot = [];
 
   async function look(member: Member): Promise<void> {
     const late = new AbortController();
     const waited = delay(answerWithinMs, undefined, { signal: late.signal });
-    // One that ends now is as it was.
+    // A process that ends now keeps its last values.
     await Promise.race([note(member), waited]).catch(() => undefined);
     late.abort();
   }
@@ -72,7 +84,7 @@ function sum(snapshots: readonly MetricSnapshot[]): Registry {
     snapshot.map(({ values, ...metric }) => ({
       ...metric,
       aggregator: AGGREGATORS[metric.name] ?? metric.aggregator,
-      // One that has measured nothing yet must not hide what the others have.
+      // A process without values must not hide those of the others.
       values: values.filter(({ value }) => !Number.isNaN(value)),
     })),
   );

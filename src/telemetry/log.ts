@@ -7,21 +7,24 @@ import { isFault, type RequestEnd, type RequestFacts, type RequestObserver } fro
 const MAX_PATH_CHARACTERS = 256;
 const MAX_ID_CHARACTERS = 128;
 const MAX_CAUSES = 3;
-/** Of lines which nobody takes. A reader that has stopped must neither stop the gateway nor fill its memory. */
+/**
+ * Limits the lines that wait for a reader. A reader that has stopped must not block the gateway or
+ * fill its memory.
+ */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 const SERIALIZERS = { err: (error: unknown) => describeError(error) };
 
-/** JSON lines on standard output, or where `destination` says. */
+/** Returns a logger that writes JSON lines to standard output or to `destination`. */
 export function createLogger(level: LogLevel, destination: DestinationStream = openStdout()): Logger {
   return pino({ level, serializers: SERIALIZERS }, destination);
 }
 
-/** Standard output, for lines in this format. `auto` is for the eyes when that is a terminal, and JSON otherwise. */
+/** Returns standard output in this format. `auto` is pretty on a terminal, and JSON otherwise. */
 export async function openLogOutput(format: LogFormat): Promise<DestinationStream> {
   const output = openStdout();
   if (format === 'json' || (format === 'auto' && !process.stdout.isTTY)) return output;
-  // Loaded only where somebody looks.
+  // Loaded only if it is used.
   const { prettyFactory } = await import('pino-pretty');
   const toPretty = prettyFactory({
     colorize: process.stdout.isTTY,
@@ -37,7 +40,7 @@ function openStdout(): DestinationStream {
   return pino.destination({ dest: 1, sync: false, maxLength: MAX_WAITING_BYTES });
 }
 
-/** Gives each request a logger of its own, as `req.log` and `res.log`. The line of the request is written by `requestLines`. */
+/** Gives each request its own logger, as `req.log` and `res.log`. */
 export function bindLog(logger: Logger): (req: IncomingMessage, res: ServerResponse) => void {
   return pinoHttp({
     logger,
@@ -49,7 +52,10 @@ export function bindLog(logger: Logger): (req: IncomingMessage, res: ServerRespo
   });
 }
 
-/** One line per request. It names no header, no query and no body, since keys and prompts are in them. */
+/**
+ * Writes one line per request. It contains no header, query or body, since they hold keys and
+ * prompts.
+ */
 export const requestLines: RequestObserver = {
   begin: () => undefined,
   end(facts, end) {
@@ -57,7 +63,7 @@ export const requestLines: RequestObserver = {
   },
 };
 
-/** Probes come every few seconds. */
+/** Health probes arrive every few seconds. */
 function levelOf(facts: RequestFacts, end: RequestEnd): 'debug' | 'info' | 'error' {
   if (isFault(facts, end)) return 'error';
   return facts.endpoint === 'health' && end.outcome === 'answered' ? 'debug' : 'info';
@@ -82,7 +88,7 @@ function describeEnd(facts: RequestFacts, end: RequestEnd): object {
   };
 }
 
-/** Seen when the request comes in: on its way through the program a request is given another path and other headers. */
+/** Called when the request arrives; later it may have another path and other headers. */
 function describeRequest(req: IncomingMessage): object {
   const [path = ''] = (req.url ?? '').split('?', 1);
   return {
@@ -92,18 +98,20 @@ function describeRequest(req: IncomingMessage): object {
   };
 }
 
-/** The id which the client gave its request, so that its own logs and ours can be laid side by side. */
+/** Returns the client's own id of its request, which connects its logs with these. */
 function clientRequestIdOf(req: IncomingMessage): string | undefined {
   const id = req.headers['x-client-request-id'] ?? req.headers['x-request-id'];
   return typeof id === 'string' ? id.replaceAll(/[^\x21-\x7e]/g, '').slice(0, MAX_ID_CHARACTERS) : undefined;
 }
 
-/** What we did wrong, for the operator. The message of an error can quote a request, so only its kind and place are told. */
+/**
+ * Describes an error by its type and place. The message is left out because it can quote a request.
+ */
 function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return { type: typeof error };
   const { name, message, cause } = error;
   const stack = error.stack ?? '';
-  // A message that was changed later still stands in the stack as it was, so such a stack is not shown.
+  // A stack with an earlier message of the error could quote a request too, so it is not shown.
   const start = stack.indexOf(message);
   const lines = start < 0 ? [] : stack.slice(start + message.length).split('\n');
   return {

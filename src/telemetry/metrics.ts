@@ -1,4 +1,4 @@
-/** What Prometheus gets to read. Everything is counted when a request is over, and nothing while it streams. */
+/** The metrics for Prometheus. Requests are counted at their end, so that streams cost nothing. */
 
 import { collectDefaultMetrics, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client';
 import type { Usage } from '../contract/types.ts';
@@ -8,37 +8,35 @@ import { addGauges, createModelInstruments, createRequestInstruments, type Readi
 import { createModelLabels } from './model-labels.ts';
 import type { RequestEnd, RequestFacts, RequestObserver } from '../requests/facts.ts';
 
-/** The connections of a pool which are open at the moment. */
 interface Connected {
   connections(): { readonly busy: number; readonly idle: number };
 }
 
 export interface MetricsOptions {
-  /** As the conventions call the kind of backend. */
+  /** The provider name of the conventions. */
   readonly providerName: string;
-  /** What the gateway asks of the backend itself, and what goes through it; both are looked at in each scrape. */
+  /** The pools of translated and of passed on requests; both are read at each scrape. */
   readonly backend: Connected;
   readonly relay: Connected;
   readonly webSockets: { readonly count: number };
 }
 
 export interface Metrics extends RequestObserver {
-  /** How long the store took for one of its operations. */
+  /** Records the time of an operation of the store. */
   storeTook(operation: string, seconds: number, succeeded: boolean): void;
-  /** In the text format of Prometheus. */
+  /** Returns the text format of Prometheus. */
   show(): Promise<string>;
   readonly contentType: string;
-  /** As values, to be added to those of other processes. */
+  /** Returns values that can be added to those of other processes. */
   snapshot(): Promise<MetricSnapshot>;
 }
 
-/** Every metric of a process with its values at one moment. */
 export type MetricSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[];
 
-/** More models than an operator watches. Each has about a hundred series. */
+/** Each model has about a hundred series. */
 const MAX_MODELS = 50;
 
-/** Of one gateway; another one in the same process has its own. */
+/** Creates the metrics of one gateway; a process may have several gateways. */
 export function createMetrics({ providerName, backend, relay, webSockets }: MetricsOptions): Metrics {
   const registry = new Registry();
   const registries = [registry, processRegistry()];
@@ -78,7 +76,7 @@ async function snapshotOf(registries: readonly Registry[]): Promise<MetricSnapsh
   return snapshots.flat();
 }
 
-/** Of a process that serves no requests. */
+/** Returns the metrics of a process that serves no requests. */
 export function snapshotProcess(): Promise<MetricSnapshot> {
   return snapshotOf([processRegistry()]);
 }
@@ -106,7 +104,7 @@ function createModelCallCounter(
     const firstOutputMs = firstOutputAtMs - facts.startedAtMs;
     firstToken.observe(call, firstOutputMs / 1000);
     if (!answered) return;
-    // As the conventions define it: the rest of the duration, divided by what was generated in it.
+    // The conventions define it as the rest of the duration divided by the generated tokens.
     const restS = (end.durationMs - firstOutputMs) / 1000;
     if (usage !== null && usage.output_tokens > 1) perToken.observe(call, restS / (usage.output_tokens - 1));
     if (chunks > 1) perChunk.observe({ model }, restS / (chunks - 1));
@@ -123,7 +121,7 @@ function createModelCallCounter(
   }
 }
 
-/** For all combinations, so that none is missing where it is zero. */
+/** Includes all combinations, so that zeros are present. */
 function countRunning(running: ReadonlySet<RequestFacts>): Reading<'endpoint' | 'stream'> {
   return ENDPOINTS.flatMap((endpoint) =>
     [true, false].map((stream) => {
@@ -142,12 +140,12 @@ function countConnections(pools: Readonly<Record<string, Connected>>): Reading<'
 
 let ofProcess: Registry | undefined;
 
-/** Memory, CPU, garbage collection, event loop: there is one process, however many gateways are in it. */
+/** The default metrics of the process, however many gateways it has. */
 function processRegistry(): Registry {
   if (ofProcess === undefined) {
     ofProcess = new Registry();
     collectDefaultMetrics({ register: ofProcess });
-    // Gauges with the name of a counter, which Prometheus' own check refuses.
+    // These gauges have the names of counters, which Prometheus' linter refuses.
     for (const kind of ['handles', 'requests', 'resources'])
       ofProcess.removeSingleMetric(`nodejs_active_${kind}_total`);
   }

@@ -1,13 +1,16 @@
 /** The values of a label that callers choose. */
 export interface ModelLabels {
   /**
-   * The model itself when it is one of the first that a backend has answered for, `other` when it is not, and `unknown` when
-   * nobody has looked which model it is.
+   * Returns the model if it is one of the first that a backend has answered for, `other` if it is
+   * not, and `unknown` if the request was not parsed.
    */
   labelOf(model: string | undefined, answered: boolean): string;
 }
 
-/** Every value of a label costs memory here and in Prometheus for ever, and callers can invent as many as they like. */
+/**
+ * Limits the values, since each costs memory here and in Prometheus, and callers can invent any
+ * number.
+ */
 export function createModelLabels(max: number): ModelLabels {
   const known = new Set<string>();
   return {

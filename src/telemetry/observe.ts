@@ -19,22 +19,24 @@ export interface ObserveOptions {
   readonly startTrace: (request: TracedRequest) => RequestTrace;
 }
 
-/** A request that begins now, and the log which its lines go to. */
+/** A new request, and the log for its lines. */
 export type BegunRequest = TracedRequest & Pick<RequestFacts, 'unique' | 'log'>;
 
-/** How a reply ended: with this status, unless nothing was sent before the client went away. */
+/** The end of a reply. The status is undefined if the client disconnected before one was sent. */
 export type ReplyEnd = Pick<RequestEnd, 'bytes' | 'requestId'> & { readonly status: number | undefined };
 
 export interface Observed {
   readonly facts: RequestFacts;
-  /** To be called once, when the reply is over in whatever way. */
+  /** Must be called once, at the end of the reply. */
   readonly end: (reply: ReplyEnd) => void;
 }
 
-/** Begins the facts of a request, which its end is then told by to all observers. */
 export type Observe = (request: BegunRequest) => Observed;
 
-/** The one place where requests begin and end for those who keep count of them, whatever the transport is. */
+/**
+ * Creates the facts of each request over any transport, and calls all observers at its begin and
+ * end.
+ */
 export function createObserve({ observers, startTrace }: ObserveOptions): Observe {
   return (request) => {
     const { unique, endpoint, method, log } = request;
@@ -82,13 +84,13 @@ export interface ObserveRequestsOptions {
   readonly observe: Observe;
   readonly newUniquePart: NewUniquePart;
   readonly log: Logger;
-  /** The paths, as the caller writes them, which go to the backend beside chat completions and models. */
+  /** Paths that are passed on besides chat completions and models. */
   readonly passthroughPaths: readonly string[];
 }
 
 /**
- * Begins the facts of each HTTP request, and ends them when its reply is over. The reply has an id of its own from here on,
- * unless a route gives it that of a record.
+ * Begins the facts of each HTTP request and ends them with its reply. Sets the request id, which a
+ * route may replace by that of a record.
  */
 export function observeRequests({
   observe,
@@ -124,7 +126,7 @@ export function observeRequests({
 
 const switches = new WeakMap<ServerResponse, () => void>();
 
-/** The connection goes on with another protocol, and the reply, which never closes then, is over. */
+/** Ends the facts of a request whose connection switches protocols: its reply never closes. */
 export function endSwitched(res: ServerResponse): void {
   switches.get(res)?.();
 }
@@ -136,7 +138,7 @@ const OUTCOMES: Partial<Record<ErrorCode, RequestOutcome>> = {
 };
 
 function outcomeOf({ errorCode, backend }: RequestFacts, status: number): RequestOutcome {
-  // A refusal of the backend that went through as it was has none of our codes.
+  // A refusal of the backend that was passed on has no code of the gateway.
   if (errorCode === undefined && status < 400) return 'answered';
   const ownName = errorCode === undefined ? undefined : OUTCOMES[errorCode];
   return ownName ?? (backend === 'not asked' ? 'rejected' : 'failed');

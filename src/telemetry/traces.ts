@@ -1,6 +1,7 @@
 /**
- * Traces as W3C Trace Context and OpenTelemetry have them. Without an SDK, which the user registers, the API makes no spans,
- * and the caller's `traceparent` goes to the backend as it came; with one, the backend sees our own span of the call to it.
+ * Traces by W3C Trace Context and OpenTelemetry. Without a registered SDK there are no spans, and
+ * the caller's `traceparent` goes to the backend unchanged; with one, the backend gets the span of
+ * the call.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -24,17 +25,18 @@ import type { TracedRequest } from './observe.ts';
 import { isFault, type RequestEnd, type RequestFacts, type RequestTrace } from '../requests/facts.ts';
 
 export interface TracingOptions {
-  /** Where the backend is. */
   readonly baseUrl: string;
-  /** As the conventions call the kind of backend. */
+  /** The provider name of the conventions. */
   readonly providerName: string;
 }
 
 const NO_TRACE: RequestTrace = { callBackend: () => ({}), end: () => undefined };
 
-/** Returns what begins the trace of each request. Where no SDK is registered, nothing but two headers is looked at. */
+/**
+ * Returns a function that starts the trace of a request. Without an SDK it only reads two headers.
+ */
 export function createTracing({ baseUrl, providerName }: TracingOptions): (request: TracedRequest) => RequestTrace {
-  // Asks for the registered SDK at each call, so that it may be registered later than this.
+  // The tracer looks up the SDK at each call, so it may be registered later.
   const tracer = trace.getTracer(packageJson.name, packageJson.version);
   const { hostname, port, protocol } = new URL(baseUrl);
   const backendPlace: Attributes = {
@@ -43,14 +45,14 @@ export function createTracing({ baseUrl, providerName }: TracingOptions): (reque
   };
 
   return ({ endpoint, method, headers }) => {
-    // Probes would be most of all traces, and say nothing.
+    // Probes would be most of the traces.
     const route = routeOf(endpoint);
     if (route === undefined) return NO_TRACE;
     const parent = parentOf(headers);
     const attributes = { 'http.request.method': method, 'http.route': route };
     const plainName = `${method} ${route}`;
     const span = tracer.startSpan(plainName, { kind: SpanKind.SERVER, attributes }, parent);
-    // Without an SDK a span is only its parent: no trace of the caller, nothing to pass on.
+    // Without an SDK the span is its parent, so without a parent there is no trace.
     if (!isSpanContextValid(span.spanContext())) return NO_TRACE;
     const inSpan = trace.setSpan(parent, span);
     let call: Span | undefined;
@@ -86,7 +88,7 @@ export function createTracing({ baseUrl, providerName }: TracingOptions): (reque
   }
 }
 
-/** The span that is active where the gateway is embedded or instrumented already, else the caller's. */
+/** Returns the active span if the gateway is embedded or instrumented, else the caller's. */
 function parentOf(headers: IncomingHttpHeaders): Context {
   const active = context.active();
   if (trace.getSpanContext(active) !== undefined) return active;
@@ -94,11 +96,11 @@ function parentOf(headers: IncomingHttpHeaders): Context {
   return remote === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, remote);
 }
 
-/** https://www.w3.org/TR/trace-context/: a later version may have more fields behind the four that we know. */
+/** A later version may have more fields (https://www.w3.org/TR/trace-context/). */
 const TRACEPARENT = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 const MAX_TRACEPARENT_CHARACTERS = 512;
 
-/** Undefined when there is none, or it is not valid; a `tracestate` alone means nothing. */
+/** Returns undefined if it is missing or not valid. A `tracestate` alone has no meaning. */
 function readTraceParent({ traceparent, tracestate }: IncomingHttpHeaders): SpanContext | undefined {
   if (typeof traceparent !== 'string' || traceparent.length > MAX_TRACEPARENT_CHARACTERS) return undefined;
   const [, version = 'ff', traceId = '', spanId = '', flags = '', more] = TRACEPARENT.exec(traceparent) ?? [];
@@ -108,7 +110,7 @@ function readTraceParent({ traceparent, tracestate }: IncomingHttpHeaders): Span
     spanId,
     traceFlags: Number.parseInt(flags, 16),
     isRemote: true,
-    // Drops what is not valid in it, and what is longer than 512 characters.
+    // This drops entries that are not valid, and more than 512 characters.
     ...(typeof tracestate === 'string' && { traceState: createTraceState(tracestate) }),
   };
   return isSpanContextValid(remote) ? remote : undefined;

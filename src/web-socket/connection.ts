@@ -9,7 +9,9 @@ import type { Observe, Observed } from '../telemetry/observe.ts';
 import { noteFailure } from '../http/error-handler.ts';
 import { openFrameReply, toErrorFrame, type FrameReply } from './frame-reply.ts';
 
-/** `ws` closes by itself what it cannot read on; this lets its owner send a last frame before that. */
+/**
+ * `ws` closes by itself what it cannot read on; this lets its owner send a last frame before that.
+ */
 export class ClosingWebSocket extends WebSocket {
   beforeClose: ((code: number) => void) | undefined;
 
@@ -29,7 +31,7 @@ export interface Opened {
   readonly traceHeaders: IncomingHttpHeaders;
 }
 
-/** A frame as it came, and what it may use of the gateway's memory. */
+/** A frame, and its share of the load. */
 export interface Frame {
   readonly bytes: Buffer;
   readonly isBinary: boolean;
@@ -37,43 +39,45 @@ export interface Frame {
 }
 
 export interface ConnectionOptions {
-  /** Answers one frame. Throws the ApiError of a failure which the client has not been told of. */
+  /** Answers one frame. Throws the ApiError of a failure that has not been sent. */
   readonly serveFrame: (frame: Frame, reply: FrameReply) => Promise<void>;
   readonly observe: Observe;
   readonly newUniquePart: NewUniquePart;
   readonly load: Load;
   readonly webSocketIdleTimeoutMs: number;
   readonly webSocketMaxAgeMs: number;
-  /** After so much silence of the client it is pinged, which keeps proxies from cutting the connection. */
+  /** After so much silence of the client it is pinged, so that proxies keep the connection open. */
   readonly keepaliveCommentMs: number;
   readonly maxBodyBytes: number;
   readonly clientStallMs: number;
 }
 
 export interface Connection {
-  /** Closes the connection as soon as its requests are answered, at once when there are none. */
+  /** Closes the connection when its requests are answered, at once if there are none. */
   leave(): void;
-  /** Breaks it. */
   terminate(): void;
 }
 
-/** Requests which may wait behind the one that runs. */
+/** Requests that may wait behind the running one. */
 const MAX_WAITING = 16;
-/** Frames beyond those are answered in their turn too, by a refusal; from here on nothing more is read until there is room. */
+/**
+ * Frames beyond these are refused in their turn. From this number on nothing is read until there is
+ * room.
+ */
 const MAX_REFUSED = 64;
-/** Of a frame that is not complete; beyond these it takes its share of the load, as a body does while it comes in. */
+/** An incomplete frame beyond this size counts in the load, like a body that arrives. */
 const UNCOUNTED_BYTES = 64 * 1024;
-/** Besides its data. */
+/** The header and the mask of a control frame. */
 const CONTROL_FRAME_BYTES = 6;
 
 interface Waiting {
   readonly observed: Observed;
-  /** Or why it is not served. */
+  /** The frame, or why it is refused. */
   readonly frame: Frame | ApiError;
 }
 
 /**
- * Answers the frames of one connection one after the other, in the order in which they came: errors too, since a client takes
+ * Answers the frames of one connection in the order of their arrival, errors too: a client takes
  * what it reads for the answer to its oldest request.
  */
 export function openConnection(opened: Opened, options: ConnectionOptions): Connection {
@@ -81,7 +85,7 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
   const { observe, newUniquePart, load } = options;
   const reading = load.openShare();
   const waiting: Waiting[] = [];
-  /** Of the frame that is coming in, and how much of that is counted in the load. */
+  /** The bytes of the incomplete frame, and how many of them are counted in the load. */
   let unread = 0;
   let held = 0;
   let isServing = false;
@@ -97,7 +101,7 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     if (!socket.writableNeedDrain) ws.ping();
   }, options.keepaliveCommentMs);
 
-  // Before the listener of `ws`, which then finds out whether a frame is complete.
+  // This listener comes before the one of `ws`, which completes frames.
   socket.prependListener('data', (piece: Buffer) => {
     unread += piece.length;
     if (unread - held < UNCOUNTED_BYTES || !isOpen()) return;
@@ -107,7 +111,7 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     } catch (thrown) {
       refuse(toApiError(thrown));
       close(1013);
-      // The rest of the frame stays where it is.
+      // The rest of the frame stays unread.
       ws.pause();
     }
   });
@@ -116,7 +120,7 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
       unread -= CONTROL_FRAME_BYTES + data.length;
     });
   }
-  // Node counts every byte that the client takes, so that one which reads slowly is never cut.
+  // Node counts every byte that the client takes, so a slow reader is not cut off.
   socket.setTimeout(options.clientStallMs, () => {
     if (socket.writableLength > 0) ws.terminate();
   });
@@ -125,7 +129,7 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     const reason = UNREADABLE.get(code);
     if (reason !== undefined) refuse(reason(options));
   };
-  // What `ws` cannot read on it closes by itself.
+  // `ws` closes the connection itself after an error.
   ws.on('error', () => undefined);
   ws.once('close', () => {
     clearTimeout(idle);
@@ -186,13 +190,13 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     rest();
   }
 
-  /** Resolves when the client has the answer, or is gone. */
+  /** Resolves when the client has the answer or has disconnected. */
   async function answer({ observed: { facts, end }, frame }: Waiting): Promise<void> {
     const bytesBefore = socket.bytesWritten;
     const reply = openFrameReply({ ws, socket, facts, baseUrl });
     try {
       if (frame instanceof ApiError) throw frame;
-      // Gone, or its goodbye or ours is on the way: nothing that is asked now would be answered.
+      // The connection is closed or closing, so no answer would arrive.
       if (reply.isServed()) throw new ApiError('client_disconnected');
       if (isOld) throw new ApiError('websocket_connection_limit_reached');
       await options.serveFrame(frame, reply);
@@ -204,12 +208,12 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     end({ status: reply.status(), bytes: socket.bytesWritten - bytesBefore, requestId: reply.requestId() });
   }
 
-  /** Answers at once, out of turn: the connection ends. */
+  /** Answers out of turn, because the connection ends. */
   function refuse(reason: ApiError): void {
     void answer({ observed: begin(), frame: reason });
   }
 
-  /** Nothing runs and nothing waits. */
+  /** Called when no request runs or waits. */
   function rest(): void {
     if (isOld) {
       ws.send(JSON.stringify(toErrorFrame(new ApiError('websocket_connection_limit_reached'))));
@@ -239,7 +243,7 @@ const WHY_CLOSED: Readonly<Record<number, string>> = {
   1013: 'the gateway has too much to do',
 };
 
-/** What follows a frame that cannot be read cannot be read either. */
+/** After a frame that cannot be read, nothing can be read. */
 const UNREADABLE = new Map<number, (limits: Pick<ConnectionOptions, 'maxBodyBytes'>) => ApiError>([
   [1002, () => new ApiError('invalid_request', { message: 'This is not a valid WebSocket frame.' })],
   [1007, () => new ApiError('invalid_json', { message: 'The frame is not valid UTF-8.' })],

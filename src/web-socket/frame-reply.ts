@@ -9,17 +9,17 @@ import type { EventStream, EventStreamOptions } from '../http/responses/event-st
 import { untilWritable } from '../http/stalled-client.ts';
 import type { RequestFacts } from '../requests/facts.ts';
 
-/** The way back to the client of one request that came over a WebSocket. */
+/** The reply to one request over a WebSocket. */
 export interface FrameReply extends Omit<Incoming, 'caller' | 'idempotencyKey' | 'body'> {
-  /** Begins the events of a response: one JSON object in each frame, and nothing else. */
+  /** Begins the events of a response: each frame is one JSON object. */
   openStream(options: FrameStreamOptions): EventStream;
-  /** An error frame, which is the whole reply. */
+  /** Sends an error frame, which is the whole reply. */
   fail(error: ApiError): void;
-  /** The status of the reply; undefined until it has begun. */
+  /** The status of the reply; undefined before it begins. */
   status(): number | undefined;
-  /** The id of the request as the reply names it: a duplicate has the id of the first. */
+  /** The id of the request in the reply. A duplicate has the id of the original. */
   requestId(): string;
-  /** Resolves when the client has the whole reply, with true, or is gone. */
+  /** Resolves with true when the client has the whole reply, with false if it has disconnected. */
   untilServed(): Promise<boolean>;
 }
 
@@ -34,18 +34,18 @@ export interface FrameReplyOptions {
 
 const FOR_NOBODY: EventStream = { write: () => undefined, end: () => undefined };
 
-/** What tells an error, with these headers beside those that belong to it. */
+/** Returns the error frame, with these headers and those of the error. */
 export function toErrorFrame(error: ApiError, headers: WebSocketError['headers'] = {}): WebSocketError {
   const told = { ...headers, ...headersOf(error) };
   return { type: 'error', status: error.status, error: error.toBody().error, headers: told };
 }
 
-/** The next reply over this connection, of which there is one at a time. */
+/** Opens the reply to the next request. There is one at a time. */
 export function openFrameReply({ ws, socket, facts, baseUrl }: FrameReplyOptions): FrameReply {
   const headers: Record<string, string> = { 'x-request-id': toRequestId(facts.unique) };
   const listeners: ((hasWholeReply: boolean) => void)[] = [];
   let status: number | undefined;
-  /** Frames which the connection has not taken yet. */
+  /** Frames that are not written yet. */
   let unsent = 0;
   let isWhole = false;
   let isServed = false;
@@ -71,7 +71,7 @@ export function openFrameReply({ ws, socket, facts, baseUrl }: FrameReplyOptions
       reply({ type: 'error', status: ERRORS.duplicate_request.status, error, headers, request });
     },
     fail(error) {
-      // Half of a response must not look like a whole one.
+      // A response that is cut off must not look complete.
       const isCut = status !== undefined;
       reply(toErrorFrame(error, headers));
       if (isCut) ws.close(1011);
@@ -82,7 +82,7 @@ export function openFrameReply({ ws, socket, facts, baseUrl }: FrameReplyOptions
   function openStream({ signal, eventMs, keepAliveEvents }: FrameStreamOptions): EventStream {
     if (isServed) return FOR_NOBODY;
     const silence = setTimeout(() => {
-      // A client that does not read needs no sign of life, and must not cost memory.
+      // A client that does not read needs no keep-alive, which would only fill memory.
       if (!socket.writableNeedDrain) for (const event of keepAliveEvents()) send(event, 200);
       silence.refresh();
     }, eventMs);
@@ -114,7 +114,7 @@ export function openFrameReply({ ws, socket, facts, baseUrl }: FrameReplyOptions
   }
 
   function send(frame: object, statusOfFrame: number): void {
-    // What is sent into a connection that closes reaches nobody.
+    // A closing connection drops what is sent.
     if (ws.readyState === WebSocket.OPEN) status = statusOfFrame;
     unsent += 1;
     ws.send(JSON.stringify(frame), onSent);

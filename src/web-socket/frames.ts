@@ -1,4 +1,4 @@
-/** The frames of a WebSocket: what a client may send, and how an error is told. */
+/** Reads the frames that a client may send. */
 
 import { ApiError } from '../core/errors.ts';
 import { isKnownType } from '../core/request/items.ts';
@@ -8,7 +8,7 @@ import { parseJson } from '../http/body/body.ts';
 import { parseIdempotencyKey } from '../requests/idempotency-key.ts';
 import { validateWebSocketCreate } from '../requests/validate.ts';
 
-/** A `response.create` frame, its own fields taken out of the request which it is otherwise. */
+/** A `response.create` frame, with the fields that only a frame has taken out of the request. */
 export interface CreateFrame {
   readonly body: JsonBody & { readonly value: Record<string, unknown> };
   readonly isWarmUp: boolean;
@@ -16,7 +16,6 @@ export interface CreateFrame {
   readonly idempotencyKey: string | undefined;
 }
 
-/** Throws ApiError for anything but a `response.create` frame. */
 export function readCreateFrame(bytes: Buffer, isBinary: boolean): CreateFrame {
   if (isBinary) throw new ApiError('invalid_request', { message: 'Frames must be text, and this one is binary.' });
   const value = validateWebSocketCreate(parseJson(bytes));
@@ -38,15 +37,15 @@ export function readCreateFrame(bytes: Buffer, isBinary: boolean): CreateFrame {
   };
 }
 
-/** The input of a request as a list of items. */
 export function inputItemsOf(input: unknown): readonly unknown[] {
   if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }];
   return isList(input) ? input : [];
 }
 
 /**
- * Throws ApiError for an output among these items whose call is neither in the history nor among them: over HTTP a client
- * may have lost the call, but what a connection remembers is whole. Outputs that are left out need none.
+ * Throws ApiError for an output whose call is neither in the history nor among these items. Over
+ * HTTP a client may have dropped the call, but the history of a connection is complete. Outputs of
+ * unknown types are left out, and need no call.
  */
 export function checkOutputs(items: readonly unknown[], history: readonly unknown[]): void {
   const calls = new Set([...history, ...items].filter((item) => typeOf(item).endsWith('_call')).map(callIdOf));
@@ -60,7 +59,7 @@ export function checkOutputs(items: readonly unknown[], history: readonly unknow
   });
 }
 
-/** For what the connection remembers and the frame together. */
+/** The limit holds for the history and the frame together. */
 export function tooLarge(maxBytes: number): ApiError {
   return new ApiError('payload_too_large', {
     param: 'previous_response_id',
@@ -76,7 +75,7 @@ function callIdOf(item: unknown): unknown {
   return isObject(item) ? item['call_id'] : undefined;
 }
 
-/** The error as the client wrote its input, before which the history stood when the mistake was found. */
+/** Returns the error with the paths of the client's input, which did not contain the history. */
 export function withoutHistory(error: ApiError, historyLength: number): ApiError {
   if (historyLength === 0 || !error.param.startsWith('input[')) return error;
   const moved = (text: string): string =>

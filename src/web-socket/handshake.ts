@@ -19,7 +19,7 @@ export interface WebSocketOptions extends Omit<ConnectionOptions, 'serveFrame'>,
   readonly corsOrigins: readonly string[];
 }
 
-/** `GET /api/v1/responses` as a WebSocket; without an upgrade, the next route. The caller is known by here. */
+/** `GET /api/v1/responses` as a WebSocket; a request without an upgrade goes to the next route. */
 export function openWebSocket(options: WebSocketOptions): RequestHandler {
   const { sockets, running, corsOrigins } = options;
   const histories = createHistories({ maxBytes: options.maxBodyBytes });
@@ -54,17 +54,20 @@ export function openWebSocket(options: WebSocketOptions): RequestHandler {
 }
 
 /**
- * A page could otherwise make any browser open one: no preflight is asked, and what comes over it is for the page to read.
- * Whoever sends no origin is no browser.
+ * Without this check any page could open a WebSocket from a browser, since there is no preflight. A
+ * client without an Origin header is no browser.
  */
 function checkOrigin(origin: string | undefined, origins: readonly string[], host: string): void {
   if (origin === undefined || origins.includes('*') || origins.includes(origin)) return;
-  // A proxy in front may end TLS, so that the scheme is not known here.
+  // A proxy may terminate TLS, so the scheme is not known.
   if (URL.parse(origin)?.host === host) return;
   throw new ApiError('forbidden', { message: 'Pages of this origin may not open a WebSocket here (CORS_ORIGINS).' });
 }
 
-/** What the authenticator looks at, for as long as the connection lasts; all else of the request is given up. */
+/**
+ * The headers that the authenticator needs; the others are dropped, since a connection may last
+ * long.
+ */
 const CALLER_HEADERS = ['authorization', 'openai-organization', 'openai-project'];
 const TRACE_HEADERS = ['traceparent', 'tracestate'];
 
@@ -72,7 +75,10 @@ function pick(headers: IncomingHttpHeaders, names: readonly string[]): IncomingH
   return Object.fromEntries(names.map((name) => [name, headers[name]]));
 }
 
-/** LookupSlots the bytes of a frame: the pieces in which it may come, and how long a client may take over its goodbye. */
+/**
+ * Limits besides the bytes of a frame: its pieces, its fragments, and the time of a client to
+ * close.
+ */
 const LIMITS = { maxBufferedChunks: 65_536, maxFragments: 4096, closeTimeout: 2000 };
 
 function createWebSocketServer(maxPayload: number) {
@@ -87,7 +93,7 @@ function createWebSocketServer(maxPayload: number) {
   });
 }
 
-/** Throws ApiError when the handshake is none. */
+/** Throws ApiError if the handshake is not valid. */
 function shakeHands(
   server: ReturnType<typeof createWebSocketServer>,
   req: Request,
@@ -102,7 +108,7 @@ function shakeHands(
   const addHeaders = (headers: string[]): void => {
     for (const [name, value] of Object.entries(res.getHeaders())) headers.push(`${name}: ${String(value)}`);
   };
-  // Both are told before `handleUpgrade` returns.
+  // Both are emitted before `handleUpgrade` returns.
   server.once('wsClientError', refuse).once('headers', addHeaders);
   server.handleUpgrade(req, socket, head, (ws) => {
     res.detachSocket(socket);

@@ -1,38 +1,41 @@
 /**
- * What the connections remember, each of its latest response: the items before it and its own, for a request that continues
- * it. In the memory of this process alone, and gone with the connection.
+ * The latest response of each connection with all items before it, for a request that continues it.
+ * It is in the memory of this process, and dropped with the connection.
  */
 
 import { ApiError } from '../core/errors.ts';
 import { isList, readJson } from '../core/json.ts';
 
 export interface History {
-  /** All items up to the response, parsed anew. Throws ApiError `previous_response_not_found` for any but the latest. */
+  /**
+   * Returns all items up to the response. Throws ApiError `previous_response_not_found` unless it
+   * is the latest.
+   */
   get(responseId: string): { readonly items: unknown[]; readonly bytes: number };
-  /** From now on this response is the latest; `items` are what came after the one it continues, if it does. */
+  /** Makes this response the latest. `items` are the ones after the response that it continues. */
   set(responseId: string, items: readonly unknown[], continuedId: string | undefined): void;
-  /** A continuation of this response has failed. Does nothing where another is the latest. */
+  /** Drops the history if this response is the latest. Called when a continuation has failed. */
   delete(responseId: string | undefined): void;
   close(): void;
 }
 
 export interface HistoriesOptions {
-  /** Of one history. What grows beyond is forgotten, and the client sends its full history once. */
+  /**
+   * The limit of one history. A larger one is dropped, and the client sends its full history once.
+   */
   readonly maxBytes: number;
-  /** Of all histories together; those which were used longest ago go first. */
+  /** The limit of all histories; the least recently used are dropped first. */
   readonly maxTotalBytes?: number;
 }
 
 interface Latest {
   readonly responseId: string;
-  /** The items of each turn, as JSON. */
   readonly turns: readonly Buffer[];
   readonly bytes: number;
 }
 
 const MAX_TOTAL_BYTES = 256 * 1024 * 1024;
 
-/** Begins with none. */
 export function createHistories({ maxBytes, maxTotalBytes = MAX_TOTAL_BYTES }: HistoriesOptions): { open(): History } {
   // In the order of their last use.
   const latestOf = new Map<History, Latest>();
@@ -53,7 +56,7 @@ export function createHistories({ maxBytes, maxTotalBytes = MAX_TOTAL_BYTES }: H
         const before = latest !== undefined && latest.responseId === continuedId ? latest : EMPTY;
         drop(history);
         const bytes = before.bytes + turn.length;
-        // Forgotten while its continuation ran: what is left would be half a conversation.
+        // The history was dropped while its continuation ran, so the rest would be incomplete.
         if (bytes > maxBytes || (continuedId !== undefined && before === EMPTY)) return;
         latestOf.set(history, { responseId, turns: [...before.turns, turn], bytes });
         totalBytes += bytes;

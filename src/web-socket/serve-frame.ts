@@ -22,15 +22,15 @@ export interface ServeFrameOptions extends RespondServices {
   readonly keepaliveEventMs: number;
 }
 
-/** What the frames of one connection have in common. */
+/** What all frames of one connection share. */
 export interface ConnectionContext {
   readonly credentials: Credentials;
   readonly history: History;
 }
 
 /**
- * Answers one frame as HTTP answers a request: its key is checked anew, since it can be revoked while a connection is open, and
- * the story is the same. Throws the ApiError of a failure which the client has not been told of.
+ * Answers one frame as HTTP answers a request. The key is checked for each frame, since it can be
+ * revoked while a connection is open. Throws the ApiError of a failure that has not been sent.
  */
 export async function serveFrame(
   { bytes, isBinary, share }: Frame,
@@ -43,7 +43,7 @@ export async function serveFrame(
   facts.keyPrefix = caller.key?.prefix;
   try {
     const frame = readCreateFrame(bytes, isBinary);
-    // All other requests are refused where their records are made, which knows duplicates.
+    // `accept` refuses all other requests, because it finds duplicates first.
     if (frame.isWarmUp) refuseWhileDraining(options.running);
     await serveCreate(frame, reply, { caller, history, share }, options);
     noteReply?.(reply.status() ?? 499, facts.backend !== 'not asked');
@@ -53,7 +53,10 @@ export async function serveFrame(
   }
 }
 
-/** Puts what the connection remembers before the input, and remembers what comes of it. A failed continuation is forgotten. */
+/**
+ * Prepends the history to the input, and adds the response to it. A failed continuation drops the
+ * history.
+ */
 async function serveCreate(
   { body, previousResponseId, ...frame }: CreateFrame,
   reply: FrameReply,
@@ -75,7 +78,7 @@ async function serveCreate(
       historyLength = past.items.length;
       value['input'] = [...past.items, ...items];
     }
-    // A client may warm up before it has anything to say.
+    // A client may send a warm-up without input.
     const isEmpty = frame.isWarmUp && inputItemsOf(value['input']).length === 0;
     if (isEmpty) value['input'] = '';
     await respond(
@@ -101,7 +104,7 @@ async function serveCreate(
       history.delete(previousResponseId);
       return;
     }
-    // What has asked for a compaction asks for it once.
+    // A compaction trigger counts only once.
     const items = isEmpty ? [] : inputItemsOf(value['input']).slice(historyLength).filter(isNoTrigger);
     history.set(response.id, [...items, ...response.output], previousResponseId);
   } catch (error) {

@@ -2,23 +2,21 @@ import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../core/errors.ts';
 import type { Connection } from './connection.ts';
 
-/** All open WebSockets. */
 export interface Sockets {
   readonly count: number;
-  /** Throws ApiError `server_overloaded` when there are as many as there may be. */
+  /** Throws ApiError `server_overloaded` if the limit is reached. */
   checkRoom(): void;
   add(connection: Connection): void;
   delete(connection: Connection): void;
-  /** Each connection closes as soon as its requests are answered. */
+  /** Closes each connection when its requests are answered. */
   leave(): void;
-  /** Resolves when all are closed; what takes too long is broken. */
+  /** Resolves when all are closed. Those that take too long are terminated. */
   close(): Promise<void>;
 }
 
-/** For answers that are complete to reach their clients, and for the goodbyes. */
+/** The time for complete answers and closing frames to reach the clients. */
 const CLOSE_MS = 1000;
 
-/** Begins with none. */
 export function createSockets({ maxWebSockets }: { readonly maxWebSockets: number }): Sockets {
   const connections = new Set<Connection>();
   let waiting: (() => void)[] = [];
@@ -58,7 +56,10 @@ export function createSockets({ maxWebSockets }: { readonly maxWebSockets: numbe
   return sockets;
 }
 
-/** Whether this asks for a WebSocket on the path that has one. Any other upgrade is ignored, as HTTP allows. */
+/**
+ * Whether this asks for a WebSocket on the path that has one. Any other upgrade is ignored, as HTTP
+ * allows.
+ */
 export function isHandshake({ method, url = '', headers }: IncomingMessage): boolean {
   const wantsIt = method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
   return wantsIt && /^(?:https?:\/\/[^/]*)?(?:\/api)?\/v1\/responses\/?(?:\?|$)/i.test(url);

@@ -1,4 +1,4 @@
-/** `/docs/api`: the API description as a page that needs no script, made of the OpenAPI document alone. */
+/** `/docs/api`: the API description as a page without scripts, made from the OpenAPI document. */
 
 import { isObject } from '../../core/json.ts';
 import { html, prose, type Html } from './html.ts';
@@ -7,7 +7,7 @@ import type { JsonObject } from './openapi-schemas.ts';
 import { curl, manual } from './page.ts';
 import { showSchema, typeOf } from './schema-table.ts';
 
-/** An operation, and the two paths that it may have. */
+/** An operation, its path and its other path. */
 export interface Called {
   readonly method: string;
   readonly path: string;
@@ -15,7 +15,7 @@ export interface Called {
   readonly operation: OpenApiOperation;
 }
 
-/** What the page shows between its frame. */
+/** Returns the content of the page. */
 export function showApi(document: OpenApiDocument): Html {
   const operations = operationsOf(document);
   const sections = document.tags.map(({ name, description }) => ({
@@ -51,7 +51,7 @@ export function showApi(document: OpenApiDocument): Html {
   });
 }
 
-/** Every operation by its first path. */
+/** Returns every operation with its first path. */
 export function operationsOf({ paths }: OpenApiDocument): readonly Called[] {
   const aliases = new Map<string, string>();
   const called: Omit<Called, 'alias'>[] = [];
@@ -65,7 +65,7 @@ export function operationsOf({ paths }: OpenApiDocument): readonly Called[] {
   return called.map((each) => ({ ...each, alias: aliases.get(each.path) }));
 }
 
-/** Where the examples have the secret of a security scheme: a variable of the shell. */
+/** The examples have a shell variable for the secret of a security scheme. */
 const SECRETS: Readonly<Record<string, string>> = {
   apiKey: '$GATEWAY_API_KEY',
   adminToken: '$ADMIN_TOKEN',
@@ -142,7 +142,7 @@ function showParameters(parameters: NonNullable<OpenApiOperation['parameters']>)
   </table>`;
 }
 
-/** What an error looks like is said once, in the introduction. */
+/** The introduction describes errors once. */
 function showContent(content: Readonly<Record<string, { readonly schema: JsonObject }>>): Html {
   const named = Object.entries(content).filter(([, { schema }]) => !isError(schema) && Object.keys(schema).length > 0);
   return html`${named.map(([type, { schema }]) => html`<p class="muted small">${type}: ${typeOf(schema)}</p>`)}`;

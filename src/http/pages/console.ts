@@ -1,4 +1,4 @@
-/** The console: files for the browser, with the page's own rules about what it may load and whom it may ask. */
+/** Serves the files of the console, with security headers of their own. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
@@ -12,7 +12,6 @@ import { securePage } from '../access/security-headers.ts';
 export interface ConsoleOptions {
   readonly authMode: AuthMode;
   readonly demo: boolean;
-  /** The model which the page offers first. */
   readonly defaultModelId: string | null;
   readonly publicBaseUrl: string | null;
 }
@@ -33,7 +32,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 /** A build copies it to the same place relative to this file. */
 const FOLDER = new URL('../../console/', import.meta.url);
 
-/** What the page loads out of packages: the module by which Node finds the package, and the file beside it. */
+/** Files from packages: a module by which Node finds the package, and a file next to it. */
 const VENDOR = {
   'vendor/uplot.js': ['uplot', 'uPlot.esm.js'],
   'vendor/uplot.css': ['uplot', 'uPlot.min.css'],
@@ -42,7 +41,10 @@ const VENDOR = {
   'vendor/eventsource-parser/errors.js': ['eventsource-parser/stream', 'errors.js'],
 } as const;
 
-/** To be mounted at `/console`, in front of `authenticate`: the page asks for the key itself. Throws when a file is missing. */
+/**
+ * Must be mounted at `/console` before `authenticate`: the page asks for the key. Throws if a file
+ * is missing.
+ */
 export function createConsole(options: ConsoleOptions): Router {
   const router = express.Router();
   router.use(securePage, enterFolder);
@@ -56,13 +58,16 @@ export function createConsole(options: ConsoleOptions): Router {
   return router;
 }
 
-/** The page names its files as its neighbours, so that it also works below a path of a proxy; so it must be seen as a folder. */
+/**
+ * The page has relative links, so that it works below a path of a proxy. They need the trailing
+ * slash.
+ */
 const enterFolder: RequestHandler = (req, res, next) => {
   if (req.originalUrl.split('?', 1)[0] === req.baseUrl) res.redirect(307, 'console/');
   else next();
 };
 
-/** Everything at once, since it is small. What a path does not name here cannot be reached, however the path is written. */
+/** Loads all files at the start. No other path can be reached. */
 function loadFiles(): ReadonlyMap<string, StaticFile> {
   const files = new Map<string, StaticFile>();
   for (const name of readdirSync(FOLDER)) {
@@ -81,12 +86,12 @@ function readFile(url: URL, type: string): StaticFile {
   return { type, etag: etagOf(body), body };
 }
 
-/** The browser asks each time whether it still has the right file, so that an upgrade is never half seen. */
+/** The browser revalidates each file, so that files of two versions are never mixed. */
 function sendFile(res: Response, { type, etag, body }: StaticFile): void {
   res.set({ 'content-type': type, 'cache-control': 'no-cache', etag }).send(body);
 }
 
-/** What the page has to know of this gateway before there is a key, so nothing secret. */
+/** Contains what the page needs before there is a key, and no secret. */
 function showConfig({ authMode, demo, defaultModelId, publicBaseUrl }: ConsoleOptions): RequestHandler {
   const config = {
     version: packageJson.version,

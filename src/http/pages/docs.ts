@@ -1,4 +1,6 @@
-/** `/docs`: the guides, a list of them, and the API description. All of it is made when somebody first asks for it. */
+/**
+ * `/docs`: the guides, a list of them, and the API description. All pages are made on first use.
+ */
 
 import type { RequestHandler } from 'express';
 import { notFound } from '../error-handler.ts';
@@ -9,18 +11,17 @@ import { escapeHtml, html, type Html } from './html.ts';
 import type { OpenApiDocument } from './openapi.ts';
 import { BASE_URL, createPage, etagOf, manual, searchPlace, type Page } from './page.ts';
 
-/** One line of what the search looks through. */
+/** An entry of the search. */
 interface FoundPlace {
   readonly text: string;
-  /** The title of the page. */
   readonly page: string;
   /** Relative to `/docs/`. */
   readonly href: string;
 }
 
 /**
- * Answers `/docs` and `/docs/:guide`. Each page is made when it is first asked for; only the base URL in its examples is that of
- * the request.
+ * Answers `/docs` and `/docs/:guide`. Each page is made on first use, with the base URL of the
+ * request.
  */
 export async function showDocs(
   api: OpenApiDocument,
@@ -52,7 +53,7 @@ export async function showDocs(
   return (req, res, next) => {
     const name = typeof req.params['guide'] === 'string' ? req.params['guide'] : undefined;
     const page = pages.get(name);
-    // Links are relative, so a page must not be seen as a folder.
+    // Relative links do not work with a trailing slash.
     if (page !== undefined && req.path.endsWith('/')) return res.redirect(307, `../${name ?? 'docs'}`);
     return (page ?? notFound)(req, res, next);
   };
@@ -121,7 +122,7 @@ function showGuide(guide: Guide, guides: readonly Guide[]): Html {
   });
 }
 
-/** With the address by which the page was asked for in the place of the one in the file. */
+/** Replaces the base URL of the file by that of the request. */
 function showLiteral(text: string): Html {
   return { html: escapeHtml(text).replaceAll(EXAMPLE_BASE_URL, BASE_URL.html) };
 }

@@ -1,4 +1,4 @@
-/** The guides: README and `src/docs/*.md`, as the repository and the package have them. */
+/** Reads the guides: README and `src/docs/*.md`. */
 
 import { readdir, readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -17,11 +17,11 @@ export interface GuideGroup {
   readonly guides: readonly Guide[];
 }
 
-/** The root of the repository. A build has copies of the same files in `dist`. */
+/** The root of the repository. A build copies these files to `dist`. */
 const ROOT = new URL('../../../', import.meta.url);
 const README = 'readme';
 
-/** In the order in which somebody new may want to read them. A guide that is not named here comes last. */
+/** In the order for new readers. A guide that is not named here comes last. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'Get started': [README, 'from-chat-completions', 'clients', 'troubleshooting'],
   'Use more of it': ['web-socket-and-compaction', 'managed-keys', 'limits'],
@@ -30,10 +30,10 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
 };
 const OTHERS = 'More';
 
-/** Where the guides say that the gateway is. The pages say instead by which address they were asked for. */
+/** The base URL in the guides. A page shows the one of the request instead. */
 export const EXAMPLE_BASE_URL = 'http://127.0.0.1:8080';
 
-/** Reads all guides, one after the other, so that what streams meanwhile is not held up by all of them together. */
+/** Reads all guides one after the other, so that running streams are not delayed. */
 export async function readGuides(): Promise<readonly GuideGroup[]> {
   const files = (await readdir(new URL('src/docs/', ROOT))).filter((file) => file.endsWith('.md')).sort();
   const guides = [await readGuide(README, 'README.md')];
@@ -53,8 +53,8 @@ async function readGuide(name: string, file: string): Promise<Guide> {
 }
 
 /**
- * The address that a link in a guide leads to, as seen from the page of a guide. Undefined where the gateway does not show
- * what the link leads to, such as a file of the repository that is no guide.
+ * Returns the address of a link, relative to the page of a guide; undefined if the gateway does not
+ * serve its target.
  */
 export function toHref(link: string, from: Guide, guides: readonly Guide[]): string | undefined {
   if (link.startsWith('#')) return link;

@@ -1,13 +1,13 @@
-/** HTML that is written on the server. */
+/** HTML that is rendered on the server. */
 
-/** Text in which everything is escaped that came from elsewhere. */
+/** HTML in which all values are escaped. */
 export interface Html {
   readonly html: string;
 }
 
 type Value = string | number | Html | readonly Html[] | undefined;
 
-/** A template whose values are escaped, unless they are HTML themselves; an absent one leaves nothing. */
+/** A template that escapes its values, unless they are HTML. Undefined becomes empty. */
 export function html(strings: TemplateStringsArray, ...values: readonly Value[]): Html {
   let text = strings[0] ?? '';
   values.forEach((value, index) => {
@@ -16,12 +16,12 @@ export function html(strings: TemplateStringsArray, ...values: readonly Value[])
   return { html: text };
 }
 
-/** Fit for the content of an element and for an attribute in quotes. */
+/** Escapes a text for the content of an element and for a quoted attribute. */
 export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** Paragraphs, and code in backquotes: no more of Markdown is in the descriptions. */
+/** Renders paragraphs and code in backquotes, the only Markdown in the descriptions. */
 export function prose(text: string): Html {
   return html`${text.split('\n\n').map((paragraph) => html`<p>${paragraph.split('`').map(withCode)}</p>`)}`;
 }

@@ -1,4 +1,4 @@
-/** What the pages share that are written here: the frame, what they look like, and how they are sent. */
+/** The frame, the look and the sending of the pages. */
 
 import { createHash } from 'node:crypto';
 import type { Response } from 'express';
@@ -8,7 +8,7 @@ import { PAGE_HEADERS } from '../access/security-headers.ts';
 export interface Page {
   readonly title: string;
   readonly version: string;
-  /** Where the page is, such as `/docs/api`. */
+  /** The path of the page, such as `/docs/api`. */
   readonly path: string;
   readonly main: Html;
 }
@@ -20,12 +20,15 @@ const LINKS = [
   ['openapi.json', 'OpenAPI'],
 ] as const;
 
-/** In the place of the gateway's base URL, which only a request tells. No text that comes from elsewhere can hold it. */
+/** A mark for the base URL, which only a request knows. No other text can contain it. */
 export const BASE_URL: Html = { html: '\0' };
 
 export type SendPage = (res: Response, baseUrl: string) => void;
 
-/** The page that `describe` gives when somebody first asks for it. The latest copy is kept, since hardly ever two base URLs are in use. */
+/**
+ * Returns a function that sends the page. `describe` is called on first use. The copy for the
+ * latest base URL is kept.
+ */
 export function createPage(describe: () => Page): SendPage {
   let parts: readonly string[] | undefined;
   let latest: { readonly baseUrl: string; readonly body: string; readonly etag: string } | undefined;
@@ -37,23 +40,26 @@ export function createPage(describe: () => Page): SendPage {
       latest = { baseUrl, body, etag: etagOf(body) };
     }
     const { body, etag } = latest;
-    // The browser asks each time whether it still has the right one.
+    // The browser revalidates the page each time.
     res
       .set({ ...PAGE_HEADERS, 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache', etag })
       .send(body);
   };
 }
 
-/** Returns an ETag of the content. The dates of files say nothing: all files of an npm package have the same. */
+/**
+ * Returns an ETag of the content. The dates of files say nothing: all files of an npm package have
+ * the same.
+ */
 export function etagOf(body: string | Buffer): string {
   return `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
 }
 
-/** How the operation is called on the command line. */
+/** Returns the operation as a curl command. */
 export function curl(call: {
   readonly method: string;
   readonly path: string;
-  /** The key or token, or the variable of the shell that has it. */
+  /** The secret, or the shell variable that has it. */
   readonly secret: string | undefined;
   readonly body?: object;
   /** A line that is typed first. */
@@ -75,12 +81,18 @@ export function curl(call: {
   return html`<pre class="code" tabindex="0">${before}${command}</pre>`;
 }
 
-/** Where the script puts the search over all guides. `docs` is the address of `/docs/`, relative to the page. */
+/**
+ * The script adds the search over all guides here. `docs` is the address of `/docs/`, relative to
+ * the page.
+ */
 export function searchPlace(docs: string): Html {
   return html`<div class="search" id="page-search" data-docs="${docs}"></div>`;
 }
 
-/** A long text with its contents beside it. On a phone they are below the text, and a link above it leads there. */
+/**
+ * A long text with its contents next to it. On a phone the contents are below the text, with a link
+ * above it.
+ */
 export function manual({ text, contents }: { readonly text: Html; readonly contents: Html }): Html {
   return html`<div class="view manual">
     <div class="chapters">
@@ -97,7 +109,10 @@ export function manual({ text, contents }: { readonly text: Html; readonly conte
   </div>`;
 }
 
-/** With a mark wherever the base URL stands. All links are relative, so that the page also works below a path of a proxy. */
+/**
+ * Returns the page with a mark for each base URL. All links are relative, so that it works below a
+ * path of a proxy.
+ */
 function toText({ title, version, path, main }: Page): string {
   const root = '../'.repeat(path.split('/').length - 2);
   const page = html`<!doctype html>
@@ -136,7 +151,7 @@ function toLink(href: string, name: string, current: Current): Html {
 
 type Current = 'page' | 'true' | undefined;
 
-/** Whether a link of the bar leads to the page itself, or to the list that a guide is in. */
+/** Whether a link leads to this page, or to the list of this guide. */
 function currentOf(link: string, path: string): Current {
   if (link === path) return 'page';
   const isGuide = path.startsWith('/docs/') && LINKS.every(([href]) => path !== `/${href}`);

@@ -1,10 +1,10 @@
-/** A schema of the API description for people: its type in a word, and its properties as a table. */
+/** Renders a schema of the API description: its type, and a table of its properties. */
 
 import { isObject } from '../../core/json.ts';
 import { html, prose, type Html } from './html.ts';
 import type { JsonObject } from './openapi-schemas.ts';
 
-/** What is said of the schema itself, and a line for each property, those of objects inside it included. */
+/** Renders the description, and a line for each property, nested ones included. */
 export function showSchema(schema: JsonObject): Html {
   const { description } = schema;
   const rows = rowsOf(schema, '');
@@ -28,7 +28,10 @@ export function showSchema(schema: JsonObject): Html {
   }`;
 }
 
-/** In a few words, with links to the components: `text`, `array of InputItem`, `"low" or "high"`. */
+/**
+ * Returns the type in a few words, with links to the components: `text`, `array of InputItem`,
+ * `"low" or "high"`.
+ */
 export function typeOf(schema: unknown): Html {
   if (!isObject(schema)) return html`anything`;
   const { $ref: ref, const: constant, enum: values, anyOf, oneOf, allOf, type, items } = schema;
@@ -61,7 +64,6 @@ function rowsOf(schema: JsonObject, path: string): readonly Html[] {
   return [...own, ...parts.flatMap((part) => rowsOf(part, path))];
 }
 
-/** The description, and the limits. */
 function meaningOf(property: JsonObject): Html {
   const { description } = property;
   const limits = LIMITS.flatMap(([keyword, name]) => {
