@@ -271,5 +271,5 @@ async function findMissingKeys(accounts: Pick<AccountStore, 'listKeys'>): Promis
   // A store that fails reports that itself.
   const page = await accounts.listKeys({ limit: 1 }).catch(() => undefined);
   if (page === undefined || page.keys.length > 0) return undefined;
-  return `There is no API key yet, so nobody can use the gateway: make one with \`${COMMAND_LINE} keys create --name <name>\` or the admin API.`;
+  return `There is no API key yet. Create one with \`${COMMAND_LINE} keys create --name <name>\` or the admin API.`;
 }

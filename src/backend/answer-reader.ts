@@ -99,11 +99,11 @@ function kindOf(head: Uint8Array, type: string, ended: boolean): AnswerKind | un
 
 function neither(head: Uint8Array, { onOperatorProblem }: AnswerReaderOptions): ApiError {
   if (head.length === 0) return invalid('The backend sent an empty answer.');
-  if (head[0] !== '<'.charCodeAt(0)) return invalid('The backend sent an answer that is no chat completion.');
+  if (head[0] !== '<'.charCodeAt(0)) return invalid('The backend sent an answer that is not a chat completion.');
   onOperatorProblem?.(
     'The backend answered a chat completion with a web page: check UPSTREAM_BASE_URL (with its /v1).',
   );
-  return invalid('The backend sent a web page in place of a chat completion.');
+  return invalid('The backend sent a web page instead of a chat completion.');
 }
 
 function createFailure(failure: ApiError): SseReader {
@@ -137,7 +137,7 @@ function readCompletion(text: string, toError: AnswerReaderOptions['toError']): 
   }
   // Some backends explain an error with status 200 (Google sends it in a list).
   const isExplained = completion !== undefined && readErrorBody(text).message !== '';
-  const failure = isExplained ? toError(text) : invalid('The backend sent an answer that is no chat completion.');
+  const failure = isExplained ? toError(text) : invalid('The backend sent an answer that is not a chat completion.');
   return { ...NOTHING, failure };
 }
 

@@ -28,7 +28,10 @@ export function connectionFailure(cause: Error, phase: ConnectionPhase): Error {
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return new ApiError('gateway_draining', { cause });
   if (phase === 'connecting' || NEVER_CONNECTED.test(code)) return connectFailure(code, cause);
   if (isNotHttp(cause, code)) {
-    return new ApiError('upstream_invalid_response', { message: 'The backend sent what is not valid HTTP.', cause });
+    return new ApiError('upstream_invalid_response', {
+      message: 'The backend sent an answer that is not valid HTTP.',
+      cause,
+    });
   }
   const message =
     phase === 'waiting'

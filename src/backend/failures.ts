@@ -140,7 +140,7 @@ function accountFault(status: number): OperatorFault {
 
 function pathFault(status: number): OperatorFault {
   return {
-    message: 'The backend has no chat completions at the address that the gateway is set to.',
+    message: 'The backend has no chat completions at the configured address.',
     operatorProblem: `The backend answered ${status} to the path of chat completions: check UPSTREAM_BASE_URL (with its /v1).`,
   };
 }

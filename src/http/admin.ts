@@ -87,7 +87,7 @@ function requireManaged(mode: AuthMode): RequestHandler {
   return (_req, _res, next) => {
     if (mode === 'managed') return next();
     throw new ApiError('not_found', {
-      message: `The gateway issues keys with AUTH_MODE=managed only; here it is ${mode}.`,
+      message: `The gateway issues keys only with AUTH_MODE=managed; it runs with AUTH_MODE=${mode}.`,
     });
   };
 }

@@ -33,7 +33,7 @@ export function headersOf(error: ApiError): Readonly<Record<string, string>> {
 
 export const notFound: RequestHandler = () => {
   throw new ApiError('not_found', {
-    message: 'There is no such path here. The API is at /api/v1, and at /v1. See /docs/api for its paths.',
+    message: 'This path does not exist. The API is at /api/v1 and at /v1. See /docs/api for its paths.',
   });
 };
 

@@ -119,6 +119,6 @@ function notRemembered(path: string): ApiError {
 function tooLarge(path: string, maxBytes: number): ApiError {
   return new ApiError('payload_too_large', {
     param: path,
-    message: `The items which input refers to, up to ${path}, have more than ${maxBytes} bytes.`,
+    message: `The items that input refers to have more than ${maxBytes} bytes up to ${path}.`,
   });
 }

@@ -210,7 +210,7 @@ function checkNames(tools: readonly ToolParam[], path: string): void {
     const param = `${path}[${index}].name`;
     const name = `${tool.type} ${tool.name}`;
     if (names.has(name))
-      throw new ApiError('invalid_request', { param, message: `${param} is the name of an earlier tool too.` });
+      throw new ApiError('invalid_request', { param, message: `${param} repeats the name of an earlier tool.` });
     names.add(name);
   });
 }

@@ -17,7 +17,7 @@ export interface CreateFrame {
 }
 
 export function readCreateFrame(bytes: Buffer, isBinary: boolean): CreateFrame {
-  if (isBinary) throw new ApiError('invalid_request', { message: 'Frames must be text, and this one is binary.' });
+  if (isBinary) throw new ApiError('invalid_request', { message: 'Frames must be text frames; this one is binary.' });
   const value = validateWebSocketCreate(parseJson(bytes));
   const { generate = true, previous_response_id: previousResponseId, idempotency_key: key } = value;
   if (value['stream_id'] !== undefined) {
@@ -55,7 +55,7 @@ export function checkOutputs(items: readonly unknown[], history: readonly unknow
     const callId = callIdOf(item);
     if (typeof callId !== 'string' || calls.has(callId)) return;
     const param = `input[${index}].call_id`;
-    throw new ApiError('invalid_request', { param, message: `${param} is the id of no call in this conversation.` });
+    throw new ApiError('invalid_request', { param, message: `${param} matches no call in this conversation.` });
   });
 }
 
@@ -63,7 +63,7 @@ export function checkOutputs(items: readonly unknown[], history: readonly unknow
 export function tooLarge(maxBytes: number): ApiError {
   return new ApiError('payload_too_large', {
     param: 'previous_response_id',
-    message: `The conversation up to here has more than ${maxBytes} bytes. Send what is still needed of it in input instead.`,
+    message: `The conversation so far has more than ${maxBytes} bytes. Send the part that is still needed in input instead.`,
   });
 }
 

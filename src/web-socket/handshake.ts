@@ -118,7 +118,7 @@ function shakeHands(
   server.off('wsClientError', refuse).off('headers', addHeaders);
   if (!isRefused) return;
   throw new ApiError('invalid_request', {
-    message: 'This is no valid handshake of a WebSocket (RFC 6455, version 13).',
+    message: 'This is not a valid WebSocket handshake (RFC 6455, version 13).',
     headers: { 'sec-websocket-version': '13' },
   });
 }

@@ -90,7 +90,7 @@ function notFound(): ApiError {
   return new ApiError('previous_response_not_found', {
     param: 'previous_response_id',
     message:
-      'This connection remembers no response with this id: only its latest can be continued, and none after a failure. ' +
+      'This is not the latest response of this connection: only that one can be continued, and none after a failure. ' +
       'Send the full history in input instead.',
   });
 }

@@ -28,7 +28,7 @@ export function createSockets({ maxWebSockets }: { readonly maxWebSockets: numbe
     checkRoom() {
       if (connections.size < maxWebSockets) return;
       throw new ApiError('server_overloaded', {
-        message: 'The gateway has as many WebSockets as it takes.',
+        message: 'The limit of open WebSockets is reached.',
         headers: { 'retry-after': '1' },
       });
     },

@@ -91,7 +91,7 @@ describe('openai over a WebSocket', () => {
       () => 'no error',
       (thrown: unknown) => (thrown instanceof Error ? thrown.message : 'no error'),
     );
-    expect(message).to.include('remembers no response');
+    expect(message).to.include('not the latest response');
     expect((await ask(socket, { model: MODEL, input: 'Hello' })).output_text).to.equal(SPECIAL);
   });
 });

@@ -353,7 +353,9 @@ describe('the admin API', () => {
       for (const line of ['GET /keys', 'POST /keys', `GET /keys/${UNKNOWN_KEY}`]) {
         const { status, body } = await ask(line, { ...(line === 'POST /keys' && { body: { name: 'k' } }) });
         expect(status).to.equal(404);
-        expect(body.error?.message).to.equal('The gateway issues keys with AUTH_MODE=managed only; here it is static.');
+        expect(body.error?.message).to.equal(
+          'The gateway issues keys only with AUTH_MODE=managed; it runs with AUTH_MODE=static.',
+        );
       }
     });
   });

@@ -180,7 +180,7 @@ function refuseTwoKeys({ rawHeaders }: Credentials): void {
   }
 }
 
-const TWO_KEYS = 'There must be one Authorization header, but there are two which differ.';
+const TWO_KEYS = 'The request has two different Authorization headers; send one.';
 const HOW_TO_SEND = 'Send your API key as "Authorization: Bearer <key>".';
 
 function bearerHeader(apiKey: string | null): Readonly<Record<string, string>> {

@@ -190,12 +190,14 @@ function codeOf(error: unknown): string {
 }
 
 function tooLarge(maxBytes: number): ApiError {
-  return new ApiError('payload_too_large', { message: `The body may have at most ${maxBytes} bytes, decompressed.` });
+  return new ApiError('payload_too_large', {
+    message: `The body may have at most ${maxBytes} bytes after decompression.`,
+  });
 }
 
 function expandsTooFar(): ApiError {
   return new ApiError('payload_too_large', {
-    message: `Decompressed, the body may have 1 MiB, or ${MAX_EXPANSION} times its size where that is more.`,
+    message: `The decompressed body may have at most 1 MiB, or ${MAX_EXPANSION} times the compressed size if that is more.`,
   });
 }
 
@@ -284,7 +286,7 @@ function parseText(text: string, isLarge: boolean): unknown {
     // The parser's own message quotes the body, so it is not kept, not even as the cause. A search
     // for the mistake takes far longer than the parser.
     const place = isLarge
-      ? `. The place of a mistake is only looked for in a body of up to ${LARGE_BYTES / 1024} KiB`
+      ? `. The position of a mistake is only reported for a body of up to ${LARGE_BYTES / 1024} KiB`
       : `: ${describe(text, findSyntaxError(text))}`;
     throw new ApiError('invalid_json', { message: `The body is not valid JSON${place}.` });
   }

@@ -21,5 +21,7 @@ export function showMetrics(metrics: Pick<Metrics, 'show' | 'contentType'>, toke
 
 /** `/metrics` where it is not served: the message helps to set up a scrape. */
 export const refuseMetrics: RequestHandler = () => {
-  throw new ApiError('not_found', { message: 'Metrics are served here with METRICS_TOKEN, or else on METRICS_PORT.' });
+  throw new ApiError('not_found', {
+    message: 'Metrics are served on METRICS_PORT, or on this port if METRICS_TOKEN is set.',
+  });
 };

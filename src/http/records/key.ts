@@ -44,7 +44,7 @@ export function showKey({ accounts, rateLimits, prices, nowMs }: ShowKeyOptions)
   };
 }
 
-const NO_KEYS = 'This gateway does not issue keys (AUTH_MODE is not managed), so it knows nothing of yours.';
+const NO_KEYS = 'This gateway does not issue keys (AUTH_MODE is not managed), so it has no data about yours.';
 
 function beginningsOf(atMs: number): { readonly dayMs: number; readonly monthMs: number } {
   const now = new Date(atMs);

@@ -86,7 +86,7 @@ describe('readSaid', () => {
   });
 
   it('throws where it is no completion', () => {
-    expect(() => readSaid({ status: 200, headers: {}, text: 'OK' }, [])).to.throw(ApiError, 'no chat completion');
+    expect(() => readSaid({ status: 200, headers: {}, text: 'OK' }, [])).to.throw(ApiError, 'not a chat completion');
   });
 });
 

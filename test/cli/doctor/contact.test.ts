@@ -248,8 +248,8 @@ describe('the first contact of the doctor', () => {
     });
 
     for (const { what, reply, says } of [
-      { what: 'a web page', reply: PAGE, says: /sent a web page in place of a chat completion/ },
-      { what: 'something else', reply: { json: { ok: true } }, says: /no chat completion/ },
+      { what: 'a web page', reply: PAGE, says: /sent a web page instead of a chat completion/ },
+      { what: 'something else', reply: { json: { ok: true } }, says: /not a chat completion/ },
       {
         what: 'an error with a 200',
         reply: { json: { error: { message: 'out of memory', code: 500 } } },

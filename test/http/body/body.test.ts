@@ -327,7 +327,7 @@ describe('parseJson', () => {
     it(`does not search a larger body for the mistake: one ${name}`, () => {
       expect(errorOf(body)).to.include({
         code: 'invalid_json',
-        message: 'The body is not valid JSON. The place of a mistake is only looked for in a body of up to 256 KiB.',
+        message: 'The body is not valid JSON. The position of a mistake is only reported for a body of up to 256 KiB.',
       });
     });
   }

@@ -132,7 +132,7 @@ describe('GET /api/v1/key', () => {
       expect(reply.status).to.equal(404);
       expect(await readError(reply)).to.include({
         code: 'not_found',
-        message: 'This gateway does not issue keys (AUTH_MODE is not managed), so it knows nothing of yours.',
+        message: 'This gateway does not issue keys (AUTH_MODE is not managed), so it has no data about yours.',
       });
     });
   }
