@@ -8,12 +8,9 @@ import { until } from '../support/time.ts';
 import { COST_MICRO, CURRENT, openCluster, type Cluster, type Key } from './open-cluster.ts';
 
 const server = await findPostgres();
-/** Others look every few seconds. That they wait 15 s for a sign of life is not waited for here. */
-const CLOSED_WITHIN_MS = 20_000;
 
 if (server !== undefined) {
-  describe('a gateway on PostgreSQL that falls silent', function () {
-    this.timeout(60_000);
+  describe('a gateway on PostgreSQL that falls silent', () => {
     useRealSockets();
     let cluster: Cluster;
     let key: Key;
@@ -45,7 +42,7 @@ if (server !== undefined) {
       expect((await cluster.at(1, key.secret).cancel(cancelled)).status).to.equal(202);
       await cluster.silence(cancelled);
       for (const { requestId } of left) {
-        const record = await cluster.at(1, key.secret).final(requestId, CLOSED_WITHIN_MS);
+        const record = await cluster.at(1, key.secret).final(requestId);
         expect([record.status, record.error?.code]).to.deep.equal(
           requestId === cancelled ? ['cancelled', 'request_cancelled'] : ['failed', 'gateway_interrupted'],
         );
@@ -70,7 +67,7 @@ if (server !== undefined) {
       const { reply, requestId } = await start('before the pause', false);
       cluster.gateways[0]?.signal('SIGSTOP');
       await cluster.silence(requestId);
-      const closed = await cluster.at(1, key.secret).final(requestId, CLOSED_WITHIN_MS);
+      const closed = await cluster.at(1, key.secret).final(requestId);
       expect([closed.status, closed.error?.code]).to.deep.equal(['failed', 'gateway_interrupted']);
       const books = await expectServerBooksToAddUp(cluster.database.url, key.id);
 
@@ -81,7 +78,7 @@ if (server !== undefined) {
       expect(next.status).to.equal(200);
       await next.text();
       const nextId = next.headers.get('x-request-id') ?? '';
-      expect(await cluster.at(1, key.secret).final(nextId, CLOSED_WITHIN_MS)).to.include({ status: 'succeeded' });
+      expect(await cluster.at(1, key.secret).final(nextId)).to.include({ status: 'succeeded' });
       // What came of the late end is decided: the calls of one gateway reach the database in their order.
       expect(await cluster.at(1, key.secret).record(requestId)).to.deep.equal(closed);
       await until(async () => (await owners()) === cluster.gateways.length);

@@ -1,12 +1,13 @@
 import type { Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { startScriptedBackend, type Script, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { useHeldTime } from '../support/held-time.ts';
 import { chunkOf } from '../support/machine.ts';
 import { sendRaw, writesOf } from '../support/raw-request.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
+import { allArrived, turn, untilSteady } from '../support/time.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
 
 const STREAM = { model: 'test-model', input: 'Hello', stream: true };
@@ -89,7 +90,7 @@ describe('a client that goes away', () => {
       backend.reply(script);
       const socket = send(request);
       const asked = await backend.request(1);
-      await delay(60);
+      await allArrived();
       const goneAtMs = performance.now();
       socket.destroy();
       const { aborted, atMs } = await asked.closed;
@@ -105,7 +106,7 @@ describe('a client that goes away', () => {
 
   it('during its upload leaves no trace', async () => {
     const socket = send(STREAM, { contentLength: MIB });
-    await delay(30);
+    await allArrived();
     socket.destroy();
     backend.reply({ sse: [chunkOf({ content: 'Hi' }, 'stop')] });
     const reply = await gateway.create(STREAM);
@@ -125,7 +126,7 @@ describe('a client that goes away', () => {
       const before = memory();
       const socket = send(STREAM);
       socket.pause();
-      const sent = await settledBytes();
+      const sent = await untilSteady(() => backend.bytesSent);
       expect(sent).to.be.within(MIB, 16 * MIB);
       expect(memory() - before, 'what is held in this process').to.be.lessThan(64 * MIB);
 
@@ -136,53 +137,67 @@ describe('a client that goes away', () => {
       expect(performance.now() - startedAtMs).to.be.lessThan(CEILING_MS);
     });
 
-    it('for longer than IDLE_TIMEOUT_MS is cut off, and the backend with it', async () => {
-      await gateway.close();
-      gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, IDLE_TIMEOUT_MS: '300' });
-      const piece = chunkOf({ content: 'x'.repeat(64 * 1024) });
-      backend.reply(async ({ sse }) => {
-        while (await sse(piece));
+    describe('for longer than IDLE_TIMEOUT_MS', () => {
+      const IDLE_TIMEOUT_MS = 1000;
+      /** Node takes what the kernel has taken since the last write for a sign of life, once. */
+      const CUT_AFTER_MS = 2 * IDLE_TIMEOUT_MS;
+      const passTime = useHeldTime();
+      let over: PromiseWithResolvers<void>;
+
+      beforeEach(async () => {
+        await gateway.close();
+        over = Promise.withResolvers();
+        // Its line is written when nothing more of the reply can be sent. The record is final long before.
+        const log = createLogger('info', { write: (line) => line.includes('/responses') && over.resolve() });
+        const settings = { UPSTREAM_BASE_URL: backend.baseUrl, IDLE_TIMEOUT_MS: String(IDLE_TIMEOUT_MS) };
+        gateway = await openGateway(settings, { log });
       });
-      const socket = send(STREAM);
-      socket.pause();
-      const asked = await backend.request(1);
-      expect((await asked.closed).aborted).to.equal(true);
-      expect(await lastRecord()).to.deep.include({ status: 'cancelled' });
+
+      it('is cut off, and the backend with it', async () => {
+        const piece = chunkOf({ content: 'x'.repeat(64 * 1024) });
+        backend.reply(async ({ sse }) => {
+          while (await sse(piece));
+        });
+        send(STREAM).pause();
+        const asked = await backend.request(1);
+        await untilSteady(() => backend.bytesSent);
+        await passTime(CUT_AFTER_MS);
+        expect((await asked.closed).aborted).to.equal(true);
+        expect(await lastRecord()).to.deep.include({ status: 'cancelled' });
+      });
+
+      // 24 MiB each, since a stream says its text six times: more than the kernel takes for a client that does not read.
+      for (const { name, request, text } of [
+        { name: 'a stream', request: STREAM, text: 'x'.repeat(4 * MIB) },
+        { name: 'JSON', request: JSON_REQUEST, text: 'x'.repeat(12 * MIB) },
+      ]) {
+        describe(`at the end of ${name}`, () => {
+          beforeEach(() => {
+            backend.reply({ sse: [chunkOf({ content: text }), chunkOf({}, 'stop')] });
+          });
+
+          it('is cut off', async () => {
+            const socket = send(request);
+            socket.pause();
+            await (
+              await backend.request(1)
+            ).closed;
+            await lastRecord();
+            await passTime(CUT_AFTER_MS);
+            await over.promise;
+            expect((await read(socket)).length).to.be.lessThan(20 * MIB);
+          });
+
+          it('but for pauses that are shorter gets all of it', async () => {
+            const reply = await read(send(request), () => passTime(IDLE_TIMEOUT_MS / 2));
+            const { output_text } = request.stream
+              ? expectWellFormed(parseEvents(writesOf(reply).join('')))
+              : JSON.parse(reply.toString('utf8', reply.indexOf('\r\n\r\n') + 4));
+            expect(output_text === text).to.equal(true);
+          });
+        });
+      }
     });
-
-    // 24 MiB each, since a stream says its text six times: more than the kernel takes for a client that does not read.
-    for (const { name, request, text } of [
-      { name: 'a stream', request: STREAM, text: 'x'.repeat(4 * MIB) },
-      { name: 'JSON', request: JSON_REQUEST, text: 'x'.repeat(12 * MIB) },
-    ]) {
-      describe(`the end of ${name}`, () => {
-        let over: PromiseWithResolvers<void>;
-
-        beforeEach(async () => {
-          await gateway.close();
-          over = Promise.withResolvers();
-          // Its line is written when nothing more of the reply can be sent. The record is final long before.
-          const log = createLogger('info', { write: (line) => line.includes('/responses') && over.resolve() });
-          gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, IDLE_TIMEOUT_MS: '1500' }, { log });
-          backend.reply({ sse: [chunkOf({ content: text }), chunkOf({}, 'stop')] });
-        });
-
-        it('is cut off after IDLE_TIMEOUT_MS', async () => {
-          const socket = send(request);
-          socket.pause();
-          await over.promise;
-          expect((await read(socket)).length).to.be.lessThan(20 * MIB);
-        });
-
-        it('fast gets all of it', async () => {
-          const reply = await read(send(request), { pauseMs: 40 });
-          const { output_text } = request.stream
-            ? expectWellFormed(parseEvents(writesOf(reply).join('')))
-            : JSON.parse(reply.toString('utf8', reply.indexOf('\r\n\r\n') + 4));
-          expect(output_text === text).to.equal(true);
-        });
-      });
-    }
   });
 
   function send(request: object, options?: { contentLength: number }): Socket {
@@ -192,14 +207,14 @@ describe('a client that goes away', () => {
   }
 
   /** Reads to the end, with a pause after every MiB. */
-  async function read(socket: Socket, { pauseMs = 0 } = {}): Promise<Buffer> {
+  async function read(socket: Socket, pause = () => Promise.resolve()): Promise<Buffer> {
     const pieces: Buffer[] = [];
     let pauses = 0;
     for await (const bytes of socket) {
       pieces.push(bytes as Buffer);
-      if (pauseMs === 0 || socket.bytesRead < (pauses + 1) * MIB) continue;
+      if (socket.bytesRead < (pauses + 1) * MIB) continue;
       pauses += 1;
-      await delay(pauseMs);
+      await pause();
     }
     return Buffer.concat(pieces);
   }
@@ -209,17 +224,8 @@ describe('a client that goes away', () => {
     for (;;) {
       const { data } = (await (await gateway.get('/api/v1/requests')).json()) as { data: { status: string }[] };
       if (data[0] !== undefined && data[0].status !== 'processing') return data[0];
-      await delay(5);
+      await turn(5);
     }
-  }
-
-  /** What the backend has got rid of, once that does not become more. */
-  async function settledBytes(): Promise<number> {
-    for (let before = -1; before !== backend.bytesSent;) {
-      before = backend.bytesSent;
-      await delay(400);
-    }
-    return backend.bytesSent;
   }
 });
 

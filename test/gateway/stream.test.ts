@@ -4,14 +4,19 @@ import { API_HEADERS } from '../../src/http/access/security-headers.ts';
 import type { ResponseEvent } from '../../src/contract/types.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend, type Script } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { useHeldTime } from '../support/held-time.ts';
 import { chunkOf } from '../support/machine.ts';
 import { sendRaw, writesOf } from '../support/raw-request.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
+import { allArrived } from '../support/time.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
 
 const STREAM = { model: 'test-model', input: 'Hello', stream: true };
 const JSON_REQUEST = { ...STREAM, stream: false };
 const USAGE = { choices: [], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } };
+/** How long the gateway waits for usage once the answer has ended. */
+const USAGE_WAIT_MS = 5000;
+const IDLE_TIMEOUT_MS = 150;
 const HI: Reply = { sse: [chunkOf({ content: 'Hi' }), chunkOf({}, 'stop'), USAGE] };
 
 describe('a stream of the gateway', () => {
@@ -72,10 +77,10 @@ describe('a stream of the gateway', () => {
     });
 
     it('splits no event over two writes', async () => {
-      backend.reply(async ({ sse, wait, end }) => {
+      backend.reply(async ({ sse, end }) => {
         for (const content of ['One, ', 'two, ', 'thrée']) {
           await sse(chunkOf({ content }));
-          await wait(5);
+          await allArrived();
         }
         await sse(chunkOf({}, 'stop'), '[DONE]');
         end();
@@ -134,22 +139,23 @@ describe('a stream of the gateway', () => {
   });
 
   describe('ends at once', () => {
+    const passTime = useHeldTime();
+
     it('after [DONE], also when the backend keeps its connection open', async () => {
       backend.reply(async ({ sse, hang }) => {
         await sse(chunkOf({ content: 'Hi' }), chunkOf({}, 'stop'), '[DONE]');
         await hang();
       });
-      const startedAtMs = performance.now();
       expect(expectWellFormed(await streamed()).status).to.equal('completed');
-      expect(performance.now() - startedAtMs).to.be.lessThan(4500);
+      await passTime(1000);
       const closing = await backend.requests[0]?.closed;
       expect(closing?.aborted, 'the gateway does not hold on to such a connection').to.equal(true);
     });
 
     it('with the usage that comes after the finish reason', async () => {
-      backend.reply(async ({ sse, wait, hang }) => {
+      backend.reply(async ({ sse, hang }) => {
         await sse(chunkOf({ content: 'Hi' }), chunkOf({}, 'stop'));
-        await wait(50);
+        await allArrived();
         await sse(USAGE, '[DONE]');
         await hang();
       });
@@ -164,9 +170,10 @@ describe('a stream of the gateway', () => {
           await sse({ choices: [] });
         }
       });
-      const startedAtMs = performance.now();
-      expect(expectWellFormed(await streamed()).status).to.equal('completed');
-      expect(performance.now() - startedAtMs).to.be.lessThan(15_000);
+      const streaming = streamed();
+      await backend.request(1);
+      await passTime(USAGE_WAIT_MS + 1000);
+      expect(expectWellFormed(await streaming).status).to.equal('completed');
     });
 
     it('some seconds after the finish reason when neither usage nor an end comes', async () => {
@@ -174,25 +181,32 @@ describe('a stream of the gateway', () => {
         await sse(chunkOf({ content: 'Hi' }), chunkOf({}, 'length'));
         await hang();
       });
-      const startedAtMs = performance.now();
-      expect(expectWellFormed(await streamed()).status).to.equal('incomplete');
-      expect(performance.now() - startedAtMs).to.be.lessThan(15_000);
+      const streaming = streamed();
+      await backend.request(1);
+      await passTime(USAGE_WAIT_MS);
+      expect(expectWellFormed(await streaming).status).to.equal('incomplete');
       expect((await backend.requests[0]?.closed)?.aborted).to.equal(true);
     });
   });
 
   describe('holds its headers', () => {
+    const passTime = useHeldTime();
+
     const refuse: Script = ({ start, end }) => {
       start(429, { 'retry-after': '7', 'content-type': 'application/json' });
       end('{"error":{"message":"Slow down."}}');
     };
 
     it('so that a refusal within HEADER_HOLD_MS is an HTTP error', async () => {
+      await reopen({ HEADER_HOLD_MS: '101' });
       backend.reply(async (stage) => {
         await stage.wait(100);
         await refuse(stage);
       });
-      const reply = await gateway.create(STREAM);
+      const asking = gateway.create(STREAM);
+      await backend.request(1);
+      await passTime(100);
+      const reply = await asking;
       expect(reply.status).to.equal(429);
       expect(reply.headers.get('retry-after')).to.equal('7');
       expect(await reply.json()).to.deep.equal({
@@ -208,7 +222,10 @@ describe('a stream of the gateway', () => {
           await letGo.promise;
           await refuse(stage);
         });
-        const reply = await gateway.create(STREAM);
+        const asking = gateway.create(STREAM);
+        await backend.request(1);
+        await passTime(Math.max(1, holdMs));
+        const reply = await asking;
         expect(reply.status).to.equal(200);
         letGo.resolve();
         const events = parseEvents(await reply.text());
@@ -238,19 +255,24 @@ describe('a stream of the gateway', () => {
   });
 
   describe('shows signs of life', () => {
+    const passTime = useHeldTime();
+
     it('by comments after every KEEPALIVE_COMMENT_MS of silence, from its headers on', async () => {
       await reopen({ HEADER_HOLD_MS: '0', KEEPALIVE_COMMENT_MS: '20' });
       backend.reply(async ({ sse, wait, end }) => {
-        await wait(150);
+        await wait(70);
         await sse(chunkOf({ content: 'Hi' }));
-        await wait(150);
+        await wait(50);
         await sse(chunkOf({}, 'stop'), '[DONE]');
         end();
       });
-      const reply = await gateway.create(STREAM);
-      const text = await reply.text();
+      const asking = gateway.create(STREAM);
+      await backend.request(1);
+      await passTime(200);
+      const text = await (await asking).text();
       const [before = '', after = ''] = text.split('"delta":"Hi"');
-      for (const part of [before, after]) expect(part.split(': keep-alive\n\n').length).to.be.at.least(3);
+      const comments = [before, after].map((part) => part.split(': keep-alive\n\n').length - 1);
+      expect(comments).to.deep.equal([3, 2]);
       expectWellFormed(parseEvents(text));
     });
 
@@ -258,26 +280,31 @@ describe('a stream of the gateway', () => {
       await reopen({ KEEPALIVE_EVENT_MS: '40' });
       backend.reply(async ({ sse, wait, end }) => {
         await sse(chunkOf({ content: 'Hi' }));
-        // Ten times as long, since a machine may have other work.
-        await wait(400);
+        await wait(100);
         await sse(chunkOf({}, 'stop'), '[DONE]');
         end();
       });
-      const events = await streamed();
-      expect(events.filter(({ type }) => type === 'response.in_progress').length).to.be.at.least(3);
+      const streaming = streamed();
+      await backend.request(1);
+      await passTime(100);
+      // The first is at the beginning of every stream.
+      expect((await streaming).filter(({ type }) => type === 'response.in_progress')).to.have.lengthOf(3);
     });
 
     it('not while the backend speaks', async () => {
-      await reopen({ KEEPALIVE_COMMENT_MS: '500', KEEPALIVE_EVENT_MS: '500' });
+      await reopen({ KEEPALIVE_COMMENT_MS: '50', KEEPALIVE_EVENT_MS: '50' });
       backend.reply(async ({ sse, wait, end }) => {
-        for (let count = 0; count < 60; count += 1) {
+        for (let count = 0; count < 5; count += 1) {
           await sse(chunkOf({ content: 'x' }));
-          await wait(10);
+          await wait(40);
         }
         await sse(chunkOf({}, 'stop'), '[DONE]');
         end();
       });
-      const text = await (await gateway.create(STREAM)).text();
+      const asking = gateway.create(STREAM);
+      await backend.request(1);
+      await passTime(5 * 40);
+      const text = await (await asking).text();
       expect(text).to.not.include(': keep-alive');
       expect(text.split('event: response.in_progress\n')).to.have.length(2);
     });
@@ -290,7 +317,7 @@ describe('a stream of the gateway', () => {
       code: string;
       message?: string;
       json?: number;
-      settings?: Record<string, string>;
+      passMs?: number;
     }[] = [
       {
         name: 'an error object comes',
@@ -319,26 +346,34 @@ describe('a stream of the gateway', () => {
         end: ({ hang }) => hang(),
         code: 'upstream_timeout',
         json: 504,
-        settings: { IDLE_TIMEOUT_MS: '150' },
+        passMs: IDLE_TIMEOUT_MS,
       },
     ];
 
-    for (const { name, end, code, message, json = 502, settings = {} } of failures) {
+    const passTime = useHeldTime();
+
+    for (const { name, end, code, message, json = 502, passMs = 0 } of failures) {
       it(`when ${name}`, async () => {
-        await reopen(settings);
+        await reopen({ IDLE_TIMEOUT_MS: String(IDLE_TIMEOUT_MS) });
         backend.always(async (stage) => {
           await stage.sse(chunkOf({ content: 'Half an ans' }));
-          await stage.wait(20);
+          await allArrived();
           await end(stage);
-          await stage.wait(20);
+          await allArrived();
           if (!stage.res.destroyed) stage.end();
         });
-        const events = await streamed();
+        const streaming = streamed();
+        await backend.request(1);
+        await passTime(passMs);
+        const events = await streaming;
         const { status, error, output } = expectWellFormed(events);
         expect({ status, code: error?.code, output }).to.deep.equal({ status: 'failed', code, output: [] });
         if (message !== undefined) expect(error?.message).to.equal(message);
 
-        const reply = await gateway.create(JSON_REQUEST);
+        const asking = gateway.create(JSON_REQUEST);
+        await backend.request(2);
+        await passTime(passMs);
+        const reply = await asking;
         expect(reply.status, 'the same failure in JSON').to.equal(json);
         expect(await reply.json()).to.have.nested.property('error.code', code);
       });
@@ -346,6 +381,8 @@ describe('a stream of the gateway', () => {
   });
 
   describe('does not wait for ever', () => {
+    const passTime = useHeldTime();
+
     const silences: { name: string; script: Script }[] = [
       { name: 'headers', script: ({ hang }) => hang() },
       {
@@ -368,7 +405,10 @@ describe('a stream of the gateway', () => {
         it(`for ${name}: 504 after FIRST_BYTE_TIMEOUT_MS, ${request.stream ? 'as a stream' : 'as JSON'}`, async () => {
           await reopen({ FIRST_BYTE_TIMEOUT_MS: '100' });
           backend.reply(script);
-          const reply = await gateway.create(request);
+          const asking = gateway.create(request);
+          await backend.request(1);
+          await passTime(100);
+          const reply = await asking;
           expect(reply.status).to.equal(504);
           expect(await reply.json()).to.have.nested.property('error.code', 'upstream_timeout');
           expect((await backend.requests[0]?.closed)?.aborted).to.equal(true);
@@ -379,7 +419,10 @@ describe('a stream of the gateway', () => {
     it('for a first event once its headers are out: it fails after FIRST_BYTE_TIMEOUT_MS', async () => {
       await reopen({ HEADER_HOLD_MS: '10', FIRST_BYTE_TIMEOUT_MS: '100' });
       backend.reply(({ hang }) => hang());
-      const { error } = expectWellFormed(await streamed());
+      const streaming = streamed();
+      await backend.request(1);
+      await passTime(100);
+      const { error } = expectWellFormed(await streaming);
       expect(error?.code).to.equal('upstream_timeout');
     });
 

@@ -1,14 +1,15 @@
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { callerOf } from '../records/caller.ts';
 import { answer, finish, stream, text, usageChunk } from '../records/chunks.ts';
 import type { Script } from '../support/backend.ts';
+import { useHeldTime } from '../support/held-time.ts';
 import { openManagedGateway } from '../support/managed.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
+import { until, untilSteady } from '../support/time.ts';
 import { speakTo } from '../support/web-socket.ts';
 import { errorOf, refusalOf, responseOf, useScene } from '../support/web-socket-scene.ts';
 
@@ -142,13 +143,8 @@ describe('the handshake of a WebSocket', () => {
     expect([status, code, reply.headers['retry-after']]).to.deep.equal([503, 'server_overloaded', '1']);
     first.close();
     await first.closed;
-    let granted = (await shake({ ...KEY, ...HANDSHAKE })).status;
     // The gateway may hear of it a moment later.
-    while (granted === 503) {
-      await delay(5);
-      granted = (await shake({ ...KEY, ...HANDSHAKE })).status;
-    }
-    expect(granted).to.equal(101);
+    await until(async () => (await shake({ ...KEY, ...HANDSHAKE })).status === 101);
   });
 
   it('of a POST with another upgrade is a POST', async () => {
@@ -234,10 +230,12 @@ describe('the key of a WebSocket', () => {
 
 describe('the life of a WebSocket', () => {
   useRealSockets();
+  const passTime = useHeldTime();
   const scene = useScene();
 
   it('ends when nothing is asked for too long', async () => {
     const speaker = await scene.open({ WEBSOCKET_IDLE_TIMEOUT_MS: '200' });
+    await passTime(200);
     expect((await speaker.closed).code).to.equal(1000);
   });
 
@@ -248,12 +246,17 @@ describe('the life of a WebSocket', () => {
       await sse(text('late'), finish('stop'), usageChunk, '[DONE]');
       end();
     });
-    expect(responseOf(await speaker.ask(HELLO)).output_text).to.equal('late');
+    const asking = speaker.ask(HELLO);
+    await scene.backend.request(1);
+    await passTime(400);
+    expect(responseOf(await asking).output_text).to.equal('late');
+    await passTime(100);
     expect((await speaker.closed).code).to.equal(1000);
   });
 
   it('ends at its age with an error that says so', async () => {
     const speaker = await scene.open({ WEBSOCKET_MAX_AGE_MS: '100' });
+    await passTime(100);
     expect(refusalOf(await speaker.answer())).to.deep.equal([400, 'websocket_connection_limit_reached', '']);
     expect((await speaker.closed).code).to.equal(1000);
   });
@@ -268,7 +271,7 @@ describe('the life of a WebSocket', () => {
     speaker.send(CREATE);
     speaker.send(CREATE);
     await scene.backend.request(1);
-    await delay(400);
+    await passTime(300);
     release();
     expect(responseOf(await speaker.answer()).output_text).to.equal('one');
     expect(refusalOf(await speaker.answer()).slice(0, 2)).to.deep.equal([400, 'websocket_connection_limit_reached']);
@@ -278,13 +281,18 @@ describe('the life of a WebSocket', () => {
 
   it('is kept up by pings', async () => {
     const speaker = await scene.open({ KEEPALIVE_COMMENT_MS: '20' });
-    for (let count = 0; count < 3; count++) await once(speaker.ws, 'ping');
+    let pings = 0;
+    speaker.ws.on('ping', () => (pings += 1));
+    await passTime(3 * 20);
+    expect(pings).to.equal(3);
   });
 
   it('has response.in_progress again in long silence', async () => {
     const speaker = await scene.open({ KEEPALIVE_EVENT_MS: '50', HEADER_HOLD_MS: '0' });
     scene.backend.reply(stream([], 'hang'));
     speaker.send(CREATE);
+    await scene.backend.request(1);
+    await passTime(3 * 50);
     const types = [];
     for (let count = 0; count < 4; count++) types.push((await speaker.next()).type);
     expect(types).to.deep.equal(['response.created', ...Array.from({ length: 3 }, () => 'response.in_progress')]);
@@ -329,9 +337,11 @@ describe('the life of a WebSocket', () => {
     await speaker.next();
     speaker.ws.pause();
     const asked = await scene.backend.request(1);
+    // The backend is held up long before it has sent all that the gateway could have taken.
+    expect(await untilSteady(() => scene.backend.bytesSent)).to.be.below(24 * 1024 * 1024);
+    // Twice, since Node takes what the kernel has taken since the last write for a sign of life.
+    await passTime(2 * 600);
     expect((await asked.closed).aborted).to.equal(true);
-    // The backend was held up long before it had sent all that the gateway could have taken.
-    expect(scene.backend.bytesSent).to.be.below(24 * 1024 * 1024);
   });
 
   it('slows the backend down for a client that reads slowly, and loses nothing', async () => {
@@ -347,12 +357,9 @@ describe('the life of a WebSocket', () => {
     speaker.send(CREATE);
     await speaker.next();
     speaker.ws.pause();
-    let before = -1;
-    while (scene.backend.bytesSent !== before) {
-      before = scene.backend.bytesSent;
-      await delay(300);
-    }
-    expect(before, 'what was sent into the buffers in between').to.be.below(pieces * piece.length);
+    expect(await untilSteady(() => scene.backend.bytesSent), 'what was sent into the buffers in between').to.be.below(
+      pieces * piece.length,
+    );
     speaker.ws.resume();
     let length = 0;
     for (;;) {
@@ -427,7 +434,7 @@ describe('what is told of requests over a WebSocket', () => {
     await speaker.ask({ model: 'm' });
     speaker.close();
     await speaker.closed;
-    while (lines.length < 3) await delay(5);
+    await until(() => lines.length >= 3);
     const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(told[0]).to.include({ msg: 'answered', status: 101, endpoint: 'responses' });
     expect(told[1]).to.include({

@@ -3,7 +3,6 @@
  * against schemas/request-record.json on its way.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { Ajv } from 'ajv';
 import { expect } from 'chai';
 import requestRecordSchema from '../../schemas/request-record.json' with { type: 'json' };
@@ -11,6 +10,7 @@ import responseSchema from '../../schemas/response.json' with { type: 'json' };
 import type { ApiError, ErrorCode } from '../../src/core/errors.ts';
 import type { CompactionResource, RequestRecord, ResponseResource } from '../../src/contract/types.ts';
 import { TEST_KEY } from '../support/gateway.ts';
+import { turn } from '../support/time.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
 
 export type ErrorBody = ReturnType<ApiError['toBody']>;
@@ -28,8 +28,8 @@ export interface Caller {
   readonly cancel: (id: string) => Promise<Response>;
   /** The record of this `req_…` or `resp_…` id, as it is now. */
   readonly record: (id: string) => Promise<RequestRecord>;
-  /** The record of this id in its final state, which it has to reach within the time. */
-  readonly final: (id: string, withinMs?: number) => Promise<RequestRecord>;
+  /** The record of this id, as soon as it is in its final state. */
+  readonly final: (id: string) => Promise<RequestRecord>;
 }
 
 export function callerOf(url: string, apiKey: string = TEST_KEY): Caller {
@@ -54,14 +54,13 @@ export function callerOf(url: string, apiKey: string = TEST_KEY): Caller {
       expect(reply.status, `the status of the answer about ${id}`).to.equal(200);
       return readRecord(reply);
     },
-    async final(id, withinMs = 15_000) {
-      const deadlineMs = performance.now() + withinMs;
-      for (;;) {
-        const record = await caller.record(id);
-        if (record.status !== 'processing') return record;
-        if (performance.now() > deadlineMs) throw new Error(`${id} is still processing after ${withinMs} ms`);
-        await delay(5);
+    async final(id) {
+      let record = await caller.record(id);
+      while (record.status === 'processing') {
+        await turn(5);
+        record = await caller.record(id);
       }
+      return record;
     },
   };
   return caller;

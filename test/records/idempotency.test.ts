@@ -3,7 +3,6 @@ import { createServer, connect, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import OpenAI, { ConflictError } from 'openai';
@@ -12,6 +11,7 @@ import type { RequestRecord } from '../../src/contract/types.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
+import { allArrived } from '../support/time.ts';
 import { callerOf, expectRecord, readError, readRecord, type Caller, type ErrorBody } from './caller.ts';
 import { answer, stream, text } from './chunks.ts';
 import { callerBy, KINDS, type Kind } from './web-socket-caller.ts';
@@ -47,6 +47,23 @@ describe('a repeated request', () => {
     await open({ DATABASE_URL: `file:${join(folder, 'gateway.db')}`, ...settings }, kind);
   }
 
+  /** Asks so many times with the same key. The backend answers when all but one have been told of the one. */
+  async function askAtOnce(times: number, request: object): Promise<readonly Response[]> {
+    const allTold = Promise.withResolvers<void>();
+    backend.always(async (stage) => {
+      await allTold.promise;
+      await answer()(stage);
+    });
+    let told = 0;
+    const ask = async (): Promise<Response> => {
+      const reply = await caller.create(request, { headers: KEY });
+      if (reply.status !== 200) told += 1;
+      if (told === times - 1) allTold.resolve();
+      return reply;
+    };
+    return Promise.all(Array.from({ length: times }, ask));
+  }
+
   /** Checks that a reply is the duplicate of this request, in every header and field, and returns its status. */
   async function expectDuplicate(reply: Response, requestId: string): Promise<RequestRecord['status']> {
     const statusUrl = `${gateway.url}/api/v1/requests/${requestId}`;
@@ -72,11 +89,7 @@ describe('a repeated request', () => {
 
     it(`is told 99 times of 100 which request is the original, which alone reaches the backend (${kind})`, async () => {
       await open({}, kind);
-      backend.always(async (stage) => {
-        await stage.wait(100);
-        await answer()(stage);
-      });
-      const replies = await Promise.all(Array.from({ length: 100 }, () => caller.create(request, { headers: KEY })));
+      const replies = await askAtOnce(100, request);
       const accepted = replies.filter(({ status }) => status === 200);
       expect(accepted.length).to.equal(1);
       const requestId = accepted[0]?.headers.get('x-request-id') ?? '';
@@ -202,11 +215,7 @@ describe('a repeated request', () => {
         const freedId = refused.headers.get('x-request-id') ?? '';
         await refused.text();
 
-        backend.always(async (stage) => {
-          await stage.wait(50);
-          await answer()(stage);
-        });
-        const replies = await Promise.all(Array.from({ length: 50 }, () => caller.create(request, { headers: KEY })));
+        const replies = await askAtOnce(50, request);
         const accepted = replies.filter(({ status }) => status === 200);
         expect(accepted.length).to.equal(1);
         await accepted[0]?.text();
@@ -411,7 +420,7 @@ async function startLossyProxy(port: number): Promise<LossyProxy> {
       return;
     }
     gateway.resume();
-    gateway.once('data', () => void delay(100).then(() => client.resetAndDestroy()));
+    gateway.once('data', () => void allArrived().then(() => client.resetAndDestroy()));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

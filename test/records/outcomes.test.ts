@@ -5,16 +5,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { ERRORS, type ErrorCode } from '../../src/core/errors.ts';
+import { createLogger } from '../../src/telemetry/log.ts';
 import type { Environment } from '../../src/config/settings.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { useHeldTime } from '../support/held-time.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
+import { allArrived, until } from '../support/time.ts';
 import { callerOf, readError, readRecord, readTold, type Caller } from './caller.ts';
-import { CAUSES, type Recorded } from './causes.ts';
+import { CAUSES, durationMs, type Recorded } from './causes.ts';
 import { answer, KNOWN_USAGE, stream, text, usageChunk } from './chunks.ts';
 import { callerBy, isJson, KINDS, type Kind } from './web-socket-caller.ts';
 
@@ -39,26 +41,33 @@ describe('what ends how', () => {
     caller = callerBy(kind, gateway.url);
   }
 
-  for (const { cause, settings, backend: script, ...rows } of CAUSES) {
-    for (const kind of KINDS) {
-      it(`${cause} (${kind})`, async () => {
-        const expected =
-          (kind === 'compaction' ? rows.compaction : undefined) ?? rows[isJson(kind) ? 'json' : 'stream'];
-        await open(settings, kind);
-        backend.reply(script);
-        backend.always(answer());
-        const request = { model: 'm', input: 'Hello', stream: kind === 'stream' };
-        const headers = { 'idempotency-key': 'key-1' };
+  describe('at the backend', () => {
+    const passTime = useHeldTime();
 
-        const reply = await caller.create(request, { headers });
-        const requestId = reply.headers.get('x-request-id') ?? '';
-        expect(reply.headers.get('x-should-retry')).to.equal(expected.shouldRetry ?? null);
-        expect(await readTold(reply)).to.deep.equal(expected.told);
-        await expectRecorded(requestId, expected.record);
-        await expectKey(request, headers, { requestId, key: expected.key });
-      });
+    for (const { cause, settings, backend: script, ...rows } of CAUSES) {
+      for (const kind of KINDS) {
+        it(`${cause} (${kind})`, async () => {
+          const expected =
+            (kind === 'compaction' ? rows.compaction : undefined) ?? rows[isJson(kind) ? 'json' : 'stream'];
+          await open(settings, kind);
+          backend.reply(script);
+          backend.always(answer());
+          const request = { model: 'm', input: 'Hello', stream: kind === 'stream' };
+          const headers = { 'idempotency-key': 'key-1' };
+
+          const asking = caller.create(request, { headers });
+          await backend.request(1);
+          await passTime(durationMs(settings));
+          const reply = await asking;
+          const requestId = reply.headers.get('x-request-id') ?? '';
+          expect(reply.headers.get('x-should-retry')).to.equal(expected.shouldRetry ?? null);
+          expect(await readTold(reply)).to.deep.equal(expected.told);
+          await expectRecorded(requestId, expected.record);
+          await expectKey(request, headers, { requestId, key: expected.key });
+        });
+      }
     }
-  }
+  });
 
   async function expectRecorded(requestId: string, expected: Recorded | 'none'): Promise<void> {
     if (expected === 'none') {
@@ -132,7 +141,7 @@ describe('what ends how', () => {
             () => undefined,
           );
           const asked = await backend.request(1);
-          await delay(60);
+          await allArrived();
           client.abort();
           await gone.catch(() => undefined);
           expect((await asked.closed).aborted).to.equal(true);
@@ -151,7 +160,10 @@ describe('what ends how', () => {
 
   describe('a client that goes away while its body is decompressed', () => {
     it('leaves neither a record nor a request to the backend', async () => {
-      await open();
+      const lines: string[] = [];
+      const log = createLogger('info', { write: (line) => void lines.push(line) });
+      gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl }, { log });
+      caller = callerOf(gateway.url);
       backend.always(answer());
       const { port } = new URL(gateway.url);
       // Long in decompression, so that the client is gone before the end of it.
@@ -167,7 +179,7 @@ describe('what ends how', () => {
       ];
       socket.write(Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]), () => socket.destroy());
       await once(socket, 'close');
-      await delay(400);
+      await until(() => lines.some((line) => line.includes('client_disconnected')));
       expect(backend.requests.length).to.equal(0);
       const list = (await (await caller.get('/api/v1/requests')).json()) as { data: readonly unknown[] };
       expect(list.data).to.deep.equal([]);
@@ -192,7 +204,7 @@ describe('what ends how', () => {
         const headers = { 'idempotency-key': 'key-1' };
         const asking = caller.create(request, { headers });
         await backend.request(1);
-        await delay(60);
+        await allArrived();
         await gateway.drain();
 
         const reply = await asking;

@@ -1,17 +1,28 @@
 /** Time that stands still but for what a test lets pass: what waits for it ends when the test says so, on a busy machine too. */
 
 import { syncBuiltinESMExports } from 'node:module';
+import { Socket } from 'node:net';
 import timersPromises from 'node:timers/promises';
 import { allArrived } from './time.ts';
 
 const real = { setTimeout, setInterval, clearTimeout, clearInterval };
 const realDelay = timersPromises.setTimeout;
 
+/** What Node calls when nothing has come or gone for as long as `setTimeout` of the socket said, and whenever something has. */
+interface SocketTimers {
+  setTimeout(this: Socket, ms: number, onTimeout?: () => void): Socket;
+  _onTimeout(this: Socket): void;
+  _unrefTimer(this: Socket): void;
+}
+const sockets = Socket.prototype as unknown as SocketTimers;
+const { setTimeout: setSocketTimeout, _unrefTimer: noteActivity } = sockets;
+
 /**
- * For a `describe`, before its own hooks: in each of its tests the timers and `performance.now()` stand still, but for the time
- * which the returned function lets pass. The timers of sockets go on, and so does the time of day.
+ * For a `describe`, before its own hooks: in each of its tests the timers, those of sockets too, and `performance.now()` stand
+ * still, but for the time which the returned function lets pass. The time of day goes on.
  */
 export function useHeldTime(): (ms: number) => Promise<void> {
+  let isHeld = false;
   let nowMs: number;
   let waiting: Set<HeldTimer>;
 
@@ -19,6 +30,9 @@ export function useHeldTime(): (ms: number) => Promise<void> {
     readonly #run: () => void;
     readonly #ms: number;
     readonly #repeats: boolean;
+    /** Of one that somebody uses again when time goes on: a library may keep it for the life of the process. */
+    #real: NodeJS.Timeout | undefined;
+    #isCleared = false;
     dueMs = 0;
 
     constructor(run: () => void, ms = 0, repeats = false) {
@@ -37,9 +51,17 @@ export function useHeldTime(): (ms: number) => Promise<void> {
       this.#run();
     }
 
+    /** Also of one that has fired, as Node has it. */
     refresh(): this {
-      if (waiting.has(this)) this.#start();
+      if (this.#isCleared) return this;
+      if (isHeld) this.#start();
+      else this.#real = this.#real?.refresh() ?? real.setTimeout(this.#run, this.#ms).unref();
       return this;
+    }
+
+    clear(): void {
+      this.#isCleared = true;
+      waiting.delete(this);
     }
 
     ref(): this {
@@ -52,11 +74,30 @@ export function useHeldTime(): (ms: number) => Promise<void> {
   }
 
   function clear(timer: unknown): void {
-    if (timer instanceof HeldTimer) waiting.delete(timer);
+    if (timer instanceof HeldTimer) timer.clear();
     else real.clearTimeout(timer as NodeJS.Timeout);
   }
 
+  function holdSockets(): void {
+    const idle = new WeakMap<Socket, HeldTimer>();
+    sockets.setTimeout = function (ms, onTimeout) {
+      Object.assign(this, { timeout: ms });
+      clear(idle.get(this));
+      idle.delete(this);
+      if (ms > 0) idle.set(this, new HeldTimer(() => sockets._onTimeout.call(this), ms));
+      if (onTimeout !== undefined) {
+        if (ms > 0) this.once('timeout', onTimeout);
+        else this.off('timeout', onTimeout);
+      }
+      return this;
+    };
+    sockets._unrefTimer = function () {
+      idle.get(this)?.refresh();
+    };
+  }
+
   beforeEach(() => {
+    isHeld = true;
     nowMs = performance.now();
     waiting = new Set();
     performance.now = () => nowMs;
@@ -69,13 +110,17 @@ export function useHeldTime(): (ms: number) => Promise<void> {
     });
     timersPromises.setTimeout = delay;
     syncBuiltinESMExports();
+    holdSockets();
   });
 
   afterEach(() => {
+    isHeld = false;
+    waiting.clear();
     Reflect.deleteProperty(performance, 'now');
     Object.assign(globalThis, real);
     timersPromises.setTimeout = realDelay;
     syncBuiltinESMExports();
+    Object.assign(sockets, { setTimeout: setSocketTimeout, _unrefTimer: noteActivity });
   });
 
   return async (ms) => {

@@ -27,6 +27,6 @@ export async function untilSteady(read: () => number): Promise<number> {
 }
 
 /** At least this long, and at least one turn of the event loop, in which sockets are read. */
-function turn(ms: number): Promise<void> {
+export function turn(ms: number): Promise<void> {
   return new Promise((resolve) => setRealTimeout(() => setImmediate(resolve), ms));
 }

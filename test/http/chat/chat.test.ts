@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import OpenAI, { APIError, BadRequestError } from 'openai';
@@ -12,11 +11,13 @@ import { API_HEADERS } from '../../../src/http/access/security-headers.ts';
 import { openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { callerOf, readError, readRecord, type Caller } from '../../records/caller.ts';
-import { CAUSES, type Recorded } from '../../records/causes.ts';
+import { CAUSES, durationMs, type Recorded } from '../../records/causes.ts';
 import { answer, finish, KNOWN_USAGE, stream, text, USAGE, usageChunk } from '../../records/chunks.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../../support/backend.ts';
+import { useHeldTime } from '../../support/held-time.ts';
 import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../../support/managed.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
+import { allArrived, untilSteady } from '../../support/time.ts';
 import { loadRecordings, readSaid, type Recording } from '../../support/recordings.ts';
 
 const MESSAGES = [{ role: 'user' as const, content: 'Hello' }];
@@ -455,6 +456,8 @@ describe('chat completions which are counted', () => {
     const causes = CAUSES.filter(
       ({ cause }) => !/to the caller's key|after the headers|key that expires|answers 402/.test(cause),
     );
+    const passTime = useHeldTime();
+
     for (const { cause, settings, backend: script, ...rows } of causes) {
       for (const kind of ['json', 'stream'] as const) {
         const { record, key, shouldRetry } = rows[kind];
@@ -464,7 +467,10 @@ describe('chat completions which are counted', () => {
           backend.always(answer());
           const request = kind === 'stream' ? STREAM_REQUEST : JSON_REQUEST;
           const headers = { 'idempotency-key': 'key-1' };
-          const reply = await complete(request, { headers });
+          const asking = complete(request, { headers });
+          await backend.request(1);
+          await passTime(durationMs(settings));
+          const reply = await asking;
           if (!reply.ok) expect(reply.headers.get('x-should-retry')).to.equal(shouldRetry ?? null);
           await reply.text().catch(() => undefined);
           await expectRecorded(reply.headers.get('x-request-id') ?? '', record);
@@ -507,7 +513,7 @@ describe('chat completions which are counted', () => {
             () => undefined,
           );
           const asked = await backend.request(1);
-          await delay(60);
+          await allArrived();
           const leftAtMs = performance.now();
           client.abort();
           await gone.catch(() => undefined);
@@ -523,27 +529,32 @@ describe('chat completions which are counted', () => {
       }
     }
 
-    it('by not reading slows the backend down, and is cut off in the end', async () => {
-      await open({ IDLE_TIMEOUT_MS: '3000' });
-      const piece = Buffer.from(`data: ${JSON.stringify(text('x'.repeat(64 * 1024)))}\n\n`);
-      backend.reply(async ({ start, write }) => {
-        start();
-        for (let n = 0; n < 960; n++) if (!(await write(piece))) return;
+    describe('by not reading', () => {
+      const passTime = useHeldTime();
+
+      it('slows the backend down, and is cut off in the end', async () => {
+        await open({ IDLE_TIMEOUT_MS: '500' });
+        const piece = Buffer.from(`data: ${JSON.stringify(text('x'.repeat(64 * 1024)))}\n\n`);
+        backend.reply(async ({ start, write }) => {
+          start();
+          for (let n = 0; n < 960; n++) if (!(await write(piece))) return;
+        });
+        const req = httpRequest(`${gateway.url}/v1/chat/completions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${issued.secret}`, 'content-type': 'application/json' },
+        });
+        req.on('error', () => undefined);
+        req.end(JSON.stringify(STREAM_REQUEST));
+        const [response] = (await once(req, 'response')) as [IncomingMessage];
+        response.on('error', () => undefined).pause();
+        expect(await untilSteady(() => backend.bytesSent)).to.be.below(16 * 1024 * 1024);
+        // Twice, since Node takes what the kernel has taken since the last write for a sign of life.
+        await passTime(2 * 500);
+        const record = await caller.final(String(response.headers['x-request-id']));
+        expect(record).to.deep.include({ status: 'cancelled', usage_estimated: true });
+        expect((await backend.requests[0]?.closed)?.aborted).to.equal(true);
+        req.destroy();
       });
-      const req = httpRequest(`${gateway.url}/v1/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${issued.secret}`, 'content-type': 'application/json' },
-      });
-      req.on('error', () => undefined);
-      req.end(JSON.stringify(STREAM_REQUEST));
-      const [response] = (await once(req, 'response')) as [IncomingMessage];
-      response.on('error', () => undefined).pause();
-      for (let before = -1; before !== backend.bytesSent; await delay(300)) before = backend.bytesSent;
-      expect(backend.bytesSent).to.be.below(16 * 1024 * 1024);
-      const record = await caller.final(String(response.headers['x-request-id']));
-      expect(record).to.deep.include({ status: 'cancelled', usage_estimated: true });
-      expect((await backend.requests[0]?.closed)?.aborted).to.equal(true);
-      req.destroy();
     });
   });
 
@@ -604,7 +615,7 @@ describe('chat completions which are counted', () => {
       const headers = { 'idempotency-key': 'key-1' };
       const asking = complete(JSON_REQUEST, { headers });
       await backend.request(1);
-      await delay(50);
+      await allArrived();
       const { request_id: id } = await readRecord(await caller.get('/api/v1/requests', headers));
       await caller.cancel(id);
       expect((await readError(await asking)).code).to.equal('request_cancelled');
@@ -617,7 +628,7 @@ describe('chat completions which are counted', () => {
         const reply = await complete(request);
         const id = reply.headers.get('x-request-id') ?? '';
         await backend.request(1);
-        await delay(50);
+        await allArrived();
         expect((await caller.cancel(id)).status).to.equal(202);
         const events = (await reply.text()).split('\n\n');
         expect(events).to.have.length(3);
@@ -652,18 +663,17 @@ describe('chat completions which are counted', () => {
       it(`after ${JSON.stringify(pieces)} ${between ? 'is told by an error event' : 'breaks the connection'}`, async () => {
         await open();
         const written = Promise.withResolvers<void>();
-        backend.reply(async ({ start, write, wait, hang }) => {
+        backend.reply(async ({ start, write, hang }) => {
           start();
           for (const piece of pieces) {
             await write(piece);
-            await wait(10);
+            await allArrived();
           }
           written.resolve();
           await hang();
         });
         const reply = await complete(WITH_USAGE);
         await written.promise;
-        await delay(50);
         await caller.cancel(reply.headers.get('x-request-id') ?? '');
         const body = await reply.text().catch(() => 'broken');
         if (!between) expect(body).to.equal('broken');
@@ -712,7 +722,7 @@ describe('chat completions which are counted', () => {
       const cancelling = caller.cancel(id);
       await asked;
       go.resolve();
-      await delay(50);
+      await allArrived();
       decide();
       expect((await cancelling).status).to.equal(202);
       expect(await reply.text())
@@ -741,7 +751,7 @@ describe('chat completions which are counted', () => {
         const cancelling = caller.cancel(id);
         await asked;
         go.resolve();
-        await delay(50);
+        await allArrived();
         decide();
         expect((await cancelling).status).to.equal(202);
         const reply = await asking;
@@ -761,7 +771,7 @@ describe('chat completions which are counted', () => {
       backend.reply(stream([text('Hello')], 'hang'));
       const reply = await complete(STREAM_REQUEST);
       await backend.request(1);
-      await delay(50);
+      await allArrived();
       const drained = gateway.drain();
       expect((await complete(JSON_REQUEST)).status).to.equal(503);
       expect(await reply.text()).to.contain('"code":"gateway_interrupted"');
@@ -815,7 +825,7 @@ describe('chat completions which are counted', () => {
       backend.reply(stream([text('Hello'), usageChunk], 'hang'));
       const reply = await complete({ ...STREAM_REQUEST, max_tokens: 100 });
       await backend.request(1);
-      await delay(50);
+      await allArrived();
       await caller.cancel(reply.headers.get('x-request-id') ?? '');
       await reply.text();
       expect((await funds()).spent).to.equal(KNOWN_COST);
@@ -939,9 +949,9 @@ describe('chat completions which are counted', () => {
   describe('a stream that breaks at the backend', () => {
     it('breaks at the client', async () => {
       await open();
-      backend.reply(async ({ sse, wait, cut }) => {
+      backend.reply(async ({ sse, cut }) => {
         await sse(text('Hello'));
-        await wait(50);
+        await allArrived();
         cut();
       });
       const reply = await complete(STREAM_REQUEST);
