@@ -1,7 +1,4 @@
-/**
- * One request to the backend through undici: its bytes, its timers, and every way in which it can
- * end.
- */
+/** One request to the backend through undici: its bytes, its timers, and every way to end. */
 
 import { Pool, type Dispatcher } from 'undici';
 import { ApiError } from '../core/errors.ts';

@@ -109,7 +109,7 @@ export function observeRequests({
     const bytesBefore = req.socket.bytesWritten;
     const { facts, end } = observe({ unique, endpoint: endpointOf(req.path), method, headers, log: res.log });
     keepFacts(res, facts);
-    const tell = (status: number | undefined): void =>
+    const finish = (status: number | undefined): void =>
       end({
         status,
         bytes: req.socket.bytesWritten - bytesBefore,
@@ -117,9 +117,9 @@ export function observeRequests({
       });
     res.once('close', () => {
       if (!res.writableFinished) facts.errorCode ??= 'client_disconnected';
-      tell(res.headersSent ? res.statusCode : undefined);
+      finish(res.headersSent ? res.statusCode : undefined);
     });
-    if (req.headers.upgrade !== undefined) switches.set(res, () => tell(101));
+    if (req.headers.upgrade !== undefined) switches.set(res, () => finish(101));
     next();
   };
 }

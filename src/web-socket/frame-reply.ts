@@ -36,8 +36,8 @@ const FOR_NOBODY: EventStream = { write: () => undefined, end: () => undefined }
 
 /** Returns the error frame, with these headers and those of the error. */
 export function toErrorFrame(error: ApiError, headers: WebSocketError['headers'] = {}): WebSocketError {
-  const told = { ...headers, ...headersOf(error) };
-  return { type: 'error', status: error.status, error: error.toBody().error, headers: told };
+  const allHeaders = { ...headers, ...headersOf(error) };
+  return { type: 'error', status: error.status, error: error.toBody().error, headers: allHeaders };
 }
 
 /** Opens the reply to the next request. There is one at a time. */

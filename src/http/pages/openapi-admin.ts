@@ -26,7 +26,7 @@ const ISSUED_KEY: ReplyDescription = {
   content: { 'application/json': 'admin.json#/$defs/IssuedKey' },
 };
 
-/** The part of the table of routes that is below `/admin/v1`. */
+/** The routes below `/admin/v1`. */
 export const ADMIN_OPERATIONS: readonly Operation[] = [
   {
     id: 'adminListKeys',

@@ -2,7 +2,7 @@ import type { Operation } from './openapi-operation.ts';
 
 const HTML = { 'text/html': undefined } as const;
 
-/** The part of the table of routes that is there without a key of a caller. */
+/** The routes that need no key of a caller. */
 export const OPERATING: readonly Operation[] = [
   {
     id: 'getLanding',

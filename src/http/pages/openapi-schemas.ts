@@ -1,4 +1,7 @@
-/** The schemas that ajv checks with (draft-07, one file each) as the components of an OpenAPI 3.1 document (2020-12). */
+/**
+ * Turns the schemas of ajv (draft-07, one file each) into components of an OpenAPI 3.1 document
+ * (2020-12).
+ */
 
 import adminSchema from '../../../schemas/admin.json' with { type: 'json' };
 import compactResponseSchema from '../../../schemas/compact-response.json' with { type: 'json' };
@@ -20,7 +23,7 @@ import { isObject } from '../../core/json.ts';
 
 export type JsonObject = { readonly [name: string]: unknown };
 
-/** Where a schema is defined: `error.json`, or `admin.json#/$defs/CreateKey`. */
+/** The definition of a schema: `error.json`, or `admin.json#/$defs/CreateKey`. */
 export type SchemaRef = `${string}.json` | `${string}.json#/$defs/${string}`;
 
 const FILES: ReadonlyMap<string, JsonObject> = new Map(
@@ -45,13 +48,13 @@ const FILES: ReadonlyMap<string, JsonObject> = new Map(
 );
 
 export interface ComponentSchemas {
-  /** What a place in the document says that wants this schema, which is a component from then on, with all that it names. */
+  /** Returns the reference to this schema, and adds it and all that it refers to as components. */
   refTo(ref: SchemaRef): { readonly $ref: string };
-  /** By name, in the order of the alphabet. */
+  /** In alphabetical order. */
   all(): JsonObject;
 }
 
-/** Begins with no component. Two definitions of one name are a mistake in `schemas/`, and throw. */
+/** Throws if two definitions in `schemas/` have the same name. */
 export function createComponentSchemas(): ComponentSchemas {
   const components = new Map<string, { readonly source: JsonObject; schema: JsonObject }>();
 
@@ -71,7 +74,7 @@ export function createComponentSchemas(): ComponentSchemas {
     const known = components.get(name);
     if (known === undefined) {
       const component = { source, schema: {} };
-      // Before its inside is looked at, which may name the component itself.
+      // Before its content is read, which may refer to the component itself.
       components.set(name, component);
       component.schema = rewrite(source, place.file);
     } else if (known.source !== source) {
@@ -80,7 +83,10 @@ export function createComponentSchemas(): ComponentSchemas {
     return `#/components/schemas/${name}`;
   }
 
-  /** One schema as 2020-12 has it: definitions are components, and what only our own tools understand is left out. */
+  /**
+   * Returns a schema in 2020-12: definitions are components, and keywords of our own tools are left
+   * out.
+   */
   function rewrite(schema: JsonObject, file: string): JsonObject {
     const rewritten: Record<string, unknown> = {};
     const inside = (value: unknown): unknown => (isObject(value) ? rewrite(value, file) : value);
@@ -96,7 +102,7 @@ export function createComponentSchemas(): ComponentSchemas {
     return rewritten;
   }
 
-  /** Without a mapping, OpenAPI takes the value of the property for the name of a component. */
+  /** Without a mapping OpenAPI takes the value of the property for the name of a component. */
   function withMapping(discriminator: JsonObject, branches: unknown, file: string): JsonObject {
     const property = String(discriminator['propertyName']);
     const mapping: Record<string, string> = {};
@@ -108,7 +114,7 @@ export function createComponentSchemas(): ComponentSchemas {
   }
 }
 
-/** `tsType` is for the generated types; the others say what the place in the document says. */
+/** `tsType` is for the generated types; the others describe the file. */
 const LEFT_OUT = new Set(['$schema', '$id', '$defs', 'tsType']);
 const NAMED_SCHEMAS = new Set(['properties', 'patternProperties']);
 const LISTED_SCHEMAS = new Set(['allOf', 'anyOf', 'oneOf']);
@@ -120,7 +126,7 @@ interface Place {
   readonly pointer: string;
 }
 
-/** Where a `$ref` leads that stands in this file. */
+/** Returns the target of a `$ref` in this file. */
 function locate(ref: string, file: string): Place {
   const [name = '', pointer = ''] = ref.split('#');
   return { file: name === '' ? file : name, pointer };
@@ -135,7 +141,7 @@ function find({ file, pointer }: Place): JsonObject {
   return found;
 }
 
-/** The values which a property can have by its `const` or `enum`. */
+/** Returns the values of a property by its `const` or `enum`. */
 function valuesOf({ properties }: JsonObject, property: string): readonly string[] {
   const schema = isObject(properties) ? properties[property] : undefined;
   if (!isObject(schema)) return [];

@@ -1,4 +1,7 @@
-/** `/openapi.json`: the table of routes, the schemas and the error table, put together as OpenAPI 3.1. */
+/**
+ * `/openapi.json`: an OpenAPI 3.1 document made of the table of routes, the schemas and the error
+ * table.
+ */
 
 import type { RequestHandler } from 'express';
 import packageJson from '../../../package.json' with { type: 'json' };
@@ -19,11 +22,11 @@ import { createComponentSchemas, type ComponentSchemas, type JsonObject, type Sc
 
 export interface OpenApiOptions extends DescribedGateway {
   readonly publicBaseUrl: string | null;
-  /** What is passed on to the backend beside what the table names. */
+  /** Paths that are passed on besides those in the table. */
   readonly passthroughPaths: readonly string[];
 }
 
-/** An OpenAPI 3.1 document, as far as the page looks into it. */
+/** The parts of an OpenAPI 3.1 document that the page reads. */
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
   readonly info: { readonly title: string; readonly version: string; readonly description: string } & JsonObject;
@@ -39,7 +42,7 @@ export interface OpenApiOperation {
   readonly tags: readonly [string];
   readonly summary: string;
   readonly description?: string;
-  /** Who may call it, by the names of the security schemes; empty for everybody. */
+  /** The names of its security schemes; empty if it needs no key. */
   readonly security: readonly Readonly<Record<string, readonly []>>[];
   readonly parameters?: readonly (Parameter & { readonly required: boolean })[];
   readonly requestBody?: {
@@ -47,7 +50,7 @@ export interface OpenApiOperation {
     readonly content: { readonly [JSON_TYPE]: { readonly schema: JsonObject; readonly example: JsonObject } };
   };
   readonly responses: Readonly<Record<string, OpenApiResponse>>;
-  /** The path of the same operation by its first name. */
+  /** The first path of the same operation. */
   readonly 'x-alias-of'?: string;
 }
 
@@ -59,7 +62,7 @@ export interface OpenApiResponse {
 
 const JSON_TYPE = 'application/json';
 
-/** The description of a gateway with these settings. */
+/** Returns the description of a gateway with these settings. */
 export function createOpenApi(options: OpenApiOptions): OpenApiDocument {
   const schemas = createComponentSchemas();
   const operations = operationsOf(options);
@@ -74,7 +77,7 @@ export function createOpenApi(options: OpenApiOptions): OpenApiDocument {
       description: describe(options),
       license: { name: packageJson.license, identifier: packageJson.license },
     },
-    // Without it the paths are those of the host which the document came from.
+    // Without it the paths are relative to the host of the document.
     ...(options.publicBaseUrl !== null && { servers: [{ url: options.publicBaseUrl }] }),
     tags: [...tags].map((name) => ({ name, description: TAGS[name] })),
     paths: describePaths(operations, schemas),
@@ -88,7 +91,7 @@ export function createOpenApi(options: OpenApiOptions): OpenApiDocument {
   };
 }
 
-/** Sends the document. A client that has it already is told so. */
+/** Sends the document, or 304 for a matching ETag. */
 export function showOpenApi(document: OpenApiDocument): RequestHandler {
   const body = JSON.stringify(document);
   const etag = etagOf(body);
@@ -179,9 +182,8 @@ function groupByStatus(errors: readonly ErrorRef[]): ReadonlyMap<string, readonl
 interface OneReply {
   readonly status: string;
   readonly reply: ReplyDescription | undefined;
-  /** Of the errors that come with this status. */
   readonly codes: readonly ErrorCode[];
-  /** Whether the backend's own errors come with the same status. */
+  /** Whether the backend's own errors are sent with the same status. */
   readonly isRelayed: boolean;
 }
 
@@ -205,11 +207,11 @@ function describeReply({ status, reply, codes, isRelayed }: OneReply, schemas: C
   };
 }
 
-/** Statuses that say when to come again. */
+/** Statuses with a Retry-After header. */
 const WAIT = new Set(['429', '503']);
 const RETRY_AFTER = ['retry-after'] as const;
 
-/** Anything at all, where the form is not the gateway's to say. */
+/** Any value, if the backend decides the form. */
 function schemaOf(ref: SchemaRef | undefined, schemas: ComponentSchemas): JsonObject {
   return ref === undefined ? {} : schemas.refTo(ref);
 }

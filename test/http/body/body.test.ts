@@ -128,7 +128,7 @@ describe('readBody', () => {
         });
         expect(await outcome)
           .to.have.property('message')
-          .that.matches(/100 times its size/);
+          .that.matches(/100 times the compressed size/);
       });
 
       it(`takes 1 MiB of them, ${name}`, async () => {
