@@ -78,12 +78,12 @@ export function createCustomInputReader(): CustomInputReader {
 function endOfInput(text: string): { readonly at: number; readonly closed: boolean } {
   const at = endOfString(text, 0);
   if (at < text.length) return { at, closed: true };
-  const open = OPEN_ESCAPE.exec(text);
-  const isOpen = open !== null && !isEscaped(text, open.index);
-  return { at: isOpen ? open.index : at, closed: false };
+  const open = text.lastIndexOf('\\');
+  const isOpen = open >= 0 && !isEscaped(text, open) && OPEN_ESCAPE.test(text.slice(open));
+  return { at: isOpen ? open : at, closed: false };
 }
 
-const OPEN_ESCAPE = /\\(?:u[0-9a-fA-F]{0,3})?$/;
+const OPEN_ESCAPE = /^\\(?:u[0-9a-fA-F]{0,3})?$/;
 
 /**
  * Models write line breaks into the string unescaped, which JSON.parse refuses, so each escape is
