@@ -90,6 +90,7 @@ const OPEN_ESCAPE = /^\\(?:u[0-9a-fA-F]{0,3})?$/;
  * decoded on its own.
  */
 function unescape(text: string): string {
+  if (!text.includes(`\\`)) return text;
   return text.replaceAll(/\\(?:u([0-9a-fA-F]{4})|([\s\S]))/g, (escape, hex: string | undefined, letter: string) =>
     // An invalid escape, such as the \d of a regular expression, stays as it is.
     hex === undefined ? (ESCAPES[letter] ?? escape) : String.fromCharCode(parseInt(hex, 16)),
