@@ -1,9 +1,9 @@
 import { getEventListeners } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { ChatBackend } from '../../src/backend/chat.ts';
 import type { ChatRequest } from '../../src/core/chat.ts';
 import { type Script, type ScriptedBackend, startScriptedBackend } from '../support/backend.ts';
+import { allArrived } from '../support/time.ts';
 import {
   askFor,
   type ChatAnswer,
@@ -94,7 +94,7 @@ describe('aborting the chat backend', () => {
       scripted.reply(script);
       const asking = rejection(ask());
       await scripted.request(1);
-      await delay(30);
+      await allArrived();
 
       const abortedAtMs = performance.now();
       controller.abort(reason);
@@ -108,7 +108,7 @@ describe('aborting the chat backend', () => {
     controller.abort(reason);
 
     expect(await rejection(ask())).to.equal(reason);
-    await delay(20);
+    await allArrived();
     expect(scripted.requests).to.have.length(0);
   });
 
@@ -117,7 +117,7 @@ describe('aborting the chat backend', () => {
     controller.abort(reason);
 
     expect(await asking).to.equal(reason);
-    await delay(50);
+    await allArrived();
     expect(scripted.requests).to.have.length(0);
     expect(scripted.connections).to.equal(0);
   });
@@ -139,7 +139,7 @@ describe('aborting the chat backend', () => {
       await hang();
     });
     const collecting = rejection(collect(await ask()));
-    await delay(30);
+    await allArrived();
 
     const abortedAtMs = performance.now();
     controller.abort(reason);
@@ -168,7 +168,7 @@ describe('aborting the chat backend', () => {
     });
     const iterator = (await ask()).batches[Symbol.asyncIterator]();
     await iterator.next();
-    await delay(100);
+    await allArrived();
 
     const abortedAtMs = performance.now();
     controller.abort(reason);
@@ -219,7 +219,7 @@ describe('aborting the chat backend', () => {
 
     for (let n = 0; n < 2; n++) {
       for await (const batch of (await ask()).batches) if (batch.done) break;
-      await delay(20);
+      await allArrived();
     }
 
     expect(scripted.requests.map((request) => request.connection)).to.deep.equal([0, 0]);

@@ -59,9 +59,7 @@ describe('probeKeys', () => {
 
   it('does not wait for a backend that does not answer', async () => {
     backend.reply(({ hang }) => hang());
-    const startedAtMs = performance.now();
     expect(await probeKeys(backend.baseUrl, { timeoutMs: 50 })).to.match(/could not be reached/);
-    expect(performance.now() - startedAtMs).to.be.below(2900);
   });
 
   it('does not wait for the end of a list without one', async () => {
@@ -69,9 +67,8 @@ describe('probeKeys', () => {
       start();
       while (await write('x'.repeat(1000)));
     });
-    const startedAtMs = performance.now();
-    expect(await probeKeys(backend.baseUrl)).to.match(/made-up key/);
-    expect((await backend.requests[0]?.closed)?.atMs).to.be.below(startedAtMs + 2900);
+    expect(await probeKeys(backend.baseUrl, { timeoutMs: 60_000 })).to.match(/made-up key/);
+    expect(await backend.requests[0]?.closed).to.include({ aborted: true });
   });
 });
 

@@ -17,6 +17,8 @@ import {
   STREAM_REQUEST,
   textChunk,
 } from './asking.ts';
+import { useHeldTime } from '../support/held-time.ts';
+import { allArrived } from '../support/time.ts';
 
 const USAGE_CHUNK = { choices: [], usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 } };
 const JSON_BODY = '{ "model":"m",  "temperature": 1.0 }';
@@ -279,9 +281,9 @@ describe('the relay of the backend client', () => {
   });
 
   it('throws when the stream is cut, after what came before', async () => {
-    backend.reply(async ({ sse, wait, cut }) => {
+    backend.reply(async ({ sse, cut }) => {
       await sse(textChunk('Hi'));
-      await wait(30);
+      await allArrived();
       cut('reset');
     });
     const { reads } = await answered(relay(requestOf(STREAM_BODY)));
@@ -292,29 +294,36 @@ describe('the relay of the backend client', () => {
     expect(await apiRejection(iterator.next())).to.include({ code: 'upstream_error' });
   });
 
-  it('throws when the backend falls silent in the middle', async () => {
-    await client.close();
-    connect({ idleTimeoutMs: 50 });
-    backend.reply(async ({ sse, hang }) => {
-      await sse(textChunk('Hi'));
-      await hang();
-    });
-    expect(await apiRejection(read(await answered(relay(requestOf(STREAM_BODY)))))).to.include({
-      code: 'upstream_timeout',
-    });
-  });
+  describe('with a limit for silence', () => {
+    const passTime = useHeldTime();
 
-  it('waits for the first chunk as long as for a first byte, whatever keeps the connection alive', async () => {
-    await client.close();
-    connect({ idleTimeoutMs: 30 });
-    backend.reply(async ({ start, write, wait, sse, end }) => {
-      start();
-      await write(': PROCESSING\n\n');
-      await wait(100);
-      await sse(textChunk('Hi'));
-      end();
+    beforeEach(async () => {
+      await client.close();
+      connect({ idleTimeoutMs: 50 });
     });
-    expect(await read(await answered(relay(requestOf(STREAM_BODY))))).to.include({ chunks: 1 });
+
+    it('throws when the backend falls silent in the middle', async () => {
+      backend.reply(async ({ sse, hang }) => {
+        await sse(textChunk('Hi'));
+        await hang();
+      });
+      const failure = apiRejection(read(await answered(relay(requestOf(STREAM_BODY)))));
+      await passTime(50);
+      expect(await failure).to.include({ code: 'upstream_timeout' });
+    });
+
+    it('waits for the first chunk as long as for a first byte, whatever keeps the connection alive', async () => {
+      backend.reply(async ({ start, write, wait, sse, end }) => {
+        start();
+        await write(': PROCESSING\n\n');
+        await wait(100);
+        await sse(textChunk('Hi'));
+        end();
+      });
+      const whole = read(await answered(relay(requestOf(STREAM_BODY))));
+      await passTime(100);
+      expect(await whole).to.include({ chunks: 1 });
+    });
   });
 
   for (const phase of ['before the headers', 'in the middle']) {

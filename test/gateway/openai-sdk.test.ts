@@ -15,6 +15,7 @@ import { startScriptedBackend, type Reply, type ScriptedBackend } from '../suppo
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
 import { chunkOf } from '../support/machine.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
+import { allArrived } from '../support/time.ts';
 
 const MODEL = 'test-model';
 const USAGE = {
@@ -368,9 +369,9 @@ describe('the official SDK as a client of the gateway', () => {
     });
 
     it('when a stream is cut', async () => {
-      backend.reply(async ({ sse, wait, cut }) => {
+      backend.reply(async ({ sse, cut }) => {
         await sse(chunkOf({ content: 'Half' }));
-        await wait(20);
+        await allArrived();
         cut('reset');
       });
       const stream = client.responses.stream({ model: MODEL, input: 'Hello' });

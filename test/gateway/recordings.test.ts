@@ -9,6 +9,7 @@ import { useRealSockets } from '../support/real-sockets.ts';
 import { loadRecordings, readSaid, type Recording, type Said } from '../support/recordings.ts';
 import { speakTo } from '../support/web-socket.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
+import { allArrived, turn } from '../support/time.ts';
 
 type ErrorBody = ReturnType<ApiError['toBody']>;
 
@@ -109,13 +110,13 @@ describe('the gateway in front of recorded backends', () => {
   }
 });
 
-async function replay({ request, start, write, wait, end }: Stage, recording: Recording): Promise<void> {
+async function replay({ request, start, write, end }: Stage, recording: Recording): Promise<void> {
   const { status, contentType, body } = recording;
   start(status, { 'content-type': contentType });
   const cuts = (request.body as { model: string }).model === 'whole' ? [] : cutsIn(body);
   for (const [index, cut] of cuts.entries()) {
     await write(body.subarray(cuts[index - 1] ?? 0, cut));
-    await wait(2);
+    await turn(1);
   }
   end(body.subarray(cuts.at(-1) ?? 0));
 }
@@ -130,10 +131,10 @@ function cutBeforeEnd(body: Buffer): Buffer {
 }
 
 /** Sends the part, and then ends in the way that the request's model names. */
-async function breakOff({ request, write, wait, cut, end }: Stage, part: Buffer): Promise<void> {
+async function breakOff({ request, write, cut, end }: Stage, part: Buffer): Promise<void> {
   const { model } = request.body as { model: string };
   await write(part);
-  await wait(5);
+  await allArrived();
   if (model === 'end') end();
   else cut(model === 'reset' ? 'reset' : 'close');
 }

@@ -1,6 +1,5 @@
 /** What an operator reads of each request, whatever becomes of it. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { callerOf, type Caller } from '../records/caller.ts';
@@ -8,6 +7,7 @@ import { answer, stream, text } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { openManagedGateway, type ManagedGateway } from '../support/managed.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
+import { until } from '../support/time.ts';
 
 const REQUEST = { model: 'm', input: 'Hello' };
 const STREAM = { ...REQUEST, stream: true };
@@ -160,13 +160,9 @@ describe('the log', () => {
 
   /** The line that has these fields, as soon as it is there. */
   async function lineWith(fields: object): Promise<Readonly<Record<string, unknown>>> {
-    for (let tries = 0; tries < 200; tries++) {
-      const found = requestLines().find((line) =>
-        Object.entries(fields).every(([field, value]) => line[field] === value),
-      );
-      if (found !== undefined) return found;
-      await delay(5);
-    }
-    throw new Error(`no line has ${JSON.stringify(fields)}: ${JSON.stringify(requestLines())}`);
+    const find = () =>
+      requestLines().find((line) => Object.entries(fields).every(([field, value]) => line[field] === value));
+    await until(() => find() !== undefined);
+    return find() ?? {};
   }
 });

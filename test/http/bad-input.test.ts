@@ -5,6 +5,7 @@ import { assert, asyncProperty, constantFrom, integer, jsonValue, oneof, uint8Ar
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
+import { allArrived } from '../support/time.ts';
 
 const MAX_BODY_BYTES = 200_000;
 const COMPLETION = {
@@ -547,7 +548,7 @@ describe('bad input', () => {
     const { port } = new URL(gateway.url);
     const socket = connect(Number(port), '127.0.0.1');
     socket.write(request('/api/v1/responses', 'POST').replace('connection: close', 'content-length: 1000') + '{"mod');
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await allArrived();
     socket.destroy();
     await stillWorks();
   });

@@ -10,6 +10,8 @@ import { errorHandler, methodNotAllowed, notFound } from '../../src/http/error-h
 import { createLogger } from '../../src/telemetry/log.ts';
 import { observe } from '../support/observe.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
+import { useHeldTime } from '../support/held-time.ts';
+import { allArrived } from '../support/time.ts';
 
 const hasErrorShape = new Ajv({ keywords: ['tsType'] }).compile(errorSchema);
 
@@ -166,7 +168,7 @@ describe('errorHandler', () => {
   it('cuts a reply that has begun', async () => {
     await open((_req, res, next) => {
       res.write('half');
-      setTimeout(() => next(new ApiError('upstream_error')), 10);
+      void allArrived().then(() => next(new ApiError('upstream_error')));
     });
     const response = await fetch(`${url}/known`);
     const failure = await response.text().catch((error: unknown) => error);
@@ -182,14 +184,20 @@ describe('errorHandler', () => {
     expect(await response.text()).to.have.length(5_000_000);
   });
 
-  it('does not go on reading for a client that never stops sending', async () => {
-    await open(throwing(undefined));
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-    const closed = new Promise((resolve) => socket.on('error', () => {}).on('close', resolve));
-    socket.write('POST /nowhere HTTP/1.1\r\nhost: x\r\ncontent-length: 99999999999\r\n\r\n');
-    const feeding = setInterval(() => socket.write('x'.repeat(1000)), 20);
-    await closed;
-    clearInterval(feeding);
+  describe('for a client that never stops sending', () => {
+    const passTime = useHeldTime();
+
+    it('does not go on reading', async () => {
+      await open(throwing(undefined));
+      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+      const closed = new Promise((resolve) => socket.on('error', () => {}).on('close', resolve));
+      socket.resume();
+      socket.write('POST /nowhere HTTP/1.1\r\nhost: x\r\ncontent-length: 99999999999\r\n\r\n');
+      const feeding = setInterval(() => socket.write('x'.repeat(10_000)), 200);
+      await passTime(2000);
+      await closed;
+      clearInterval(feeding);
+    });
   });
 
   it('reads an upload away which nobody wants, so that the client sees the refusal', async () => {

@@ -4,9 +4,11 @@ import { watchCancels } from '../../src/requests/cancel-watch.ts';
 import { createRunningRequests } from '../../src/requests/running.ts';
 import type { RequestId } from '../../src/contract/ids.ts';
 import { newRequestId } from '../support/records.ts';
-import { until } from '../support/time.ts';
+import { allArrived, until } from '../support/time.ts';
+import { useHeldTime } from '../support/held-time.ts';
 
 describe('watchCancels', () => {
+  const passTime = useHeldTime();
   const EVERY_MS = 5;
   let asked: RequestId[];
   let looks: number;
@@ -42,7 +44,8 @@ describe('watchCancels', () => {
     const [one, other] = [newRequestId(), newRequestId()];
     const [first, second] = [running.begin(one), running.begin(other)];
     asked = [newRequestId(), one];
-    await until(() => first.signal.aborted);
+    await passTime(EVERY_MS);
+    expect(first.signal.aborted).to.equal(true);
     expect(first.signal.reason).to.have.property('code', 'request_cancelled');
     expect(second.signal.aborted).to.equal(false);
   });
@@ -55,7 +58,8 @@ describe('watchCancels', () => {
     heard();
     asked = [first, second];
     heard();
-    await until(() => runs.every(({ signal }) => signal.aborted));
+    await allArrived();
+    expect(runs.map(({ signal }) => signal.aborted)).to.deep.equal([true, true]);
     expect(looks).to.equal(2);
     stop();
     heard();
@@ -67,18 +71,20 @@ describe('watchCancels', () => {
     const requestId = newRequestId();
     const run = running.begin(requestId);
     fails = true;
-    await until(() => looks > 1);
+    await passTime(EVERY_MS);
+    expect(looks).to.be.above(0);
     [fails, asked] = [false, [requestId]];
-    await until(() => run.signal.aborted);
+    await passTime(EVERY_MS);
+    expect(run.signal.aborted).to.equal(true);
   });
 
   it('asks nobody while nothing runs, or when it was stopped', async () => {
     const running = watch();
-    await delay(10 * EVERY_MS);
+    await passTime(10 * EVERY_MS);
     expect(looks).to.equal(0);
     running.begin(newRequestId());
     stop();
-    await delay(10 * EVERY_MS);
+    await passTime(10 * EVERY_MS);
     expect(looks).to.equal(0);
   });
 });

@@ -5,6 +5,7 @@ import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { validateCreateResponse } from '../../src/requests/validate.ts';
 import type { CreateResponse } from '../../src/contract/types.ts';
+import { turn } from '../support/time.ts';
 
 const CLIENT_REQUESTS = join(import.meta.dirname, '../../../shared/research/client-requests');
 
@@ -147,7 +148,7 @@ describe('validateCreateResponse', () => {
       expect(() => validateCreateResponse(body)).to.throw('model is missing');
       return new WeakRef(body);
     })({ input: 'large' });
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await turn(0);
     collectGarbage();
     expect(refused.deref()).to.equal(undefined);
   });

@@ -3,12 +3,16 @@ import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { startUpkeep } from '../../src/store/upkeep.ts';
 import { makeFaulty, type FaultyStore } from '../support/faulty-store.ts';
+import { useHeldTime } from '../support/held-time.ts';
 import { CALLER, newDraft, newOutcome } from '../support/records.ts';
-import { until } from '../support/time.ts';
 
 const DAY_MS = 86_400_000;
+const EVERY_MS = 5;
+/** After so many rounds it prunes. */
+const PRUNE_EVERY_MS = 10 * EVERY_MS;
 
 describe('the upkeep of the store', () => {
+  const passTime = useHeldTime();
   let nowMs: number;
   let store: Store;
   let faulty: FaultyStore;
@@ -24,7 +28,7 @@ describe('the upkeep of the store', () => {
       info: (fields: object, message: string) => said.push(`${message} ${JSON.stringify(fields)}`),
       warn: (_fields: object, message: string) => said.push(message),
     };
-    stop = startUpkeep(faulty, { recordRetentionDays: 2, clock: () => nowMs, log, everyMs: 5 });
+    stop = startUpkeep(faulty, { recordRetentionDays: 2, clock: () => nowMs, log, everyMs: EVERY_MS });
   });
   afterEach(async () => {
     await stop();
@@ -39,23 +43,24 @@ describe('the upkeep of the store', () => {
     const draft = newDraft();
     await store.accept(draft);
     await store.finish(draft.requestId, newOutcome({ completedAtMs: nowMs - DAY_MS }));
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await passTime(PRUNE_EVERY_MS);
     expect(await countRecords()).to.equal(1);
     nowMs += DAY_MS + 1;
-    await until(async () => (await countRecords()) === 0);
-    await until(() => said.length > 0);
+    await passTime(PRUNE_EVERY_MS);
+    expect(await countRecords()).to.equal(0);
     expect(said).to.deep.equal(['deleted records older than the retention {"pruned":1}']);
   });
 
   it('goes on when the store cannot be written for a while', async () => {
     faulty.fail('recover');
-    await until(() => said.length > 0);
+    await passTime(EVERY_MS);
     expect(said[0]).to.equal('the upkeep of the store failed');
     faulty.fail();
     const draft = newDraft();
     await store.accept(draft);
     await store.finish(draft.requestId, newOutcome({ completedAtMs: 0 }));
-    await until(async () => (await countRecords()) === 0);
+    await passTime(PRUNE_EVERY_MS);
+    expect(await countRecords()).to.equal(0);
   });
 
   it('does nothing any more once it is stopped', async () => {
@@ -63,7 +68,7 @@ describe('the upkeep of the store', () => {
     const draft = newDraft();
     await store.accept(draft);
     await store.finish(draft.requestId, newOutcome({ completedAtMs: 0 }));
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await passTime(PRUNE_EVERY_MS);
     expect(await countRecords()).to.equal(1);
   });
 });

@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 import { createInquirer, type Inquirer } from '../../../src/cli/doctor/inquiry.ts';
 import { ApiError } from '../../../src/core/errors.ts';
-import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
+import { startScriptedBackend, type ScriptedBackend, type Stage } from '../../support/backend.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
+import { useHeldTime } from '../../support/held-time.ts';
+import { allArrived } from '../../support/time.ts';
 
 describe('createInquirer', () => {
   useRealSockets();
@@ -58,10 +60,10 @@ describe('createInquirer', () => {
   });
 
   it('puts together a character that came in two pieces', async () => {
-    backend.reply(async ({ start, write, wait, end }) => {
+    backend.reply(async ({ start, write, end }) => {
       start(200, { 'content-type': 'text/plain' });
       await write(Buffer.from('ä').subarray(0, 1));
-      await wait(20);
+      await allArrived();
       await write(Buffer.from('ä').subarray(1));
       end();
     });
@@ -84,13 +86,26 @@ describe('createInquirer', () => {
     expect((await inquirer.ask('/chat/completions', { body: {}, signal })).text).to.contain('more');
   });
 
-  it('gives up on an answer that does not come, or does not end, in time', async () => {
-    await inquirer.close();
-    inquirer = open('sk-1', 500);
-    backend.reply(({ hang }) => hang());
-    expect(await failureOf(inquirer.ask('/models', { signal }))).to.equal('upstream_timeout');
-    backend.reply(async ({ drip }) => void (await drip('x'.repeat(1000), { pieceBytes: 1, everyMs: 50 })));
-    expect(await failureOf(inquirer.ask('/models', { signal }))).to.equal('upstream_timeout');
+  describe('gives up on an answer', () => {
+    const passTime = useHeldTime();
+
+    for (const { what, script } of [
+      { what: 'does not come', script: ({ hang }: Stage) => hang() },
+      {
+        what: 'does not end',
+        script: async ({ drip }: Stage) => void (await drip('x'.repeat(1000), { pieceBytes: 1, everyMs: 50 })),
+      },
+    ]) {
+      it(`that ${what} in time`, async () => {
+        await inquirer.close();
+        inquirer = open('sk-1', 500);
+        backend.reply(script);
+        const failure = failureOf(inquirer.ask('/models', { signal }));
+        await backend.request(1);
+        await passTime(500);
+        expect(await failure).to.equal('upstream_timeout');
+      });
+    }
   });
 
   it('reads no more than 4 MiB', async () => {

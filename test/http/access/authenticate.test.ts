@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { request, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import express from 'express';
 import { ApiError } from '../../../src/core/errors.ts';
@@ -19,6 +18,7 @@ import { factsOf } from '../../../src/telemetry/reply-facts.ts';
 import type { RequestFacts } from '../../../src/requests/facts.ts';
 import { newStoredKey } from '../../support/keys.ts';
 import { observe } from '../../support/observe.ts';
+import { turn } from '../../support/time.ts';
 
 describe('authenticate', () => {
   let server: Server;
@@ -326,7 +326,7 @@ describe('authenticate', () => {
       const accounts: AuthenticateOptions['accounts'] = {
         async findKeyByHash([hash]) {
           lookups += 1;
-          await delay(5);
+          await turn(5);
           return keys.get(hash);
         },
       };

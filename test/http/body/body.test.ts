@@ -13,6 +13,8 @@ import { expect } from 'chai';
 import { discardBody, parseJson, readBody, readJsonBody } from '../../../src/http/body/body.ts';
 import { ApiError, type ErrorCode } from '../../../src/core/errors.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
+import { useHeldTime } from '../../support/held-time.ts';
+import { allArrived } from '../../support/time.ts';
 
 const MAX_BYTES = 64 * 1024;
 const TEXT = Buffer.from(JSON.stringify({ input: 'Grüße, 世界 '.repeat(50) }));
@@ -86,7 +88,7 @@ describe('readBody', () => {
   it('reads a body without an encoding in several pieces', async () => {
     const req = httpRequest({ port, host: '127.0.0.1', method: 'POST' });
     req.write(TEXT.subarray(0, 17));
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await allArrived();
     req.end(TEXT.subarray(17));
     expect(await outcome).to.deep.equal(TEXT);
   });
@@ -206,21 +208,32 @@ describe('readBody', () => {
     expect({ status, text }).to.deep.equal({ status: 413, text: 'payload_too_large' });
   });
 
-  it('cuts the connection of a client that never stops sending', async () => {
-    const socket = connect(port, '127.0.0.1');
-    const closed = new Promise((resolve) => socket.on('error', () => {}).on('close', resolve));
-    socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 99999999999\r\n\r\n`);
-    const feeding = setInterval(() => socket.write('x'.repeat(1000)), 20);
-    await closed;
-    clearInterval(feeding);
-    expect(await outcome).to.have.property('code', 'payload_too_large');
+  describe('from a client that never stops sending', () => {
+    const passTime = useHeldTime();
+
+    it('cuts the connection', async () => {
+      const socket = connect(port, '127.0.0.1');
+      let isClosed = false;
+      socket.on('error', () => {}).on('close', () => (isClosed = true));
+      socket.resume();
+      socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 99999999999\r\n\r\n`);
+      const feeding = setInterval(() => socket.write('x'.repeat(10_000)), 200);
+      // More than may be.
+      await passTime(7 * 200);
+      expect(await outcome).to.have.property('code', 'payload_too_large');
+      expect(isClosed).to.equal(false);
+      await passTime(2000);
+      expect(isClosed).to.equal(true);
+      clearInterval(feeding);
+    });
   });
 
   it('rejects when the client goes away in the middle of its upload', async () => {
     const req = httpRequest({ port, host: '127.0.0.1', method: 'POST', headers: { 'content-length': 1000 } });
     req.on('error', () => {});
     req.write('half');
-    setTimeout(() => req.destroy(), 20);
+    await once(server, 'request');
+    req.destroy();
     expect(await outcome).to.have.property('code', 'client_disconnected');
   });
 
@@ -228,7 +241,7 @@ describe('readBody', () => {
     serve = async (req) => {
       req.on('error', () => {});
       req.socket.destroy();
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await once(req.socket, 'close');
       return readBody(req, { maxBytes: MAX_BYTES });
     };
     const req = httpRequest({ port, host: '127.0.0.1', method: 'POST', headers: { 'content-length': 1000 } });

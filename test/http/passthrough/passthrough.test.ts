@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { request as httpRequest, type ClientRequest, type IncomingMessage, type Server } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import express from 'express';
@@ -14,6 +13,8 @@ import { createIdentities } from '../../../src/identity/identities.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
 import { observe } from '../../support/observe.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
+import { useHeldTime } from '../../support/held-time.ts';
+import { allArrived, until, untilSteady } from '../../support/time.ts';
 
 const KEY = 'sk-caller-1';
 interface Init extends RequestInit {
@@ -190,7 +191,7 @@ describe('passthrough', () => {
         headers: { authorization: `Bearer ${KEY}` },
       });
       req.write('{"a":');
-      await delay(10);
+      await allArrived();
       req.end('1}');
       await once(req, 'response');
       expect(backend.requests[0]?.body).to.deep.equal({ a: 1 });
@@ -476,27 +477,50 @@ describe('passthrough', () => {
       expect(await errorOf(await chat('{}'))).to.include({ status: 502, code: 'upstream_unreachable' });
     });
 
-    it('says that the backend did not begin to answer in time', async () => {
-      await open({ firstByteTimeoutMs: 100 });
-      backend.reply(({ hang }) => hang());
-      expect(await errorOf(await chat('{}'))).to.include({ status: 504, code: 'upstream_timeout' });
-      expect(await backend.requests[0]?.closed).to.have.property('aborted', true);
-    });
+    describe('in time', () => {
+      const passTime = useHeldTime();
 
-    it('waits longer than the first byte may take for a client that still sends', async () => {
-      await open({ firstByteTimeoutMs: 150 });
-      backend.reply({ json: COMPLETION });
-      const req = httpRequest(`${url}/v1/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${KEY}` },
+      it('says that the backend did not begin to answer', async () => {
+        await open({ firstByteTimeoutMs: 100 });
+        backend.reply(({ hang }) => hang());
+        const asking = chat('{}');
+        await backend.request(1);
+        await passTime(100);
+        expect(await errorOf(await asking)).to.include({ status: 504, code: 'upstream_timeout' });
+        expect(await backend.requests[0]?.closed).to.have.property('aborted', true);
       });
-      for (let n = 0; n < 4; n++) {
-        req.write(' ');
-        await delay(80);
-      }
-      req.end('{}');
-      const [response] = (await once(req, 'response')) as [IncomingMessage];
-      expect(response.statusCode).to.equal(200);
+
+      it('waits longer than the first byte may take for a client that still sends', async () => {
+        await open({ firstByteTimeoutMs: 150 });
+        backend.reply({ json: COMPLETION });
+        const req = httpRequest(`${url}/v1/chat/completions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${KEY}` },
+        });
+        for (let n = 0; n < 4; n++) {
+          req.write(' ');
+          await passTime(80);
+        }
+        req.end('{}');
+        const [response] = (await once(req, 'response')) as [IncomingMessage];
+        expect(response.statusCode).to.equal(200);
+      });
+
+      it('breaks off a stream in which nothing comes', async () => {
+        await open({ idleTimeoutMs: 100 });
+        backend.reply(async ({ sse, hang }) => {
+          await sse({ n: 1 });
+          await hang();
+        });
+        const response = await chat('{"stream":true}');
+        const failure = response.text().then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+        await passTime(100);
+        expect(await failure).to.be.instanceOf(Error);
+        expect(await backend.requests[0]?.closed).to.have.property('aborted', true);
+      });
     });
 
     it('says that no connection was accepted in time', async () => {
@@ -518,9 +542,9 @@ describe('passthrough', () => {
 
     it('breaks off a stream that the backend breaks off', async () => {
       await open();
-      backend.reply(async ({ sse, wait, cut }) => {
+      backend.reply(async ({ sse, cut }) => {
         await sse({ n: 1 });
-        await wait(20);
+        await allArrived();
         cut('reset');
       });
       const response = await chat('{"stream":true}');
@@ -529,21 +553,6 @@ describe('passthrough', () => {
         (error: unknown) => error,
       );
       expect(failure).to.be.instanceOf(Error);
-    });
-
-    it('breaks off a stream in which nothing comes for too long', async () => {
-      await open({ idleTimeoutMs: 100 });
-      backend.reply(async ({ sse, hang }) => {
-        await sse({ n: 1 });
-        await hang();
-      });
-      const response = await chat('{"stream":true}');
-      const failure = await response.text().then(
-        () => undefined,
-        (error: unknown) => error,
-      );
-      expect(failure).to.be.instanceOf(Error);
-      expect(await backend.requests[0]?.closed).to.have.property('aborted', true);
     });
   });
 
@@ -584,10 +593,9 @@ describe('passthrough', () => {
       });
       req.on('error', () => {});
       req.write('{');
-      while (backend.connections === 0) await delay(5);
+      await until(() => backend.connections > 0);
       req.destroy();
-      for (let n = 0; n < 200 && backend.connections > 0; n++) await delay(10);
-      expect(backend.connections).to.equal(0);
+      await until(() => backend.connections === 0);
     });
 
     it('takes no more from the backend than a client that does not read leaves room for', async () => {
@@ -600,8 +608,7 @@ describe('passthrough', () => {
       const req = start('{"stream":true}');
       const [response] = (await once(req, 'response')) as [IncomingMessage];
       response.pause();
-      for (let before = -1; before !== backend.bytesSent; await delay(300)) before = backend.bytesSent;
-      expect(backend.bytesSent).to.be.below(16 * 1024 * 1024);
+      expect(await untilSteady(() => backend.bytesSent)).to.be.below(16 * 1024 * 1024);
       req.destroy();
     });
   });

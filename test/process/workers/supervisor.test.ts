@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { createSupervisor, type Supervisor, type LaunchedWorker } from '../../../src/process/workers/supervisor.ts';
 import type { Address } from '../../../src/process/workers/messages.ts';
-import { until } from '../../support/time.ts';
+import { allArrived, until } from '../../support/time.ts';
+import { useHeldTime } from '../../support/held-time.ts';
 
 /** A worker which does as the test says. */
 interface Puppet {
@@ -14,6 +15,7 @@ interface Puppet {
 const ADDRESS: Address = { url: 'http://127.0.0.1:1' };
 
 describe('a supervisor of workers', () => {
+  const passTime = useHeldTime();
   let puppets: Puppet[];
   let said: { readonly fields: Readonly<Record<string, unknown>>; readonly message: string }[];
   let supervisor: Supervisor;
@@ -66,7 +68,7 @@ describe('a supervisor of workers', () => {
     puppets[1]?.ready.reject(new Error('the port is taken'));
     const failure = await started.catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(Error).with.property('message', 'the port is taken');
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await passTime(10_000);
     expect(puppets, 'none is started again').to.have.lengthOf(2);
     expect(said.map(({ message }) => message)).to.deep.equal(['a worker listens']);
   });
@@ -74,7 +76,10 @@ describe('a supervisor of workers', () => {
   it('starts the number again which has died, and has it when it listens', async () => {
     await start();
     puppets[1]?.die('exit code 1');
-    await until(() => puppets.length === 3);
+    await passTime(99);
+    expect(puppets).to.have.lengthOf(2);
+    await passTime(1);
+    expect(puppets).to.have.lengthOf(3);
     expect(supervisor.serving.map(({ pid }) => pid)).to.deep.equal([1]);
     expect(said.at(-1)).to.deep.equal({
       fields: { worker: 2, how: 'exit code 1', restartInMs: 100 },
@@ -82,15 +87,18 @@ describe('a supervisor of workers', () => {
     });
     expect(puppets[2]?.number).to.equal(2);
     puppets[2]?.ready.resolve(ADDRESS);
-    await until(() => supervisor.serving.length === 2);
+    await allArrived();
+    expect(supervisor.serving).to.have.lengthOf(2);
   });
 
   it('says of a later one why it could not start, and tries again', async () => {
     await start();
     puppets[1]?.die('exit code 1');
-    await until(() => puppets.length === 3);
+    await passTime(100);
     puppets[2]?.ready.reject(new Error('no room'));
-    await until(() => puppets.length === 4);
+    puppets[2]?.die('exit code 1');
+    await passTime(200);
+    expect(puppets).to.have.lengthOf(4);
     expect(said.find(({ message }) => message === 'a worker could not be started')?.fields).to.deep.equal({
       worker: 2,
       reason: 'no room',
@@ -99,25 +107,31 @@ describe('a supervisor of workers', () => {
 
   it('asks those that listen whether they are stuck', async () => {
     await start();
-    await until(() => puppets.every(({ asked }) => asked.includes('ping')));
+    await passTime(5000);
+    expect(puppets.map(({ asked }) => asked)).to.deep.equal([['ping'], ['ping']]);
   });
 
   it('kills those which have not ended in time when it is sent home, and starts none again', async () => {
     await start();
-    await supervisor.stop('drain', 20);
+    const home = supervisor.stop('drain', 20);
+    await passTime(20);
+    await home;
     expect(puppets.map(({ asked }) => asked)).to.deep.equal([['drain'], ['drain']]);
     expect(said.at(-1)).to.deep.include({ fields: { worker: 2, workerPid: 2 } });
     expect(supervisor.serving).to.deep.equal([]);
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await passTime(10_000);
     expect(puppets).to.have.lengthOf(2);
   });
 
   it('does not wait to start one again when it is sent home', async () => {
     await start();
     puppets[0]?.die('exit code 1');
-    await until(() => said.some(({ fields }) => fields['restartInMs'] === 100));
-    await supervisor.stop('close', 20);
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await allArrived();
+    expect(said.at(-1)?.fields).to.include({ restartInMs: 100 });
+    const home = supervisor.stop('close', 20);
+    await passTime(20);
+    await home;
+    await passTime(10_000);
     expect(puppets).to.have.lengthOf(2);
   });
 });

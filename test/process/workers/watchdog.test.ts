@@ -2,8 +2,10 @@ import { expect } from 'chai';
 import { setTimeout as delay } from 'node:timers/promises';
 import { watchForStuck } from '../../../src/process/workers/watchdog.ts';
 import { until } from '../../support/time.ts';
+import { useHeldTime } from '../../support/held-time.ts';
 
 describe('the watch over a process', () => {
+  const passTime = useHeldTime();
   let stop: () => void;
   let stuck: number;
 
@@ -18,8 +20,12 @@ describe('the watch over a process', () => {
 
   it('calls out, once, when it does not answer', async () => {
     watch(() => new Promise(() => undefined));
-    await until(() => stuck > 0);
-    await delay(100);
+    // It is asked after the first 5 ms.
+    await passTime(24);
+    expect(stuck).to.equal(0);
+    await passTime(1);
+    expect(stuck).to.equal(1);
+    await passTime(100);
     expect(stuck).to.equal(1);
   });
 
@@ -28,7 +34,8 @@ describe('the watch over a process', () => {
     watch(async () => {
       asked += 1;
     });
-    await until(() => asked >= 20);
+    await passTime(100);
+    expect(asked).to.equal(20);
     expect(stuck).to.equal(0);
   });
 
@@ -38,7 +45,8 @@ describe('the watch over a process', () => {
       asked += 1;
       return Promise.reject(new Error('gone'));
     });
-    await until(() => asked >= 20);
+    await passTime(100);
+    expect(asked).to.equal(20);
     expect(stuck).to.equal(0);
   });
 
@@ -47,10 +55,9 @@ describe('the watch over a process', () => {
     watch(async () => {
       asked += 1;
     });
-    await until(() => asked > 0);
+    await passTime(5);
     stop();
-    const before = asked;
-    await delay(50);
-    expect(asked).to.equal(before);
+    await passTime(50);
+    expect(asked).to.equal(1);
   });
 });

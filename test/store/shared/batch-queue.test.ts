@@ -4,9 +4,10 @@ import type { FailureReason } from '../../../src/store/shared/failures.ts';
 import { createBatchQueue, type BatchQueue, type BatchQueueLimits } from '../../../src/store/shared/batch-queue.ts';
 import type { Mode, Operation, Reply } from '../../../src/store/shared/operations.ts';
 import { newKeyId } from '../../support/keys.ts';
+import { PATIENT } from '../../support/patient.ts';
 import { newRequestId } from '../../support/records.ts';
 import { failureCode } from '../../support/sqlite.ts';
-import { until } from '../../support/time.ts';
+import { allArrived, until } from '../../support/time.ts';
 
 describe('the queue', () => {
   let batches: { mode: Mode; names: string[] }[];
@@ -38,7 +39,7 @@ describe('the queue', () => {
       alone,
       lookupSlots,
       onFailure: ({ reason }) => failures.push(reason),
-      limits: { closeWithinMs: 50, ...limits },
+      limits: { ...PATIENT, closeWithinMs: 50, ...limits },
     });
     queues.push(queue);
     return queue;
@@ -96,13 +97,16 @@ describe('the queue', () => {
 
   it('sends what came during a batch as the next one', async () => {
     const queue = makeLane();
+    const { promise: disk, resolve: goOn } = Promise.withResolvers<void>();
     answer = async (batch) => {
-      await delay(20);
+      await disk;
       return succeed(batch);
     };
     const first = accept(queue);
-    await delay(5);
-    await Promise.all([first, accept(queue), accept(queue), accept(queue)]);
+    await until(() => batches.length === 1);
+    const others = [accept(queue), accept(queue), accept(queue)];
+    goOn();
+    await Promise.all([first, ...others]);
     expect(batches.map(({ names }) => names.length)).to.deep.equal([1, 3]);
   });
 
@@ -213,7 +217,7 @@ describe('the queue', () => {
     const queue = makeLane();
     answer = failWith('full');
     await failureCode(accept(queue));
-    await delay(20);
+    await allArrived();
     expect(batches).to.have.lengthOf(1);
   });
 
@@ -226,7 +230,7 @@ describe('the queue', () => {
     const before = batches.length;
     await until(() => batches.length > before);
     expect(batches.slice(1).map(({ names }) => names)).to.deep.equal(Array.from({ length: before }, () => ['discard']));
-    await delay(100);
+    await allArrived();
     expect(batches, 'and then no more').to.have.lengthOf(before + 1);
   });
 
@@ -246,13 +250,17 @@ describe('the queue', () => {
   });
 
   it('waits for what runs when it is closed, and refuses newcomers', async () => {
-    const queue = makeLane();
+    const queue = makeLane({ closeWithinMs: PATIENT.answerWithinMs });
+    const { promise: disk, resolve: goOn } = Promise.withResolvers<void>();
     answer = async (batch) => {
-      await delay(20);
+      await disk;
       return succeed(batch);
     };
     const last = accept(queue);
-    expect(await Promise.all([queue.close(), failureCode(accept(queue))])).to.deep.equal([0, 'store_unavailable']);
+    const closed = queue.close();
+    expect(await failureCode(accept(queue))).to.equal('store_unavailable');
+    goOn();
+    expect(await closed).to.equal(0);
     await last;
   });
 
@@ -335,7 +343,7 @@ describe('the queue', () => {
     });
 
     it('waits at its end for the lookups that run', async () => {
-      const queue = makeOpen(1, { closeWithinMs: 20_000 });
+      const queue = makeOpen(1, { closeWithinMs: PATIENT.answerWithinMs });
       const found = find(queue);
       await until(() => batches.length === 1);
       const closed = queue.close();
