@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { setTimeout as delay } from 'node:timers/promises';
 import { watchCancels } from '../../src/requests/cancel-watch.ts';
 import { createRunningRequests } from '../../src/requests/running.ts';
 import type { RequestId } from '../../src/contract/ids.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createSupervisor, type Supervisor, type LaunchedWorker } from '../../../src/process/workers/supervisor.ts';
 import type { Address } from '../../../src/process/workers/messages.ts';
-import { allArrived, until } from '../../support/time.ts';
+import { allArrived } from '../../support/time.ts';
 import { useHeldTime } from '../../support/held-time.ts';
 
 /** A worker which does as the test says. */

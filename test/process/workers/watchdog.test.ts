@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { setTimeout as delay } from 'node:timers/promises';
 import { watchForStuck } from '../../../src/process/workers/watchdog.ts';
 import { until } from '../../support/time.ts';
 import { useHeldTime } from '../../support/held-time.ts';

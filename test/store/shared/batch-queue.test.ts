@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { FailureReason } from '../../../src/store/shared/failures.ts';
 import { createBatchQueue, type BatchQueue, type BatchQueueLimits } from '../../../src/store/shared/batch-queue.ts';
 import type { Mode, Operation, Reply } from '../../../src/store/shared/operations.ts';
