@@ -166,9 +166,10 @@ describe('errorHandler', () => {
   });
 
   it('cuts a reply that has begun', async () => {
-    await open((_req, res, next) => {
+    await open(async (_req, res) => {
       res.write('half');
-      void allArrived().then(() => next(new ApiError('upstream_error')));
+      await allArrived();
+      throw new ApiError('upstream_error');
     });
     const response = await fetch(`${url}/known`);
     const failure = await response.text().catch((error: unknown) => error);

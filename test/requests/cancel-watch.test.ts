@@ -3,7 +3,7 @@ import { watchCancels } from '../../src/requests/cancel-watch.ts';
 import { createRunningRequests } from '../../src/requests/running.ts';
 import type { RequestId } from '../../src/contract/ids.ts';
 import { newRequestId } from '../support/records.ts';
-import { allArrived, until } from '../support/time.ts';
+import { allArrived } from '../support/time.ts';
 import { useHeldTime } from '../support/held-time.ts';
 
 describe('watchCancels', () => {

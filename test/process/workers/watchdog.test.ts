@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { watchForStuck } from '../../../src/process/workers/watchdog.ts';
-import { until } from '../../support/time.ts';
 import { useHeldTime } from '../../support/held-time.ts';
 
 describe('the watch over a process', () => {
