@@ -110,7 +110,7 @@ function dropNullsWithin(value: unknown): void {
   else if (isObject(value)) dropNulls(value);
 }
 
-/** This gateway keeps nothing between requests, so what refers to an earlier one cannot be honoured (contract, section 2). */
+/** The gateway keeps nothing between requests, so it refuses what refers to an earlier one. */
 function refuseState(body: JsonObject): void {
   if (typeof body['previous_response_id'] === 'string') {
     throw new ApiError('previous_response_not_found', {
