@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { createIdentities } from '../../src/identity/identities.ts';
 import { createSealer, type SealPurpose } from '../../src/identity/seal.ts';
+import { cpuTimeMs } from '../support/cpu-time.ts';
 
 const SECRET = 'the secret of these tests, long enough';
 const OLD_SECRET = 'the secret which was there before it';
@@ -105,9 +106,9 @@ describe('createSealer', () => {
   it('does not look at what is longer than any seal', () => {
     const mine = gateway(SECRET);
     const tooLong = `${mine.seal('x'.repeat(4 * 1024 * 1024))}AAAAAAAA`;
-    const start = performance.now();
+    const startMs = cpuTimeMs();
     for (let count = 0; count < 10_000; count += 1) expect(mine.open(tooLong)).to.equal(undefined);
-    expect(performance.now() - start, 'milliseconds').to.be.below(1000);
+    expect(cpuTimeMs() - startMs, 'milliseconds of CPU').to.be.below(1000);
   });
 
   const foreign = {
