@@ -54,9 +54,10 @@ function describe({ defaultModelId, demo, authMode }: LandingOptions): Html {
   const call = {
     method: 'post',
     path: '/api/v1/responses',
+    secret: '$GATEWAY_API_KEY',
     // Any key works with the demo backend.
-    secret: demo && authMode === 'passthrough' ? 'demo' : '$GATEWAY_API_KEY',
-    body: { model, input: 'Say hello in one word.' },
+    ...(demo && authMode === 'passthrough' && { before: 'export GATEWAY_API_KEY=demo' }),
+    body: { model, input: 'Hello!' },
   };
   return html`<div class="view landing">
     <h1>Responses gateway</h1>
@@ -66,7 +67,7 @@ function describe({ defaultModelId, demo, authMode }: LandingOptions): Html {
       <h2 id="first">The first request</h2>
       ${curl(call)}
       <p class="muted small">
-        The same base URL, <code>/api/v1</code> included, serves the Responses API and chat completions.
+        The base URL, with its <code>/api/v1</code>, serves the Responses API and chat completions.
         ${defaultModelId === null && !demo ? NAME_A_MODEL : undefined}
       </p>
     </section>
@@ -82,7 +83,7 @@ function describe({ defaultModelId, demo, authMode }: LandingOptions): Html {
 
 function describeDemo(authMode: AuthMode): Html {
   return html`<p class="notice hint">
-    The demo backend answers: no model is behind it${authMode === 'passthrough' ? ', and any API key will do' : ''}. Set
+    The demo backend answers. It has no model${authMode === 'passthrough' ? ', and any API key will do' : ''}. Set
     <code>UPSTREAM_BASE_URL</code> to put this gateway in front of a backend.
   </p>`;
 }

@@ -1,8 +1,9 @@
-/** Renders Markdown with `marked`. HTML in a file is escaped. */
+/** Markdown as the pages show it, by `marked`. No HTML of a file becomes HTML of a page. */
 
 import { Marked, type RendererObject, type Token, type Tokens } from 'marked';
 import { html, type Html } from './html.ts';
 
+/** A place in a document that others can link to. */
 export interface Place {
   readonly text: string;
   readonly anchor: string;
@@ -15,22 +16,23 @@ export interface Heading extends Place {
 
 export interface MarkdownDocument {
   readonly title: string;
+  /** The first sentence under the title. */
   readonly summary: string;
-  /** In their order. The anchors follow the rules of GitHub, so that links work there too. */
+  /** In their order. Their anchors follow the rules of GitHub, so that a link works there and here. */
   readonly headings: readonly Heading[];
-  /** The first cells of table rows that begin with code, such as the name of a setting. */
+  /** What the rows of tables are about that begin with code, such as the name of a setting. */
   readonly terms: readonly Place[];
   render(options: RenderOptions): Html;
 }
 
 export interface RenderOptions {
-  /** Returns the address of a link; for undefined only its text is shown. */
+  /** The address that a link leads to, or undefined where there is none: then the text of the link is shown alone. */
   readonly toHref: (link: string) => string | undefined;
-  /** Returns what is shown for code, or for an address that is a link. */
+  /** What is shown of a text in code, or of an address that is a link. */
   readonly showLiteral: (text: string) => Html;
 }
 
-/** Parses a text, which can be rendered several times. */
+/** Reads a text once. It can be rendered several times. */
 export function readMarkdown(text: string): MarkdownDocument {
   const tokens = new Marked().lexer(text);
   const places = findPlaces(tokens);
@@ -47,7 +49,7 @@ export function readMarkdown(text: string): MarkdownDocument {
 
 interface Places {
   readonly headings: ReadonlyMap<Token, Heading>;
-  /** All places of a row have the anchor of the row. */
+  /** By their first cells. All places of a row have the anchor of the row. */
   readonly rows: ReadonlyMap<Tokens.TableCell, readonly Place[]>;
 }
 
@@ -59,7 +61,7 @@ function findPlaces(tokens: Token[]): Places {
     const text = toPlainText(token.tokens);
     headings.set(token, { depth: token.depth, text, anchor: toAnchor(text) });
   }
-  // They come after the headings, whose anchors must be those of GitHub.
+  // They come after all headings, whose anchors must be those that GitHub gives.
   const rows = new Map<Tokens.TableCell, readonly Place[]>();
   for (const [cell] of all.filter(isTable).flatMap((table) => table.rows)) {
     if (cell?.tokens[0]?.type !== 'codespan') continue;
@@ -93,7 +95,7 @@ function isCodespan(token: Token): token is Tokens.Codespan {
   return token.type === 'codespan';
 }
 
-/** Returns GitHub's anchor for each heading. A repeated one ends in -1, and so on. */
+/** Gives each text the anchor that GitHub gives to a heading. The second one of a name ends in -1, and so on. */
 function createAnchors(): (text: string) => string {
   const counts = new Map<string, number>();
   return (text) => {
@@ -145,44 +147,64 @@ function createRenderer({ headings, rows }: Places, { toHref, showLiteral }: Ren
       const address = toHref(href);
       return (address === undefined ? content : html`<a href="${address}">${content}</a>`).html;
     },
-    table({ header, rows: lines }) {
-      const isOfFigures = header.some(({ align }) => align === 'right');
+    table(table) {
       const show = ({ tokens }: Tokens.TableCell): Html => ({ html: this.parser.parseInline(tokens) });
-      const showCell = (cell: Tokens.TableCell, column: number): Html => {
-        const anchor = rows.get(cell)?.[0]?.anchor;
-        const title = header[column];
-        return html`<td
-          ${cell.align === 'right' ? html`class="number"` : undefined}
-          ${anchor === undefined ? undefined : html`id="${anchor}"`}
-          data-title="${title === undefined ? '' : toPlainText(title.tokens)}"
-        >
-          ${show(cell)}
-        </td>`;
-      };
-      // Figures of one row stay side by side on a phone, so that they can be compared.
-      return html`<div
-        class="${isOfFigures ? 'wide-table' : 'stacked-table'}"
-        ${isOfFigures ? html`tabindex="0"` : undefined}
-      >
-        <table>
-          <thead>
-            <tr>
-              ${header.map(
-                (cell) =>
-                  html`<th scope="col" ${cell.align === 'right' ? html`class="number"` : undefined}>${show(cell)}</th>`,
-              )}
-            </tr>
-          </thead>
-          <tbody>
-            ${lines.map(
-              (cells) =>
-                html`<tr>
-                  ${cells.map(showCell)}
-                </tr>`,
-            )}
-          </tbody>
-        </table>
-      </div>`.html;
+      return showTable(table, show, (cell) => rows.get(cell)?.[0]?.anchor).html;
     },
   };
+}
+
+function showTable(
+  { header, rows }: Tokens.Table,
+  show: (cell: Tokens.TableCell) => Html,
+  anchorOf: (cell: Tokens.TableCell) => string | undefined,
+): Html {
+  const isOfFigures = header.some(({ align }) => align === 'right');
+  // Figures are compared across a row, so that they stay beside each other also on a phone.
+  return html`<div
+    class="${isOfFigures ? 'wide-table' : 'stacked-table'}"
+    ${isOfFigures ? html`tabindex="0"` : undefined}
+  >
+    <table>
+      <thead>
+        <tr>
+          ${header.map((cell) =>
+            cell.text === '' ? html`<td></td>` : html`<th scope="col" ${alignmentOf(cell)}>${show(cell)}</th>`,
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (cells) =>
+            html`<tr>
+              ${cells.map((cell, column) =>
+                showCell({ cell, content: show(cell), anchor: anchorOf(cell), title: header[column] }),
+              )}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+interface ShownCell {
+  readonly cell: Tokens.TableCell;
+  readonly content: Html;
+  readonly anchor: string | undefined;
+  /** The head of its column, which stands before it where cells are stacked. */
+  readonly title: Tokens.TableCell | undefined;
+}
+
+function showCell({ cell, content, anchor, title }: ShownCell): Html {
+  return html`<td
+    ${alignmentOf(cell)}
+    ${anchor === undefined ? undefined : html`id="${anchor}"`}
+    ${title === undefined || title.text === '' ? undefined : html`data-title="${toPlainText(title.tokens)}"`}
+  >
+    ${content}
+  </td>`;
+}
+
+function alignmentOf({ align }: Tokens.TableCell): Html | undefined {
+  return align === 'right' ? html`class="number"` : undefined;
 }
