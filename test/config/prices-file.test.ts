@@ -60,7 +60,7 @@ describe('PRICES_FILE', () => {
     {
       name: 'a strange currency',
       content: { currency: 'US dollar', models: { m: PRICE } },
-      lines: [/^currency is not valid\. What the unit is called\.$/],
+      lines: [/^currency is not valid\. The name of the currency unit\.$/],
     },
   ];
   const refusedModels: { name: string; models: unknown; lines: RegExp[] }[] = [
