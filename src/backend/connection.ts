@@ -107,6 +107,16 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
 
   readonly #signal: StopSignal;
   readonly #onAbort = (): void => this.#giveUp(this.#signal.reason);
+  /**
+   * Passes on one read from the network. undici calls `onResponseData` once per HTTP chunk, and a
+   * backend may send each of its events as one: a burst of 200 would be 200 writes to the client.
+   */
+  readonly #passRead = (): void => {
+    if (this.#isBusy || this.#released || this.#waiting.length === 0) return;
+    if (this.#limits === 'silence') this.#timer?.refresh();
+    this.#flow();
+    if (this.#isBusy && this.#ending === undefined) this.#controller?.pause();
+  };
   readonly #resolveOpened: (connection: BackendConnection) => void;
   readonly #rejectOpened: (reason: unknown) => void;
   #controller: Dispatcher.DispatchController | undefined;
@@ -161,14 +171,9 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
     }
     if (this.#ending !== undefined) return;
     this.#reads += 1;
-    if (this.#isBusy) {
-      this.#waiting.push(bytes);
-      controller.pause();
-      return;
-    }
-    if (this.#limits === 'silence') this.#timer?.refresh();
-    this.#pass(bytes);
+    this.#waiting.push(bytes);
     if (this.#isBusy) controller.pause();
+    else if (this.#waiting.length === 1) queueMicrotask(this.#passRead);
   }
 
   onResponseEnd(): void {
@@ -244,10 +249,16 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
 
   /** Passes on what has arrived while the reader was busy, then the end. */
   #flow(): void {
-    while (!this.#isBusy && this.#waiting.length > 0) this.#pass(this.#waiting.shift());
+    if (!this.#isBusy && this.#waiting.length > 0) this.#pass(this.#takeWaiting());
     if (this.#isBusy || this.#released || this.#ending === undefined) return;
     if (this.#ending.kind === 'failed') this.#reader?.reject(this.#ending.reason);
     else this.#passEnd();
+  }
+
+  #takeWaiting(): Buffer | undefined {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    return waiting.length === 1 ? waiting[0] : Buffer.concat(waiting);
   }
 
   #passEnd(): void {
