@@ -109,7 +109,11 @@ export function describeRecovery(name: string, engine: EngineUnderTest): void {
         newDraft({ hold: unpriced }),
       ];
       const cancelled = drafts[1]?.requestId ?? newRequestId();
-      await abandonAndDie(drafts, [cancelled]);
+      const other = await abandon(drafts, [cancelled]);
+      // While the process lives, no upkeep of a store takes its holds for abandoned.
+      expect(await store.findKey(keyId)).to.include({ balanceMicro: 700, heldMicro: 300 });
+      await other.kill();
+      await engine.passTime?.();
       const next = await open();
       await Promise.all([store.recover(), next.recover()]);
       await next.close();
