@@ -8,13 +8,9 @@ type BuiltInItem = Extract<
 >;
 type WithoutFrame<Item> = Item extends unknown ? Omit<Item, 'id' | 'call_id' | 'status'> : never;
 
-/** The fields of a built-in tool's item without its ids and its status. */
 export type BuiltInCall = WithoutFrame<BuiltInItem>;
 
-/**
- * Reads the arguments that the model wrote for a built-in tool. Returns undefined when the tool
- * cannot take them. Unknown fields and fields of the wrong type are left out.
- */
+/** Returns the fields of the tool's item; undefined when the tool cannot take these arguments. */
 export function toBuiltInCall(kind: BuiltInKind, argumentsJson: string): BuiltInCall | undefined {
   const args = readJson(argumentsJson === '' ? '{}' : argumentsJson);
   return isObject(args) ? CALLS[kind](args) : undefined;

@@ -7,16 +7,12 @@ import type { ItemIdPrefix } from '../ids.ts';
 import { nameOf, type BuiltInKind, type ToolName, type ToolRef } from '../request/tool-names.ts';
 import { unreachable } from '../errors.ts';
 
-/** Writes the events of one call, in the item type of its tool. */
 export interface CallWriter {
   write(delta: string): void;
   close(status: OutputItem['status']): void;
 }
 
-/**
- * Opens the writer of a call. Its item begins at once when the arguments are streamed, and at the
- * end when the item contains them as a whole.
- */
+/** Begins the item of a call. `close` adds the item of a built-in tool as a whole. */
 export function openCallWriter(tool: ToolRef, callId: CallId, log: EventLog): CallWriter {
   switch (tool.kind) {
     case 'function':
@@ -95,10 +91,7 @@ const BUILT_IN_PREFIXES: { readonly [Kind in BuiltInKind]: ItemIdPrefix } = {
   apply_patch: 'apc',
 };
 
-/**
- * Not every client knows events for the arguments of these items, so they are added only when they
- * are complete.
- */
+/** Not every client knows events for these arguments, so the item comes when it is complete. */
 function writeBuiltInCall(kind: BuiltInKind, callId: CallId, log: EventLog): CallWriter {
   let whole = '';
   return {
@@ -108,8 +101,7 @@ function writeBuiltInCall(kind: BuiltInKind, callId: CallId, log: EventLog): Cal
     close(status) {
       const call = toBuiltInCall(kind, whole);
       if (call === undefined) {
-        // The arguments are invalid or cut. The client gets them as a function call, which it can
-        // refuse.
+        // Invalid or cut arguments go out as a function call, which the client can refuse.
         const writer = writeFunctionCall({ name: kind }, callId, log);
         if (whole !== '') writer.write(whole);
         writer.close(status);

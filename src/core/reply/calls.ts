@@ -8,33 +8,21 @@ import { mintCallId, toCallId } from '../ids.ts';
 import { growBy, mergeExtra, type CallOfReply } from './reply-state.ts';
 import type { ToolPlan } from '../request/tools.ts';
 
-/**
- * The tool calls of one reply. Several can be open at once, because backends interleave their
- * pieces.
- */
+/** Several calls can be open at once, because backends interleave their pieces. */
 export interface Calls {
-  /**
-   * Takes a piece of a call and returns the length of the arguments it adds. `beforeCall` runs
-   * before the item of a new call.
-   */
+  /** Returns the length of the added arguments. `beforeCall` runs before the item of a new call. */
   add(piece: CallPiece, chunkNumber: number, beforeCall: () => void): number;
-  /** Ends the calls whose arguments are complete, so that the client can run them. */
   closeComplete(): void;
-  /** Ends all calls, after the model has finished. */
   closeAll(): void;
-  /**
-   * Ends all calls, after the model was stopped. `inCall` says whether it was writing the last one.
-   */
+  /** `inCall` says whether the model was stopped while it wrote the last call. */
   closeCut(inCall: boolean): void;
-  /** Whether a call has arguments but no name, so that it could not be sent to the client. */
   hasNameless(): boolean;
-  /** The calls that were sent to the client, with the state that the backend attached to them. */
   announced(): CallOfReply[];
 }
 
 export interface CallsOptions {
   readonly tools: Pick<ToolPlan, 'toolOfCall'>;
-  /** Call ids of the request's input. Calls of the reply get other ids. */
+  /** Calls of the reply get other ids than calls of the request's input. */
   readonly usedCallIds: ReadonlySet<string>;
   /** Further calls are not sent to the client. */
   readonly maxToolCalls: number | null;
@@ -42,10 +30,7 @@ export interface CallsOptions {
 
 const MAX_CALLS = 1024;
 
-/**
- * Starts without calls. `add` throws ApiError when there are too many of them, or when they are too
- * long.
- */
+/** `add` throws ApiError when there are too many calls, or when they are too long. */
 export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }: CallsOptions): Calls {
   const calls: BackendCall[] = [];
   const callIds = new Set<string>(usedCallIds);

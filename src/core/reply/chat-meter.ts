@@ -6,15 +6,10 @@ import { readUsage } from './usage.ts';
 import { isCutOff, readFinishReason, type Finish } from './finish-reason.ts';
 import type { Writable } from '../writable.ts';
 
-/** Reads from a relayed chat completion what its record needs. */
 export interface ChatMeter {
   feed(chunk: ChunkOrWords): void;
-  /** Ends the answer. `done` says whether it had `[DONE]`, or was a whole completion. */
+  /** `done` says whether the answer had `[DONE]`, or was a whole completion. */
   end(done: boolean): void;
-  /**
-   * Ends the answer early. After the finish reasons of all choices, a broken connection loses
-   * nothing.
-   */
   fail(error: ApiError): void;
   readonly failure: ApiError | null;
   readonly incompleteReason: 'max_output_tokens' | 'content_filter' | null;
@@ -28,7 +23,7 @@ export interface ChatMeter {
 /** Backends are not trusted, and each choice takes memory. */
 const MAX_CHOICES = 1024;
 
-/** Meters an answer with this many choices. The first `end` or `fail` counts. */
+/** Measures a relayed answer with this many choices. The first `end` or `fail` counts. */
 export function createChatMeter(expectedChoices: number): ChatMeter {
   const finishReasons = new Map<number, string | undefined>();
 
@@ -89,7 +84,6 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
     return finished.length >= expectedChoices;
   }
 
-  /** One failed choice fails the whole answer, and one incomplete choice makes it incomplete. */
   function finishOf(done: boolean): Finish {
     if (finishReasons.size === 0) {
       const message = 'The backend sent no answer.';

@@ -1,7 +1,4 @@
-/**
- * Reads chat chunks. Backends are not trusted: a field of the wrong type counts as absent, and this
- * file alone says what an absent field means.
- */
+/** Backends are not trusted: a field of the wrong type counts as absent. */
 
 import type { LogProb, TopLogProb, UrlCitation } from '../../contract/types.ts';
 import type { CallState, ChatChunk, MessageState } from '../chat.ts';
@@ -33,10 +30,7 @@ export function deltaOf(choice: ChatChunk): ChatChunk {
   return isObject(delta) ? delta : {};
 }
 
-/**
- * Returns the finish reason in lower case. It is undefined when it is missing, null or empty (some
- * backends send "" in every chunk but the last).
- */
+/** Returns the reason in lower case. Some backends send null or "" in all chunks but the last. */
 export function finishReasonOf(choice: ChatChunk): string | undefined {
   const reason = choice['finish_reason'];
   return typeof reason === 'string' && reason !== '' ? reason.toLowerCase() : undefined;
@@ -45,9 +39,8 @@ export function finishReasonOf(choice: ChatChunk): string | undefined {
 export type TextPiece = { readonly kind: 'text' | 'reasoning' | 'refusal'; readonly text: string };
 
 /**
- * Returns the text of a delta in the order of the answer: reasoning, text, refusal. When several
- * fields carry the same reasoning (OpenRouter sends both `reasoning` and `reasoning_details`), the
- * first one with text counts.
+ * Returns reasoning, text and refusal in this order. OpenRouter sends the same reasoning in two
+ * fields, so only the first field with text counts.
  */
 export function textPiecesOf(delta: ChatChunk): TextPiece[] {
   const pieces: TextPiece[] = [];
@@ -75,10 +68,7 @@ export function thoughtsFormOf(
   return listOf(delta['content']).some((part) => isObject(part) && 'thinking' in part) ? 'thinking-part' : undefined;
 }
 
-/**
- * Returns the state that the backend attaches to the message. Empty lists and objects count as
- * absent.
- */
+/** Returns the state of the message. Empty lists and objects count as absent. */
 export function messageStateOf(delta: ChatChunk): MessageState {
   const details = listOf(delta['reasoning_details']);
   const blocks = listOf(delta['thinking_blocks']);
@@ -94,8 +84,8 @@ export function callStateOf({ extra_content: extra }: ChatChunk): CallState {
 }
 
 /**
- * Returns the only piece of text in the chunk, so that a chunk which differs only in this text
- * contains nothing else either. Returns undefined when the chunk contains anything else.
+ * Returns the only text of a chunk that contains nothing else; undefined for any other chunk. A
+ * chunk that differs only in this text contains nothing else either.
  */
 export function onlyTextOf(chunk: ChatChunk): TextPiece | undefined {
   const choice = choiceOf(chunk);
@@ -118,18 +108,13 @@ function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/**
- * OpenRouter sends a list of `reasoning.text` and `reasoning.summary`. The encrypted ones have no
- * text.
- */
+/** The encrypted details of OpenRouter have no text. */
 function reasoningDetailsText(details: unknown): string {
   if (!Array.isArray(details)) return '';
   return details.map((detail) => (isObject(detail) ? text(detail['text']) || text(detail['summary']) : '')).join('');
 }
 
-/**
- * Mistral sends content as a list of parts. A `thinking` part holds a list of text parts in turn.
- */
+/** Mistral sends a list of parts, and a `thinking` part has a list of text parts in turn. */
 function pushContentPart(part: unknown, pieces: TextPiece[]): void {
   if (!isObject(part)) return;
   const thinking = part['thinking'];
@@ -145,7 +130,6 @@ function pushContentPart(part: unknown, pieces: TextPiece[]): void {
   }
 }
 
-/** One piece of a tool call. Absent fields are empty strings. */
 export interface CallPiece extends CallState {
   readonly index: number | undefined;
   readonly id: string;
@@ -156,9 +140,7 @@ export interface CallPiece extends CallState {
 /** Keeps the old `function_call`, which has no index, apart from every call in `tool_calls`. */
 const LEGACY_INDEX = -1;
 
-/**
- * Returns the pieces of calls in a delta. Throws ApiError for arguments that are nested too deep.
- */
+/** Returns the pieces of calls. Throws ApiError for arguments that are nested too deep. */
 export function callPiecesOf(delta: ChatChunk): CallPiece[] {
   const pieces: CallPiece[] = [];
   const calls = delta['tool_calls'];
@@ -183,10 +165,7 @@ function toCallPiece(call: ChatChunk, called: unknown, index: unknown): CallPiec
   };
 }
 
-/**
- * Returns the JSON of arguments that the backend sent as an object. Throws ApiError when they are
- * nested too deep.
- */
+/** Returns the JSON of the object. Throws ApiError when it is nested too deep. */
 export function toJson(given: object): string {
   try {
     return JSON.stringify(given);
@@ -216,10 +195,7 @@ function toTopLogprob(entry: ChatChunk): TopLogProb {
   };
 }
 
-/**
- * Returns the `url_citation` annotations of a delta in the flat form of the Responses format, which
- * has no other kinds.
- */
+/** Returns the `url_citation` annotations in the flat form of the Responses format. */
 export function citationsOf(delta: ChatChunk): UrlCitation[] {
   return listOf(delta['annotations']).flatMap((annotation) => {
     const fields =
@@ -248,7 +224,7 @@ export interface Source {
   readonly title: string;
 }
 
-/** Returns the numbered sources of the answer; undefined when the chunk has none. */
+/** Returns the numbered sources; undefined when the chunk has none. */
 export function sourcesOf(chunk: ChatChunk): Source[] | undefined {
   const results = listOf(chunk['search_results']);
   const citations = isList(chunk['citations']) ? chunk['citations'] : results;

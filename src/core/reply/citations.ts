@@ -2,21 +2,14 @@ import type { UrlCitation } from '../../contract/types.ts';
 import type { Source } from './chunk.ts';
 import { DETAIL_WEIGHT, type EventLog } from './event-log.ts';
 
-/** Collects the citations of a text until the text is complete. */
 export interface Citations {
   add(citation: UrlCitation): void;
-  /**
-   * Sets the list that `[1]`, `[2]`, … in the text refer to. Perplexity repeats it in every chunk.
-   */
+  /** Sets what `[1]`, `[2]`, … in the text refer to. Perplexity repeats it in every chunk. */
   setSources(sources: readonly Source[]): void;
-  /** Returns all citations of this text and forgets them. */
   take(text: string): readonly UrlCitation[];
 }
 
-/**
- * Starts without citations. Each one counts towards the limit of the log, which throws ApiError
- * above it.
- */
+/** Each citation counts towards the limit of the log, which throws ApiError above it. */
 export function createCitations(log: Pick<EventLog, 'grow'>): Citations {
   let citations: UrlCitation[] = [];
   let sources: readonly Source[] = [];

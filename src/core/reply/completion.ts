@@ -1,10 +1,7 @@
 import type { ChatChunk } from '../chat.ts';
 import { isObject } from '../json.ts';
 
-/**
- * Turns a whole completion into one equivalent chunk: each `message` becomes a `delta`, and each
- * tool call gets the index that a stream would give it. All other fields stay.
- */
+/** Returns one equivalent chunk, where each tool call has the index that a stream would give it. */
 export function chunkFromCompletion(completion: ChatChunk): ChatChunk {
   const choices = completion['choices'];
   if (!Array.isArray(choices)) return completion;

@@ -1,32 +1,27 @@
 import { endOfString, isEscaped } from '../json.ts';
 
-/** Extracts the text of a free-form (`custom`) tool call from the JSON arguments of the backend. */
 export interface CustomInputReader {
-  /** Takes a piece of the arguments, cut anywhere, and returns the text that it adds. */
   feed(piece: string): string;
-  /** Ends the arguments and returns the text that was held back. */
   end(): string;
 }
 
 export const INPUT_PARAMETER = 'input';
 
 type State =
-  /** Not enough has come to know whether this is `{"input": "…`. */
   | { readonly kind: 'start'; readonly held: string }
-  /** Inside the string. `held` is an incomplete escape, or half a surrogate pair. */
+  /** `held` is an incomplete escape, or half a surrogate pair. */
   | { readonly kind: 'string'; readonly held: string }
   | { readonly kind: 'after' }
-  /** Not the expected object, so it is read as a whole at the end. */
   | { readonly kind: 'other'; readonly held: string };
 
-/** In UTF-16 code units. An opening that is longer is read as a whole at the end. */
+/** In UTF-16 code units. A longer opening is read as a whole at the end. */
 const MAX_OPENING = 256;
 const OPENING = /^\s*\{\s*"input"\s*:\s*"/;
 const OPENING_SO_FAR = /^\s*(?:\{\s*(?:"(?:i(?:n(?:p(?:u(?:t(?:"\s*(?::\s*)?)?)?)?)?)?)?)?)?$/;
 
 /**
- * Some models ignore the schema and write bare text or another name. Their input is found at the
- * end.
+ * Reads the text of a `custom` call from its JSON arguments. Some models ignore the schema and
+ * write bare text or another name, so their input is found only at the end.
  */
 export function createCustomInputReader(): CustomInputReader {
   let state: State = { kind: 'start', held: '' };
@@ -85,10 +80,7 @@ function endOfInput(text: string): { readonly at: number; readonly closed: boole
 
 const OPEN_ESCAPE = /^\\(?:u[0-9a-fA-F]{0,3})?$/;
 
-/**
- * Models write line breaks into the string unescaped, which JSON.parse refuses, so each escape is
- * decoded on its own.
- */
+/** Models write line breaks unescaped. JSON.parse refuses them, so each escape is decoded alone. */
 function unescape(text: string): string {
   if (!text.includes(`\\`)) return text;
   return text.replaceAll(/\\(?:u([0-9a-fA-F]{4})|([\s\S]))/g, (escape, hex: string | undefined, letter: string) =>
@@ -129,10 +121,6 @@ function textOfWhole(text: string): string {
 
 const LOOSE_OPENING = /^\s*\{\s*"[^"\\]*"\s*:\s*"/;
 
-/**
- * Reads an object with one string that JSON.parse refuses, because of line breaks or because it is
- * cut.
- */
 function textOfLooseObject(text: string): string | undefined {
   const opening = LOOSE_OPENING.exec(text);
   if (opening === null) return undefined;

@@ -16,37 +16,24 @@ export interface ItemPlace {
   readonly output_index: number;
 }
 
-/**
- * The events of one response and the snapshot that they make. The writers of items emit their
- * events here.
- */
 export interface EventLog {
   readonly unique: UniquePart;
   readonly snapshot: ResponseResource;
-  /**
-   * Numbers the event and folds it into the snapshot. Both happen only here. The event is changed.
-   */
+  /** Numbers the event in place and folds it into the snapshot. */
   emit(event: Unnumbered): void;
   addItem(prefix: ItemIdPrefix, toItem: (id: ItemId) => OutputItem): ItemPlace;
   closeItem(place: ItemPlace, item: OutputItem): void;
-  /** Returns the item. Throws a RangeError when it has another type. */
   itemAt<Type extends OutputItem['type']>(place: ItemPlace, type: Type): Extract<OutputItem, { type: Type }>;
-  /**
-   * Must be called with the size of anything before it is kept. Throws ApiError when the total
-   * becomes too large.
-   */
+  /** Must be called before something is kept. Throws ApiError when the total is too large. */
   grow(weight: number): void;
   take(): readonly ResponseEvent[];
 }
 
-/**
- * In UTF-16 code units of text, reasoning and arguments. Everything else is weighed in the same
- * unit.
- */
+/** In UTF-16 code units of text. Everything else is weighed in the same unit. */
 const MAX_WEIGHT = 32 * 1024 * 1024;
-/** The weight of an item or a part without its text, for its objects and events. */
+/** The weight of an item or a part without its text. */
 export const PLACE_WEIGHT = 4096;
-/** The weight of one log probability or one citation, without its text. */
+/** The weight of a log probability or a citation without its text. */
 export const DETAIL_WEIGHT = 16;
 
 /** Starts with a response without output, which becomes the snapshot and is changed. */

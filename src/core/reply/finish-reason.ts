@@ -5,10 +5,7 @@ export type Finish =
   | { readonly kind: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
   | { readonly kind: 'failed'; readonly error: ApiError };
 
-/**
- * Returns what the backend's finish reason means. `complete` says that `[DONE]` came, which
- * replaces a missing reason.
- */
+/** Returns what the reason means. `complete` excuses a missing reason, because `[DONE]` came. */
 export function readFinishReason(finishReason: string | undefined, complete: boolean): Finish {
   switch (finishReason) {
     case undefined:
@@ -28,10 +25,7 @@ export function readFinishReason(finishReason: string | undefined, complete: boo
   }
 }
 
-/**
- * Whether the error says only that the backend's answer broke off. After the finish reason such an
- * error loses nothing of the answer.
- */
+/** Whether the answer only broke off. After the finish reason such an error loses nothing. */
 export function isCutOff({ code }: ApiError): boolean {
   return code === 'upstream_error' || code === 'upstream_timeout';
 }

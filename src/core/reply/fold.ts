@@ -2,10 +2,8 @@ import type { ContentPart, OutputItem, ResponseEvent, ResponseResource } from '.
 import { unreachable } from '../errors.ts';
 
 /**
- * Applies an event to the snapshot and returns the snapshot after it. Only this function changes a
- * snapshot. It does so in place, so that a delta costs no copy. Throws a RangeError for an event
- * whose item or part is missing: a wrong stream that stops is better than a wrong stream that goes
- * on.
+ * Changes the snapshot in place, so that a delta costs no copy, and returns it. Throws a RangeError
+ * for an event whose item or part is missing, because a wrong stream must stop.
  */
 export function foldEvent(response: ResponseResource, event: ResponseEvent): ResponseResource {
   switch (event.type) {
@@ -76,10 +74,7 @@ export function foldEvent(response: ResponseResource, event: ResponseEvent): Res
   }
 }
 
-/**
- * The items of most replies are copied by hand: a structured clone costs more than the rest of the
- * fold.
- */
+/** A structured clone costs more than the rest of the fold, so frequent items are copied here. */
 function copyOf(item: OutputItem): OutputItem {
   if (item.type === 'message' && item.content.length === 0) return { ...item, content: [] };
   if (item.type === 'function_call') return { ...item };

@@ -15,14 +15,10 @@ import type { ToolPlan } from '../request/tools.ts';
 export interface ResponseOrigin {
   readonly unique: UniquePart;
   readonly createdAtS: number;
-  /** The response that this one continues, when the transport remembers it. */
   readonly previousResponseId?: string | null;
 }
 
-/**
- * Returns the response before the first chunk: all 31 fields of Open Responses and `output_text`.
- * It echoes the request, with the defaults that apply. `createdAtS` is Unix time in seconds.
- */
+/** Returns the response before the first chunk: an echo of the request with its defaults. */
 export function initialResponse(
   request: CreateResponse,
   tools: ToolPlan,
@@ -67,7 +63,7 @@ export function initialResponse(
   };
 }
 
-/** Echoes the choice without hosted tools, which were not offered. */
+/** Hosted tools were not offered, so the echo leaves them out. */
 function toToolChoiceEcho(choice: CreateResponse['tool_choice']): ResponseResource['tool_choice'] {
   if (choice === undefined) return 'auto';
   if (typeof choice === 'string') return choice;

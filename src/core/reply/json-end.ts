@@ -1,18 +1,12 @@
 import { isSpace } from '../json.ts';
 import type { Writable } from '../writable.ts';
 
-/**
- * Follows the text of a JSON object as it comes, to know when the object is over. It reads every
- * character once.
- */
 export interface JsonEnd {
-  /** Takes the next piece, cut anywhere. */
   feed(piece: string): void;
-  /** Whether the object is closed and only white space came after it. */
   readonly reached: boolean;
 }
 
-/** Starts before the object. A text that is not an object never reaches an end. */
+/** Follows a JSON object that comes in pieces. Any other text never reaches an end. */
 export function createJsonEnd(): JsonEnd {
   let depth = 0;
   let inString = false;

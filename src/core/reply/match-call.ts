@@ -3,7 +3,6 @@ import type { CallPiece } from './chunk.ts';
 import type { CallId } from '../../contract/ids.ts';
 import { createJsonEnd, type JsonEnd } from './json-end.ts';
 
-/** A tool call of the backend, assembled from its pieces. */
 export interface BackendCall {
   readonly index: number | undefined;
   readonly backendId: string;
@@ -11,12 +10,8 @@ export interface BackendCall {
   arguments: string;
   /** Follows `arguments`, so that they need not be parsed again with every piece. */
   readonly argumentsEnd: JsonEnd;
-  /** The number of the chunk that brought its last piece. */
   lastChunk: number;
-  /**
-   * Writes its events once its name is known. `withheld` means that the client does not get the
-   * call.
-   */
+  /** `withheld` means that the client does not get the call. */
   writer: CallWriter | 'withheld' | undefined;
   callId: CallId | undefined;
   extraContent: Record<string, unknown> | undefined;
@@ -39,9 +34,9 @@ export function beginCall({ index, id, name }: CallPiece): BackendCall {
 }
 
 /**
- * Returns the call that a piece belongs to, or undefined when it begins another one. Backends leave
- * out the index or the id, repeat the id or the name in every piece, give each piece an id of its
- * own, or use one index for two calls.
+ * Returns the call of a piece; undefined when the piece begins another call. Backends leave out the
+ * index or the id, repeat the id or the name in every piece, give each piece an id of its own, or
+ * use one index for two calls.
  */
 export function findCall(
   calls: readonly BackendCall[],
@@ -55,9 +50,6 @@ export function findCall(
   return candidate === undefined || beginsAnother(candidate, piece, chunkNumber) ? undefined : candidate;
 }
 
-/**
- * Only a piece with a name can begin a call. The rest depends on what the candidate can still take.
- */
 function beginsAnother(call: BackendCall, piece: CallPiece, chunkNumber: number): boolean {
   if (piece.name === '' || call.name === '') return false;
   const otherId = piece.id !== '' && piece.id !== call.backendId;
@@ -66,8 +58,7 @@ function beginsAnother(call: BackendCall, piece: CallPiece, chunkNumber: number)
   // One chunk with two named pieces contains two calls, unless both have the same id.
   if (call.lastChunk === chunkNumber && (otherId || piece.id === '')) return true;
   const otherName = piece.name !== call.name;
-  // Nothing valid can follow complete arguments, so a repeated name is the same call, either
-  // repeated or with nothing new.
+  // Nothing valid can follow complete arguments, so a repeated name is the same call.
   if (call.argumentsEnd.reached) {
     return otherId || otherName || (piece.arguments !== '' && !isRepetition(call, piece));
   }

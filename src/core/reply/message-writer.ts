@@ -3,10 +3,6 @@ import type { Citations } from './citations.ts';
 import { DETAIL_WEIGHT, PLACE_WEIGHT, type EventLog, type ItemPlace } from './event-log.ts';
 import { unreachable } from '../errors.ts';
 
-/**
- * Writes the events of one message. Text and refusal are its parts, in the order in which they
- * come.
- */
 export interface MessageWriter {
   /** `logprobs` belong to this text and are removed from the list. */
   writeText(delta: string, logprobs: LogProb[]): void;
@@ -33,8 +29,7 @@ export function openMessageWriter(log: EventLog, citations: Citations): MessageW
     writeText(delta, logprobs) {
       for (const logprob of logprobs) log.grow(weightOf(logprob));
       const { item_id, output_index, content_index } = partOf('output_text');
-      // Fields are listed and `splice` is avoided because this runs for every word: it takes a
-      // quarter less time.
+      // This runs for every word. Listed fields and no empty `splice` take a quarter less time.
       log.emit({
         type: 'response.output_text.delta',
         item_id,
@@ -53,7 +48,6 @@ export function openMessageWriter(log: EventLog, citations: Citations): MessageW
     },
   };
 
-  /** Returns the open part of this type. When another one is open, it is closed first. */
   function partOf(type: MessagePart['type']): PartPlace {
     if (open?.type === type) return open.place;
     closePart();
@@ -86,10 +80,7 @@ export function openMessageWriter(log: EventLog, citations: Citations): MessageW
     log.emit({ type: 'response.content_part.done', ...partPlace, part });
   }
 
-  /**
-   * Citations may come before, with or after their text, so their events follow when the text is
-   * complete.
-   */
+  /** Citations may come before or after their text, so their events follow at its end. */
   function annotate(text: string, partPlace: PartPlace): void {
     for (const [index, annotation] of citations.take(text).entries()) {
       const type = 'response.output_text.annotation.added';

@@ -1,18 +1,14 @@
 import type { OutputItem, ReasoningItem, ReasoningOutput } from '../../contract/types.ts';
 import { PLACE_WEIGHT, type EventLog } from './event-log.ts';
 
-/** Writes the events of one reasoning item. */
 export interface ReasoningWriter {
   write(delta: string): void;
   close(status: OutputItem['status']): void;
 }
 
 export interface ReasoningOptions {
-  /**
-   * The form of the reasoning. The default is a summary, because most clients show nothing else.
-   */
+  /** The default is a summary, because most clients show nothing else. */
   readonly reasoningOutput: ReasoningOutput;
-  /** Returns the `encrypted_content` of an item that ends; undefined when it has none. */
   readonly seal: () => string | undefined;
 }
 

@@ -1,8 +1,7 @@
 /**
- * State that a backend attaches to its answer and needs back with the next request: signatures of
- * thoughts (Gemini answers 400 without them), encrypted reasoning, and the thoughts with the name
- * of their field. The gateway does not interpret it. The client carries it, sealed, in the
- * `encrypted_content` of a reasoning item.
+ * State that a backend needs back with the next request: signatures (Gemini answers 400 without
+ * them), encrypted reasoning, and the thoughts with the name of their field. The gateway does not
+ * interpret it. The client carries it, sealed, in the `encrypted_content` of a reasoning item.
  */
 
 import type { CallState, ChatChunk, MessageState } from '../chat.ts';
@@ -12,10 +11,7 @@ import { DETAIL_WEIGHT, type EventLog } from './event-log.ts';
 import { isList, isObject, readJson } from '../json.ts';
 import type { ReasoningOptions } from './reasoning-writer.ts';
 
-/**
- * The sender of a state. Only the same backend and model get it back, because it means nothing to
- * others.
- */
+/** Only the same backend and model get a state back, because it means nothing to others. */
 export interface StateOrigin {
   readonly dialect: string;
   readonly model: string;
@@ -24,17 +20,13 @@ export interface StateOrigin {
 type ThoughtsForm = NonNullable<Dialect['reasoningField']>;
 
 export interface ReplyState extends StateOrigin {
-  /** Identifies the reply. The last state of a reply contains its earlier ones. */
+  /** The last state of a reply contains the earlier ones. */
   readonly reply: string;
-  /** The thoughts in one piece; empty when `reasoning_details` already hold them. */
   readonly thoughts: string;
-  /** Null for a `<think>` block, which can go back in any form. */
+  /** This is null for a `<think>` block, which can go back in any form. */
   readonly thoughtsForm: ThoughtsForm | null;
   readonly message: MessageState;
-  /**
-   * All calls of the reply, also those without state. They identify the message that the state
-   * belongs to.
-   */
+  /** Calls without state are listed too, because the calls identify the message. */
   readonly calls: readonly CallOfReply[];
 }
 
@@ -49,7 +41,7 @@ function isForm(value: unknown): value is ThoughtsForm {
   return FORMS.includes(value);
 }
 
-/** Reads a state. Returns undefined for other texts: older versions sealed only the thoughts. */
+/** Returns undefined for other texts, because older versions sealed only the thoughts. */
 export function readReplyState(text: string): ReplyState | undefined {
   const value = readJson(text);
   if (!isObject(value) || value['version'] !== VERSION) return undefined;
@@ -68,24 +60,19 @@ export function readReplyState(text: string): ReplyState | undefined {
 }
 
 export interface StateOptions extends StateOrigin {
-  /** Returns the `encrypted_content` for the client; undefined for a state that is too long. */
+  /** Returns undefined for a state that is too long. */
   readonly seal: (state: string) => string | undefined;
-  /** Whether the caller asks for sealed thoughts, even when they could go back as plain text. */
+  /** Whether the caller asks for sealed thoughts, even when plain text could carry them. */
   readonly isAskedFor: boolean;
-  /** The field in which plain thoughts go back. */
   readonly reasoningField: Dialect['reasoningField'];
 }
 
 export interface StateCollector {
-  /** Takes the state attached to the message. Throws ApiError when it is too large. */
   readDelta(delta: ChatChunk): void;
   addThoughts(text: string): void;
-  /**
-   * Seals the state so far as `encrypted_content`; returns undefined when nothing needs to be
-   * sealed. `calls` are those sent to the client.
-   */
+  /** Returns undefined when nothing needs to be sealed. `calls` are those sent to the client. */
   seal(calls: readonly CallOfReply[]): string | undefined;
-  /** As `seal`, but also returns undefined when the last seal contains all opaque state. */
+  /** Also returns undefined when the last seal contains all opaque state. */
   sealRest(calls: readonly CallOfReply[]): string | undefined;
 }
 
@@ -103,7 +90,6 @@ export function createStateCollector(
   let sealedOpaque = NOTHING;
   let isTooLong = false;
 
-  /** The state that plain text cannot carry, as one text to compare. */
   function opaqueOf(calls: readonly CallOfReply[]): string {
     const stated = calls.filter(({ extra_content: extra }) => extra !== undefined);
     return JSON.stringify([message, stated, areThoughtsOpaque ? thoughts : '']);
@@ -158,10 +144,7 @@ export function growBy(log: EventLog, attached: object): void {
   log.grow(toJson(attached).length + DETAIL_WEIGHT);
 }
 
-/**
- * Merges the state of a further chunk by provider: Google sends a thought and its signature in two
- * chunks.
- */
+/** Google sends a thought and its signature in two chunks, so states merge by provider. */
 export function mergeExtra(kept: MutableFields | undefined, extra: ChatChunk): MutableFields {
   // Without a prototype any field name is safe.
   const merged: MutableFields = kept ?? { __proto__: null };
@@ -174,10 +157,7 @@ export function mergeExtra(kept: MutableFields | undefined, extra: ChatChunk): M
   return merged;
 }
 
-/**
- * Streams split a thought into pieces and send its signature as a further piece. Joined, they equal
- * those of a JSON reply.
- */
+/** A stream splits a thought and sends its signature as a further piece; a JSON reply does not. */
 function joinPieces(kept: unknown[], pieces: readonly unknown[]): void {
   for (const [index, piece] of pieces.entries()) {
     const last = kept.at(-1);
@@ -187,7 +167,7 @@ function joinPieces(kept: unknown[], pieces: readonly unknown[]): void {
 }
 
 /**
- * Two pieces in one list are two thoughts. Encrypted ones come whole, and a signature ends a
+ * Two pieces in one list are two thoughts. Encrypted thoughts come whole, and a signature ends a
  * thought.
  */
 function continues(last: ChatChunk, piece: ChatChunk): boolean {

@@ -7,25 +7,18 @@ const CLOSE = '</think>';
 const MAX_LEADING_SPACE = 256;
 
 export interface ThinkTagSplitter {
-  /** Returns what a piece of text adds: reasoning inside the block, text after it. */
   split(text: string): TextPiece[];
-  /** Returns text that was held back as a possible beginning of a tag. */
   release(): TextPiece[];
 }
 
 type State =
   | { readonly kind: 'start'; readonly held: string }
-  /** The white space after the opening tag is not part of the thought. */
   | { readonly kind: 'opened' }
   | { readonly kind: 'thinking'; readonly held: string }
-  /** The white space between the block and the answer is not part of either. */
   | { readonly kind: 'between' }
   | { readonly kind: 'answer' };
 
-/**
- * Splits a leading `<think>…</think>` block from the text, however the pieces are cut. Only a block
- * at the very beginning counts; a later tag is ordinary text.
- */
+/** Splits a leading `<think>…</think>` block from the text. A later tag is ordinary text. */
 export function createThinkTagSplitter(): ThinkTagSplitter {
   let state: State = { kind: 'start', held: '' };
 

@@ -33,16 +33,11 @@ import { isCutOff, readFinishReason } from './finish-reason.ts';
 import type { Writable } from '../writable.ts';
 
 export interface TranslatorOptions extends CallsOptions, Pick<ReasoningOptions, 'reasoningOutput'> {
-  /**
-   * The response before the first chunk, from `initialResponse`. It becomes the snapshot and is
-   * changed.
-   */
+  /** The response from `initialResponse`. It becomes the snapshot and is changed. */
   readonly response: ResponseResource;
   readonly unique: UniquePart;
   readonly thinkTags: boolean;
-  /** How the backend's state is sealed for the client; absent when it is not needed again. */
   readonly state?: StateOptions;
-  /** Whether the caller asked for log probabilities. Unrequested ones are left out. */
   readonly logprobs: boolean;
   readonly nowS: () => number;
 }
@@ -50,43 +45,27 @@ export interface TranslatorOptions extends CallsOptions, Pick<ReasoningOptions, 
 /** What an earlier request to the backend used on behalf of this response. */
 export interface Spent {
   readonly usage: Usage | null;
-  /** In UTF-16 code units. */
   readonly outputLength: number;
 }
 
-/**
- * Turns chat chunks into `response.*` events (schemas/event.json). Each function returns the events
- * that it causes.
- */
 export interface Translator {
-  /** Emits `response.created` and `response.in_progress`. Must be called once and first. */
+  /** Must be called once and first. */
   start(): readonly ResponseEvent[];
   feed(chunk: ChunkOrWords): readonly ResponseEvent[];
-  /** Adds to the usage of the response. Called at most once, before the answer. */
+  /** Must be called at most once, before the answer. */
   addSpent(spent: Spent): void;
-  /** Adds a compaction item before the answer. With `isLast` the response ends with it. */
   addCompaction(encryptedContent: string, options: { readonly isLast: boolean }): readonly ResponseEvent[];
-  /** Ends the backend's answer. `done` says whether it had `[DONE]`. */
+  /** `done` says whether the answer had `[DONE]`. */
   end(done: boolean): readonly ResponseEvent[];
-  /**
-   * Ends with an error of the backend or the gateway. After the finish reason a broken connection
-   * loses nothing, and the answer ends normally.
-   */
+  /** After the finish reason a broken connection loses nothing, and the answer ends normally. */
   fail(error: ApiError): readonly ResponseEvent[];
-  /** Ends with the status `cancelled`. */
   cancel(): readonly ResponseEvent[];
-  /**
-   * Repeats `response.in_progress` with the current response, for clients that measure silence
-   * between events.
-   */
+  /** Repeats `response.in_progress` for clients that measure silence between events. */
   keepAlive(): readonly ResponseEvent[];
-  /** The snapshot: the fold of all events so far. Readers must not change it. */
+  /** The fold of all events so far. Readers must not change it. */
   readonly response: ResponseResource;
   readonly usage: Usage | null;
-  /**
-   * UTF-16 code units of text, reasoning and arguments so far. It is 0 before the backend's first
-   * output.
-   */
+  /** UTF-16 code units of text, reasoning and arguments; 0 before the first output. */
   readonly outputLength: number;
   readonly failure: ApiError | null;
   readonly ended: boolean;
@@ -94,7 +73,7 @@ export interface Translator {
   readonly finishing: boolean;
 }
 
-/** The open item. Calls are kept in `calls`, because several of them can be open at once. */
+/** Calls are kept in `calls`, because several of them can be open at once. */
 type Open =
   | { readonly kind: 'idle' }
   | { readonly kind: 'message'; readonly writer: MessageWriter }
@@ -103,7 +82,10 @@ type Open =
 
 const IDLE: Open = { kind: 'idle' };
 
-/** The only state machine. Streams and JSON replies use the same events. */
+/**
+ * Turns chat chunks into `response.*` events (schemas/event.json). Streams and JSON replies share
+ * this one state machine.
+ */
 export function createTranslator(options: TranslatorOptions): Translator {
   const log = createEventLog(options.response, options.unique);
   const citations = createCitations(log);
@@ -178,7 +160,6 @@ export function createTranslator(options: TranslatorOptions): Translator {
     return log.take();
   }
 
-  /** Fails the response when the backend sends too much, or something invalid. */
   function attempt(step: () => void): void {
     if (translator.ended) return;
     try {
@@ -188,8 +169,6 @@ export function createTranslator(options: TranslatorOptions): Translator {
       endFailed('failed', error);
     }
   }
-
-  // --- what a chunk says ---
 
   function readChunk(chunk: ChatChunk): void {
     chunkNumber += 1;
@@ -227,7 +206,6 @@ export function createTranslator(options: TranslatorOptions): Translator {
     for (const part of splitter.split(piece.text)) addPiece(part, logprobs);
   }
 
-  /** Emits what the splitter holds back, before anything that follows. */
   function releaseText(): void {
     for (const piece of splitter?.release() ?? []) addPiece(piece, []);
   }
@@ -286,10 +264,6 @@ export function createTranslator(options: TranslatorOptions): Translator {
     open = { kind: 'calls' };
   }
 
-  /**
-   * Closes the open message or reasoning, and the calls whose arguments are complete, because
-   * another item begins.
-   */
   function leave(status: OutputItem['status']): void {
     const leaving = open;
     open = IDLE;
@@ -307,8 +281,6 @@ export function createTranslator(options: TranslatorOptions): Translator {
         unreachable(leaving);
     }
   }
-
-  // --- the ways out ---
 
   function finish(done: boolean): void {
     releaseText();
@@ -343,17 +315,13 @@ export function createTranslator(options: TranslatorOptions): Translator {
     });
   }
 
-  /**
-   * Seals the state that came after the last reasoning item or without one: Gemini signs calls, and
-   * thoughts may be hidden.
-   */
+  /** State can come after the last reasoning: Gemini signs calls, and thoughts may be hidden. */
   function writeRestOfState(): void {
     const sealed = state?.sealRest(calls.announced());
     if (sealed !== undefined)
       openReasoningWriter(log, { reasoningOutput: 'hidden', seal: () => sealed }).close('completed');
   }
 
-  /** Marks the item that the model was writing as incomplete, and calls whose arguments are cut. */
   function endIncomplete(reason: 'max_output_tokens' | 'content_filter'): void {
     const inCall = open.kind === 'calls';
     leave('incomplete');
@@ -367,7 +335,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   }
 
   /**
-   * No single event is understood by all clients: this emits `error` in both shapes, then
+   * No single event is understood by all clients, so this emits `error` in both shapes and then
    * `response.failed`.
    */
   function endFailed(status: 'failed' | 'cancelled', error: ApiError): void {

@@ -2,10 +2,7 @@ import type { Usage } from '../../contract/types.ts';
 import type { ChatChunk } from '../chat.ts';
 import { isObject } from '../json.ts';
 
-/**
- * Reads the usage of a chunk from the top level, the choice (Moonshot), or `x_groq`. Returns
- * undefined when there is none. Absent details count as 0.
- */
+/** Reads the usage in the chunk, the choice (Moonshot) or `x_groq`; undefined without usage. */
 export function readUsage(chunk: ChatChunk, choice: ChatChunk | undefined): Usage | undefined {
   const usage = [chunk['usage'], choice?.['usage'], field(chunk['x_groq'], 'usage')].find(isUsage);
   if (usage === undefined) return undefined;
