@@ -41,31 +41,22 @@ import { createSockets, isHandshake } from './web-socket/sockets.ts';
 export { readConfig, ConfigError, type Config } from './config/config.ts';
 
 export interface Gateway {
-  /**
-   * Listens on `HOST` and `PORT`, and on `METRICS_PORT` if it is set. Returns the URLs without a
-   * trailing slash. Throws if a port is taken.
-   */
+  /** Returns the URLs without a trailing slash. Throws if a port is taken. */
   listen(): Promise<{ readonly url: string; readonly metricsUrl?: string }>;
-  /**
-   * Refuses new requests, lets the running ones end within `DRAIN_TIMEOUT_MS`, ends the rest with
-   * `gateway_interrupted`, and closes.
-   */
+  /** Refuses new requests, lets running ones end within `DRAIN_TIMEOUT_MS`, and closes. */
   drain(): Promise<void>;
   /** Ends all requests with `gateway_interrupted`, and closes. */
   close(): Promise<void>;
   /**
-   * Looks for probable mistakes in the settings: a backend that accepts any key, so that callers
-   * with the same key share their records, or `managed` mode without a key. Returns a sentence for
-   * the operator; undefined if there is none. Takes at most 3 s.
+   * Returns a warning about a backend that accepts any key, so that callers with the same key share
+   * their records, or about `managed` mode without a key. Takes at most 3 s.
    */
   probe(): Promise<string | undefined>;
   /** Reads `PRICES_FILE` again for later requests, and logs the result. Does not throw. */
   reload(): void;
-  /** The lines to show at the start. */
   readonly banner: readonly string[];
 }
 
-/** What a test or an embedding program may replace. */
 export interface GatewayOverrides {
   readonly store?: Store;
   readonly backend?: ChatBackend;
@@ -75,22 +66,17 @@ export interface GatewayOverrides {
   readonly shared?: SharedParts;
 }
 
-/** What the processes of one port share (`WORKERS`). */
 export interface SharedParts {
-  /** The base URL of the shared demo backend, with `/v1`; null with a real backend. */
   readonly demoBaseUrl: string | null;
   readonly prices: CurrentPrices;
-  /** Gets the metrics of this process; returns those of all processes. */
   readonly joinMetrics: (metrics: Metrics) => Pick<Metrics, 'show' | 'contentType'>;
 }
 
-/** The time of an interrupted request to end. */
 const INTERRUPT_MS = 2000;
 
 /**
- * Creates the services. The store is open and, without `UPSTREAM_BASE_URL`, the demo backend runs;
- * `close` ends both. Throws if the store cannot be opened, and ConfigError if its database belongs
- * to another secret.
+ * Opens the store, and starts the demo backend if it is needed; `close` ends both. Throws if the
+ * store cannot be opened, and ConfigError if its database belongs to another secret.
  */
 export async function createGateway(config: Config, overrides: GatewayOverrides = {}): Promise<Gateway> {
   const nowMs = overrides.nowMs ?? Date.now;
@@ -171,7 +157,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     metrics: metrics && (shared?.joinMetrics(metrics) ?? metrics),
     authenticator: createAuthenticator({ ...config, accounts, identities, nowMs }),
     load: createLoad(config),
-    // The same time that a silent backend has.
+    // A silent client has the same time as a silent backend.
     clientStallMs: config.idleTimeoutMs,
     async loadWebSocket() {
       const { openWebSocket } = await import('./web-socket/handshake.ts');
@@ -247,16 +233,13 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   }
 }
 
-/** Loaded only if it is used, which makes a start faster. */
+/** The module is loaded only if it is used, which makes a start faster. */
 async function createMetrics(options: MetricsOptions): Promise<Metrics> {
   const { createMetrics } = await import('./telemetry/metrics.ts');
   return createMetrics(options);
 }
 
-/**
- * Opens the store. The secret is not compared with the database if the store was passed in, or if a
- * primary process has done so.
- */
+/** The secret is compared unless the store was passed in, or a primary process has compared it. */
 async function openRecords(
   config: Config,
   { store, shared }: GatewayOverrides,

@@ -1,6 +1,5 @@
 /**
- * Returns how long to wait before a process or a thread is started again, in milliseconds: twice as
- * long after each death, up to a limit, so that one which cannot live costs little. The waits begin
+ * Returns the next wait in milliseconds. It doubles after each death, up to a limit, and begins
  * anew after a life that `wasSteady`.
  */
 export function createBackOff({

@@ -1,21 +1,10 @@
-/**
- * The chat completions format: what we may send to the backend, and what it sends, which is not
- * trusted.
- */
-
-/**
- * One `chat.completion.chunk`, or a whole completion in that form. Every field is unknown until it
- * has been checked.
- */
+/** A chunk, or a whole completion in that form. Every field is unknown until it is checked. */
 export type ChatChunk = Readonly<Record<string, unknown>>;
 
-/** A chunk, or only the words of a chunk that otherwise equals the chunk before it. */
+/** A chunk, or only the words of a chunk that otherwise equals the one before it. */
 export type ChunkOrWords = ChatChunk | string;
 
-/**
- * The chunks of one read of the backend's answer, in order. `done` is set when `[DONE]` came with
- * them.
- */
+/** `done` is set when `[DONE]` came with these chunks of one read. */
 export interface ChatBatch {
   readonly chunks: readonly ChunkOrWords[];
   readonly done: boolean;
@@ -29,15 +18,11 @@ export type ChatPart =
   | { readonly type: 'file'; readonly file: { readonly filename?: string; readonly file_data: string } }
   | { readonly type: 'document_url'; readonly document_url: string };
 
-/** The parts of an assistant message for backends that take thoughts as a part of its content. */
 export type ChatAssistantPart =
   | { readonly type: 'thinking'; readonly thinking: readonly { readonly type: 'text'; readonly text: string }[] }
   | { readonly type: 'text'; readonly text: string };
 
-/**
- * State that a backend attached to a call or to a message. It gets the state back unchanged (see
- * reply-state.ts).
- */
+/** A backend attached this state and gets it back unchanged (see reply-state.ts). */
 export interface CallState {
   readonly extra_content?: ChatChunk;
 }
@@ -64,7 +49,7 @@ export interface ChatAssistantMessage extends MessageState {
   readonly content: string | null | readonly ChatAssistantPart[];
   readonly tool_calls?: readonly ChatToolCall[];
   readonly refusal?: string;
-  /** The reasoning of this turn. The field is the one it came in, or the one of the dialect. */
+  /** The field is the one in which the reasoning came, or the one of the dialect. */
   readonly reasoning_content?: string;
   readonly reasoning?: string;
 }
@@ -85,10 +70,7 @@ export type ChatToolChoice =
   | 'required'
   | { readonly type: 'function'; readonly function: { readonly name: string } };
 
-/**
- * The outbound allow-list. A field that is not listed here reaches a backend only through
- * `effortFields` of its dialect.
- */
+/** A field that is not listed reaches a backend only through `effortFields` of its dialect. */
 export interface ChatRequest {
   readonly model: string;
   readonly messages: readonly ChatMessage[];

@@ -1,7 +1,3 @@
-/**
- * The table of all error codes: code → HTTP status, `type`, and a message that is safe to store.
- */
-
 type ErrorType =
   | 'invalid_request_error'
   | 'authentication_error'
@@ -61,25 +57,17 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/**
- * The body of every error reply. All four fields are present and strings, because a strict client
- * loses the message otherwise.
- */
+/** A strict client loses the message unless all four fields are strings. */
 export interface ErrorBody {
   readonly error: { readonly message: string; readonly type: string; readonly param: string; readonly code: string };
 }
 
 export interface ApiErrorOptions {
-  /**
-   * The message for the caller; defaults to the one of the table. It never holds a secret or a
-   * stack.
-   */
+  /** The default is the message of the table. A message never holds a secret or a stack. */
   readonly message?: string;
-  /** The path of the field at fault, such as `input[2].call_id`. */
   readonly param?: string;
-  /** Overrides the status of the table, to keep the backend's own. */
   readonly status?: number;
-  /** Reply headers of this error, such as `retry-after`. Names are in lower case. */
+  /** Reply headers with names in lower case, such as `retry-after`. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
 }
@@ -108,10 +96,7 @@ export class ApiError extends Error {
   }
 }
 
-/**
- * Returns any throw as an ApiError. Our own mistakes become `internal_error`, which reveals no
- * internals.
- */
+/** Returns any throw as an ApiError. `internal_error` reveals nothing of our own mistakes. */
 export function toApiError(thrown: unknown): ApiError {
   return thrown instanceof ApiError ? thrown : new ApiError('internal_error', { cause: thrown });
 }
@@ -121,10 +106,7 @@ export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : 'unknown reason';
 }
 
-/**
- * Ends a `switch` over a union, so that a new member fails to compile here. Throws a TypeError when
- * data from outside gets this far.
- */
+/** Ends a `switch` over a union, so that a new member fails to compile. Throws a TypeError. */
 export function unreachable(value: never): never {
   throw new TypeError(`unexpected value of type ${typeof value}`);
 }

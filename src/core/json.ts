@@ -1,9 +1,4 @@
-/** Helpers for JSON whose shape is unknown. */
-
-/**
- * Parses the text. Returns undefined when it is not JSON, because the parser's error would quote
- * the text.
- */
+/** Returns undefined for invalid JSON, because the parser's error would quote the text. */
 export function readJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -17,7 +12,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Array.isArray, which would narrow unknown values to `any[]`. */
+/** Narrows to `unknown[]`, where Array.isArray narrows to `any[]`. */
 export function isList(value: unknown): value is unknown[] {
   return Array.isArray(value);
 }
@@ -27,15 +22,12 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Whether this is white space in JSON. Takes a UTF-16 code unit or a byte. */
+/** Whether a UTF-16 code unit or a byte is white space in JSON. */
 export function isSpace(code: number | undefined): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
-/**
- * The index of the quote that closes the JSON string whose content begins at `start`; the length of
- * the text when no quote closes it.
- */
+/** Returns the index of the quote that ends the JSON string, or the length of the text. */
 export function endOfString(text: string, start: number): number {
   let quote = text.indexOf('"', start);
   while (quote >= 0 && isEscaped(text, quote)) quote = text.indexOf('"', quote + 1);

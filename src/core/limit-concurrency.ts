@@ -1,7 +1,4 @@
-/**
- * Runs at most `maxAtOnce` pieces of work at a time. The others begin in the order in which they
- * came.
- */
+/** Runs at most `maxAtOnce` pieces of work at a time, in the order in which they came. */
 export function limitConcurrency(maxAtOnce: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
   const waiting: (() => void)[] = [];
   let running = 0;

@@ -1,9 +1,6 @@
-/**
- * Calls between two processes, or between two threads: each end asks for what the other one serves.
- */
+/** Calls between two processes or threads. Each end asks for what the other one serves. */
 import { messageOf, unreachable } from './errors.ts';
 
-/** The functions that one end serves. */
 export type Service = Readonly<Record<string, (...parameters: never[]) => unknown>>;
 
 /** Both ends clone structures, so maps and dates arrive as what they are. */
@@ -13,21 +10,12 @@ type Message =
   | readonly ['failure', id: number, why: string];
 
 export interface Rpc<Theirs extends Service> {
-  /**
-   * Calls a function of the other end. Throws with its message when it fails there or the channel
-   * has ended.
-   */
+  /** Throws with the message of the other end when that fails, or when the channel has ended. */
   ask<Name extends keyof Theirs & string>(
     name: Name,
     ...parameters: Parameters<Theirs[Name]>
   ): Promise<Awaited<ReturnType<Theirs[Name]>>>;
-  /**
-   * Takes each message that comes from the other end, and ignores those of others on the channel.
-   */
   readonly receive: (message: unknown) => void;
-  /**
-   * Ends the channel: all that is not answered yet, or asked later, fails with these last words.
-   */
   readonly disconnect: (lastWords?: string) => void;
   readonly isDisconnected: boolean;
 }
@@ -114,13 +102,12 @@ export function openRpc<Theirs extends Service>(send: (message: object) => void,
   };
 }
 
-/** A `Worker` of `node:worker_threads`, as far as calls need it. */
 interface Thread {
   postMessage(message: object): void;
   on(event: 'message' | 'error' | 'exit', listener: (value: unknown) => void): unknown;
 }
 
-/** Opens the end that has started the thread. `onExit` gets the error that has ended it, if any. */
+/** Opens the end that started the thread. `onExit` gets the error that ended it, if any. */
 export function openThreadRpc<Theirs extends Service>(
   thread: Thread,
   { name, onExit }: { readonly name: string; readonly onExit: (lastWords: string) => void },
