@@ -1,10 +1,8 @@
 import type { Dialect } from '../dialects.ts';
 
 /**
- * Returns a function that maps call ids to ids which the backend takes. A client may send any id,
- * also one of another backend, and some backends refuse ids in another format. A valid id stays.
- * Others are always replaced by the same one, so that the history is identical in every request.
- * `ids` are all ids of a request, which stay distinct.
+ * Returns a function that maps the call ids of a request to distinct ids which the backend takes.
+ * An id always gets the same replacement, so that the history stays identical.
  */
 export function createCallIds(ids: Iterable<string>, rule: Dialect['callIds']): (id: string) => string {
   const fits = RULES[rule];
@@ -34,10 +32,7 @@ const RULES: { readonly [Rule in Dialect['callIds']]: RegExp } = {
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const DIGEST_LENGTH = 9;
 
-/**
- * Nine letters and digits, which every rule accepts: FNV-1a in two halves. It spreads ids and keeps
- * no secrets.
- */
+/** FNV-1a in two halves. It spreads ids and keeps no secrets. */
 function digest(id: string, attempt: number): string {
   let low = 0x811c9dc5 ^ attempt;
   let high = 0x9747b28c ^ attempt;

@@ -1,9 +1,8 @@
 import type { ConfigurationUpdate, CreateResponse } from '../../contract/types.ts';
 
 /**
- * Applies the `configuration_update` items of the input to the request; returns the request itself
- * when there are none. The last item that names an effort or a text format wins, because clients
- * leave the earlier ones in the history.
+ * Returns the request with its `configuration_update` items applied. The last one wins, because
+ * clients leave the earlier ones in the history.
  */
 export function withUpdates(request: CreateResponse): CreateResponse {
   if (typeof request.input === 'string') return request;

@@ -10,10 +10,6 @@ import { readReplyState, type ReplyState, type StateOrigin } from '../reply/repl
 import { nameOf, type ToolRef } from './tool-names.ts';
 import { clientToolsOf } from './tools.ts';
 
-/**
- * The content of one input item, before `turns.ts` puts all of them into the order that strict
- * backends need.
- */
 export type Piece =
   | { readonly kind: 'system'; readonly role: 'system' | 'developer'; readonly text: string }
   | { readonly kind: 'user'; readonly content: string | readonly ChatPart[] }
@@ -25,16 +21,11 @@ export type Piece =
 export interface ReasoningPiece {
   readonly kind: 'reasoning';
   readonly text: string;
-  /** Identifies the reply that it belongs to, where that is known. */
   readonly reply?: string;
-  /** The sealed state of that reply. `text` then holds its thoughts. */
   readonly state?: ReplyState;
 }
 
-/**
- * An item that becomes no piece. It is either handled elsewhere (`folded`), or left out because the
- * chat format has no place for it, which the caller sees in a header (`left out`).
- */
+/** A `left out` item has no place in the chat format. The caller sees it in a header. */
 export type NoPiece = 'folded' | 'left out';
 
 type ItemType = KnownItem['type'];
@@ -45,24 +36,15 @@ export interface ItemPlace {
   readonly path: string;
   readonly nameTowardsBackend: (tool: ToolRef) => string;
   readonly forms: PartForms;
-  /** Opens the `encrypted_content` of reasoning. */
   readonly openSeal?: OpenSeal | undefined;
-  /**
-   * The backend and model that are asked. The state of a reply from another one is not sent to
-   * them.
-   */
+  /** The state of a reply from another backend or model is not sent. */
   readonly origin: StateOrigin;
-  /** Opens the `encrypted_content` of a compaction. */
   readonly openCompaction?: OpenSeal | undefined;
 }
 
 /** Returns undefined for a seal that is foreign or damaged. */
 export type OpenSeal = (sealed: string) => string | undefined;
 
-/**
- * One entry per item type. A new type of the schema fails to compile until it has an entry. Items
- * of any other type are left out.
- */
 const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
   message(item, { path, forms }) {
     switch (item.role) {
@@ -155,7 +137,6 @@ const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
     return { kind: 'user', content: toContext(summary) };
   },
   compaction_trigger: () => 'folded',
-  // It changes the request (see configuration-update.ts).
   configuration_update: () => 'folded',
   agent_message(item, { path, forms }) {
     // This gateway encrypts no arguments, so the payload is the plain text of the model.
@@ -175,10 +156,7 @@ const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
   },
 };
 
-/**
- * Returns the content of an input item. Throws ApiError for items that no chat backend understands
- * and that must not be left out.
- */
+/** Throws ApiError for items that no chat backend understands and that must not be left out. */
 export function toPiece(item: InputItem, place: ItemPlace): Piece | NoPiece {
   return isKnown(item) ? convert(item.type, item, place) : 'left out';
 }
@@ -192,7 +170,6 @@ function isKnown(item: InputItem): item is KnownItem {
   return isKnownType(item.type);
 }
 
-/** Generic, so that the compiler sees that the entry and the item have the same type. */
 function convert<Type extends ItemType>(type: Type, item: ItemOf<Type>, place: ItemPlace): Piece | NoPiece {
   return ITEMS[type](item, place);
 }
@@ -205,7 +182,7 @@ function toOutput(
   return { kind: 'output', callId, text: textOf(output, '\n'), media: mediaOf(output, `${path}.output`, forms) };
 }
 
-/** An output without a call id (Codex Desktop: openai/codex#43296). A tool message needs one. */
+/** Codex Desktop sends outputs without a call id (openai/codex#43296). */
 function toUserOutput({ name, output }: ItemOf<'function_call_output'>, { path, forms }: ItemPlace): Piece {
   const media = mediaOf(output, `${path}.output`, forms);
   const text = `Output of ${name === undefined ? 'an earlier tool call' : `the tool ${name}`}:\n${textOf(output, '\n')}`;
@@ -225,10 +202,7 @@ function missing(param: string): ApiError {
   return new ApiError('missing_required_parameter', { param, message: `${param} is missing.` });
 }
 
-/**
- * In the chat format only user messages hold images and files. Leaving them out silently would
- * change the conversation.
- */
+/** Only user messages hold images and files in the chat format. */
 function refuseMedia(content: string | readonly InputPart[], path: string): void {
   if (typeof content === 'string') return;
   const index = content.findIndex((part) => !('text' in part) && part.type !== 'refusal');
@@ -240,10 +214,7 @@ function refuseMedia(content: string | readonly InputPart[], path: string): void
   });
 }
 
-/**
- * Backends parse the field as JSON. vLLM and Ollama refuse a whole history when one call is cut or
- * malformed.
- */
+/** vLLM and Ollama refuse a whole history when the arguments of one call are not JSON. */
 function toArguments(text: string): string {
   if (text === '') return '{}';
   return isObject(readJson(text)) ? text : JSON.stringify({ [UNREADABLE]: text });

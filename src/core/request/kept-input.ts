@@ -1,38 +1,23 @@
-/**
- * Selects the part of a long input that the backend still gets. A compaction item replaces all
- * items before it, except system messages and the latest user messages, whether the client has left
- * the rest out or not.
- */
-
 import type { CreateResponse, InputItem, InputMessage, KeptMessage } from '../../contract/types.ts';
 import { toItemId, type UniquePart } from '../ids.ts';
 import { isKnownType } from './items.ts';
 
-/**
- * How much of the user's messages is kept, in UTF-16 code units. Only whole messages are kept, the
- * newest first; the summary covers the others.
- */
+/** The limits count UTF-16 code units. Only whole messages are kept, the newest first. */
 const MAX_KEPT_LENGTH = 64 * 1024;
 const MIN_KEPT_LENGTH = 4 * 1024;
 const MEDIA_LENGTH = 4 * 1024;
 
-/** The compaction threshold of the request, in input tokens; undefined when it has none. */
+/** Returns the compaction threshold in input tokens; undefined when the request has none. */
 export function compactThresholdOf({ context_management: entries = [] }: CreateResponse): number | undefined {
   return entries.find(({ type }) => type === 'compaction')?.compact_threshold;
 }
 
-/**
- * The length of user messages to keep for this threshold: a quarter of it, at about four code units
- * per token.
- */
+/** Returns the length to keep: a quarter of the threshold, at about four code units per token. */
 export function keptLengthFor(threshold: number | undefined): number {
   return Math.min(MAX_KEPT_LENGTH, threshold ?? MAX_KEPT_LENGTH);
 }
 
-/**
- * Returns a function that says, by the index of an item, whether the backend gets it. Without a
- * compaction it gets all of them.
- */
+/** Returns a function that says, by the index of an item, whether the backend gets it. */
 export function inForceOf(items: readonly InputItem[], maxKeptLength: number): (index: number) => boolean {
   const compaction = items.findLastIndex(({ type }) => type === 'compaction');
   if (compaction < 0) return () => true;
@@ -41,9 +26,8 @@ export function inForceOf(items: readonly InputItem[], maxKeptLength: number): (
 }
 
 /**
- * The index at which the current turn begins: the last reasoning, messages and calls of the model,
- * and the outputs and user messages since. The turn stays unchanged, because a call needs its
- * output and a question its answer.
+ * Returns the index at which the current turn begins. The turn stays unchanged, because a call
+ * needs its output and a question its answer.
  */
 export function currentTurnOf(items: readonly InputItem[]): number {
   let start = items.length;
@@ -52,10 +36,7 @@ export function currentTurnOf(items: readonly InputItem[]): number {
   return start;
 }
 
-/**
- * Whether a compaction before the item at this index would leave out anything that the backend gets
- * now.
- */
+/** Whether a compaction before this index would leave out anything that the backend gets now. */
 export function leavesOut(items: readonly InputItem[], start: number, maxKeptLength: number): boolean {
   const isInForce = inForceOf(items, maxKeptLength);
   const kept = keptBefore(items, start, maxKeptLength);
@@ -63,9 +44,8 @@ export function leavesOut(items: readonly InputItem[], start: number, maxKeptLen
 }
 
 /**
- * The messages that are kept in front of a compaction of an input of this length, without their
- * images and files. User messages take at most a quarter of the length, so that the result is
- * shorter than the input.
+ * Returns the messages to keep before a compaction, without media. User messages take at most a
+ * quarter of the length, so that the result is shorter than the input.
  */
 export function keptMessages(items: readonly InputItem[], inputLength: number, unique: UniquePart): KeptMessage[] {
   const maxKeptLength = Math.min(MAX_KEPT_LENGTH, Math.max(MIN_KEPT_LENGTH, Math.floor(inputLength / 4)));

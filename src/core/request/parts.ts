@@ -3,21 +3,14 @@ import type { ChatPart } from '../chat.ts';
 import type { Dialect } from '../dialects.ts';
 import { ApiError, unreachable } from '../errors.ts';
 
-/**
- * Returns why a URL may not be fetched by the backend, as the end of a sentence; undefined when it
- * may.
- */
+/** Returns why the backend may not fetch a URL, as the end of a sentence; undefined if it may. */
 export type UrlFault = (text: string) => string | undefined;
 
-/** The forms in which the backend takes images, files and audio. */
 export interface PartForms extends Pick<Dialect, 'imageForm' | 'fileForm' | 'audioForm'> {
   readonly urlFault?: UrlFault;
 }
 
-/**
- * Translates the content of a user message to the chat format. `path` is its place in the request.
- * Throws ApiError for parts that the backend has no form for.
- */
+/** Throws ApiError for parts that the backend has no form for. `path` is their place. */
 export function toUserContent(
   content: string | readonly InputPart[],
   path: string,
@@ -40,13 +33,13 @@ export function mediaOf(content: string | readonly InputPart[], path: string, fo
   });
 }
 
-/** Joins the texts of the parts with the separator; other parts are left out. */
+/** Joins the texts of the parts and skips other parts. */
 export function textOf(content: string | readonly InputPart[], separator: string): string {
   if (typeof content === 'string') return content;
   return content.flatMap((part) => ('text' in part ? [part.text] : [])).join(separator);
 }
 
-/** Joins the refusals of the parts; empty when there is none. */
+/** Joins the refusals of the parts. */
 export function refusalOf(content: string | readonly InputPart[]): string {
   if (typeof content === 'string') return '';
   return content.flatMap((part) => (part.type === 'refusal' ? [part.refusal] : [])).join('');

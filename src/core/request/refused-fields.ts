@@ -1,7 +1,4 @@
-/**
- * Chat fields that are refused for a key with funds or limits. The reservation of a request bounds
- * its cost only if the backend is asked for nothing else.
- */
+/** A reservation bounds the cost of a request only if the backend is asked for nothing else. */
 
 import { ApiError } from '../errors.ts';
 
@@ -11,8 +8,7 @@ const NAMES_MODEL = 'it may choose another model than model names';
 const COSTS_EXTRA = 'the backend may charge for it in addition to the tokens';
 
 export const REFUSED_FIELDS: Readonly<Record<string, string>> = {
-  // llama.cpp reads n_predict before max_tokens, TabbyAPI takes max_length for it, and Ollama has a
-  // limit among its options.
+  // llama.cpp prefers n_predict, TabbyAPI takes max_length, and Ollama has a limit in options.
   n_predict: LIMITS_OUTPUT,
   num_predict: LIMITS_OUTPUT,
   max_length: LIMITS_OUTPUT,
@@ -20,7 +16,7 @@ export const REFUSED_FIELDS: Readonly<Record<string, string>> = {
   max_output_tokens: LIMITS_OUTPUT,
   max_tokens_to_sample: LIMITS_OUTPUT,
   options: LIMITS_OUTPUT,
-  // With these the model writes on after the end of its answer (vLLM, SGLang, TabbyAPI).
+  // vLLM, SGLang and TabbyAPI have these.
   min_tokens: WRITES_MORE,
   min_length: WRITES_MORE,
   ignore_eos: WRITES_MORE,
@@ -42,7 +38,7 @@ export const REFUSED_FIELDS: Readonly<Record<string, string>> = {
   content_policy_fallbacks: NAMES_MODEL,
   user_config: NAMES_MODEL,
   providerOptions: NAMES_MODEL,
-  // The backend runs these searches and tools: OpenAI and Perplexity, OpenRouter, xAI, Qwen, Groq.
+  // OpenAI, Perplexity, OpenRouter, xAI, Qwen and Groq have these.
   web_search_options: COSTS_EXTRA,
   plugins: COSTS_EXTRA,
   search_parameters: COSTS_EXTRA,
@@ -52,25 +48,22 @@ export const REFUSED_FIELDS: Readonly<Record<string, string>> = {
   compound_custom: COSTS_EXTRA,
 };
 
-/** Tiers that cost no more than the default (OpenAI, Groq). */
+/** These tiers cost no more than the default (OpenAI, Groq). */
 const PLAIN_TIERS = new Set<unknown>([undefined, null, 'auto', 'default', 'flex', 'on_demand']);
 
 const REASONS = new Map(Object.entries(REFUSED_FIELDS).map(([name, reason]) => [foldCase(name), reason]));
 
-/** Returns why a field is refused, in any capitalization; undefined when it is not refused. */
+/** Returns why a field is refused, in any capitalization; else undefined. */
 export function whyRefused(name: string): string | undefined {
   return REASONS.get(foldCase(name));
 }
 
-/**
- * Returns the same text for all names that a backend may treat as equal. Go's JSON package ignores
- * case, and treats the Kelvin sign as a k and the long s as an s.
- */
+/** Go's JSON package ignores case, and reads the Kelvin sign as a k and the long s as an s. */
 export function foldCase(name: string): string {
   return name.toUpperCase().toLowerCase();
 }
 
-/** Throws ApiError `unsupported_parameter` for a service tier with a price of its own. */
+/** Throws ApiError for a service tier with a price of its own. */
 export function checkServiceTier(tier: unknown): void {
   if (!PLAIN_TIERS.has(tier)) throw refusedField('service_tier', 'only auto, default, flex and on_demand are taken');
 }

@@ -8,13 +8,11 @@ import { planTools, type ToolPlan } from './tools.ts';
 import { toMessages } from './turns.ts';
 import { compactThresholdOf, inForceOf, keptLengthFor } from './kept-input.ts';
 
-/** The chat request for the backend, with what is needed to translate the answer. */
 export interface Translation {
   readonly chat: ChatRequest;
   readonly tools: ToolPlan;
-  /** Types of input items that were left out, because the chat format has no place for them. */
   readonly droppedItems: readonly string[];
-  /** Call ids of the input. Calls of the reply get other ids. */
+  /** Calls of the reply get other ids. */
   readonly usedCallIds: ReadonlySet<string>;
 }
 
@@ -23,21 +21,15 @@ export interface TranslationOptions {
   readonly upstreamDialect: string;
   readonly modelAliases: ReadonlyMap<string, string>;
   readonly hostedTools: HostedToolsPolicy;
-  /**
-   * Opens the `encrypted_content` of reasoning that this caller got; undefined for a foreign or
-   * damaged one.
-   */
   readonly openSeal?: OpenSeal;
   readonly openCompaction?: OpenSeal;
-  /** Undefined when the backend may fetch any URL. */
   readonly urlFault?: UrlFault | undefined;
   readonly mayBeEmpty?: boolean;
 }
 
 /**
- * Translates a Responses request to a chat request. The result is an allow-list: unknown fields
- * never reach a backend, and no defaults are invented. Throws ApiError for anything that the chat
- * format cannot express.
+ * Returns the chat request, with only the fields that are known here and no defaults of its own.
+ * Throws ApiError for anything that the chat format cannot express.
  */
 export function toChatRequest(request: CreateResponse, options: TranslationOptions): Translation {
   const { dialect } = options;
@@ -111,7 +103,6 @@ function toPieces(
   return { pieces, droppedItems: [...dropped] };
 }
 
-/** Whether the input gives the model something to answer; `instructions` alone do not. */
 function saysAnything(pieces: readonly Piece[], messages: readonly ChatMessage[]): boolean {
   const isSystem = ({ role }: ChatMessage): boolean => role === 'system' || role === 'developer';
   return !messages.every(isSystem) || pieces.some((piece) => piece.kind === 'system' && piece.text !== '');
@@ -195,10 +186,9 @@ function toEffortFields({ reasoning }: CreateResponse, { effortFields }: Dialect
   return reasoning?.effort === undefined ? undefined : effortFields[reasoning.effort];
 }
 
-/** From least to most. "none" is not among them, because it switches reasoning off. */
+/** They go from least to most, without "none", which switches reasoning off. */
 const EFFORTS: readonly ReasoningEffort[] = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
-/** The requested effort, or the nearest lower one that the backend knows, or its lowest. */
 function toEffort(
   effort: ReasoningEffort | undefined,
   { efforts: known, effortFields }: Dialect,

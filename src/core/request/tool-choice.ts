@@ -1,14 +1,9 @@
-/** Reads `tool_choice`: which tools the model may call, and which it must call. */
-
 import type { AllowedTools, CreateResponse } from '../../contract/types.ts';
 import type { ChatToolChoice } from '../chat.ts';
 import { ApiError } from '../errors.ts';
 import { nameOf, toolKey, type ToolRef } from './tool-names.ts';
 
-/**
- * Translates the choice to the chat format. Throws ApiError for a tool that is hosted or not
- * offered.
- */
+/** Throws ApiError for a tool that is hosted or not offered. */
 export function toChatToolChoice(
   choice: CreateResponse['tool_choice'],
   isOffered: (tool: ToolRef) => boolean,
@@ -22,10 +17,7 @@ export function toChatToolChoice(
   return { type: 'function', function: { name: towardsBackend(tool) } };
 }
 
-/**
- * The keys of the tools that `allowed_tools` names; undefined for any other choice. Throws ApiError
- * for a tool that is not offered.
- */
+/** Returns the tools in `allowed_tools` by key. Throws ApiError for one that is not offered. */
 export function allowedTools(
   choice: CreateResponse['tool_choice'],
   isOffered: (tool: ToolRef) => boolean,
@@ -41,11 +33,12 @@ export function allowedTools(
   return allowed;
 }
 
+/** Whether the choice is a list of tools that the model may call. */
 export function isAllowedTools(choice: CreateResponse['tool_choice']): choice is AllowedTools {
   return typeof choice === 'object' && choice.type === 'allowed_tools';
 }
 
-/** The tool that an entry of `tool_choice` names; undefined for hosted ones. */
+/** Returns the tool that an entry of `tool_choice` names; undefined for hosted ones. */
 export function toChosenTool(entry: { type: string; name?: string; namespace?: string }): ToolRef | undefined {
   switch (entry.type) {
     case 'function':
@@ -65,7 +58,7 @@ function unknownToolError(param: string): ApiError {
   return new ApiError('invalid_request', { param, message: `${param} names no tool of this request.` });
 }
 
-/** The error for a tool that only a server could execute. `param` is the path of its type. */
+/** Returns the error for a hosted tool. `param` is the path of its type. */
 export function hostedToolError(type: string, param: string): ApiError {
   return new ApiError('unsupported_tool', {
     param,

@@ -1,4 +1,3 @@
-/** A tool as the client knows it. Kinds other than `function` and `custom` have one tool each. */
 export type ToolRef = ({ readonly kind: 'function' | 'custom' } & ToolName) | { readonly kind: BuiltInKind };
 
 export interface ToolName {
@@ -9,12 +8,8 @@ export interface ToolName {
 export type BuiltInKind = 'tool_search' | 'local_shell' | 'shell' | 'apply_patch';
 
 export interface ToolNames {
-  /**
-   * The tool's name for the backend: `[a-zA-Z0-9_-]{1,64}`, unique, and the tool's own name where
-   * possible.
-   */
+  /** Returns a unique `[a-zA-Z0-9_-]{1,64}`, which is the tool's own name where possible. */
   readonly towardsBackend: (tool: ToolRef) => string;
-  /** The tool with this backend name; undefined when the name was not assigned. */
   readonly original: (backendName: string) => ToolRef | undefined;
 }
 
@@ -22,13 +17,9 @@ const BACKEND_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 const MAX_LENGTH = 64;
 const MAX_ENDING_LENGTH = 8;
 const SEPARATOR = '__';
-/** The least number of characters that a cut namespace keeps. */
 const MIN_NAMESPACE_LENGTH = 8;
 
-/**
- * Assigns names in both directions. Offered tools with a valid name of their own come first, so
- * that no generated name takes theirs.
- */
+/** Assigns names in both directions. No generated name takes a valid name of an offered tool. */
 export function createToolNames(offered: readonly ToolRef[]): ToolNames {
   const backendNames = new Map<string, string>();
   const originals = new Map<string, ToolRef>();
@@ -52,8 +43,7 @@ export function createToolNames(offered: readonly ToolRef[]): ToolNames {
   function freeName(wanted: string): string {
     if (wanted.length <= MAX_LENGTH && !originals.has(wanted)) return wanted;
     const base = wanted.slice(0, MAX_LENGTH - MAX_ENDING_LENGTH);
-    // Continues from the last number, because a history may hold thousands of names with the same
-    // beginning.
+    // A history may hold thousands of names with the same beginning.
     let n = lastNumbers.get(base) ?? 1;
     do n += 1;
     while (originals.has(`${base}_${n}`));
@@ -62,7 +52,7 @@ export function createToolNames(offered: readonly ToolRef[]): ToolNames {
   }
 }
 
-/** Returns the name fields alone. `namespace` is absent when there is none. */
+/** Returns the name fields alone. */
 export function nameOf({
   name,
   namespace,
@@ -73,10 +63,7 @@ export function nameOf({
   return namespace === undefined ? { name } : { name, namespace };
 }
 
-/**
- * Equal for references to the same tool. A function and a custom tool with the same name are two
- * tools.
- */
+/** Returns one key per tool. A function and a custom tool with one name are two tools. */
 export function toolKey(tool: ToolRef): string {
   return 'name' in tool ? JSON.stringify([tool.kind, tool.namespace ?? null, tool.name]) : tool.kind;
 }
@@ -90,10 +77,7 @@ function flatName(tool: ToolRef): string {
   return tool.namespace === undefined ? tool.name : `${tool.namespace}${SEPARATOR}${tool.name}`;
 }
 
-/**
- * Cuts the namespace of a name that is too long and keeps the tool's own name, by which the model
- * tells its tools apart.
- */
+/** The namespace is cut, because the model tells its tools apart by their own names. */
 function shortName(tool: ToolRef): string {
   const flat = flatName(tool);
   if (flat.length <= MAX_LENGTH || !('name' in tool) || tool.namespace === undefined) return flat;

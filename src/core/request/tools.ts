@@ -17,15 +17,13 @@ import { ApiError } from '../errors.ts';
 import { allowedTools, hostedToolError, toChatToolChoice, toChosenTool } from './tool-choice.ts';
 import { createToolNames, nameOf, toolKey, type ToolRef } from './tool-names.ts';
 
-/** The tools of one request: what the backend is offered, and how to map the model's calls back. */
 export interface ToolPlan {
-  /** The tools for the backend. When it is empty, `choice` is absent too. */
   readonly offered: readonly ChatTool[];
   readonly choice?: ChatToolChoice;
   readonly echo: readonly ToolEcho[];
   readonly dropped: readonly string[];
   readonly nameTowardsBackend: (tool: ToolRef) => string;
-  /** The tool that a backend's call is for; undefined when `allowed_tools` forbids the call. */
+  /** Returns undefined when `allowed_tools` forbids the call. */
   readonly toolOfCall: (backendName: string) => ToolRef | undefined;
 }
 
@@ -60,7 +58,6 @@ type ToOffers<Type extends ClientTool['type']> = (
   place: ToolPlace,
 ) => readonly (Offer | Hosted)[];
 
-/** One entry per type of tool that the client executes. All other types are hosted. */
 const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
   function: ({ name, description, parameters, strict }, { namespace }) => [
     {
@@ -149,10 +146,8 @@ const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
 };
 
 /**
- * Decides which tools the backend is offered. They come from `tools`, from `additional_tools` items
- * and from the results of a client-side tool search. Throws ApiError `unsupported_tool` for a
- * hosted tool that is forced, or for any under `reject`, and `invalid_request` for a `tool_choice`
- * that names no tool of the request and for too many tools.
+ * Decides which tools the backend is offered. Throws ApiError for a hosted tool that is forced or
+ * rejected, for a `tool_choice` that names no tool, and for too many tools.
  */
 export function planTools(
   request: Pick<CreateResponse, 'tools' | 'tool_choice' | 'input'>,
@@ -198,7 +193,7 @@ export function planTools(
   };
 }
 
-/** For all lists of a request together, including namespaces. The schema limits each list. */
+/** The schema limits each list alone. This limits all lists of a request together. */
 const MAX_TOOLS = 10_000;
 
 function tooManyTools(param: string): ApiError {
@@ -206,7 +201,7 @@ function tooManyTools(param: string): ApiError {
   return new ApiError('invalid_request', { param, message });
 }
 
-/** The tools in the list that the client executes, including those in namespaces. */
+/** Returns the tools that the client executes, including those in namespaces. */
 export function clientToolsOf(tools: readonly ToolParam[]): ToolRef[] {
   return tools.flatMap((tool) =>
     toOffers(tool, { path: '' }).flatMap((offer) => ('tool' in offer ? [offer.tool] : [])),
@@ -227,7 +222,6 @@ function toOffers(tool: ToolParam, place: ToolPlace): readonly (Offer | Hosted)[
   return isClientTool(tool) ? offersOf(tool.type, tool, place) : [toHosted(tool, place)];
 }
 
-/** Generic, so that the compiler sees that the entry and the tool have the same type. */
 function offersOf<Type extends ClientTool['type']>(
   type: Type,
   tool: Extract<ClientTool, { type: Type }>,
@@ -267,10 +261,7 @@ function describeNamespace(
   });
 }
 
-/**
- * A call of a built-in tool whose arguments are invalid reaches the client as a function call (see
- * call-writer.ts). When the client replays it, this maps it back to the built-in tool.
- */
+/** A client replays a failed call of a built-in tool as a function call (see call-writer.ts). */
 function builtInOf(tool: ToolRef, isOffered: (tool: ToolRef) => boolean): ToolRef | undefined {
   if (tool.kind !== 'function' || tool.namespace !== undefined) return undefined;
   const builtIn = toChosenTool({ type: tool.name });
@@ -289,7 +280,6 @@ function toChatTool({ description, parameters, strict }: Offer, name: string): C
   };
 }
 
-/** Fills absent fields of a function with null. Tools that are not offered are not shown. */
 function toEcho(tool: ToolParam): ToolEcho[] {
   if (!isClientTool(tool)) return [];
   if (tool.type === 'namespace') {

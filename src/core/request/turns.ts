@@ -28,7 +28,6 @@ interface AssistantTurn {
   readonly reasoning: ReasoningPiece[];
   readonly calls: Call[];
   readonly place: number;
-  /** Whether an output has followed. The next assistant message then begins another turn. */
   answered: boolean;
 }
 
@@ -49,9 +48,8 @@ type TurnRules = Pick<
 export const NO_OUTPUT = 'No output was recorded for this call.';
 
 /**
- * Returns the messages in the order that strict backends need. The texts and calls of one turn
- * become one assistant message, and the outputs of its calls follow directly in call order,
- * whatever order the client replayed.
+ * Returns the messages in the order that strict backends need: the outputs of a turn follow its
+ * calls directly, whatever order the client replayed.
  */
 export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMessage[] {
   const turns: Turn[] = [];
@@ -130,10 +128,7 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
     else waiting.push({ turn, calls: [call] });
   }
 
-  /**
-   * Some state comes after the calls it belongs to, and some clients replay it after their outputs.
-   * Its calls show which turn it belongs to.
-   */
+  /** Some clients replay state after the outputs of its calls. The calls show its turn. */
   function moveReasoning(turn: AssistantTurn): void {
     for (const piece of turn.reasoning.splice(0)) turnOf(piece, turn).reasoning.push(piece);
   }
@@ -148,9 +143,8 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
   }
 
   /**
-   * Backends reuse call ids in later turns. An output therefore belongs to the nearest earlier turn
-   * with an unanswered call of that id, and there to the first one, because outputs come in the
-   * order of their calls.
+   * Backends reuse call ids in later turns, so an output belongs to the nearest earlier turn with
+   * an unanswered call of that id.
    */
   function addOutput(piece: Extract<Piece, { kind: 'output' }>): void {
     const waiting = unanswered.get(piece.callId);
@@ -166,19 +160,13 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
   }
 }
 
-/**
- * Ids that the backend made itself stay unchanged, because its state can refer to them:
- * OpenRouter's details for Gemini do.
- */
+/** OpenRouter's state for Gemini refers to the backend's own call ids, so they stay unchanged. */
 function ownCallIdsOf(piece: Piece): string[] {
   const calls = piece.kind === 'reasoning' ? (piece.state?.calls ?? []) : [];
   return calls.map(({ call_id: id }) => id).filter((id) => uniqueOfItem(id) === undefined);
 }
 
-/**
- * An output whose call is not in the input. No backend takes a tool message for it, and leaving it
- * out would lose its content.
- */
+/** No backend takes a tool message whose call is missing. Leaving it out would lose its content. */
 function toOrphanMessage(piece: Extract<Piece, { kind: 'output' }>): ChatMessage {
   const text = `Output of an earlier tool call (${piece.callId}):\n${piece.text}`;
   return {
@@ -190,8 +178,7 @@ function toOrphanMessage(piece: Extract<Piece, { kind: 'output' }>): ChatMessage
 /** Many chat templates raise an error when roles do not alternate. */
 function inOrder(messages: readonly ChatMessage[], { userMessages, afterOutputs }: TurnRules): ChatMessage[] {
   const ordered: ChatMessage[] = [];
-  // Consecutive user messages. They are joined once at the end, because joining them one by one
-  // would copy the parts again each time.
+  // Joining user messages one by one would copy the parts again each time.
   let userRun: UserContent[] = [];
 
   function endUserRun(): void {
@@ -218,10 +205,6 @@ const ACKNOWLEDGED: ChatMessage = { role: 'assistant', content: 'I have read the
 
 type UserContent = Extract<ChatMessage, { role: 'user' }>['content'];
 
-/**
- * Joins texts with empty lines between them. With parts among the contents, the texts before the
- * first parts become one text part.
- */
 function joinContents(contents: readonly UserContent[]): UserContent {
   const texts = contents.filter((content) => typeof content === 'string');
   if (texts.length === contents.length) return texts.join('\n\n');
@@ -273,10 +256,7 @@ function toAssistantMessage(turn: AssistantTurn, dialect: TurnRules): ChatAssist
   };
 }
 
-/**
- * A later state of a reply contains its earlier states and the plain text that the client got with
- * them.
- */
+/** A later state of a reply contains its earlier states and their plain text. */
 function withoutRepeated(pieces: readonly ReasoningPiece[]): ReasoningPiece[] {
   const latest = new Map(pieces.flatMap((piece) => (piece.state === undefined ? [] : [[piece.state.reply, piece]])));
   return pieces.filter((piece) => piece.reply === undefined || (latest.get(piece.reply) ?? piece) === piece);
