@@ -1,7 +1,4 @@
-/**
- * Compaction: the backend writes a summary of a conversation. The client carries the summary,
- * sealed, and sends it instead of the items that it summarizes.
- */
+/** The client sends the sealed summary instead of the items that it summarizes. */
 
 import type { CreateResponse, InputItem } from '../../contract/types.ts';
 import type { ChatRequest } from '../chat.ts';
@@ -9,19 +6,13 @@ import { toPrompt } from './prompt.ts';
 import { toChatRequest, type TranslationOptions } from '../request/request.ts';
 import { currentTurnOf, keptLengthFor, leavesOut } from '../request/kept-input.ts';
 
-/** What a compaction asks of the backend, and how the request continues. */
 export interface CompactionPlan {
-  /** The request for the summary. */
   readonly chat: ChatRequest;
-  /**
-   * Returns the request with the compaction item in its input; undefined when the request asks only
-   * for the summary.
-   */
+  /** Adds the compaction item to the input. It is absent when only the summary is asked for. */
   readonly resume?: (encryptedContent: string) => CreateResponse;
 }
 
 export interface CompactionOptions extends TranslationOptions {
-  /** The name that callers use; null for the model of the request. */
   readonly compactionModel: string | null;
   readonly compactionMaxOutputTokens: number;
 }
@@ -36,10 +27,7 @@ export function planCompaction(request: CreateResponse, options: CompactionOptio
   return { chat: askForSummary(request, options) };
 }
 
-/**
- * Plans a compaction before the answer, of everything but the current turn. Returns undefined when
- * it would leave nothing out, because the input would at once be too long again.
- */
+/** Returns undefined when a compaction of all but the current turn would leave nothing out. */
 export function planCompactionOnTheWay(
   request: CreateResponse,
   threshold: number,
@@ -88,7 +76,7 @@ function askForSummary(request: CreateResponse, options: CompactionOptions): Cha
   return chat;
 }
 
-/** Returns the items to summarize: the input without the compaction trigger. */
+/** Returns the items to summarize, without the compaction trigger. */
 export function inputToCompact({ input }: Pick<CreateResponse, 'input'>): readonly InputItem[] {
   if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }];
   return input.filter(({ type }) => type !== 'compaction_trigger');

@@ -8,9 +8,7 @@ import { createTranslator, type Translator } from '../reply/translator.ts';
 export interface SummaryOptions {
   readonly model: string;
   readonly unique: UniquePart;
-  /** Whether the answer may begin with a `<think>` block, which is not part of the summary. */
   readonly thinkTags: boolean;
-  /** Unix time in seconds. */
   readonly nowS: () => number;
 }
 
@@ -31,10 +29,7 @@ export function readSummary({ model, unique, thinkTags, nowS }: SummaryOptions):
   });
 }
 
-/**
- * Returns the text of a finished summary. A summary that was cut off says so at its end, for the
- * model that reads it. Throws ApiError when the summary failed, was filtered or is empty.
- */
+/** Returns the text of a summary. Throws ApiError when it failed, was filtered or is empty. */
 export function summaryOf({ response, failure }: Pick<Translator, 'response' | 'failure'>): string {
   if (failure !== null) throw failure;
   const reason = response.incomplete_details?.reason;
