@@ -1,12 +1,4 @@
-/**
- * Decimal numbers, read and written as whole numbers of their smallest unit. Money is never a
- * float.
- */
-
-/**
- * Reads `"1.25"` as a whole number of 10^-decimals. Returns undefined for anything but plain
- * digits, with at most nine before the point and `decimals` behind it.
- */
+/** Returns `"1.25"` in units of 10^-decimals; undefined for anything but a plain decimal number. */
 export function parseDecimal(text: string, decimals: number): bigint | undefined {
   const [, whole, fraction = ''] = /^(\d{1,9})(?:\.(\d+))?$/.exec(text) ?? [];
   if (whole === undefined || fraction.length > decimals) return undefined;
@@ -16,8 +8,7 @@ export function parseDecimal(text: string, decimals: number): bigint | undefined
 const MICRO_DECIMALS = 6;
 
 /**
- * Reads `"10.00"` as 10000000 millionths. Returns undefined for a negative amount, one finer than a
- * millionth, or any other text.
+ * Returns `"10.00"` as 10000000 millionths; undefined for a negative, finer or malformed amount.
  */
 export function parseAmount(text: string): number | undefined {
   const micro = parseDecimal(text, MICRO_DECIMALS);
@@ -33,10 +24,7 @@ export function parseSignedAmount(text: string): number | undefined {
   return micro === undefined ? undefined : 0 - micro;
 }
 
-/**
- * Writes 10000000 millionths as `"10.00"`, with at least two decimals. Throws RangeError for an
- * unsafe integer.
- */
+/** Returns 10000000 millionths as `"10.00"`. Throws RangeError for an unsafe integer. */
 export function formatAmount(micro: number): string {
   if (!Number.isSafeInteger(micro)) throw new RangeError('an amount is a safe integer');
   const digits = String(micro < 0 ? 0 - micro : micro).padStart(MICRO_DECIMALS + 1, '0');

@@ -3,10 +3,7 @@ export function matchesModel(pattern: string, name: string): boolean {
   return toModelMatcher(pattern)(name);
 }
 
-/**
- * As `matchesModel`, for a pattern that is used often. Its time is bounded by the name times the
- * pattern; a regular expression with several stars could take exponential time.
- */
+/** Its time is at most name times pattern. A regular expression could take exponential time. */
 export function toModelMatcher(pattern: string): (name: string) => boolean {
   const [head = '', ...rest] = pattern.split('*');
   const tail = rest.pop();
@@ -24,10 +21,7 @@ export function toModelMatcher(pattern: string): (name: string) => boolean {
   };
 }
 
-/**
- * Counts the characters of a pattern that are not `*`. Of two matching patterns the one with more
- * is more specific.
- */
+/** Counts the characters that are not `*`. A pattern with more of them is more specific. */
 export function literalLength(pattern: string): number {
   return pattern.replaceAll('*', '').length;
 }

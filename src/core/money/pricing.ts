@@ -1,22 +1,15 @@
-/**
- * The cost of tokens. A price in currency units per million tokens equals millionths per token, so
- * cost = tokens × price without division. The cost is exact until it is rounded up once, to a whole
- * millionth.
- */
+/** A price per million tokens equals millionths per token, so the cost needs no division. */
 import type { ModelPrice, PriceTable, Usage } from '../../contract/types.ts';
 import { parseDecimal } from './decimal.ts';
 import { literalLength, toModelMatcher } from './model-patterns.ts';
 
-/**
- * The most that one request is charged or reserved: a million currency units. The ledger adds up
- * such amounts as safe integers, which absurd usage of a backend must not break.
- */
+/** The ledger adds up safe integers, which absurd usage of a backend must not break. */
 export const MAX_COST_MICRO = 1_000_000_000_000;
 
 const PRICE_DECIMALS = 12;
 const PARTS_PER_MICRO = 10n ** BigInt(PRICE_DECIMALS);
 
-/** The price of a token, in 10^-12 millionths of the currency unit. */
+/** Prices are in 10^-12 millionths of the currency unit, for one token. */
 export interface Price {
   readonly inputParts: bigint;
   readonly cachedInputParts: bigint;
@@ -27,18 +20,13 @@ export interface Prices {
   readonly table: PriceTable;
   readonly currency: string;
   readonly modelCount: number;
-  /**
-   * Returns the price of a model, by the caller's name or the backend's; undefined when it has
-   * none.
-   */
   find(model: string, backendModel: string): Price | undefined;
 }
 
 export interface TokenCounts {
   readonly inputTokens: number;
-  /** Part of the input tokens; a larger number counts as all of them. */
   readonly cachedTokens: number;
-  /** Includes reasoning. */
+  /** Reasoning is included. */
   readonly outputTokens: number;
 }
 
@@ -63,30 +51,25 @@ export function costOfTokens(price: Price, { inputTokens, cachedTokens, outputTo
 }
 
 export interface AllowedOutput {
-  /** The limit of the request for one choice; null when it has none. */
+  /** Limits one choice; null when the request has none. */
   readonly maxOutputTokens: number | null;
   readonly choices: number;
   readonly defaultMaxOutputTokens: number;
 }
 
-/** Returns the number of output tokens to reserve. */
+/** Returns the tokens to reserve. Many clients allow a million, so the default bounds them. */
 export function expectedOutputOf({ maxOutputTokens, choices, defaultMaxOutputTokens }: AllowedOutput): number {
-  // Many clients allow a million tokens, and would otherwise need the funds for all of them.
   return choices * Math.min(maxOutputTokens ?? defaultMaxOutputTokens, defaultMaxOutputTokens);
 }
 
-/**
- * Returns the amount to reserve before a request runs, in millionths. It assumes that no input is
- * cached.
- */
+/** Returns the millionths to reserve before a request runs, as if no input were cached. */
 export function holdOf(price: Price, expected: Omit<TokenCounts, 'cachedTokens'>): number {
   return costOfTokens(price, { ...expected, cachedTokens: 0 });
 }
 
 /**
- * Builds the prices of a table. An exact name, for the caller or the backend, wins over every
- * pattern, and a more specific pattern over others, so that `*` hides no price of a model behind an
- * alias. Throws RangeError for a table that does not match its schema.
+ * Builds the prices. An exact name wins over every pattern, so that `*` hides no price of a model
+ * behind an alias. Throws RangeError for a table that does not match its schema.
  */
 export function createPrices(table: PriceTable): Prices {
   const { currency, models } = table;
