@@ -1,26 +1,16 @@
 import type { ChatAssistantMessage, ChatMessage, ChatRequest } from '../chat.ts';
 import { inputSizeOf, MEDIA_TOKENS } from './estimate.ts';
 
-/** The parts of a chat request that become input tokens, for a tokenizer to count. */
 export interface CountedInput {
   readonly texts: readonly string[];
-  /**
-   * Tokens that are not text: the frame around each message, and a constant for each image or file.
-   */
   readonly otherTokens: number;
 }
 
-/**
- * The frame of OpenAI's models around a message, and before the answer. Other templates differ by a
- * few tokens.
- */
+/** These are the frames of OpenAI's models. Other templates differ by a few tokens. */
 const TOKENS_AROUND_MESSAGE = 4;
 const TOKENS_BEFORE_ANSWER = 3;
 
-/**
- * Returns the texts of messages, tools and response schema. Most templates of open models write
- * tools and schema as JSON.
- */
+/** Returns the texts to count. Most templates write tools and response schema as JSON. */
 export function countedInputOf(chat: Pick<ChatRequest, 'messages' | 'tools' | 'response_format'>): CountedInput {
   const { messages, tools = [], response_format: format } = chat;
   return {
@@ -48,7 +38,7 @@ function wordsOf(content: ChatMessage['content']): readonly string[] {
   });
 }
 
-/** Calls count by their name and arguments, because the model does not write their ids. */
+/** Calls count without their ids, because the model does not write them. */
 function furtherTextsOf(message: ChatAssistantMessage): readonly string[] {
   const { tool_calls: calls = [], refusal, reasoning_content: content, reasoning } = message;
   return [

@@ -2,20 +2,16 @@ import type { Usage } from '../../contract/types.ts';
 import { isObject, listOf } from '../json.ts';
 
 export interface InputSize {
-  /** UTF-8 bytes of the request without its images and files. */
+  /** Counts UTF-8 bytes, without images and files. */
   readonly textBytes: number;
   readonly media: number;
 }
 
-/**
- * Estimates tokens by arithmetic, because a tokenizer fits only one vocabulary and is slow on
- * hostile input.
- */
+/** A tokenizer fits only one vocabulary and is slow on hostile input. */
 export interface TokenEstimator {
   estimateInput(model: string, size: InputSize): number;
   /** `outputLength` is in UTF-16 code units. */
   estimateOutput(model: string, outputLength: number): number;
-  /** Moves the model's factors towards the counts of the backend. */
   learn(model: string, size: InputSize, outputLength: number, usage: Usage): void;
 }
 
@@ -28,10 +24,7 @@ const MAX_MODELS = 1000;
 /** Below this length the chat template outweighs the text. */
 const MIN_OBSERVED_LENGTH = 200;
 
-/**
- * Returns the size of a chat request with this many body bytes. Images and files are counted, and
- * their bytes subtracted.
- */
+/** Returns the size of a chat request, without the bytes of its images and files. */
 export function inputSizeOf({ messages }: { readonly messages?: unknown }, bodyBytes: number): InputSize {
   let media = 0;
   let mediaBytes = 0;
@@ -42,12 +35,10 @@ export function inputSizeOf({ messages }: { readonly messages?: unknown }, bodyB
   return { textBytes: Math.max(0, bodyBytes - mediaBytes), media };
 }
 
-/** Parts with text. All other kinds of parts differ from backend to backend. */
+/** The other kinds of parts differ from backend to backend. */
 const TEXT_PARTS = new Set<unknown>(['text', 'thinking', 'reasoning', 'refusal']);
 
-/**
- * The lengths of a message's images and files. They are base64 or URLs, so a character is a byte.
- */
+/** Images and files are base64 or URLs, so a character is a byte. */
 function mediaSizesOf(message: unknown): number[] {
   const content = isObject(message) ? message['content'] : undefined;
   return listOf(content)
@@ -56,17 +47,14 @@ function mediaSizesOf(message: unknown): number[] {
     .map(({ type: _type, ...fields }) => longestString(fields, 0));
 }
 
-/**
- * The longest string of a part is its data or URL (`image_url.url`, `input_audio.data`,
- * `file.file_data`).
- */
+/** The data or URL of a part is its longest string. */
 function longestString(value: unknown, depth: number): number {
   if (typeof value === 'string') return value.length;
   if (!isObject(value) || depth > 1) return 0;
   return Object.values(value).reduce<number>((longest, inner) => Math.max(longest, longestString(inner, depth + 1)), 0);
 }
 
-/** Starts with a common factor, and keeps factors for a limited number of models. */
+/** Creates an estimator that keeps factors for a limited number of models. */
 export function createTokenEstimator(): TokenEstimator {
   const inputFactors = new Map<string, number>();
   const outputFactors = new Map<string, number>();
@@ -80,18 +68,14 @@ export function createTokenEstimator(): TokenEstimator {
     learn(model, { textBytes, media }, outputLength, usage) {
       // Backends count images differently, so such an input says nothing about text.
       if (media === 0) observe(inputFactors, model, textBytes, usage.input_tokens);
-      // Some backends count thoughts that they do not send, or send as a summary, so such an answer
-      // says nothing either.
+      // Some backends count thoughts that they do not send, so such an answer says nothing either.
       const thought = usage.output_tokens_details.reasoning_tokens > 0;
       if (!thought) observe(outputFactors, model, outputLength, usage.output_tokens);
     },
   };
 }
 
-/**
- * Estimates the usage of a request that the backend did not report. `outputLength` is in UTF-16
- * code units.
- */
+/** Estimates usage that the backend did not report. `outputLength` is in UTF-16 code units. */
 export function estimateUsage(
   estimator: TokenEstimator,
   { backendModel, inputSize }: { readonly backendModel: string; readonly inputSize: InputSize },
