@@ -25,25 +25,21 @@ export interface AcceptServices {
   readonly nowMs: () => number;
 }
 
-/** A request that has a record and runs now. */
 export interface Accepted {
   readonly kind: 'accepted';
   readonly unique: UniquePart;
   readonly createdAtMs: number;
   /** Aborts with the ApiError for which the request ends early. */
   readonly signal: StopSignal;
-  /** Set while a cancel is being decided. Rejects with the reason if the request is cancelled. */
+  /** Set while a cancel is being decided. Rejects if the request is cancelled. */
   whenDecided(): Promise<void> | undefined;
-  /**
-   * Waits for a pending cancel, then returns what the request failed with. Logs an internal error.
-   */
+  /** Waits for a pending cancel. Logs an internal error. */
   failureOf(thrown: unknown): Promise<ApiError>;
   /**
-   * Records how the request ends; must be called before the client can know. Only the first call
-   * counts. Does not wait for the store: an outage of the store must not hold back the answer.
+   * Must be called before the client can know the end; only the first call counts. Does not wait,
+   * because an outage of the store must not hold back the answer.
    */
   settle(ending: Ending): void;
-  /** Settles a request that ends with a thrown error, and sets the headers that go with it. */
   settleThrown(thrown: unknown): void;
   /** Must be called last. A drain waits for it, and until the client has its reply. */
   release(): void;
@@ -54,16 +50,12 @@ export interface Duplicate {
   readonly record: StoredRecord;
 }
 
-/**
- * Writes the record, or finds the record of a duplicate. Throws the ApiError of a request that may
- * not start.
- */
+/** Writes the record, or finds a duplicate. Throws the ApiError of a request that may not start. */
 export async function accept(incoming: Incoming, plan: Plan, services: AcceptServices): Promise<Accepted | Duplicate> {
   const { facts } = incoming;
   facts.model = plan.model;
   facts.stream = plan.stream;
-  // A client that left while its body was decompressed sends no further event, so the backend would
-  // work for nothing.
+  // A client that left while its body was decompressed sends no further event.
   if (incoming.isServed()) throw new ApiError('client_disconnected');
   const draft = toDraft(incoming, plan, services);
   const run = services.running.begin(draft.requestId);
@@ -128,7 +120,6 @@ function toAccepted(started: Started, services: AcceptServices): Accepted {
   };
 }
 
-/** The request runs until the client has its reply, an error reply included. */
 function release(run: RunningRequest, incoming: Incoming): void {
   if (incoming.isServed()) run.end();
   else incoming.onceServed(() => run.end());
@@ -155,11 +146,7 @@ function toDraft(incoming: Incoming, plan: Plan, services: AcceptServices): Reco
   };
 }
 
-/**
- * Checks for a duplicate, then the model, the rate limits and the funds. The store finds duplicates
- * in any case, so a separate lookup is needed only when something else refuses the request. That
- * lookup sees all requests that were accepted before it.
- */
+/** The store finds duplicates in any case, so a lookup is needed only after another refusal. */
 async function decide(
   draft: RecordDraft,
   incoming: Incoming,
@@ -190,10 +177,7 @@ async function decide(
   }
 }
 
-/**
- * Hands the final state to the store. Every later question of the client sees it. Returns whether
- * the idempotency key stays taken.
- */
+/** Returns whether the idempotency key stays taken. */
 function writeEnd(
   { draft, plan, admitted, taken }: Started,
   ending: Ending,

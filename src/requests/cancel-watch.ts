@@ -4,11 +4,7 @@ import type { RunningRequests } from './running.ts';
 /** Without a notification, a cancel from another process is noticed after at most this time. */
 const EVERY_MS = 500;
 
-/**
- * Ends the requests in this process that another process was asked to cancel: another gateway on
- * the same database, or the command line. Asks the store when it is notified, and regularly while a
- * request runs. Returns a function that stops it.
- */
+/** Ends the requests that another process was asked to cancel. Returns a function that stops it. */
 export function watchCancels(
   store: Pick<Store, 'listCancelRequested' | 'hearCancels'>,
   running: RunningRequests,

@@ -1,5 +1,3 @@
-/** Decides whether a request is compacted, and makes the compaction of the summary. */
-
 import type { ChatRequest } from '../core/chat.ts';
 import {
   asksForCompaction,
@@ -17,20 +15,17 @@ import { compactThresholdOf } from '../core/request/kept-input.ts';
 import type { CreateResponse } from '../contract/types.ts';
 import type { Plan } from './prepare.ts';
 
-/** The summary that is asked for before the answer, or instead of it. */
 export interface Compaction {
   readonly chat: ChatRequest;
-  /** Reads the summary. Its events are not sent. */
   readonly summary: Translator;
   /** Whether the request asks for nothing but the compaction. */
   readonly isAll: boolean;
-  /** Must be called at the end of the summary. Throws ApiError if the summary cannot be used. */
+  /** Throws ApiError if the summary cannot be used. */
   readonly finish: () => Compacted;
 }
 
 export interface Compacted {
   readonly encryptedContent: string;
-  /** The request for the answer; undefined if only the compaction was asked for. */
   readonly next: ChatRequest | undefined;
 }
 
@@ -58,9 +53,7 @@ export function sizeOfChat({ messages, tools }: ChatRequest): InputSize {
   return inputSizeOf({ messages }, Buffer.byteLength(JSON.stringify({ messages, tools })));
 }
 
-/**
- * Returns what the plan needs. The summary counts as output only, since its size is not known yet.
- */
+/** Returns what the plan needs. The summary counts as output, since its size is not known yet. */
 export function loadOf(
   { chat, resume }: CompactionPlan,
   { max_output_tokens: forAnswer }: CreateResponse,

@@ -12,7 +12,6 @@ export interface Conversation {
   readonly backend: ChatBackend;
   readonly caller: Pick<Caller, 'backendHeaders'>;
   readonly chat: ChatRequest;
-  /** Runs first if it is set, and says what the backend is asked next. */
   readonly compaction: Compaction | undefined;
   readonly translator: Translator;
   readonly reply: Reply;
@@ -20,16 +19,10 @@ export interface Conversation {
   readonly facts: RequestFacts;
 }
 
-/**
- * Some backends never end their stream, so the wait for usage after the finish reason is limited.
- */
+/** Some backends never end their stream after the finish reason. */
 const USAGE_WAIT_MS = 5000;
 
-/**
- * Asks the backend and passes its answer, translated, to the reply: one call per read from the
- * network. Resolves with the events that end the response, which have not been sent yet. Does not
- * throw.
- */
+/** Resolves with the events that end the response, which have not been sent yet. Does not throw. */
 export async function converse(conversation: Conversation): Promise<readonly ResponseEvent[]> {
   const { backend, translator, reply, accepted, facts } = conversation;
   const headers = { ...conversation.caller.backendHeaders, ...noteBackendCall(facts) };
@@ -45,7 +38,6 @@ export async function converse(conversation: Conversation): Promise<readonly Res
   }
   return last;
 
-  /** Returns what the backend is asked after the compaction. */
   async function compact({ chat, summary, finish }: Compaction): Promise<ChatRequest | undefined> {
     try {
       await ask(chat, summary);
@@ -97,15 +89,11 @@ export async function converse(conversation: Conversation): Promise<readonly Res
     }
   }
 
-  /** The events of a summary are not sent; the client gets the compaction that is made of it. */
   function pass(events: readonly ResponseEvent[], reader: Translator): Promise<void> | undefined {
     return reader === translator ? send(events) : undefined;
   }
 
-  /**
-   * Returns a promise if the client reads slowly, which pauses the backend. Holds back the events
-   * that end the response.
-   */
+  /** Returns a promise if the client reads slowly, which pauses the backend. */
   function send(events: readonly ResponseEvent[]): Promise<void> | undefined {
     if (!translator.ended) return reply.write(events);
     if (events.length > 0) last = events;

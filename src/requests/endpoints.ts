@@ -1,8 +1,4 @@
-/**
- * The endpoints that the gateway answers itself, and the paths below them without `/api`. The first
- * match counts. Records store `responses`, `responses.compact` and `chat.completions` under these
- * names.
- */
+/** The first match counts. Records store some of these names. */
 const OWN = [
   ['responses.input_tokens', '/v1/responses/input_tokens'],
   ['responses.compact', '/v1/responses/compact'],
@@ -14,15 +10,12 @@ const OWN = [
   ['key', '/v1/key'],
 ] as const;
 
-/** What a request asks for: a small set of values, since it becomes a metric label. */
+/** It becomes a metric label, so it has a small set of values. */
 export type Endpoint = (typeof OWN)[number][0] | 'passthrough' | 'health' | 'other';
 
 export const ENDPOINTS: readonly Endpoint[] = [...OWN.map(([endpoint]) => endpoint), 'passthrough', 'health', 'other'];
 
-/**
- * Returns a function from a path to its endpoint. `passthroughPaths` are the ones from the
- * settings.
- */
+/** Returns a function from a path to its endpoint. */
 export function createEndpointOf(passthroughPaths: readonly string[]): (path: string) => Endpoint {
   const listed: readonly (readonly [Endpoint, string])[] = [
     ...OWN,

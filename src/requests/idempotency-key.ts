@@ -1,10 +1,8 @@
 import { ApiError } from '../core/errors.ts';
 
 /**
- * Returns the key of an `Idempotency-Key` header, bare or as a quoted string
- * (draft-ietf-httpapi-idempotency-key-header, section 2.1): 1 to 255 printable ASCII characters.
- * Undefined without the header. Throws ApiError `invalid_idempotency_key` that names the header or
- * field `name`.
+ * Returns the key, bare or as a quoted string (draft-ietf-httpapi-idempotency-key-header, 2.1).
+ * Throws ApiError `invalid_idempotency_key` that names the header or field `name`.
  */
 export function parseIdempotencyKey(
   header: string | string[] | undefined,

@@ -1,7 +1,4 @@
-/**
- * Which URLs of images, files and audio a request may name. The backend fetches them from its own
- * network.
- */
+/** The backend fetches these URLs from its own network. */
 
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import type { UrlFault } from '../core/request/parts.ts';
@@ -18,10 +15,7 @@ function isSentAlong(text: string): boolean {
   return /^(?:data:|[\w+/=\s-]*$)/i.test(text);
 }
 
-/**
- * A public name that resolves to a private address must be stopped in the network of the backend:
- * the gateway cannot know what the name resolves to there at the time of the fetch.
- */
+/** The gateway cannot know what a public name resolves to in the network of the backend. */
 function publicUrlFault(text: string): string | undefined {
   // Programs disagree about URLs with white space, a backslash or a second @.
   const url = /^https:\/\/[^\s\\@/?#]+(?:[/?#][^\s\\]*)?$/i.test(text) ? URL.parse(text) : null;
@@ -62,8 +56,7 @@ const RESERVED = blockListOf([
   '198.51.100.0/24',
   '203.0.113.0/24',
   '224.0.0.0/3',
-  // These contain Teredo, the ranges for benchmarks and documentation, and 6to4, which embeds an
-  // IPv4 address.
+  // These are Teredo, benchmarks, documentation, and 6to4, which embeds an IPv4 address.
   '2001::/23',
   '2001:db8::/32',
   '2002::/16',

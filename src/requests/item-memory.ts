@@ -4,25 +4,20 @@ import type { Identity } from '../identity/identities.ts';
 import type { OutputItem } from '../contract/types.ts';
 
 /**
- * The output items of recent replies, for clients that refer to them by id (the AI SDK does so
- * unless `store` is false). They are in the memory of this process only, and only if
- * `ITEM_MEMORY_TTL_S` is set.
+ * The AI SDK refers to output items by id unless `store` is false. They are kept only in the memory
+ * of this process.
  */
 export interface ItemMemory {
-  /** Keeps the items of a reply for its caller. */
   remember(caller: Identity, items: readonly OutputItem[]): void;
   /**
-   * Replaces the references in the parsed body of a request, which it changes. Returns the number
-   * of bytes that this adds. Throws ApiError with the path of a reference to an item that is
-   * unknown, or that belongs to another caller.
+   * Replaces references in the body, and returns the number of bytes that this adds. Throws
+   * ApiError for an item that is unknown or belongs to another caller.
    */
   resolve(caller: Identity, body: unknown): number;
 }
 
 export interface ItemMemoryOptions {
-  /** In seconds. With 0 no item is kept, and the translation refuses references. */
   readonly itemMemoryTtlS: number;
-  /** The limit on what the references of one request add. */
   readonly maxBodyBytes: number;
   readonly nowMs: () => number;
   /** The limits hold for all callers together; the oldest items are dropped first. */
@@ -95,7 +90,7 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
   }
 }
 
-/** Ids are unique. The caller is part of the key so that no caller can read items of another. */
+/** The caller is part of the key, so that no caller can read the items of another. */
 function keyOf([caller]: Identity, id: string): string {
   return `${caller} ${id}`;
 }

@@ -1,5 +1,3 @@
-/** Tells a caller what was left out of its request. */
-
 import type { Translation } from '../core/request/request.ts';
 import type { Incoming } from './incoming.ts';
 
@@ -25,10 +23,7 @@ const MAX_NAMES = 32;
 const MAX_NAME_LENGTH = 64;
 const MAX_LENGTH = 2048;
 
-/**
- * Returns the names as a header value. They come from the request, so characters that a header may
- * not have are replaced.
- */
+/** Replaces characters that a header may not have, because the names come from the request. */
 export function toHeaderList(names: readonly string[]): string {
   const listed = new Set<string>();
   let list = '';

@@ -3,12 +3,11 @@ import type { ApiError } from '../core/errors.ts';
 import type { IncompleteReason, Outcome } from '../store/store.ts';
 import type { Usage } from '../contract/types.ts';
 
-/** How a request ended, on any endpoint. */
 export interface Ending {
   readonly failure: ApiError | null;
   readonly incompleteReason: IncompleteReason | null;
   readonly usage: Usage | null;
-  /** The length of the output in UTF-16 code units. */
+  /** Counts UTF-16 code units. */
   readonly outputLength: number;
   /** Whether the client may have received output of the model. */
   readonly hasOutput: boolean;
@@ -17,16 +16,12 @@ export interface Ending {
 export interface OutcomeOptions {
   readonly completedAtMs: number;
   readonly keyOwner: KeyOwner;
-  /** Used if the backend reported no usage. */
   readonly estimateUsage: () => Usage;
   /** In millionths of the currency; null if the model has no price. */
   readonly costOf: (usage: Usage) => number | null;
 }
 
-/**
- * Returns the final state of the record, or `discard` if the request leaves no record
- * (src/docs/promises.md).
- */
+/** Returns `discard` if the request leaves no record (src/docs/promises.md). */
 export function outcomeOf(ending: Ending, options: OutcomeOptions): Outcome | 'discard' {
   const { failure, hasOutput } = ending;
   if (failure === null) return { ...used('succeeded'), incompleteReason: ending.incompleteReason };
@@ -61,11 +56,7 @@ export function outcomeOf(ending: Ending, options: OutcomeOptions): Outcome | 'd
   }
 }
 
-/**
- * Whether the backend refused the request or was not reached, so that a retry with the same key
- * does nothing twice. A wrong key or address in the settings is a 502 for the caller, marked by
- * `x-should-retry: false`.
- */
+/** A wrong key or address in the settings is a 502 for the caller with `x-should-retry: false`. */
 function nothingRan(failure: ApiError): boolean {
   const wasRefused = failure.status < 500 || failure.headers['x-should-retry'] === 'false';
   return wasRefused || failure.code === 'upstream_unreachable';

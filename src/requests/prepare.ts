@@ -1,5 +1,3 @@
-/** Checks and translates a request, and estimates its size, before the backend is asked. */
-
 import { isLimited } from '../accounts/admission.ts';
 import type { CompactionOptions, CompactionPlan } from '../core/compaction/compaction.ts';
 import { checkServiceTier } from '../core/request/refused-fields.ts';
@@ -14,16 +12,13 @@ import type { IncomingCreate } from './incoming.ts';
 import type { ItemMemory } from './item-memory.ts';
 import { URL_FAULTS } from './image-urls.ts';
 
-/** What the record, the admission and the price need to know about a valid request. */
 export interface Plan {
   readonly endpoint: RecordedEndpoint;
-  /** The model as the caller names it. */
   readonly model: string;
-  /** The model as the backend names it. */
   readonly backendModel: string;
   readonly stream: boolean;
   readonly inputSize: InputSize;
-  /** The limit for one choice; null without a limit. */
+  /** Limits one choice; null without a limit. */
   readonly maxOutputTokens: number | null;
   readonly choices: number;
 }
@@ -31,7 +26,6 @@ export interface Plan {
 export interface ResponsePlan extends Plan {
   readonly request: CreateResponse;
   readonly translation: Translation;
-  /** The compaction that the request needs; undefined for most requests. */
   readonly compaction: CompactionPlan | undefined;
   readonly compactionOptions: CompactionOptions;
 }
@@ -50,10 +44,7 @@ export interface PrepareServices
   readonly itemMemory: ItemMemory;
 }
 
-/**
- * Returns the plan of a request. Throws the ApiError of a request that is not valid, or that cannot
- * be translated.
- */
+/** Throws the ApiError of a request that is not valid, or that cannot be translated. */
 export function prepare(incoming: IncomingCreate, services: PrepareServices): ResponsePlan {
   const { caller, body, endpoint } = incoming;
   const bytesRemembered = services.itemMemory.resolve(caller.identity, body.value) + (incoming.continues?.bytes ?? 0);
@@ -81,10 +72,7 @@ export function prepare(incoming: IncomingCreate, services: PrepareServices): Re
   };
 }
 
-/**
- * Returns the size of the input of a request whose body had so many bytes. Only what the backend
- * gets counts.
- */
+/** Returns the size of the input that the backend gets. */
 export function sizeOfInput(
   request: CreateResponse,
   { chat, droppedItems }: Pick<Translation, 'chat' | 'droppedItems'>,
@@ -93,9 +81,7 @@ export function sizeOfInput(
   return holdsCompaction(request) || droppedItems.length > 0 ? sizeOfChat(chat) : inputSizeOf(chat, bodyBytes);
 }
 
-/**
- * Returns how requests of this caller are translated: only what was sealed for it can be opened.
- */
+/** Only what was sealed for this caller can be opened. */
 export function translationOptionsFor(caller: Identity, settings: TranslationSettings): TranslationOptions {
   const { dialect, upstreamDialect, modelAliases, hostedTools, sealers, imageUrls } = settings;
   return {

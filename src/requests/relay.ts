@@ -1,7 +1,4 @@
-/**
- * A chat completion of a managed key: the bytes are passed through unchanged, and the request has a
- * record.
- */
+/** Passes a chat completion through unchanged, and keeps a record of the request. */
 
 import type { RelayedRead } from '../backend/answer.ts';
 import type { ChatRelay, RelayedAnswer, RelayedRefusal, RelayRequest } from '../backend/chat.ts';
@@ -16,7 +13,6 @@ import { sendDuplicate } from './show-record.ts';
 
 export interface IncomingChat extends Incoming {
   openReply(answer: RelayedAnswer, signal: StopSignal): RelayedReply;
-  /** Sends the backend's refusal as it is. */
   sendRefusal(refusal: RelayedRefusal): void;
 }
 
@@ -29,7 +25,6 @@ export interface RelayedReply {
 }
 
 export interface ChatPlan extends Plan {
-  /** What the backend gets. */
   readonly request: RelayRequest;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -38,9 +33,7 @@ export interface RelayServices extends AcceptServices {
   readonly relay: ChatRelay;
 }
 
-/**
- * Relays one chat completion. Throws the ApiError of a failure that can still be sent as a status.
- */
+/** Throws the ApiError of a failure that can still be sent as a status. */
 export async function relayChat(incoming: IncomingChat, plan: ChatPlan, services: RelayServices): Promise<void> {
   const accepted = await accept(incoming, plan, services);
   if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record);
@@ -102,7 +95,7 @@ async function relay(
     return reply?.write(bytes);
   }
 
-  /** Feeds the meter. The record is settled before the client can know the end. */
+  /** The record is settled before the client can know the end. */
   function observe(step: () => void): void {
     const wasOver = meter.ended;
     step();

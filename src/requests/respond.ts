@@ -22,10 +22,7 @@ export interface RespondServices extends PrepareServices, AcceptServices {
   readonly reasoningOutput: ReasoningOutput;
 }
 
-/**
- * Answers one request for a response. Throws the ApiError of a failure that can still be sent as a
- * status.
- */
+/** Answers a request. Throws the ApiError of a failure that can still be sent as a status. */
 export async function respond(incoming: IncomingCreate, services: RespondServices): Promise<void> {
   const plan = prepare(incoming, services);
   if (incoming.isWarmUp === true) return warmUp(incoming, plan, services);
@@ -58,10 +55,7 @@ export async function respond(incoming: IncomingCreate, services: RespondService
   }
 }
 
-/**
- * Answers a request that asks for no output (`generate: false`): it is checked, and gets an id that
- * can be continued.
- */
+/** `generate: false` asks for no output, only for an id that can be continued. */
 function warmUp(incoming: IncomingCreate, plan: ResponsePlan, services: RespondServices): void {
   const { facts } = incoming;
   nameLeftOut(incoming, plan.translation);
@@ -124,7 +118,6 @@ function openCompaction(
   });
 }
 
-/** Keeps the output items for later references, unless the caller said `store: false`. */
 function remember(
   { caller }: IncomingCreate,
   { request }: ResponsePlan,

@@ -2,33 +2,25 @@ import { ApiError } from '../core/errors.ts';
 import type { RequestId } from '../contract/ids.ts';
 import { createStopController, type StopSignal } from '../core/stop-signal.ts';
 
-/** The requests that run in this process. */
 export interface RunningRequests {
-  /** Registers a request. Its signal aborts with an ApiError that says why it ends early. */
+  /** The signal aborts with an ApiError that says why the request ends early. */
   begin(requestId: RequestId): RunningRequest;
   /**
-   * Cancels the request, if it runs here, as soon as `asked` resolves with true. The request does
-   * not end before that, so that its client and its record agree. Rejects as `asked` does, and then
-   * cancels nothing.
+   * Cancels the request when `asked` resolves with true. The request does not end before that, so
+   * that its client and its record agree.
    */
   cancelIf(requestId: RequestId, asked: Promise<boolean>): Promise<void>;
-  /** From now on new requests are refused. */
   drain(): void;
   /** Ends all requests with `gateway_interrupted`. */
   interrupt(): void;
-  /** Resolves when no request is left. */
   whenIdle(): Promise<void>;
   readonly draining: boolean;
-  /** Whether any request runs. */
   readonly busy: boolean;
 }
 
 export interface RunningRequest {
   readonly signal: StopSignal;
-  /**
-   * Set when a cancel was asked for. Resolves when that is decided; the signal has aborted if the
-   * cancel was in time.
-   */
+  /** Resolves when a cancel is decided. The signal has aborted if the cancel was in time. */
   readonly cancelDecided: Promise<void> | undefined;
   abort(reason: ApiError): void;
   end(): void;
@@ -38,6 +30,7 @@ interface Run extends RunningRequest {
   cancelDecided: Promise<void> | undefined;
 }
 
+/** Returns a registry without requests, for one process. */
 export function createRunningRequests(): RunningRequests {
   const running = new Map<RequestId, Run>();
   let waiting: (() => void)[] = [];
@@ -64,8 +57,7 @@ export function createRunningRequests(): RunningRequests {
       const run = running.get(requestId);
       const decided = abortIf(asked, run);
       if (run !== undefined) {
-        // Waits for the last of several decisions. A decision that fails is no failure of the
-        // request.
+        // A decision that fails is no failure of the request.
         run.cancelDecided = Promise.allSettled([run.cancelDecided, decided]).then(() => undefined);
       }
       return decided;

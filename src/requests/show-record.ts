@@ -22,8 +22,7 @@ export function toRecord(stored: StoredRecord, baseUrl: string): RequestRecord {
     usage_estimated: stored.usageEstimated,
     cost: stored.costMicro,
     incomplete_details: stored.incompleteReason === null ? null : { reason: stored.incompleteReason },
-    // The message comes from the gateway's own table: a message of the backend can quote the
-    // prompt, and is not stored.
+    // A message of the backend can quote the prompt, so it is not stored.
     error: stored.errorCode === null ? null : { code: stored.errorCode, message: ERRORS[stored.errorCode].message },
   };
 }
@@ -32,10 +31,7 @@ function toSeconds(ms: number): number {
   return Math.floor(ms / 1000);
 }
 
-/**
- * Answers a duplicate with 409 and the fields of the original's record at the top level. With a 200
- * the SDKs would return a response without text.
- */
+/** Answers with 409 and the record. With a 200 the SDKs would return a response without text. */
 export function sendDuplicate(incoming: Incoming, stored: StoredRecord): void {
   const record = toRecord(stored, incoming.baseUrl());
   incoming.facts.errorCode = 'duplicate_request';

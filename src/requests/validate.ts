@@ -21,8 +21,8 @@ import {
 import { toShapeError } from '../contract/shape-error.ts';
 
 /**
- * Takes the parsed body of a create request, which it changes in place: a null property goes, an input item without a type
- * gets one. Returns it as its `configuration_update` items change it. Throws ApiError with the path of the field at fault; the message never quotes what the caller sent.
+ * Returns the body, changed in place. Throws ApiError with the path of the field at fault; the
+ * message never quotes what the caller sent.
  */
 export function validateCreateResponse(body: unknown): CreateResponse {
   checkObject(body);
@@ -35,10 +35,7 @@ export function validateCreateResponse(body: unknown): CreateResponse {
   return withUpdates(body);
 }
 
-/**
- * Takes the parsed body of a request for a compaction, changes it as `validateCreateResponse` does, and returns it as the
- * request for a response that asks for the same. Throws as that does.
- */
+/** Returns a request for a response that asks the same. Throws as `validateCreateResponse`. */
 export function validateCompactResponse(body: unknown): CreateResponse {
   checkObject(body);
   dropNulls(body);
@@ -57,20 +54,14 @@ export function validateCompactResponse(body: unknown): CreateResponse {
   };
 }
 
-/**
- * The fields of a chat completion which the gateway has to understand itself, as the caller wrote them; all others are for the
- * backend to judge. Throws as `validateCreateResponse` does.
- */
+/** Checks only what the gateway has to understand. Throws as `validateCreateResponse`. */
 export function validateCreateChatCompletion(body: unknown): CreateChatCompletion {
   checkObject(body);
   checkShape(isCreateChatCompletion, body);
   return body;
 }
 
-/**
- * The fields of a WebSocket frame which HTTP has not, or elsewhere; the rest of it is for `validateCreateResponse`. A null
- * property goes. Throws as that does.
- */
+/** Checks only the fields that HTTP does not have. Throws as `validateCreateResponse`. */
 export function validateWebSocketCreate(frame: unknown): WebSocketCreate & JsonObject {
   checkObject(frame);
   dropNulls(frame);
@@ -144,7 +135,7 @@ function nameType(item: unknown): void {
   Object.assign(item, { type: isReference ? 'item_reference' : 'message' });
 }
 
-/** What the chat format has a place for in a message of each role. */
+/** The chat format has a place for these in a message of each role. */
 const ROLES_OF: { readonly [Type in InputPart['type']]: readonly InputMessage['role'][] } = {
   input_text: ['user', 'assistant', 'system', 'developer'],
   output_text: ['user', 'assistant', 'system', 'developer'],
@@ -173,7 +164,7 @@ function checkItem(item: InputItem, path: string): void {
       return checkParts(item.content, `${path}.content`, item.role);
     case 'function_call_output':
     case 'custom_tool_call_output':
-      // What a tool has brought is told to the model as if the user had.
+      // Images and files of a tool output go to the backend in a user message.
       return checkParts(item.output, `${path}.output`, 'user');
     case 'additional_tools':
     case 'tool_search_output':
@@ -200,11 +191,11 @@ function partsOf(role: InputMessage['role']): readonly string[] {
 
 const NAMED = new Set(['function', 'custom', 'namespace']);
 
-/** A model that calls a name has to mean one tool. A namespace has names of its own, and so have the kinds of tools. */
+/** A call names one tool. Namespaces and kinds of tools have names of their own. */
 function checkNames(tools: readonly ToolParam[], path: string): void {
   const names = new Set<string>();
   tools.forEach((tool, index) => {
-    // Of a tool that is not known here, nothing but the type has been looked at.
+    // Only the type of an unknown tool has been checked.
     if (!NAMED.has(tool.type) || !('name' in tool)) return;
     if (tool.type === 'namespace' && 'tools' in tool) checkNames(tool.tools, `${path}[${index}].tools`);
     const param = `${path}[${index}].name`;
