@@ -10,10 +10,7 @@ import type { CreateKey, CreditKey, RotateKey, UpdateKey } from '../contract/typ
 /** Compiled at the first use, since most gateways manage no keys. */
 const ajv = lazily(() => openAjv({ allowUnionTypes: true, schemas: [usageSchema, adminSchema] }));
 
-/**
- * Each function returns the body that it was given. Throws ApiError that names the wrong field and
- * never quotes its value.
- */
+/** Each returns its body. The ApiError names the wrong field and never quotes its value. */
 export const checkCreateKey = toCheck(() => ajv().compile<CreateKey>({ $ref: 'admin.json#/$defs/CreateKey' }));
 export const checkUpdateKey = toCheck(() => ajv().compile<UpdateKey>({ $ref: 'admin.json#/$defs/UpdateKey' }));
 export const checkRotateKey = toCheck(() => ajv().compile<RotateKey>({ $ref: 'admin.json#/$defs/RotateKey' }));

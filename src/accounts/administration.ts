@@ -15,32 +15,23 @@ import type {
 import { checkCreateKey, checkCreditKey, checkRotateKey, checkUpdateKey } from './admin-bodies.ts';
 import { issueSecret } from './keys.ts';
 
-/**
- * Manages keys for an operator, over HTTP and on the command line. Bodies and replies follow
- * schemas/admin.json. Throws ApiError that names the field of a wrong body, and `not_found` without
- * such a key.
- */
+/** Throws ApiError that names the field of a wrong body, and `not_found` without such a key. */
 export interface Administration {
   createKey(body: unknown): Promise<IssuedKey>;
   /** Returns the keys after the key `after`, newest first. */
   listKeys(query: { readonly limit: number; readonly after?: KeyId }): Promise<KeyList>;
   showKey(keyId: KeyId): Promise<AdminKey>;
   updateKey(keyId: KeyId, body: unknown): Promise<AdminKey>;
-  /** Gives the key a new secret; the former one stays valid for the grace period of the body. */
+  /** The former secret stays valid for the grace period of the body. */
   rotateKey(keyId: KeyId, body: unknown): Promise<IssuedKey>;
   deleteKey(keyId: KeyId): Promise<KeyDeleted>;
-  /**
-   * Adds an entry to the ledger and to the balance. Throws ApiError `duplicate_request` when the
-   * reference is taken.
-   */
+  /** Throws ApiError `duplicate_request` when the reference is taken. */
   creditKey(keyId: KeyId, body: unknown): Promise<AdminKey>;
-  /** Returns the entries, newest first. */
   showLedger(keyId: KeyId, query: LedgerQuery): Promise<Ledger>;
 }
 
 export interface AdministrationOptions {
   readonly accounts: AccountStore;
-  /** Returns the HMACs by which a secret is found. */
   readonly toHash: (secret: string) => Identity;
   readonly newKeyId: () => KeyId;
   readonly nowMs: () => number;

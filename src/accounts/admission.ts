@@ -12,52 +12,34 @@ import { spendWindowsOf } from './spend.ts';
 /** Decides by key and model whether a request may start. The store decides by rate and funds. */
 export interface Admission {
   /**
-   * Admits a request for a model. `key` is absent where the gateway issues no keys. Throws ApiError
-   * `model_not_found` or `forbidden`, and `rate_limit_exceeded` when the store has just refused the
-   * same.
+   * Throws ApiError `model_not_found` or `forbidden`, and repeats a recent refusal of the store.
    */
   admit(key: StoredKey | undefined, ask: Ask): Admitted;
-  /**
-   * Admits a request that no backend answers and that costs nothing; it counts as a request only.
-   * Returns `x-ratelimit-*` for its reply. Throws ApiError `model_not_found` or
-   * `rate_limit_exceeded`.
-   */
+  /** Counts as a request only. Throws ApiError `model_not_found` or `rate_limit_exceeded`. */
   admitFree(key: StoredKey | undefined, ask: Pick<Ask, 'model' | 'backendModel'>): Promise<RateLimitHeaders>;
-  /**
-   * Admits a request whose model and cost are unknown. Returns `x-ratelimit-*` for its reply.
-   * Throws ApiError `forbidden` for a key to which one of them matters, or `rate_limit_exceeded`.
-   */
+  /** Throws ApiError `rate_limit_exceeded`, or `forbidden` if model or cost matter to the key. */
   admitUnmetered(key: StoredKey | undefined): Promise<RateLimitHeaders>;
-  /**
-   * Returns whether the key can use this model, by its listed name or by its name at the backend.
-   */
   offers(key: StoredKey | undefined, model: string, backendModel: string): boolean;
 }
 
 type RateLimitHeaders = Readonly<Record<string, string>>;
 
-/** What is known of a request before it runs. */
 export interface Ask {
-  /** The model by the caller's name for it. */
   readonly model: string;
-  /** The model by the backend's name for it. */
   readonly backendModel: string;
   readonly estimatedInputTokens: number;
-  /** Limits the output of one choice; null when the request names no limit. */
+  /** Limits one choice; null when the request names no limit. */
   readonly maxOutputTokens: number | null;
   /** Is 1 except for chat completions with `n`. */
   readonly choices: number;
 }
 
-/** A request that may start if the store finds rate and funds for it. */
 export interface Admitted {
-  /** Goes into the draft of the record; undefined where the gateway issues no keys. */
+  /** Is undefined where the gateway issues no keys. */
   readonly hold: Hold | undefined;
   /** Returns millionths at the prices of the admission; null when the model has no price. */
   costOf(usage: Usage): number | null;
-  /** Returns what the accepted request has taken of the rate limits. */
   taken(rates: RateStanding | undefined): Taken;
-  /** Returns the error for a request that the store has refused. */
   explain(refused: Refused): Promise<ApiError>;
 }
 
@@ -70,7 +52,7 @@ const FREE: Admitted = {
   explain: ({ code }) => Promise.resolve(new ApiError(code)),
 };
 
-/** Admits all requests and counts nothing, for gateways that issue no keys. */
+/** Serves gateways that issue no keys. */
 export const ADMIT_ALL: Admission = {
   admit: () => FREE,
   admitFree: () => Promise.resolve(NOTHING_TAKEN.headers),
@@ -82,7 +64,6 @@ export interface AdmissionOptions {
   readonly accounts: Pick<AccountStore, 'findKey'>;
   readonly rateLimits: RateLimits;
   readonly prices: {
-    /** Is null without a price file. */
     readonly currency: string | null;
     readonly find: Prices['find'];
   };
@@ -147,17 +128,14 @@ function assertKey(key: StoredKey | undefined): asserts key is StoredKey {
   if (key === undefined) throw new Error('a caller was let in without a key');
 }
 
-/**
- * Returns whether the key has funds or any limit, so that a request must not do more than was
- * admitted.
- */
+/** Returns whether the key has funds or any limit, which a request must not get around. */
 export function isLimited(key: StoredKey | undefined): boolean {
   if (key === undefined) return false;
   const { models, balanceMicro, limits } = key;
   return models !== null || balanceMicro !== null || Object.values(limits).some((limit) => limit !== null);
 }
 
-/** Returns whether the cost of the key is limited, so that all it uses must have a price. */
+/** All that such a key uses must have a price. */
 function paysPerUse({ balanceMicro, limits }: Pick<StoredKey, 'balanceMicro' | 'limits'>): boolean {
   return balanceMicro !== null || limits.spendPerDayMicro !== null || limits.spendPerMonthMicro !== null;
 }
@@ -187,7 +165,6 @@ export function modelNotFound(): ApiError {
 
 type FundsRefusal = Exclude<Refused['code'], 'rate_limit_exceeded'>;
 
-/** Returns the error with what the store has found missing. */
 async function explain(
   refused: FundsRefusal,
   { keyId, heldMicro }: Hold,

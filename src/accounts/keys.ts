@@ -1,8 +1,3 @@
-/**
- * The secrets of the keys that the gateway issues (`AUTH_MODE=managed`): their form, and how a key
- * is found by one.
- */
-
 import { randomInt } from 'node:crypto';
 import type { AccountStore, KeySecret, StoredKey } from '../store/keys.ts';
 import type { Identity } from '../identity/identities.ts';
@@ -14,7 +9,7 @@ const SECRET = /^rgk_[0-9A-Za-z]{40}$/;
 /** Shows `rgk_` and six characters, which tell keys apart; 202 bits stay secret. */
 const SHOWN_CHARACTERS = 10;
 
-/** A new secret and what the store keeps of it. `text` is shown to its owner once. */
+/** The owner sees `text` once. */
 export interface IssuedSecret {
   readonly text: string;
   readonly kept: KeySecret;
@@ -42,10 +37,7 @@ export function faultOf({ isDisabled, expiresAtMs }: StoredKey, nowMs: number): 
 const GOOD_FOR_MS = 1000;
 const MAX_REMEMBERED = 10_000;
 
-/**
- * Returns the same accounts with a cache of one second, so that not each request of a busy key asks
- * the store. Changes that are made here are seen at once.
- */
+/** Returns the accounts with a cache of one second. Changes that are made here are seen at once. */
 export function rememberKeys(accounts: AccountStore, nowMs: () => number): AccountStore {
   const remembered = new Map<string, { readonly found: Promise<StoredKey | undefined>; readonly askedAtMs: number }>();
 

@@ -4,35 +4,26 @@ import type { AccountStore, RateStanding, StoredKey } from '../store/keys.ts';
 import { exceededBy } from '../core/money/rates.ts';
 
 /**
- * Limits requests and tokens per minute. The store counts them in the transaction that accepts the
- * request, by its own clock: so they hold across processes and restarts, and cost no call of their
- * own. A changed limit holds for the next request.
+ * The store counts by its own clock, in the transaction that accepts the request. So the limits
+ * hold across processes and restarts, and cost no call of their own.
  */
 export interface RateLimits {
-  /**
-   * Throws ApiError `rate_limit_exceeded` when the store has just refused the same, so that a flood
-   * of refused requests does not reach it.
-   */
+  /** Throws a recent refusal of the store again, so that a flood of requests does not reach it. */
   check(key: RateLimitedKey, tokens: number): void;
   /**
-   * Takes a request without a record and without tokens. Throws ApiError `rate_limit_exceeded`, and
-   * takes nothing then.
+   * Takes a request without tokens. Throws ApiError `rate_limit_exceeded`, and then takes nothing.
    */
   take(key: RateLimitedKey): Promise<Taken>;
-  /**
-   * Returns what an accepted request has taken. `rates` is absent for a key without such limits.
-   */
+  /** `rates` is absent for a key without such limits. */
   taken(keyId: KeyId, tokens: number, rates: RateStanding | undefined): Taken;
-  /** Returns the error for a request that the store has refused for its rate. */
   explain(keyId: KeyId, tokens: number, rates: RateStanding | undefined): ApiError;
-  /** Returns what the key has left; a limit that it does not have is absent. */
   show(key: RateLimitedKey): Promise<RateLimitState>;
 }
 
 export type RateLimitedKey = Pick<StoredKey, 'keyId' | 'limits'>;
 
 export interface Taken {
-  /** The `x-ratelimit-*` headers, with OpenAI's names and formats. */
+  /** The names and formats are OpenAI's. */
   readonly headers: Readonly<Record<string, string>>;
   /** Replaces the tokens that were taken by those that were used. */
   correct(tokens: number): void;
@@ -41,7 +32,6 @@ export interface Taken {
 export interface RateLimitState {
   readonly requests?: LimitState;
   readonly tokens?: LimitState;
-  /** The time until the counts start anew. */
   readonly resetMs: number;
 }
 
@@ -52,10 +42,7 @@ export interface LimitState {
 
 export const NOTHING_TAKEN: Taken = { headers: {}, correct: () => undefined };
 
-/**
- * A refusal is repeated this long without asking the store, since another process may give tokens
- * back.
- */
+/** Another process may give tokens back, so a refusal is repeated only this long. */
 const REFUSED_FOR_MS = 200;
 const MAX_REMEMBERED = 10_000;
 

@@ -2,7 +2,6 @@ import { DAY_MS } from '../core/time.ts';
 import type { UsageQuery, UsageRow } from '../store/keys.ts';
 import type { UsageOfKey, UsageOfModel } from '../contract/types.ts';
 
-/** The default span of an answer. */
 export const USUAL_SPAN_MS: Readonly<Record<UsageQuery['per'], number>> = {
   hour: DAY_MS,
   day: 30 * DAY_MS,
