@@ -1,27 +1,21 @@
 import { resolve } from 'node:path';
 import { StoreOpenError } from './store.ts';
 
-/**
- * The database that `DATABASE_URL` names: in the memory of this process, in a file, or on a server.
- */
 export type DatabaseLocation =
   | { readonly kind: 'memory' }
   | { readonly kind: 'file'; readonly path: string }
   /** Includes the password, so it is never shown. */
   | { readonly kind: 'postgres'; readonly url: string };
 
-/** A database that other processes can open as well. */
 export type SharedDatabase = Exclude<DatabaseLocation, { readonly kind: 'memory' }>;
 
 /**
- * Reads a `DATABASE_URL`. The path after `file:` is taken as it is, relative to the working
- * directory and without percent decoding. Throws StoreOpenError for anything but `:memory:`,
- * `file:` and `postgres:`.
+ * Returns where a `DATABASE_URL` leads. A path is relative to the working directory, without
+ * percent decoding. Throws StoreOpenError for anything but `:memory:`, `file:` and `postgres:`.
  */
 export function locateDatabase(databaseUrl: string): DatabaseLocation {
   if (databaseUrl === ':memory:') return { kind: 'memory' };
   if (/^postgres(?:ql)?:\/\//.test(databaseUrl)) {
-    // The messages here leave the URL out, because it includes a password.
     if (!URL.canParse(databaseUrl)) throw new StoreOpenError('DATABASE_URL is not a URL that can be read.');
     return { kind: 'postgres', url: databaseUrl };
   }
@@ -32,7 +26,7 @@ export function locateDatabase(databaseUrl: string): DatabaseLocation {
   return { kind: 'file', path: resolve(path) };
 }
 
-/** Returns the database as it may be shown: without the user and the password of a server. */
+/** Returns the database without the user and the password of a server. */
 export function showDatabase(databaseUrl: string): string {
   if (!databaseUrl.startsWith('postgres')) return databaseUrl;
   const url = URL.parse(databaseUrl);

@@ -1,17 +1,10 @@
-/**
- * Commands of the operator on a whole database, in a file or on a server. Gateways may keep
- * running.
- */
 import type { SharedDatabase } from './database-url.ts';
 import type { DatabaseCheck } from './shared/check.ts';
 import type { Upgrade } from './shared/migrations.ts';
 import * as sqliteCheck from './sqlite/check.ts';
 import * as sqliteUpgrade from './sqlite/upgrade.ts';
 
-/**
- * Checks that the database is intact, and that the ledger of every key adds up. Throws
- * StoreOpenError.
- */
+/** Checks the database and the ledger of every key. Throws StoreOpenError. */
 export async function checkDatabase(database: SharedDatabase): Promise<DatabaseCheck> {
   if (database.kind === 'file') return sqliteCheck.checkDatabase(database.path);
   const { checkServer } = await import('./postgres/check.ts');

@@ -8,28 +8,25 @@ import type { Store, StoreLog } from './store.ts';
 import { startUpkeep } from './upkeep.ts';
 
 export interface StoreOptions {
-  /** `:memory:`, `file:` and a path, or `postgres://` and a server. */
   readonly databaseUrl: string;
-  /** The maximum number of connections to a server. */
   readonly databasePoolSize?: number;
   readonly recordRetentionDays: number;
   readonly clock?: () => number;
   readonly log?: StoreLog;
-  /** Tests replace these. */
   readonly limits?: Partial<BatchQueueLimits>;
 }
 
 /**
- * Opens the store that `DATABASE_URL` names, closes the unfinished records of dead processes, and
- * maintains the store until it is closed. Throws StoreOpenError with one line for the operator.
+ * Opens the store that `DATABASE_URL` names, and maintains it until it is closed. Throws
+ * StoreOpenError with one line for the operator.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   return keepTidy(await connectStore(options), options);
 }
 
 /**
- * As `openStore`, for a database that other processes of this machine use through this process.
- * Undefined for a database on a server, which each process opens itself.
+ * As `openStore`, for a database that other processes use through this one. Undefined for a
+ * database on a server, which each process opens itself.
  */
 export async function openSharedStore(options: StoreOptions): Promise<SharedStore | undefined> {
   const { databaseUrl, clock = Date.now, log = SILENT, limits = {} } = options;
@@ -42,8 +39,7 @@ export async function openSharedStore(options: StoreOptions): Promise<SharedStor
 export type SharedStore = Store & Pick<SqliteStore, 'admit'>;
 
 /**
- * Opens the store of a process that uses the database of another process: `run` leads to the result
- * of `admit` there.
+ * Opens the store on the database of another process. `run` leads to the result of `admit` there.
  */
 export function openClientStore({
   run,
@@ -59,7 +55,6 @@ export function openClientStore({
 
 export interface ClientStoreOptions extends Pick<StoreOptions, 'clock' | 'log' | 'limits'> {
   readonly run: StoreClient['run'];
-  /** Absent where cancels in other processes are not reported. */
   readonly hearCancels?: Store['hearCancels'];
 }
 
@@ -78,10 +73,7 @@ async function keepTidy<Some extends Store>(store: Some, options: StoreOptions):
   };
 }
 
-/**
- * Opens the store without recovery or pruning, for a process that serves no requests. Throws
- * StoreOpenError.
- */
+/** Opens the store without recovery or pruning. Throws StoreOpenError. */
 export async function connectStore(options: Omit<StoreOptions, 'recordRetentionDays'>): Promise<Store & OperatorStore> {
   const { databaseUrl, databasePoolSize = POOL_SIZE, clock = Date.now, log = SILENT, limits = {} } = options;
   const location = locateDatabase(databaseUrl);
@@ -109,8 +101,7 @@ async function closeAbandoned(store: Store, log: StoreLog): Promise<void> {
     const recovered = await store.recover();
     if (recovered > 0) log.info({ recovered }, 'closed what a dead process left unfinished');
   } catch (error) {
-    // The database was opened but cannot be written. The readiness check reports it, and the upkeep
-    // tries again.
+    // The readiness check reports that the database cannot be written. The upkeep tries again.
     log.warn({ reason: error instanceof Error ? error.message : 'unknown' }, 'recovery has to wait');
   }
 }

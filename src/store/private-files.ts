@@ -1,7 +1,3 @@
-/**
- * Files and folders that only their owner may read. A umask only removes rights, so it does no
- * harm.
- */
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -13,7 +9,7 @@ export function makePrivateFolder(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
 }
 
-/** Creates an empty file. Returns false, and changes nothing, when the file exists. */
+/** Creates an empty file. Returns false when the file exists. */
 export function createPrivateFile(path: string): boolean {
   try {
     closeSync(openNew(path));
@@ -25,18 +21,14 @@ export function createPrivateFile(path: string): boolean {
   return true;
 }
 
-/**
- * Creates a file with this content, whole or not at all, even after a power loss. Returns false,
- * and changes nothing, when the file exists.
- */
+/** Creates a file, whole or not at all, even after a power loss. Returns false when it exists. */
 export function writePrivateFile(path: string, content: string): boolean {
   const draft = `${path}.${randomBytes(8).toString('hex')}.tmp`;
   const descriptor = openNew(draft);
   try {
     writeSync(descriptor, content);
     fsyncSync(descriptor);
-    // Unlike a rename, a link fails when the name exists: of several processes that start together,
-    // one wins.
+    // Unlike a rename, a link fails when the name exists, so one of several processes wins.
     linkSync(draft, path);
   } catch (error) {
     if (isNodeError(error, 'EEXIST')) return false;

@@ -1,6 +1,5 @@
 import type { Store } from './store.ts';
 
-/** Called when an operation has ended. */
 export type StoreTimer = (operation: 'accept' | 'finish', seconds: number, succeeded: boolean) => void;
 
 /** Returns the same store, which reports how long `accept` and `finish` take. */

@@ -9,12 +9,11 @@ export interface UpkeepOptions {
 }
 
 const EVERY_MS = 3000;
-/** Pruning is less urgent than closing what dead processes left unfinished. */
 const PRUNE_EVERY_ROUNDS = 10;
 
 /**
- * Regularly closes what dead processes left unfinished, and prunes what is older than the
- * retention. Returns a function that stops it and resolves when the current round has ended.
+ * Regularly calls `recover`, and less often `prune`. Returns a function that stops it and resolves
+ * when the current round has ended.
  */
 export function startUpkeep(store: Store, options: UpkeepOptions): () => Promise<void> {
   let round: Promise<void> | undefined;
