@@ -6,15 +6,13 @@ import { createPrivateFile, makePrivateFolder } from '../private-files.ts';
 import { StoreOpenError } from '../store.ts';
 import { withSnapshot } from './snapshot.ts';
 
-/** How many pages are copied in one step: some milliseconds. */
 const STEP_PAGES = 500;
 
 /**
- * Copies the database into a new file that only its owner may read, and checks the copy.
- * `onProgress` gets the completed part, from 0 to 1. The copy shows the moment at which it begins:
- * without the snapshot SQLite would start again after each write of another process, and never
- * finish during load. The file gets its name when it is complete, so that a broken copy is not
- * taken for a backup. Throws StoreOpenError when the file exists or cannot be written.
+ * Copies the database into a new private file, and checks the copy. `onProgress` gets the completed
+ * part, from 0 to 1. Without the snapshot SQLite would start again after each write of another
+ * process. The file gets its name at the end, so that a broken copy is not taken for a backup.
+ * Throws StoreOpenError when the file exists or cannot be written.
  */
 export async function backupDatabase(
   file: string,
@@ -44,7 +42,7 @@ export async function backupDatabase(
 function checkCopy(copyFile: string): void {
   const copy = new Sqlite(copyFile, { fileMustExist: true });
   try {
-    // The copy is a single file; the gateway starts a write-ahead file when it opens the copy.
+    // The copy is a single file, without a write-ahead file.
     copy.pragma('journal_mode = DELETE');
     const found: unknown = copy.pragma('integrity_check(1)', { simple: true });
     if (found !== 'ok') throw new StoreOpenError('The copy is not sound, so it was deleted; db check may say why.');

@@ -9,10 +9,7 @@ import {
 import { refuseOtherVersion } from './migrations.ts';
 import { withSnapshot } from './snapshot.ts';
 
-/**
- * Checks that SQLite finds the database intact, and that the ledger of every key adds up, at one
- * moment. Throws StoreOpenError when it cannot be read.
- */
+/** Checks the database and the ledger of every key at one moment. Throws StoreOpenError. */
 export function checkDatabase(file: string): Promise<DatabaseCheck> {
   return withCurrentSnapshot(file, (database) => {
     const damage = findDamage(database);
@@ -54,10 +51,6 @@ function findDamage(database: Database): readonly string[] {
   return lines.filter((line) => line !== 'ok');
 }
 
-/**
- * The balance of a prepaid key is the sum of its ledger, and its hold is the sum of the holds of
- * its running requests.
- */
 function findLedgerProblems(database: Database): readonly string[] {
   const unbalanced = database
     .prepare<[], WrongSum>(`

@@ -6,31 +6,20 @@ import { toFailureReason } from './failures.ts';
 import { migrate, MIGRATIONS } from './migrations.ts';
 
 export interface DatabaseOptions {
-  /** `:memory:`, or the path of a file that exists. It may be empty. */
   readonly file: string;
-  /** How long the start waits for the lock of another process. */
   readonly openWithinMs: number;
   readonly migrations?: readonly Migration[];
 }
 
-/**
- * Identifies the program of a database (`file` shows it). Databases of other programs are refused.
- */
+/** Databases of other programs are refused. `file` shows this number. */
 const APPLICATION_ID = 0x52_65_71_73;
 
-/**
- * How long SQLite waits for the lock of another process. It is short because lookups could be
- * answered meanwhile: the queue retries.
- */
+/** Short, because lookups can be answered meanwhile and the queue retries. */
 const BUSY_TIMEOUT_MS = 50;
 
-/** The maximum size of the write-ahead file after a burst. */
 const WAL_KEEPS_BYTES = 16 * 1024 * 1024;
 
-/**
- * Opens and migrates the database on the calling thread. Throws StoreOpenError with one line for
- * the operator.
- */
+/** Opens and migrates the database. Throws StoreOpenError with one line for the operator. */
 export function openDatabase({ file, openWithinMs, migrations = MIGRATIONS }: DatabaseOptions): Database {
   const deadlineMs = performance.now() + openWithinMs;
   for (;;) {
@@ -62,21 +51,18 @@ function open(file: string, migrations: readonly Migration[]): Database {
   const database = new Sqlite(file, { timeout: BUSY_TIMEOUT_MS, fileMustExist: file !== ':memory:' });
   try {
     const isNew = checkApplication(database);
-    // It has no effect after the first page is written. Free pages can then be returned in steps,
-    // without VACUUM.
+    // It has no effect after the first page is written. It lets pages be freed without VACUUM.
     database.pragma('auto_vacuum = INCREMENTAL');
     database.pragma('journal_mode = WAL');
-    // A commit is on disk when it returns. The default of this build is NORMAL, which may lose the
-    // last ones.
+    // The default of this build is NORMAL, which may lose the last commits.
     database.pragma('synchronous = FULL');
     // On macOS fsync leaves the data in the cache of the drive. Other systems ignore these.
     database.pragma('fullfsync = ON');
     database.pragma('checkpoint_fullfsync = ON');
-    // The committing thread copies the log into the database after each 1,000 pages. No lookup here
-    // holds a snapshot for long, so the log can be reused and does not grow.
+    // No lookup here holds a snapshot for long, so the log is reused and does not grow.
     database.pragma('wal_autocheckpoint = 1000');
     database.pragma(`journal_size_limit = ${WAL_KEEPS_BYTES}`);
-    // Savepoints keep their data in memory, and not in the temporary folder of the system.
+    // Savepoints stay out of the temporary folder of the system.
     database.pragma('temp_store = MEMORY');
     if (isNew) database.pragma(`application_id = ${APPLICATION_ID}`);
     migrate(database, migrations);

@@ -7,20 +7,15 @@ import { prepareRunner } from './operations.ts';
 import { ownersInFiles, type Owners } from './owner-lock.ts';
 
 export type EngineOptions = {
-  /** The owner of what this process accepts. */
   readonly owner: string;
 } & ({ readonly file: string } | { readonly file: undefined; readonly owners: Owners });
 
-/**
- * The database with its statements, on the calling thread. `write` runs a batch in one transaction,
- * `read` runs each operation by itself.
- */
+/** `write` runs a batch in one transaction, `read` runs each operation by itself. */
 export interface Engine {
   run(mode: Mode, batch: readonly Operation[]): Reply;
   close(): void;
 }
 
-/** How long a start waits for the lock of another process. Later the queue waits instead. */
 const OPEN_WITHIN_MS = 5000;
 
 /** Throws StoreOpenError when the database cannot be opened. */
@@ -72,10 +67,7 @@ function connect(options: EngineOptions, openWithinMs: number): Connection {
     return batch.map((operation) => attempt(one, operation));
   });
 
-  /**
-   * Returns the result, or the Error of an operation that broke a rule of the tables. Throws
-   * failures of the database.
-   */
+  /** Returns the Error of an operation that broke a rule. Throws failures of the database. */
   function attempt(work: (operation: Operation) => unknown, operation: Operation): unknown {
     try {
       return work(operation);
@@ -105,7 +97,6 @@ function connect(options: EngineOptions, openWithinMs: number): Connection {
   };
 }
 
-/** True for an error of the caller or of this program, and not of the database. */
 function isMistake(error: unknown): error is Error {
   return error instanceof Error && toFailureReason(error) === undefined;
 }

@@ -1,9 +1,7 @@
 import Sqlite from 'better-sqlite3';
 import type { FailureReason } from '../shared/failures.ts';
 
-/**
- * The reason for each error of SQLite; an entry also covers the extended codes that begin with it.
- */
+/** An entry also covers the extended codes that begin with it. */
 const REASONS: readonly (readonly [code: string, reason: FailureReason])[] = [
   ['SQLITE_BUSY', 'busy'],
   ['SQLITE_LOCKED', 'busy'],
@@ -20,10 +18,7 @@ const REASONS: readonly (readonly [code: string, reason: FailureReason])[] = [
   ['SQLITE_PROTOCOL', 'io_error'],
 ];
 
-/**
- * Returns why the database failed; undefined for an error of the caller, such as a broken
- * constraint.
- */
+/** Returns why the database failed; undefined for an error of the caller. */
 export function toFailureReason(error: unknown): FailureReason | undefined {
   if (!(error instanceof Sqlite.SqliteError)) return undefined;
   return REASONS.find(([code]) => error.code.startsWith(code))?.[1];

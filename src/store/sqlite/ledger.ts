@@ -55,7 +55,6 @@ export function prepareLedger(database: Database, unit: SqliteUnitOfWork) {
   );
   const removeBefore = database.prepare<[number, number]>('DELETE FROM ledger WHERE key = ? AND seq < ?');
 
-  /** Returns whether anything was changed. */
   function carry(key: number, beforeMs: number): boolean {
     const carry = toCarry(selectOldest.all(key, CARRY_STEP), beforeMs);
     if (carry === undefined) return false;
@@ -68,7 +67,6 @@ export function prepareLedger(database: Database, unit: SqliteUnitOfWork) {
     'DELETE FROM ledger WHERE seq IN (SELECT seq FROM ledger WHERE key = ? LIMIT ?)',
   );
 
-  /** Drops entries of a deleted key; returns whether there were any. */
   function dropSome(key: number): boolean {
     return removeSome.run(key, CARRY_STEP).changes > 0;
   }

@@ -25,18 +25,11 @@ type InsertRow = DraftRow &
 const NO_HOLD = { key: null, heldMicro: null, interruptedCostMicro: null };
 
 export interface Lifecycle {
-  /**
-   * Returns the owner of what is accepted now: this process, or the one for which it runs the
-   * operation.
-   */
   readonly owner: () => string;
   readonly charges: Charges;
 }
 
-/**
- * Changes of one record, with the funds and the usage. Each operation runs inside the transaction
- * of a batch, which is the only writer at that time.
- */
+/** Each operation runs inside the transaction of a batch, which is the only writer then. */
 export function prepareLifecycle(database: Database, { owner, charges }: Lifecycle) {
   const insert = database.prepare<[InsertRow]>(`
     INSERT INTO requests (request_id, caller, endpoint, model, stream, created_at_ms, estimated_input_tokens,
@@ -53,10 +46,7 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
     return findDuplicate(toPresent(draft));
   }
 
-  /**
-   * It looks for the duplicate first, because a duplicate is answered even when the funds are used
-   * up.
-   */
+  /** A duplicate comes first, because it is answered even when the funds are used up. */
   function acceptPaid(draft: DraftRow, earlier: readonly IdempotencyRow[], hold: Hold): PaidRow {
     const repeated = findDuplicate([...earlier, ...toPresent(draft)]);
     if (repeated !== null) return { kind: 'duplicate', record: repeated };
@@ -79,8 +69,7 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
     return null;
   }
 
-  // A statement that returns what it has written takes half as long again, so the record is read
-  // first.
+  // A statement with RETURNING takes half as long again, so the record is read first.
   const select = database.prepare<[RequestId], RecordRow>(
     `SELECT ${RECORD_COLUMNS} FROM requests WHERE request_id = ?`,
   );

@@ -6,10 +6,8 @@ import { StoreOpenError } from '../store.ts';
 export const MIGRATIONS: readonly Migration[] = [
   {
     name: '0001_requests',
-    // `caller`, `idempotency_key` and `body` are HMACs; the key is empty when the request has none,
-    // or when it was freed. The index on `caller` has the order of `seq` within each caller,
-    // because `seq` is the row id. Final rows have no owner, so the index on owners has only
-    // unfinished rows and stays small.
+    // `caller`, `idempotency_key` and `body` are HMACs. The key is empty when there is none, or
+    // when it was freed. Final rows have no owner, so the index on owners stays small.
     sql: `
       CREATE TABLE requests (
         seq INTEGER PRIMARY KEY,
@@ -49,9 +47,8 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     name: '0002_accounts',
-    // Secrets are HMACs. References to a key use its `seq`, which is never reused. `day` and
-    // `month` count from 1970 and from year 0; they belong to the latest charge. No amount can
-    // leave the safe integers of JavaScript.
+    // References to a key use its `seq`, which is never reused. `day` and `month` count from 1970
+    // and from year 0; they belong to the latest charge.
     sql: `
       CREATE TABLE keys (
         seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -139,8 +136,8 @@ export const MIGRATIONS: readonly Migration[] = [
 ];
 
 /**
- * Runs the missing migrations in one transaction, so that processes that start together do it once.
- * Throws StoreOpenError when the database has a migration that this program must know and does not.
+ * Runs the missing migrations once, also when processes start together. Throws StoreOpenError when
+ * the database has a migration that this program must know and does not.
  */
 export function migrate(database: Database, migrations: readonly Migration[]): void {
   const run = database.transaction(() => {
@@ -171,8 +168,7 @@ function refuseNewer(database: Database, applied: readonly AppliedMigration[], m
 }
 
 /**
- * Throws StoreOpenError unless the database has exactly the migrations of this program, or newer
- * ones that allow it.
+ * Throws StoreOpenError unless the migrations are those of this program, or newer ones allow it.
  */
 export function refuseOtherVersion(database: Database): void {
   const applied = listApplied(database);
@@ -184,10 +180,7 @@ export function refuseOtherVersion(database: Database): void {
   );
 }
 
-/**
- * The first versions had no such column. It is not a migration, because it changes the list of
- * migrations.
- */
+/** The first versions lack it. A migration cannot add it, because it is in their list. */
 function addRunsBeside(database: Database): void {
   if (!hasRunsBeside(database)) database.exec('ALTER TABLE migrations ADD COLUMN runs_beside TEXT');
 }
@@ -197,7 +190,6 @@ function hasRunsBeside(database: Database): boolean {
   return columns.includes('runs_beside');
 }
 
-/** Returns the migrations that have run on this database, in order; none for a new one. */
 function listApplied(database: Database): readonly AppliedMigration[] {
   const isNew = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'").get() === undefined;
   if (isNew) return [];

@@ -16,14 +16,11 @@ import { prepareUsage } from './usage.ts';
 
 export interface SqliteOperations extends Operations {
   pragma(source: string): unknown;
-  /** Runs the following operations of the batch for this owner, which is another process. */
+  /** Runs the following operations of the batch for another process. */
   asOwner(owner: string): null;
 }
 
-/**
- * These operations use the unit of work. All others read the tables, so the unit is written before
- * them.
- */
+/** All other operations read the tables, so the unit of work is written before them. */
 const IN_UNIT: ReadonlySet<keyof SqliteOperations> = new Set([
   'accept',
   'acceptPaid',
@@ -36,13 +33,11 @@ const IN_UNIT: ReadonlySet<keyof SqliteOperations> = new Set([
   'asOwner',
 ]);
 
-/** Runs operations one after the other, inside the transaction of the caller. */
 export interface Runner {
   readonly run: (operation: Operation) => unknown;
   readonly unit: SqliteUnitOfWork;
 }
 
-/** Prepares the statements of all operations of an open database. */
 export function prepareRunner(database: Database, who: { readonly own: string; readonly owners: Owners }): Runner {
   const unit = prepareUnitOfWork(database);
   const operations = prepareOperations(database, who, unit);
@@ -109,7 +104,6 @@ function prepareChecks(database: Database) {
     return findMark() ?? null;
   }
 
-  /** Serves the commands of the operator, and tests that inspect or break the connection. */
   function pragma(source: string): unknown {
     return database.pragma(source, { simple: true });
   }

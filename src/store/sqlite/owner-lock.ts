@@ -1,12 +1,9 @@
 /**
- * The owners of unfinished records, and whether their processes are alive. Each process holds an
- * exclusive lock on a small file next to the database; the first process also holds those of its
- * workers (`WORKERS`), which have no database of their own. The operating system releases the lock
- * when the process ends for any reason, so a start right after `kill -9` finds that owner dead at
- * once. A heartbeat would find it late, and would take a process for dead that is paused or cannot
- * write to a full disk; a pid is reused, and has no meaning across containers that share a volume.
- * SQLite needs working file locks anyway. The lock is that of SQLite on an empty database, because
- * Node has no call for one.
+ * Each process holds an exclusive lock on a small file next to the database; the first process also
+ * holds those of its workers. The operating system releases it when the process ends for any
+ * reason, even `kill -9`. A heartbeat would take a paused process for dead, and a pid has no
+ * meaning across containers that share a volume. SQLite takes the lock, because Node has no call
+ * for one.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
@@ -20,11 +17,8 @@ export interface OwnerLock {
   readonly release: () => void;
 }
 
-/** The owners of the records of one database. */
 export interface Owners {
-  /** Takes the lock of a new owner until it is released or the process ends. */
   take(): OwnerLock;
-  /** Returns the owners that have a lock file, alive or dead. */
   list(): readonly string[];
   isDead(owner: string): boolean;
 }
@@ -37,7 +31,7 @@ export function ownersInFiles(databaseFile: string): Owners {
   };
 }
 
-/** Returns the owners of a database in memory: each is alive until it is released. */
+/** Returns the owners of a database in memory. */
 export function ownersInMemory(): Owners {
   const living = new Set<string>();
   return {
@@ -53,7 +47,7 @@ export function ownersInMemory(): Owners {
 
 const ATTEMPTS = 10;
 
-/** Takes the lock of a new owner with a random name until `release`, or until the process ends. */
+/** Takes the lock of a new owner until `release`, or until the process ends. */
 export function takeOwnerLock(databaseFile: string): OwnerLock {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     const owner = newOwner();
@@ -67,10 +61,7 @@ export function takeOwnerLock(databaseFile: string): OwnerLock {
   throw new Error(`this process cannot hold its lock file next to ${databaseFile}`);
 }
 
-/**
- * True when the process of this owner has ended; false in doubt. Removes the lock file of a dead
- * owner.
- */
+/** True when the process has ended; false in doubt. Removes the lock file of a dead owner. */
 export function isOwnerDead(databaseFile: string, owner: string): boolean {
   const file = toLockFile(databaseFile, owner);
   if (!existsSync(file)) return true;
@@ -96,7 +87,6 @@ function toLockFile(databaseFile: string, owner: string): string {
   return `${databaseFile}-owner-${owner}`;
 }
 
-/** Undefined when another process holds the lock. */
 function lock(file: string): Database | undefined {
   let database: Database | undefined;
   try {
@@ -112,12 +102,12 @@ function lock(file: string): Database | undefined {
   }
 }
 
-/** The file is removed first, so that the next holder of the lock sees that it is gone. */
+/** Removes the file first, so that the next holder of the lock sees that it is gone. */
 function release(held: Database, file: string): void {
   try {
     rmSync(file, { force: true });
   } catch (error) {
-    // Windows deletes no open file. The next process that looks for dead owners removes it.
+    // Windows deletes no open file. A later call of `isOwnerDead` removes it.
     if (!isNodeError(error, 'EPERM') && !isNodeError(error, 'EBUSY')) throw error;
   }
   held.close();

@@ -5,7 +5,6 @@ import type { Owners } from './owner-lock.ts';
 
 const STEP = 500;
 
-/** Closes what dead processes left unfinished. */
 export function prepareRecovery(
   database: Database,
   { own, owners }: { readonly own: string; readonly owners: Owners },

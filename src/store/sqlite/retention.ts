@@ -1,10 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import { PRUNE_STEP } from '../shared/operations.ts';
 
-/** How many pages one step returns to the file system. */
 const RECLAIM_STEP_PAGES = 200;
 
-/** Fewer free pages are not worth the effort. */
 const RECLAIM_FROM_PAGES = 2000;
 
 /** Keeps the size of the file bounded. */
@@ -28,11 +26,7 @@ export function prepareRetention(database: Database) {
   const countPages = database.prepare<[], number>('SELECT page_count FROM pragma_page_count').pluck();
   const countFreePages = database.prepare<[], number>('SELECT freelist_count FROM pragma_freelist_count').pluck();
 
-  /**
-   * New records reuse the pages of deleted ones, so the file stays as large as the retention needs.
-   * Pages are moved only when more than half of the file is empty (after a decrease of the load or
-   * of the retention), because moving costs more than it gains otherwise.
-   */
+  /** New records reuse free pages. Moving pages pays only when half of the file is empty. */
   function reclaimSome(): boolean {
     const free = countFreePages.get() ?? 0;
     if (free < RECLAIM_FROM_PAGES || free < (countPages.get() ?? 0) / 2) return false;

@@ -6,16 +6,14 @@ import { openDatabase } from './database.ts';
 import { toFailureReason } from './failures.ts';
 import { withSnapshot } from './snapshot.ts';
 
-/** How long the command waits for the lock of another process. */
 const WITHIN_MS = 5000;
 
-/** Returns a function that finds the mark. */
 export function prepareFindMark(database: Database): () => string | undefined {
   const find = database.prepare<[], string>('SELECT mark FROM secret_mark').pluck();
   return () => find.get();
 }
 
-/** As `readMarking` of the store, for the database in this file. */
+/** As `readMarking` of the store. */
 export async function readMarking(file: string): Promise<Marking> {
   if (!existsSync(file)) return { mark: undefined, isEmpty: true };
   return withSnapshot(file, (database) => ({
@@ -24,7 +22,7 @@ export async function readMarking(file: string): Promise<Marking> {
   }));
 }
 
-/** As `changeMark` of the store, for the database in this file. */
+/** As `changeMark` of the store. */
 export function changeMark(file: string, { from, to }: MarkChange): string | undefined {
   const database = openDatabase({ file, openWithinMs: WITHIN_MS });
   try {

@@ -5,10 +5,8 @@ import { checkApplication } from './database.ts';
 import { toFailureReason } from './failures.ts';
 
 /**
- * Opens the database read-only and passes it to `read` as it is at this moment, whatever is written
- * meanwhile. It blocks the calling thread, which is fine for commands of the operator. Writers are
- * not blocked, but the write-ahead file grows until the end. Throws StoreOpenError when there is no
- * such database, or it cannot be read.
+ * Passes the database to `read` as it is at this moment, read-only. Blocks the calling thread but
+ * no writers. Throws StoreOpenError when there is no such database, or it cannot be read.
  */
 export async function withSnapshot<Result>(
   file: string,

@@ -11,37 +11,26 @@ import { ownersInFiles, ownersInMemory, type OwnerLock, type Owners } from './ow
 import { startInline, startThread, type StartWorker } from './thread.ts';
 
 export interface SqliteStore extends Store, OperatorStore {
-  /**
-   * Runs a pragma on the connection of the store and returns its first value. Commands of the
-   * operator and tests use it.
-   */
   pragma(source: string): Promise<unknown>;
   /** Lets another process use the database through this one. */
   admit(): StoreClient;
 }
 
-/** A process that uses the database through another one, which is the only writer. */
 export interface StoreClient {
-  /** Runs operations for the client, which owns what it accepts. The store closes it. */
   readonly run: RemoteEngine['run'];
-  /** Declares the client dead: the next recovery closes what it left unfinished. */
+  /** The next recovery closes what the client left unfinished. */
   leave(): void;
 }
 
 export interface SqliteStoreOptions {
-  /** Undefined keeps everything in memory. */
   readonly file: string | undefined;
   readonly clock: () => number;
   readonly log: StoreLog;
-  /** Tests replace it to end the thread. */
   readonly startWorker?: StartWorker;
-  /** Tests replace these. */
   readonly limits?: Partial<BatchQueueLimits>;
 }
 
-/**
- * Opens the store on SQLite and creates missing folders, files and tables. Throws StoreOpenError.
- */
+/** Opens the store, creates missing folders, files and tables. Throws StoreOpenError. */
 export async function openSqliteStore({ clock, log, limits, ...options }: SqliteStoreOptions): Promise<SqliteStore> {
   const { engine: alone, owners } = await start(options, log);
   const engine = coalesceCalls(alone);

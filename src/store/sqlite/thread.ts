@@ -16,7 +16,7 @@ export type StartWorker = (file: URL, options: WorkerOptions) => Worker;
 const RESTART = { firstMs: 50, atMostMs: 5000 };
 const CLOSE_WITHIN_MS = 5000;
 
-/** Returns an engine for a database in memory, which waits for no disk and so needs no thread. */
+/** Returns an engine without a thread, because a database in memory waits for no disk. */
 export function startInline(options: EngineOptions): RemoteEngine {
   const engine = openEngine(options);
   return {
@@ -27,9 +27,7 @@ export function startInline(options: EngineOptions): RemoteEngine {
 
 export interface ThreadOptions {
   readonly engine: EngineOptions;
-  /** Called when the thread has died without being asked to. */
   readonly onDeath: (message: string) => void;
-  /** Tests replace it. */
   readonly startWorker?: StartWorker;
 }
 
@@ -41,7 +39,7 @@ interface Thread {
 
 /**
  * Starts the engine in a thread, and again whenever it dies. Throws StoreOpenError when the
- * database cannot be opened at first; later that is a failure like any other.
+ * database cannot be opened at first.
  */
 export async function startThread({
   engine,
@@ -55,9 +53,8 @@ export async function startThread({
 
   await launch();
 
-  /** Resolves when the thread has the database open. */
   async function launch(): Promise<void> {
-    // A build has the same tree in JavaScript. The flags of the main thread are not for this one.
+    // A build has the same tree in JavaScript. This thread does not take the flags of the main one.
     const file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
     const worker = startWorker(file, { execArgv: [] });
     const rpc = openThreadRpc<EngineService>(worker, { name: 'store', onExit: (lastWords) => bury(worker, lastWords) });
@@ -101,8 +98,7 @@ export async function startThread({
           return reply;
         },
         (error: unknown) => {
-          // An engine returns its failures. One that throws is in an unknown state: a new thread
-          // replaces it.
+          // An engine that throws is in an unknown state: a new thread replaces it.
           void asked.worker.terminate();
           return { failure: { reason: 'lost', message: messageOf(error) } };
         },

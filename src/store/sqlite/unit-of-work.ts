@@ -9,23 +9,15 @@ import {
 } from '../shared/unit-of-work.ts';
 import { USAGE_SUMS, type UsageSumRow } from '../shared/usage-rows.ts';
 
-/** The unit of work of the transaction that runs. */
 export interface SqliteUnitOfWork extends Pick<UnitOfWork, 'funding' | 'noteUsage'> {
-  /**
-   * Writes the changes and empties the unit: before an operation reads the tables, and at the end.
-   */
+  /** Runs before an operation reads the tables, and at the end. */
   flush(): void;
-  /** Drops the changes of a transaction that is rolled back. */
   discard(): void;
 }
 
-/**
- * How many entries one statement inserts. Each statement looks up the next number, which takes a
- * third of its time.
- */
+/** Each statement looks up the next number, which takes a third of its time. */
 const AT_ONCE = 8;
 
-/** Prepares the statements of the unit of work. */
 export function prepareUnitOfWork(database: Database): SqliteUnitOfWork {
   const select = database.prepare<[number], Account>(`SELECT ${ACCOUNT_COLUMNS} FROM keys WHERE seq = ?`);
   const selectById = database.prepare<[KeyId], Account>(`SELECT ${ACCOUNT_COLUMNS} FROM keys WHERE key_id = ?`);
@@ -36,8 +28,7 @@ export function prepareUnitOfWork(database: Database): SqliteUnitOfWork {
     WHERE seq = :seq`);
   const insertEntry = prepareInsertEntries(database, 1);
   const insertEntries = prepareInsertEntries(database, AT_ONCE);
-  // Sums stay within the safe integers, whatever backends report. An overflow would keep records
-  // from becoming final.
+  // An overflow, whatever backends report, would keep records from becoming final.
   const columns = USAGE_SUMS.map(({ column }) => column);
   const values = USAGE_SUMS.map(({ name }) => `:${name}`);
   const sums = columns.map((each) => `${each} = min(${each} + excluded.${each}, ${Number.MAX_SAFE_INTEGER})`);

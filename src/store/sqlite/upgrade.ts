@@ -6,12 +6,9 @@ import { openDatabase } from './database.ts';
 import { listMigrations } from './migrations.ts';
 import { withSnapshot } from './snapshot.ts';
 
-/** How long the command waits for the lock of another process. */
 const OPEN_WITHIN_MS = 5000;
 
-/**
- * Creates the database if it is missing, and runs the missing migrations. Throws StoreOpenError.
- */
+/** Creates the database or runs its missing migrations. Throws StoreOpenError. */
 export async function upgradeDatabase(file: string): Promise<Upgrade> {
   const before = new Set(existsSync(file) ? await withSnapshot(file, listMigrations) : []);
   makePrivateFolder(dirname(file));

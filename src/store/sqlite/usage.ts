@@ -2,7 +2,6 @@ import type { Database } from 'better-sqlite3';
 import type { UsageQuery } from '../keys.ts';
 import { SELECT_SUMS, type HourSpan, type UsageSumRow } from '../shared/usage-rows.ts';
 
-/** The first hour of the span to which an hour belongs. */
 const STARTS = {
   hour: 'hour',
   day: 'hour / 24 * 24',

@@ -1,13 +1,9 @@
-/**
- * The thread that has the database to itself, so that waiting for the disk stalls no stream.
- * thread.ts starts it.
- */
+/** The database has this thread to itself, so that waiting for the disk stalls no stream. */
 import { parentPort } from 'node:worker_threads';
 import { openRpc } from '../../core/rpc.ts';
 import { openEngine, type Engine, type EngineOptions } from './engine.ts';
 
 export type EngineService = Pick<Engine, 'run' | 'close'> & {
-  /** Comes first. Throws when the database cannot be opened now. */
   readonly open: (options: EngineOptions) => void;
 };
 
