@@ -1,4 +1,3 @@
-/** The conditions for a transfer into a database on a server. */
 import type { Client } from 'pg';
 import { showDatabase } from '../database-url.ts';
 import type { SourceTable, TransferState } from './plan.ts';
@@ -8,15 +7,11 @@ import { DEAD_AFTER_S } from '../postgres/owners.ts';
 import { isSameSource, MARK_TABLE, readMarks } from './postgres-mark.ts';
 
 export interface TargetOptions {
-  /** Includes the password. */
   readonly url: string;
   readonly tables: readonly SourceTable[];
 }
 
-/**
- * Returns what the transfer would find, without changing anything. Throws StoreOpenError with the
- * obstacle.
- */
+/** Returns what a transfer would find. Throws StoreOpenError with the obstacle. */
 export async function examineTarget(client: Client, { url, tables }: TargetOptions): Promise<TransferState> {
   const marks = await readMarks(client);
   if (marks === undefined) {
@@ -59,8 +54,7 @@ export async function refuseLiving(client: Client, url: string): Promise<void> {
 async function refuseOccupied(client: Client, { url, tables }: TargetOptions): Promise<void> {
   const found: string[] = [];
   for (const { name } of tables) {
-    // A gateway that was started too early may have marked an empty database. The mark of the
-    // source replaces it.
+    // A gateway that was started too early may have marked it. The mark of the source wins.
     if (name === 'secret_mark' || !(await hasTable(client, name))) continue;
     const { rows } = await client.query<{ count: string }>(`SELECT count(*)::text AS count FROM ${name}`);
     const count = rows[0]?.count ?? '0';
@@ -70,10 +64,7 @@ async function refuseOccupied(client: Client, { url, tables }: TargetOptions): P
   throw new StoreOpenError(`${showDatabase(url)} is not empty: it has ${found.join(', ')}.`);
 }
 
-/**
- * Returns the types that the columns of the source have here. Throws StoreOpenError when one is
- * missing.
- */
+/** Returns the types of the columns here. Throws StoreOpenError when one is missing. */
 export async function readTypes(client: Client, { name, columns }: SourceTable): Promise<readonly string[]> {
   const { rows } = await client.query<{ column: string; type: string }>(
     `SELECT attname AS column, format_type(atttypid, atttypmod) AS type FROM pg_attribute

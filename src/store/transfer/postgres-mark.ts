@@ -1,7 +1,4 @@
-/**
- * The progress of a transfer into this database: one row for each table, in a table of its own. It
- * stays after the transfer, so that a repeated command finds nothing left to do.
- */
+/** One row for each table. The rows stay, so that a repeated command finds nothing to do. */
 import type { Client } from 'pg';
 import type { SourceTable } from './plan.ts';
 import { StoreOpenError } from '../store.ts';
@@ -44,7 +41,7 @@ export async function createMarks(client: Client, tables: readonly SourceTable[]
   }
 }
 
-/** Whether the tables are those of these marks, as far as their counts and last rows show. */
+/** True when the counts and the last rows of the tables are those of the marks. */
 export function isSameSource(marks: readonly Mark[], tables: readonly SourceTable[]): boolean {
   const known = new Map(marks.map((mark) => [mark.name, mark]));
   return (

@@ -1,4 +1,3 @@
-/** A database on a server as the target of a transfer. */
 import type { Client } from 'pg';
 import type { Batch, LedgerSums, SourceTable, TransferState, TransferTarget } from './plan.ts';
 import { findLedgerProblems } from '../postgres/check.ts';
@@ -8,16 +7,10 @@ import { toConnection, toStorable } from '../postgres/pool.ts';
 import { examineTarget, forgetUnfinished, readTypes, refuseLiving, type TargetOptions } from './postgres-begin.ts';
 import { createMarks, MARK_TABLE, readMarks } from './postgres-mark.ts';
 
-/**
- * The server rolls back a transaction of a run that lost its connection, so that the next run can
- * continue.
- */
+/** The server then rolls back a run that lost its connection, so that the next can continue. */
 const CUT_OFF_AFTER_MS = 60_000;
 
-/**
- * Checks whether a transfer could begin or continue, without changing anything. Throws
- * StoreOpenError when it could not.
- */
+/** Checks whether a transfer could begin or continue. Throws StoreOpenError when it could not. */
 export async function checkTarget(options: TargetOptions): Promise<TransferState> {
   return explain(options.url, () =>
     withClient(options.url, async (client) => {
@@ -27,7 +20,7 @@ export async function checkTarget(options: TargetOptions): Promise<TransferState
   );
 }
 
-/** Connects and creates missing tables. It throws StoreOpenError, as all calls of the target do. */
+/** Connects and creates missing tables. Throws StoreOpenError, as all calls of the target do. */
 export async function openTarget({ url, tables }: TargetOptions): Promise<TransferTarget> {
   const { client, statements } = await explain(url, async () => {
     const client = await connect(url, { idle_in_transaction_session_timeout: CUT_OFF_AFTER_MS });
@@ -113,7 +106,6 @@ interface TableStatements {
   readonly countEqual: string;
 }
 
-/** Both statements take one list for each column, of the type of the column here. */
 async function prepareStatements(
   client: Client,
   tables: readonly SourceTable[],
@@ -145,7 +137,6 @@ function toLists({ rows }: Batch): unknown[][] {
   return (rows[0] ?? []).map((_, index) => rows.map((row) => toStorable(row[index])));
 }
 
-/** Sums are sent as text, which is exact. */
 async function readSums(client: Client): Promise<LedgerSums> {
   const { rows } = await client.query<LedgerSums>(`
     SELECT (SELECT coalesce(sum(amount_micro), 0) FROM ledger)::text AS ledger,

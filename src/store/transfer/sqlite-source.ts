@@ -1,4 +1,3 @@
-/** A database in a file as the source of a transfer. */
 import { existsSync, realpathSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
 import type { Batch, LedgerSums, SourceTable, TransferSource, Value } from './plan.ts';
@@ -8,17 +7,14 @@ import { toFailureReason } from '../sqlite/failures.ts';
 import { isOwnerDead, listOwners } from '../sqlite/owner-lock.ts';
 import { openSqliteStore } from '../sqlite/sqlite-store.ts';
 
-/** How many rows one batch has: some hundred kilobytes. */
 const BATCH_ROWS = 2000;
 
-/** The tables that each engine has for itself: its migrations, and its probes of writing. */
 const OWN_TABLES: ReadonlySet<string> = new Set(['migrations', 'write_probes']);
 
 /**
- * Passes the database to `use` while no other process can write it, so that no row is missed: a
- * gateway that starts meanwhile finds the database locked. First it runs missing migrations and
- * closes what dead gateways left unfinished. Throws StoreOpenError when a process has the database
- * open, or it is damaged.
+ * Passes the database to `use` while no other process can write it, so that no row is missed. First
+ * it runs missing migrations and closes what dead gateways left unfinished. Throws StoreOpenError
+ * when a process has the database open, or it is damaged.
  */
 export async function withIdleSource<Result>(
   file: string,
@@ -31,8 +27,7 @@ export async function withIdleSource<Result>(
   const closed = await closeUnfinished(realFile, clock);
   const database = openLocked(realFile);
   try {
-    // Another process may have opened it between these lines. From now on the lock keeps others
-    // out.
+    // Another process may have opened it before the lock.
     refuseInUse(realFile);
     await refuseUnsound(realFile);
     return await use(createSource(database), closed);
@@ -41,9 +36,7 @@ export async function withIdleSource<Result>(
   }
 }
 
-/**
- * As `withIdleSource`, without changing anything; `use` also gets how many requests are unfinished.
- */
+/** As `withIdleSource`, without any change; `use` also gets how many requests are unfinished. */
 export function withSourceAsItIs<Result>(
   file: string,
   use: (source: TransferSource, unfinished: number) => Promise<Result>,
@@ -78,7 +71,7 @@ async function closeUnfinished(file: string, clock: () => number): Promise<numbe
   }
 }
 
-/** An open write transaction keeps other processes from writing, and ends with this process. */
+/** The write transaction ends with this process. */
 function openLocked(file: string): Database {
   const database = new Sqlite(file, { timeout: 0, fileMustExist: true });
   try {

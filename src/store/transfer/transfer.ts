@@ -1,4 +1,3 @@
-/** Transfers a whole database in a file to an empty database on a server. */
 import { showDatabase } from '../database-url.ts';
 import type { Batch, LedgerSums, SourceTable, TransferSource, TransferState, TransferTarget } from './plan.ts';
 import { withIdleSource, withSourceAsItIs } from './sqlite-source.ts';
@@ -7,9 +6,7 @@ export interface TransferOptions {
   readonly file: string;
   /** Includes the password. */
   readonly url: string;
-  /** Deletes what an interrupted transfer has copied, and begins again. */
   readonly restart: boolean;
-  /** Ends the transfer between two steps; another run can continue. */
   readonly signal: AbortSignal;
   readonly onProgress: (progress: TransferProgress) => void;
   readonly clock: () => number;
@@ -17,7 +14,6 @@ export interface TransferOptions {
 
 export interface TransferProgress {
   readonly step: 'copy' | 'compare';
-  /** The sum of all tables, of this run and earlier ones. */
   readonly rows: number;
   readonly ofRows: number;
 }
@@ -25,30 +21,25 @@ export interface TransferProgress {
 export interface TransferReport {
   /** False when an earlier run had finished. */
   readonly isNew: boolean;
-  /** How many rows earlier runs had copied. */
   readonly resumedAtRows: number;
-  /** How many unfinished requests of dead gateways were closed first. */
   readonly closed: number;
   readonly tables: readonly { readonly name: string; readonly rows: number }[];
   readonly sums: LedgerSums;
 }
 
 export type TransferPlan = Pick<TransferReport, 'tables' | 'sums'> & {
-  /** How many requests would be closed. */
   readonly unfinished: number;
   readonly state: TransferState;
 };
 
-/** The target differs from the source. The message names the tables. */
 export class TransferMismatch extends Error {
   override readonly name = 'TransferMismatch';
 }
 
 /**
  * Copies all tables, reads every row back to compare it, and only then lets gateways use the
- * target. Nothing may use either database meanwhile. Continues an interrupted run. Throws
- * StoreOpenError when it cannot begin or continue, TransferMismatch when a table differs at the
- * end, and the reason of the signal.
+ * target. Continues an interrupted run. Throws StoreOpenError when it cannot begin or continue,
+ * TransferMismatch when a table differs, and the reason of the signal.
  */
 export async function transferDatabase(options: TransferOptions): Promise<TransferReport> {
   const { openTarget } = await import('./postgres-target.ts');
@@ -62,10 +53,7 @@ export async function transferDatabase(options: TransferOptions): Promise<Transf
   });
 }
 
-/**
- * Returns what `transferDatabase` would do, without changing either side. Throws StoreOpenError
- * when it could not begin.
- */
+/** Returns what `transferDatabase` would do. Throws StoreOpenError when it could not begin. */
 export async function planTransfer({ file, url }: Pick<TransferOptions, 'file' | 'url'>): Promise<TransferPlan> {
   const { checkTarget } = await import('./postgres-target.ts');
   return withSourceAsItIs(file, async (source, unfinished) => {
@@ -90,7 +78,6 @@ async function transfer(
   return { ...report, isNew: true, resumedAtRows };
 }
 
-/** Returns how many rows earlier runs had copied. */
 async function copy(
   source: TransferSource,
   target: TransferTarget,
@@ -113,7 +100,6 @@ async function copy(
   return resumedAtRows;
 }
 
-/** Returns a sentence for each table whose rows differ. */
 async function compare(
   source: TransferSource,
   target: TransferTarget,
@@ -145,7 +131,6 @@ function* readAll(source: TransferSource, table: SourceTable): Generator<Batch> 
   }
 }
 
-/** Equal rows have equal sums; an operator would still compare these. */
 async function compareSums(source: TransferSource, target: TransferTarget): Promise<readonly string[]> {
   const [expected, found] = [source.sums(), await target.sums()];
   const names = ['ledger', 'balances', 'held'] as const;
