@@ -1,9 +1,7 @@
 /**
- * Changes of records, many at once: a batch is one transaction of a few statements, however many
- * changes it has. It reads and locks the records and keys of the batch, applies the changes in
- * memory in their order, and writes the results. Transactions of several gateways meet on the same
- * rows. They take their locks in one order, so that no deadlock occurs: unique entries of
- * idempotency keys, then records, then keys, then usage, each kind sorted.
+ * A batch of changes is one transaction of a few statements. Transactions of several gateways take
+ * their locks in one order, so that no deadlock occurs: unique entries of idempotency keys, then
+ * records, then keys, then usage, each kind sorted.
  */
 import type { KeyId, RequestId } from '../../contract/ids.ts';
 import { unreachable } from '../../core/errors.ts';
@@ -104,8 +102,7 @@ export function isPlainAcceptance(changes: readonly Change[]): boolean {
 }
 
 /**
- * Returns the result of each change, in order. Throws PassingError when a duplicate was deleted
- * meanwhile.
+ * Returns the result of each change. Throws PassingError when a duplicate was deleted meanwhile.
  */
 export async function writeChanges(
   connection: Connection,
@@ -138,7 +135,6 @@ export async function writeChanges(
   const cancelled = new Set<RequestId>();
   const refused = new Map<RequestId, PaidRow>();
 
-  /** Returns the record that the draft repeats; null when the draft was inserted. */
   function accept(draft: DraftRow, earlier: readonly IdempotencyRow[]): RecordRow | null {
     const repeated = firstOf(known, earlier);
     if (repeated !== undefined) return repeated;
@@ -190,7 +186,6 @@ export async function writeChanges(
     const record = records.get(requestId);
     if (record === undefined || callers?.includes(record.caller) === false) return null;
     if (isFinal(record)) return { kind: 'final', record };
-    // The first request for a cancel sets its time.
     const asked = { ...record, cancelRequestedAtMs: record.cancelRequestedAtMs ?? nowMs };
     note(asked);
     cancelled.add(requestId);
@@ -249,7 +244,6 @@ function isAcceptance(change: Change): change is Acceptance {
   return change[0] === 'accept' || change[0] === 'acceptPaid';
 }
 
-/** Returns the drafts that became records. */
 async function insert(
   connection: Connection,
   owner: string,
@@ -274,7 +268,7 @@ function toInsert([, draft, , hold]: Acceptance): InsertRow {
   return { ...draft, ...hold };
 }
 
-/** Puts drafts without an idempotency key first; all other drafts take their locks in one order. */
+/** Drafts without an idempotency key come first; all others take their locks in one order. */
 function byIdempotency(one: InsertRow, other: InsertRow): number {
   const [name, otherName] = [toIdempotency(one), toIdempotency(other)];
   return name === otherName ? 0 : name < otherName ? -1 : 1;
@@ -334,12 +328,10 @@ function toRequestId(change: Change): readonly RequestId[] {
   }
 }
 
-/** Returns the key that a change without a record counts for. */
 function toKeyId(change: Change): readonly KeyId[] {
   return change[0] === 'takeRate' || change[0] === 'correctRate' ? [change[1]] : [];
 }
 
-/** Returns the records by their identity. */
 async function findOriginals(
   connection: Connection,
   candidates: readonly IdempotencyRow[],

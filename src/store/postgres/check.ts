@@ -36,10 +36,7 @@ const FIND_WRONG_HOLDS: Statement = {
     WHERE keys.held_micro <> coalesce(held, 0) LIMIT ${MAX_PROBLEMS}`,
 };
 
-/**
- * Checks the ledger of every key on this server, at one moment. The server checks its files itself.
- * Throws StoreOpenError when the database cannot be read.
- */
+/** Checks the ledger of every key on this server. Throws StoreOpenError if it cannot be read. */
 export function checkServer(url: string): Promise<DatabaseCheck> {
   return explainFailure({ url, problem: 'cannot be read' }, () => withClient(url, (client) => checkVia(client, url)));
 }

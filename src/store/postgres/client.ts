@@ -32,7 +32,7 @@ export async function withClient<Result>(url: string, use: (client: Client) => P
   }
 }
 
-/** Runs the work. Throws StoreOpenError, a sentence for the operator, when the database cannot do it. */
+/** Runs the work. Throws StoreOpenError, a sentence for the operator, when it fails. */
 export async function explainFailure<Result>(
   { url, problem }: { readonly url: string; readonly problem: `cannot be ${string}` },
   work: () => Promise<Result>,

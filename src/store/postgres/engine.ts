@@ -28,10 +28,8 @@ const ALONE_NAMES = [
 ] as const satisfies readonly OperationName[];
 type AloneName = (typeof ALONE_NAMES)[number];
 
-/** Changes of anything but records run in a transaction of their own. */
 export const ALONE: ReadonlySet<Operation[0]> = new Set(ALONE_NAMES);
 
-/** Every operation is either a change of records or one of these. */
 function prepareOperations(owner: Owner) {
   return {
     looking: {
@@ -55,7 +53,6 @@ function prepareOperations(owner: Owner) {
 export function createEngine(connections: Connections, owner: Owner): RemoteEngine {
   const { looking, changing } = prepareOperations(owner);
 
-  /** A batch has either changes only or lookups only. */
   async function run(mode: Mode, batch: readonly Operation[]): Promise<Reply> {
     try {
       return { results: await (mode === 'read' ? lookUpAll(batch) : change(batch)) };
@@ -119,7 +116,7 @@ function isRecordChange(operation: Operation): operation is Change {
   return CHANGE_NAMES.has(operation[0]);
 }
 
-/** Each operation was typed where it was called. A method accepts parameters of any type. */
+/** A method accepts parameters of any type; they were checked where the operation was called. */
 interface Runnable<Result> {
   run(connection: Connection, ...parameters: unknown[]): Promise<Result>;
 }
@@ -134,7 +131,6 @@ function runOne<Result>(
   return run(connection, ...parameters);
 }
 
-/** True when the owner of a new record was deleted meanwhile. */
 function isUnknownOwner(error: unknown): boolean {
   return error instanceof DatabaseError && error.constraint === 'requests_owner_fkey';
 }

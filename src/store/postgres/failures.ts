@@ -1,56 +1,47 @@
 import { DatabaseError } from 'pg';
 import type { Failure, FailureReason } from '../shared/failures.ts';
 
-/** The reason for each SQLSTATE, or for the states that begin so; the first match counts. */
+/** The first entry with which the SQLSTATE begins counts. */
 const REASONS: readonly (readonly [state: string, reason: FailureReason | undefined])[] = [
   // A deadlock or a lock timeout: the transaction was rolled back, and a retry may succeed.
   ['40', 'busy'],
   ['55P03', 'busy'],
-  // The server ended an idle transaction, because this process was stopped meanwhile.
+  // The server ended an idle transaction, because this process was paused meanwhile.
   ['25P03', 'busy'],
   ['57P03', 'starting'],
   ['53100', 'full'],
   ['25006', 'read_only'],
   ['XX001', 'corrupt'],
   ['XX002', 'corrupt'],
-  // Missing rights, tables or columns, or a name that a pooler gave to another statement: an
-  // operator can fix these while the gateway runs.
+  // An operator can fix missing rights, tables or columns while the gateway runs. 42P05 comes from
+  // a pooler that gave the name to another statement.
   ['42501', 'io_error'],
   ['42P01', 'io_error'],
   ['42703', 'io_error'],
   ['42P05', 'io_error'],
-  // Values, constraints and statements that are wrong. A retry would fail as well.
+  // A retry would fail as well.
   ['21', undefined],
   ['22', undefined],
   ['23', undefined],
   ['42', undefined],
-  // All other states are about the server or the connection.
   ['', 'io_error'],
 ];
 
-/**
- * Nothing was changed, and a retry may succeed: the rows have just changed, or a connection was
- * lost.
- */
+/** Nothing was changed, and a retry may succeed. */
 export class PassingError extends Error {
   override readonly name = 'PassingError';
 }
 
-/** The transaction may or may not have been committed. */
 export class UnknownOutcome extends Error {
   override readonly name = 'UnknownOutcome';
 }
 
-/**
- * Returns why the database failed; undefined for an error of the caller, such as a broken
- * constraint.
- */
+/** Returns why the database failed; undefined for an error of the caller. */
 export function toFailure(error: unknown): Failure | undefined {
   if (error instanceof PassingError) return { reason: 'busy', message: error.message };
   const message = toReason(error);
   if (error instanceof UnknownOutcome) return { reason: 'lost', message };
   if (error instanceof RangeError || error instanceof TypeError) return undefined;
-  // Any other error is about the connection.
   if (!(error instanceof DatabaseError)) return { reason: 'io_error', message };
   const reason = REASONS.find(([state]) => (error.code ?? '').startsWith(state))?.[1];
   return reason === undefined ? undefined : { reason, message };

@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 
-/** Whether the database has this table. Programs may run before or after a migration. */
+/** Returns whether the database has this table. */
 export async function hasTable(client: Client, name: string): Promise<boolean> {
   const { rows } = await client.query<{ name: string | null }>('SELECT to_regclass($1) AS name', [name]);
   return typeof rows[0]?.name === 'string';

@@ -9,8 +9,8 @@ import { toJson, type Connection, type Statement } from './pool.ts';
 
 export const FIND_KEY: Statement = { name: 'find_key', text: `SELECT ${KEY_COLUMNS} FROM keys WHERE key_id = $1` };
 
-// One statement looks for all hashes. Between two statements a gateway that knows the secrets in
-// another order could replace the hash that is not searched yet by the one that was.
+// One statement looks for all hashes, because another gateway may replace a hash between two
+// statements.
 const FIND_BY_HASH: Statement = {
   name: 'find_key_by_hashes',
   text: `
@@ -92,7 +92,7 @@ interface Place {
   readonly seq: number;
 }
 
-/** Returns the number of a key, which is never reused. Null when there is no such key. */
+/** Returns the number of a key, which is never reused; null when there is no such key. */
 export async function findSeq(connection: Connection, keyId: KeyId): Promise<number | null> {
   const [place] = await connection.rows<Place>(FIND_SEQ, [keyId]);
   return place?.seq ?? null;

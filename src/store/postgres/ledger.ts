@@ -96,7 +96,6 @@ export const LEDGER_CHANGES: RemoteChanges<Pick<Operations, 'credit' | 'carrySom
   },
 };
 
-/** Drops entries of a deleted key; returns whether there were any. */
 async function dropSome(connection: Connection): Promise<boolean> {
   const [deleted] = await connection.rows<{ readonly key: number }>(FIND_DELETED);
   if (deleted === undefined) return false;
@@ -105,7 +104,6 @@ async function dropSome(connection: Connection): Promise<boolean> {
   return true;
 }
 
-/** Returns whether anything was changed. */
 async function carry(connection: Connection, key: number, beforeMs: number): Promise<boolean> {
   const [locked] = await connection.rows(LOCK_KEY, [key]);
   if (locked === undefined) return false;

@@ -6,16 +6,12 @@ import { hasTable } from './has-table.ts';
 import { withClient } from './client.ts';
 import { refuseUnfinishedTransfer } from '../transfer/postgres-mark.ts';
 
-/**
- * Append only, because each migration has run somewhere. A name is that of the SQLite migration of
- * the same subject.
- */
+/** Append only. A name is that of the SQLite migration of the same subject. */
 export const MIGRATIONS: readonly Migration[] = [
   {
     name: '0001_requests',
-    // As on SQLite. In addition, each running process has a row in `owners`, so that no record can
-    // be accepted for an owner that was given up. Only `seq` has the order of acceptance; it has
-    // gaps.
+    // Unlike on SQLite, each running process has a row in `owners`, so that no record can be
+    // accepted for an owner that was given up. `seq` has gaps.
     sql: `
       CREATE TABLE owners (
         owner text PRIMARY KEY,
@@ -59,8 +55,8 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     name: '0002_accounts',
-    // As on SQLite. The ledger of a deleted key is dropped in small steps; until then
-    // `deleted_keys` has its number.
+    // The ledger of a deleted key is dropped in small steps; until then `deleted_keys` has its
+    // number.
     sql: `
       CREATE TABLE keys (
         seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -158,7 +154,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** A number that no other program uses for a lock on the same database: "Reqs". */
+/** "Reqs": no other program on the same database uses it for a lock. */
 const ADVISORY_LOCK = 0x52_65_71_73;
 
 export interface MigrateOptions {
@@ -168,8 +164,8 @@ export interface MigrateOptions {
 }
 
 /**
- * Runs the missing migrations in one transaction. When several processes start together, one of
- * them does it and the others wait. Throws StoreOpenError when the database cannot be used.
+ * Runs the missing migrations in one transaction; only one process at a time does it. Throws
+ * StoreOpenError when the database cannot be used.
  */
 export async function migrate(
   url: string,
@@ -193,9 +189,7 @@ export async function migrate(
   });
 }
 
-/**
- * Throws StoreOpenError when the database has a migration that this program must know and does not.
- */
+/** Throws StoreOpenError if this program does not know a migration that it must know. */
 export function refuseNewer(url: string, applied: readonly AppliedMigration[], migrations = MIGRATIONS): void {
   const unknown = findUnknown(applied, migrations);
   if (unknown === undefined) return;
@@ -204,7 +198,6 @@ export function refuseNewer(url: string, applied: readonly AppliedMigration[], m
   );
 }
 
-/** Throws StoreOpenError when the server is read-only. The URL probably names the wrong server. */
 async function refuseReadOnly(client: Client, url: string): Promise<void> {
   const { rows } = await client.query<{ standby: boolean; setting: string }>(
     `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') AS setting`,
@@ -228,7 +221,7 @@ async function prepareList(client: Client): Promise<readonly AppliedMigration[]>
   return listMigrations(client);
 }
 
-/** Returns the migrations that have run on this database, in order; none for a new one. */
+/** Returns the migrations that have run on this database, in order. */
 export async function listMigrations(client: Client): Promise<readonly AppliedMigration[]> {
   if (!(await hasTable(client, 'migrations'))) return [];
   const { rows } = await client.query<AppliedMigration>(

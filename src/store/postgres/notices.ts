@@ -1,6 +1,6 @@
 /**
- * Notices of cancels that were requested in other processes. Nothing relies on them: a lost notice,
- * for example behind a pooler in transaction mode, delays the cancel until the next poll.
+ * Notices of cancels that were requested in other processes. A lost notice, for example behind a
+ * pooler in transaction mode, only delays the cancel until the next poll.
  */
 import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,7 +9,6 @@ import type { StoreLog } from '../store.ts';
 import { toReason } from './failures.ts';
 import { toClientConfig, type Connections, type Statement } from './pool.ts';
 
-/** All gateways on the database share it; a notice names the owner of the record. */
 const CHANNEL = 'responses_gateway_cancels';
 
 /** Notifies the owners of these records, except this process, when the transaction commits. */
@@ -29,20 +28,16 @@ const END_WITHIN_MS = 1000;
 
 export interface NoticeOptions {
   readonly url: string;
-  /** These send the test notices, which arrive on a connection of its own. */
   readonly connections: Connections;
-  /** Returns the current name of this process, to which notices are addressed. */
   readonly nameOf: () => string;
   readonly onNotice: () => void;
   readonly log: StoreLog;
-  /** Tests replace the times. */
   readonly tryMs?: number;
   readonly heardWithinMs?: number;
 }
 
 /**
- * Listens for notices until the returned function is called. Logs once when notices stop arriving,
- * and once when they arrive again.
+ * Listens until the returned function is called. Logs when notices stop arriving or arrive again.
  */
 export function listenForNotices(options: NoticeOptions): () => Promise<void> {
   const { url, connections, nameOf, onNotice, log, tryMs = TRY_MS, heardWithinMs = HEARD_WITHIN_MS } = options;
@@ -74,10 +69,6 @@ export function listenForNotices(options: NoticeOptions): () => Promise<void> {
     }
   }
 
-  /**
-   * Sends a test notice on another connection. Repeats it later, or on a new connection when it did
-   * not arrive.
-   */
   async function tryOut(): Promise<void> {
     const arrived = new Promise<boolean>((resolve) => {
       heard = () => resolve(true);
@@ -127,7 +118,6 @@ export function listenForNotices(options: NoticeOptions): () => Promise<void> {
 
 interface NoticeConnection {
   readonly client: Client;
-  /** Destroyed when the server does not answer. */
   readonly socket: Socket;
 }
 

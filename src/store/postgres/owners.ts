@@ -1,11 +1,9 @@
 /**
- * The owners of unfinished records, and whether their processes are alive. Each process updates its
- * row in `owners` every few seconds. The clock is that of the database, so the clocks of the
- * gateways need not agree. A process that was silent for DEAD_AFTER_S is dead if another process
- * was heard all that time; after an outage of the database none was, so none is dead. The records
- * of a dead process are closed, then its row is deleted. Records refer to their owner, so that a
- * process that was paused for long cannot accept a record under its deleted name: it takes a new
- * name first.
+ * The owners of unfinished records. Each process updates its row in `owners` by the clock of the
+ * database, so the clocks of the gateways need not agree. A process that was silent for
+ * DEAD_AFTER_S is dead if another process was heard all that time, so an outage of the database
+ * kills none. A process that was paused for long must take a new name, because its deleted name
+ * breaks the foreign key.
  */
 import { randomBytes } from 'node:crypto';
 import { prepareCharges } from '../shared/charges.ts';
@@ -16,7 +14,6 @@ import type { Remote, RemoteChanges } from './remote.ts';
 import type { Connection, Connections, Statement } from './pool.ts';
 
 export interface Owner {
-  /** The current name of this process. */
   readonly name: string;
   /** Takes a new name, unless `former` has been replaced already. */
   renew(former: string): Promise<void>;
@@ -27,7 +24,6 @@ export interface Owner {
 /** Much longer than any pause of a busy process. */
 export const DEAD_AFTER_S = 15;
 const BEAT_MS = 3000;
-/** A process whose heartbeats are never further apart is steady. */
 const STEADY_WITHIN_S = 8;
 
 const INSERT: Statement = {
@@ -47,10 +43,7 @@ const BEAT: Statement = {
 
 const RELEASE: Statement = { name: 'release_owner', text: `UPDATE owners SET seen_at = '-infinity' WHERE owner = $1` };
 
-/**
- * Takes a name for this process and keeps it alive. Calls `onFailure` when a heartbeat cannot be
- * written.
- */
+/** Takes a name and keeps it alive. Calls `onFailure` when a heartbeat cannot be written. */
 export async function takeOwner(
   connections: Connections,
   onFailure: (error: unknown) => void,
@@ -136,9 +129,7 @@ const CLOSE: Statement = {
 
 const DELETE: Statement = { name: 'delete_owner', text: 'DELETE FROM owners WHERE owner = $1' };
 
-/**
- * Closes what dead processes left unfinished. If several processes notice it, one of them does it.
- */
+/** Closes what dead processes left unfinished. Only one process does it. */
 export function prepareRecovery(owner: Owner): RemoteChanges<Pick<Operations, 'recoverSome'>> {
   return {
     async recoverSome(connection, nowMs) {

@@ -1,28 +1,22 @@
 import { Pool, type ClientBase, type PoolClient, type PoolConfig } from 'pg';
 import { isAnswer, PassingError, UnknownOutcome } from './failures.ts';
 
-/** Each connection prepares the statement once, under its name. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
 }
 
 export interface Connection {
-  /** Returns the rows. Statements of one turn are sent to the server together. */
+  /** Statements of one turn are sent to the server together. */
   rows<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<readonly Row[]>;
-  /** Returns how many rows were changed. */
   changes(statement: Statement, values?: readonly unknown[]): Promise<number>;
 }
 
 export interface Connections {
-  /** Runs statements that change nothing, without a transaction. */
   lookUp<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result>;
   /** Runs one statement as its own transaction. Throws UnknownOutcome when it got no answer. */
   write<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result>;
-  /**
-   * Runs `work` in one transaction and commits it. Throws UnknownOutcome when the commit got no
-   * answer.
-   */
+  /** Commits after `work`. Throws UnknownOutcome when the commit got no answer. */
   transaction<Result>(work: (connection: Connection) => Promise<Committable<Result>>): Promise<Result>;
   close(): Promise<void>;
 }
@@ -39,45 +33,32 @@ export interface PoolOptions {
   readonly onLost: (message: string) => void;
 }
 
-/**
- * An unreachable server is noticed, and a call that finds all connections busy fails, after this
- * time.
- */
 const CONNECT_WITHIN_MS = 2000;
 
-/** The server ends statements and lock waits after these times. */
 const STATEMENT_WITHIN_MS = 4000;
 const LOCK_WITHIN_MS = 1500;
 
 /** The server ends a transaction whose process is paused, so that its locks are released. */
 const IDLE_IN_TRANSACTION_MS = 4000;
 
-/**
- * The connection is given up when the server does not answer. The other limits are shorter, so that
- * the server can report its reason.
- */
+/** The other limits are shorter, so that the server can report its reason. */
 const ANSWER_WITHIN_MS = 5000;
 
 const IDLE_CONNECTION_MS = 30_000;
 
-/** How long `close` waits for connections in use. */
 const CLOSE_WITHIN_MS = 3000;
 
-// The default of the server does not apply: conditions must be evaluated again after a wait for a
-// lock.
+// Conditions must be evaluated again after a wait for a lock, whatever the server's default is.
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 
 /** Creates a pool without connecting. */
 export function openPool({ url, size, onLost }: PoolOptions): Connections {
   const pool = new Pool({ ...toClientConfig(url), max: size, idleTimeoutMillis: IDLE_CONNECTION_MS });
-  // The pool has removed this idle connection, and the next call opens another one.
   pool.on('error', ({ message }) => onLost(message));
-  // The query that waits gets the error of a connection in use. Without a listener the event would
-  // end the process, and only the event 'connect' is early enough: the last message of the server
-  // can arrive with its first.
+  // Without a listener the event ends the process. Only 'connect' is early enough, because the last
+  // message of the server can arrive with its first.
   pool.on('connect', (client) => client.on('error', ignore));
 
-  /** `explain` converts an error that is not an answer of the server. */
   async function use<Result>(
     work: (client: PoolClient) => Promise<Result>,
     explain: (error: unknown) => unknown,
@@ -107,10 +88,8 @@ export function openPool({ url, size, onLost }: PoolOptions): Connections {
   };
 }
 
-/** The limit for a migration or a check, including the wait for another gateway that migrates. */
 const SLOW_WITHIN_MS = 10 * 60_000;
 
-/** A process that is starting on a busy machine is slow, and no request waits for it yet. */
 const CONNECT_AT_START_WITHIN_MS = 10_000;
 
 /** Returns the connection settings of a migration or a check. */
@@ -135,7 +114,6 @@ export function toClientConfig(url: string): PoolConfig {
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     query_timeout: ANSWER_WITHIN_MS,
     keepAlive: true,
-    // Statements of one turn are sent in one round trip.
     pipeline: true,
     types: { getTypeParser: toParser },
   };
@@ -186,20 +164,17 @@ export function toConnection(client: ClientBase): Connection {
 /** Returns rows as one JSON parameter, from which the statement reads them. */
 export function toJson(rows: readonly unknown[]): string {
   const text = JSON.stringify(rows);
-  // PostgreSQL stores no NUL and no lone surrogate. The quick test has false positives, which are
-  // rare.
+  // PostgreSQL stores no NUL and no lone surrogate. This quick test has few false positives.
   return /\\u(?:0000|d[89a-f])/.test(text) ? JSON.stringify(rows, (_key, value: unknown) => toStorable(value)) : text;
 }
 
-/** Callers choose names of models; PostgreSQL takes neither NUL nor lone surrogates. */
+/** Returns text without NUL and lone surrogates, which PostgreSQL does not take. */
 export function toStorable(value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\uFFFD') : value;
 }
 
 const BOOLEAN = 16;
-/**
- * int8, int2, int4 and numeric. Checks of the tables keep values and sums within the safe integers.
- */
+/** int8, int2, int4 and numeric. Checks of the tables keep them within the safe integers. */
 const NUMBERS: ReadonlySet<number> = new Set([20, 21, 23, 1700]);
 
 function toParser(oid: number): (text: string) => unknown {
@@ -207,7 +182,6 @@ function toParser(oid: number): (text: string) => unknown {
   return oid === BOOLEAN ? (text) => text === 't' : (text) => text;
 }
 
-/** These errors come from the work itself, so the connection is intact. */
 function isOurOwn(error: unknown): boolean {
   return error instanceof PassingError || error instanceof RangeError;
 }
@@ -216,7 +190,6 @@ function isMistake(error: unknown): boolean {
   return error instanceof TypeError;
 }
 
-/** The connection ended before a commit. */
 function toPassing(error: unknown): Error {
   if (error instanceof UnknownOutcome) return error;
   return new PassingError(`the connection was lost: ${toMessage(error)}`, { cause: error });

@@ -16,7 +16,6 @@ export interface PostgresStoreOptions {
   readonly poolSize: number;
   readonly clock: () => number;
   readonly log: StoreLog;
-  /** Tests replace these. */
   readonly limits?: Partial<BatchQueueLimits>;
 }
 

@@ -3,16 +3,10 @@ import { ACCOUNT_COLUMNS, openUnitOfWork, type Account, type UnitOfWork } from '
 import { USAGE_SUMS } from '../shared/usage-rows.ts';
 import { toJson, type Connection, type Statement } from './pool.ts';
 
-/** A unit of work that reads its accounts in advance and locks their rows. */
 export interface LockedUnitOfWork extends Pick<UnitOfWork, 'funding' | 'noteUsage'> {
-  /**
-   * Locks these keys and reads their accounts in the order of `seq`, so that transactions do not
-   * deadlock.
-   */
+  /** Locks these keys in the order of `seq`, so that transactions do not deadlock. */
   load(keys: Iterable<number>, keyIds?: Iterable<KeyId>): Promise<void>;
-  /** As `load`, for one key; undefined when there is none. */
   loadById(keyId: KeyId): Promise<Account | undefined>;
-  /** Sends the changes. */
   flush(): readonly Promise<unknown>[];
 }
 
@@ -52,7 +46,6 @@ const WRITE_ENTRIES: Statement = {
     FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS entries (e, place) ORDER BY place`,
 };
 
-// Sums stay within the safe integers, as on SQLite.
 const ADDED = USAGE_SUMS.map(
   ({ column }) => `${column} = least(usage.${column} + excluded.${column}, ${Number.MAX_SAFE_INTEGER})`,
 );

@@ -4,7 +4,6 @@ import { SELECT_SUMS, type HourSpan, type UsageSumRow } from '../shared/usage-ro
 import type { Remote } from './remote.ts';
 import type { Statement } from './pool.ts';
 
-/** The first hour of the span to which an hour belongs. */
 const STARTS = {
   hour: 'hour',
   day: 'hour / 24 * 24',
