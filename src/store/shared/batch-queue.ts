@@ -15,57 +15,41 @@ import {
 
 /**
  * Sends calls to the engine in their order, one batch at a time. Calls that arrive during a commit
- * form the next batch: no timer is needed, and a busier store has cheaper calls. A lookup sees
- * every change that was called before it, whether or not the change was awaited. It may see later
- * ones.
+ * form the next batch, so a busier store has cheaper calls. A lookup sees every change that was
+ * called before it, awaited or not, and may see later ones.
  */
 export interface BatchQueue {
-  /**
-   * Resolves with the result of the operation after its commit. Else throws ApiError
-   * `store_unavailable` within seconds.
-   */
+  /** Resolves after the commit. Throws ApiError `store_unavailable` within seconds. */
   call<Name extends OperationName>(operation: OperationOf<Name>, care?: CallOptions): Promise<ResultOf<Name>>;
   /** As `call`, for operations that only some engines have. */
   ask(operation: Operation, care?: CallOptions): Promise<unknown>;
-  /**
-   * Refuses new calls, and resolves when the last call has ended or timed out. Returns how many
-   * were given up.
-   */
+  /** Refuses new calls, and waits for the others. Returns how many were given up. */
   close(): Promise<number>;
 }
 
 export interface CallOptions {
-  /**
-   * Changes nothing. It needs no transaction, and is answered even while nothing can be written.
-   */
+  /** Changes nothing, so it is answered even while nothing can be written. */
   readonly isLookup?: boolean;
   /** Retried, even after its caller got an error, until the engine takes it. */
   readonly isKept?: boolean;
-  /**
-   * Runs, and is retried, after the caller got an error, because the operation may have taken
-   * effect.
-   */
+  /** Runs after the caller got an error, because the operation may have taken effect. */
   readonly undo?: Operation;
 }
 
 export interface BatchQueueOptions {
   readonly engine: RemoteEngine;
-  /** Operations that need a transaction of their own. The engine gets them one at a time. */
+  /** The engine gets these operations one at a time. */
   readonly alone?: ReadonlySet<Operation[0]>;
-  /**
-   * How many lookups the engine runs concurrently with a batch. Without it, lookups are part of the
-   * batch.
-   */
+  /** Lookups that run concurrently with a batch. Without it, they are part of the batch. */
   readonly lookupSlots?: number;
   readonly onFailure?: (failure: Failure) => void;
   readonly onSuccess?: () => void;
-  /** Tests replace these. */
   readonly limits?: Partial<BatchQueueLimits> | undefined;
 }
 
 export interface BatchQueueLimits {
   readonly batch: number;
-  /** The maximum in one batch. A lookup can cost as much as many changes, which wait for it. */
+  /** A lookup can cost as much as many changes, which wait for it. */
   readonly lookups: number;
   readonly waiting: number;
   readonly kept: number;
@@ -101,10 +85,7 @@ interface Call {
   failures: number;
 }
 
-/**
- * Opens a queue to the engine. Calls `onFailure` for each refused call, and `onSuccess` for each
- * written batch.
- */
+/** Opens a queue. Calls `onFailure` for each refused call, `onSuccess` for each written batch. */
 export function createBatchQueue({
   engine,
   alone = NONE,
@@ -116,8 +97,8 @@ export function createBatchQueue({
   const limit: BatchQueueLimits = { ...LIMITS, ...limits };
   let waiting: Call[] = [];
   /**
-   * Failed changes that must be retried. They run in batches of their own: on a full disk a change
-   * without a new page succeeds, but not together with one that needs a page.
+   * Failed changes to retry in batches of their own: on a full disk a change without a new page
+   * succeeds, but not together with one that needs a page.
    */
   let kept: Call[] = [];
   let running: readonly Call[] = [];
@@ -162,7 +143,6 @@ export function createBatchQueue({
       const batch = lookupSlots === 0 ? taken : taken.filter((call) => !isLookup(call));
       const reply = batch.length === 0 ? undefined : await runBatch(batch);
       running = [];
-      // Lookups run after the changes that were called before them.
       if (lookupSlots > 0) slots.add(taken.filter(isLookup));
       if (reply !== undefined && 'failure' in reply) await putOff(batch, reply.failure);
       await endOfTurn();
@@ -191,7 +171,6 @@ export function createBatchQueue({
     if (!isAwake && kept.length === 0 && slots.size === 0) onIdle?.();
   }
 
-  /** Retries until the lookup is answered or its caller has timed out. */
   async function lookUp(call: Call): Promise<void> {
     while (call.caller !== undefined) {
       const reply = await runCalls('read', [call]);
@@ -213,7 +192,6 @@ export function createBatchQueue({
     return takeBatch(waiting);
   }
 
-  /** Removes from the front of the list the calls that may run together. */
   function takeBatch(calls: Call[]): Call[] {
     let lookups = 0;
     const end = calls.findIndex((call, index) => {
@@ -271,14 +249,12 @@ export function createBatchQueue({
       if (call.care.isKept === true) kept.push(call);
       else if (failure.reason === 'lost') undo(call);
     }
-    // Only calls that failed before delay the next try; otherwise new failing calls would delay it
-    // endlessly.
+    // New failing calls must not delay the next try endlessly.
     if (!batch.some(({ failures }) => failures > 1)) return;
     keptRetryAtMs = performance.now() + keptRetryAfterMs;
     keptRetryAfterMs = Math.min(Math.max(keptRetryAfterMs * 2, RETRY_KEPT_FIRST_MS), RETRY_KEPT_AT_MOST_MS);
   }
 
-  /** The caller got an error, but the operation may have taken effect. */
   function undo({ care }: Call): void {
     if (care.undo === undefined || kept.length >= limit.waiting + limit.kept) return;
     kept.push({ operation: care.undo, care: { isKept: true }, deadlineMs: 0, caller: undefined, failures: 0 });
@@ -291,7 +267,6 @@ export function createBatchQueue({
     call.caller = undefined;
   }
 
-  /** Rejects calls that have waited too long, whatever blocks the queue. */
   function sweep(): void {
     const nowMs = performance.now();
     const all = () => [...running, ...waiting, ...slots.calls, ...kept];
@@ -320,10 +295,7 @@ export function createBatchQueue({
   return { call, ask, close };
 }
 
-/**
- * Waits until the sockets of this turn are read, so that requests that arrive together share a
- * commit.
- */
+/** Sockets of this turn are read first, so requests that arrive together share a commit. */
 function endOfTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -14,13 +14,11 @@ import type { RecordRow } from './rows.ts';
 
 type RateRefusal = Extract<Refusal, 'invalid_api_key' | 'rate_limit_exceeded'>;
 
-/** The result of counting a request. */
 export interface CountedRow {
   readonly refused: RateRefusal | null;
   readonly rates: RateStanding | null;
 }
 
-/** The result of accepting a draft whose key pays. */
 export type PaidRow =
   | { readonly kind: 'duplicate'; readonly record: RecordRow }
   | { readonly kind: 'accepted' | Refusal; readonly rates: RateStanding | null };
@@ -36,12 +34,8 @@ interface NotHeld<Why> {
   readonly rates: RateStanding | null;
 }
 
-/**
- * Applies records to the funds and rates of their keys, inside the transaction that changes the
- * record.
- */
+/** Returns the charges, which run inside the transaction that changes the record. */
 export function prepareCharges({ funding: funds, noteUsage }: Pick<UnitOfWork, 'funding' | 'noteUsage'>) {
-  /** Takes the rate and the hold, or changes nothing and returns why. */
   function takeHold(requestId: RequestId, hold: Hold, atMs: number): Held {
     const account = findUsable(hold.keyId, hold.tokens, atMs);
     if ('refused' in account) return account;
@@ -67,10 +61,6 @@ export function prepareCharges({ funding: funds, noteUsage }: Pick<UnitOfWork, '
     return null;
   }
 
-  /**
-   * Returns the account of a key that may start such a request, as far as its rate goes, or why it
-   * may not.
-   */
   function findUsable(keyId: KeyId, tokens: number, atMs: number): Account | NotHeld<RateRefusal> {
     const account = funds.find(keyId);
     if (account === undefined || account.isDisabled === 1) return { refused: 'invalid_api_key', rates: null };
@@ -80,7 +70,6 @@ export function prepareCharges({ funding: funds, noteUsage }: Pick<UnitOfWork, '
     return { refused: 'rate_limit_exceeded', rates: standingOf(account, clockMs) };
   }
 
-  /** Counts a request where anything is limited, and returns the counts. */
   function count(account: Account, tokens: number, atMs: number): RateStanding | null {
     const { seq, clockMs = atMs } = account;
     if (standingOf(account, clockMs) === null) return null;
@@ -89,7 +78,6 @@ export function prepareCharges({ funding: funds, noteUsage }: Pick<UnitOfWork, '
     return standingOf({ ...account, ...counts }, clockMs);
   }
 
-  /** Settles a record that has just become final. */
   function end(closed: RecordRow): void {
     settleHold(closed, closed.completedAtMs ?? closed.createdAtMs);
     noteUsage(closed);

@@ -7,10 +7,8 @@ export interface DatabaseCheck {
   readonly problems: readonly string[];
 }
 
-/** The limit for each kind of problem. */
 export const MAX_PROBLEMS = 20;
 
-/** An amount of a key, and what its entries or its requests add up to. */
 export interface WrongSum {
   readonly keyId: string;
   readonly micro: number;

@@ -7,13 +7,9 @@ interface Ask {
   readonly answer: (reply: Reply) => void;
 }
 
-/** The limit of one transaction. */
 const MAX_TOGETHER = 512;
 
-/**
- * Lets several queues share one engine. Batches that arrive during a commit run as one, in their
- * order, so that the queues share one sync to disk.
- */
+/** Lets several queues share one engine, and so one sync to disk for the batches of each commit. */
 export function coalesceCalls(engine: RemoteEngine): RemoteEngine {
   const waiting: Ask[] = [];
   let isBusy = false;
@@ -65,7 +61,7 @@ function handOut(asks: readonly Ask[], results: readonly unknown[]): void {
 
 /**
  * On a full disk a lookup succeeds without the changes of other queues. Each queue retries `busy`
- * and `starting` itself. After `lost` everything may be committed, so it must not run twice.
+ * and `starting` itself. After `lost` the batch may be committed, so it must not run twice.
  */
 function mayWorkAlone({ reason }: Failure): boolean {
   return reason !== 'busy' && reason !== 'starting' && reason !== 'lost';

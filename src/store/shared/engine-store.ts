@@ -17,7 +17,7 @@ import { toDraftRow, toOutcomeRow, toRecord, type IdempotencyRow, type ListStep,
 
 const LOOKUP: CallOptions = { isLookup: true };
 
-/** One probe answers all readiness checks of this time, so that these cannot keep the disk busy. */
+/** One probe answers all readiness checks of this time, so that they cannot keep the disk busy. */
 const PROBE_HOLDS_MS = 200;
 
 export interface EngineStoreParts {
@@ -25,7 +25,6 @@ export interface EngineStoreParts {
   readonly queue: BatchQueue;
   readonly clock: () => number;
   readonly log: StoreLog;
-  /** Absent where no other process can be heard. */
   readonly hearCancels?: Store['hearCancels'];
 }
 
@@ -103,9 +102,7 @@ export function createEngineStore({
   };
 }
 
-/**
- * Logs once that writing fails, and once that it works again, however many calls fail meanwhile.
- */
+/** Logs once that writing fails, and once that it works again. */
 export function createHealth(log: StoreLog) {
   let failedAtMs: number | undefined;
   return {
@@ -114,8 +111,7 @@ export function createHealth(log: StoreLog) {
       failedAtMs = performance.now();
     },
     onSuccess(): void {
-      // On a full disk small writes succeed between failing ones, so only a second without failures
-      // counts.
+      // On a full disk small writes succeed between failing ones.
       if (failedAtMs === undefined || performance.now() - failedAtMs < 1000) return;
       failedAtMs = undefined;
       log.info({}, 'the store can be written again');
@@ -123,7 +119,6 @@ export function createHealth(log: StoreLog) {
   };
 }
 
-/** Returns the same caller, key and body under each secret. */
 function toCandidates(caller: Identity, idempotency: Idempotency | undefined): readonly IdempotencyRow[] {
   if (idempotency === undefined) return [];
   return pair(caller, idempotency.key).flatMap((pair, index) => {

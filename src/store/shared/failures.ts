@@ -1,12 +1,10 @@
 /**
- * Why a batch failed. `busy` and `starting` end within moments. After `lost` (the thread died, or
- * the connection during a commit) the batch may have been committed; after all other reasons it was
- * not.
+ * `busy` and `starting` end within moments. After `lost` (the thread died, or the connection during
+ * a commit) the batch may have been committed; after all other reasons it was not.
  */
 export type FailureReason = 'busy' | 'starting' | 'full' | 'read_only' | 'io_error' | 'corrupt' | 'lost';
 
 export interface Failure {
   readonly reason: FailureReason;
-  /** For the log of the operator. */
   readonly message: string;
 }

@@ -1,8 +1,7 @@
-/** The funds of a key: pure arithmetic, the same for both engines. */
 import { DAY_MS } from '../../core/time.ts';
 import type { Hold } from '../keys.ts';
 
-/** The funds of a key. The sums belong to the latest UTC day and month that have a charge. */
+/** The sums belong to the latest UTC day and month that have a charge. */
 export interface Funds {
   /** Reservations are already subtracted; null when the key is not prepaid. */
   readonly balanceMicro: number | null;
@@ -39,8 +38,8 @@ export function monthOf(atMs: number): number {
 }
 
 /**
- * Returns the charges of the day and the month of this time. When the clock was set back, the
- * latest day and month continue: otherwise the limits of a day could be used twice.
+ * Returns the charges of this day and month. When the clock was set back, the latest ones continue:
+ * otherwise the limits of a day could be used twice.
  */
 export function spentAt(funds: Funds, atMs: number): { readonly dayMicro: number; readonly monthMicro: number } {
   return {
@@ -87,10 +86,7 @@ export interface Settlement {
   readonly atMs: number;
 }
 
-/**
- * Releases a hold and charges the cost. `chargedMicro` is less than the cost only where the balance
- * would leave the safe integers.
- */
+/** Charges the cost of a hold. `chargedMicro` is less only at the limit of the safe integers. */
 export function settle(
   funds: Funds,
   { heldMicro, costMicro, atMs }: Settlement,

@@ -11,7 +11,7 @@ import { addSums, toUsageRow } from './usage-rows.ts';
 
 const LOOKUP: CallOptions = { isLookup: true };
 
-/** Returns the calls about keys, credits and usage of the store whose queue this is. */
+/** Returns the calls about keys, credits and usage. */
 export function createAccountCalls(queue: BatchQueue, clock: () => number): AccountStore {
   const toFound = (row: KeyRow | null): StoredKey | undefined => (row === null ? undefined : toStoredKey(row, clock()));
 
@@ -24,7 +24,7 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number): Acco
     async findKeyByHash(hash) {
       const found = await queue.call(['findKeyByHash', hash, clock()], LOOKUP);
       if (found === null) return undefined;
-      // Nothing waits for it, and the next lookup retries it.
+      // The next lookup retries it.
       if (found.hash !== hash[0]) void queue.call(['rehashKey', found.hash, hash[0]]).catch(() => undefined);
       return toStoredKey(found.key, clock());
     },
@@ -82,10 +82,7 @@ export function toRates(rates: RateStanding | null): { readonly rates?: RateStan
   return rates === null ? {} : { rates };
 }
 
-/**
- * How many hours one step adds up. All callers together have many rows, and other calls must not
- * wait for long.
- */
+/** Other calls wait for one step, and all callers together have many rows. */
 const STEP_HOURS = { all: 24, own: 24 * 31 };
 
 async function listUsage(

@@ -15,20 +15,17 @@ export interface KeyRow extends KeyLimits, Funds {
   readonly formerUntilMs: number | null;
 }
 
-/** The columns of a KeyRow, under the names of its properties. */
 export const KEY_COLUMNS = `key_id AS "keyId", prefix, name, created_at_ms AS "createdAtMs", expires_at_ms AS "expiresAtMs",
   is_disabled AS "isDisabled", models, requests_per_minute AS "requestsPerMinute",
   tokens_per_minute AS "tokensPerMinute", spend_per_day_micro AS "spendPerDayMicro",
   spend_per_month_micro AS "spendPerMonthMicro", former_until_ms AS "formerUntilMs", balance_micro AS "balanceMicro",
   held_micro AS "heldMicro", day, day_spent_micro AS "daySpentMicro", month, month_spent_micro AS "monthSpentMicro"`;
 
-/** A key, and the hash by which it was found. */
 export interface FoundKeyRow {
   readonly hash: string;
   readonly key: KeyRow;
 }
 
-/** The values of a new key, under the current secret. */
 export interface KeyDraftRow extends KeyLimits {
   readonly keyId: KeyId;
   readonly hash: string;
@@ -48,7 +45,6 @@ function fromModels(models: readonly string[] | null): string | null {
   return models === null ? null : JSON.stringify(models);
 }
 
-/** The columns of a change and their values; undefined leaves a column as it is. */
 export const CHANGED_COLUMNS: { readonly [name: string]: (change: KeyChange) => string | number | null | undefined } = {
   name: (change) => change.name,
   is_disabled: (change) => (change.isDisabled === undefined ? undefined : Number(change.isDisabled)),
@@ -60,7 +56,7 @@ export const CHANGED_COLUMNS: { readonly [name: string]: (change: KeyChange) => 
   spend_per_month_micro: (change) => change.limits?.spendPerMonthMicro,
 };
 
-/** Returns the key as the rest of the program knows it at this time. */
+/** Returns the key as it is at this time. */
 export function toStoredKey(row: KeyRow, nowMs: number): StoredKey {
   const { requestsPerMinute, tokensPerMinute, spendPerDayMicro, spendPerMonthMicro } = row;
   const spent = spentAt(row, nowMs);

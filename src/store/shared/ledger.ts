@@ -2,20 +2,14 @@ import type { CreditEntry, LedgerEntry } from '../keys.ts';
 import { credit } from './funds.ts';
 import type { Account, Funding } from './unit-of-work.ts';
 
-/** The columns of a LedgerEntry, under the names of its properties. */
 export const ENTRY_COLUMNS = `seq, kind, amount_micro AS "amountMicro", request_id AS "requestId", note,
   created_at_ms AS "createdAtMs", reference`;
 
-/** How many entries of a ledger one step of pruning combines. */
 export const CARRY_STEP = 100;
 
-/** How many keys without anything to prune one step looks at. */
 export const LOOK_AT_KEYS = 100;
 
-/**
- * Adds credits with their entries. Throws RangeError, and changes nothing, when the balance would
- * be too large.
- */
+/** Adds credits. Throws RangeError, and changes nothing, when the balance would be too large. */
 export function addCredit(funding: Funding, account: Account, entry: CreditEntry): void {
   const { kind, amountMicro, note, reference = null, createdAtMs } = entry;
   const { seq: key } = account;
@@ -27,15 +21,13 @@ export function addCredit(funding: Funding, account: Account, entry: CreditEntry
 }
 
 export interface Carry {
-  /** The entry that becomes the carry of all entries up to it. */
   readonly seq: number;
   readonly amountMicro: number;
 }
 
 /**
- * Combines the entries from before `beforeMs`, including an earlier carry, so that the sum of the
- * ledger stays. A reservation may be carried while its request runs: its release will be an entry
- * of its own. Undefined when there is nothing to combine.
+ * Combines the entries from before `beforeMs` with an earlier carry; undefined when there are none.
+ * A reservation may be carried while its request runs: its release will be an entry of its own.
  */
 export function toCarry(oldest: readonly LedgerEntry[], beforeMs: number): Carry | undefined {
   const firstYoung = oldest.findIndex(({ createdAtMs }) => createdAtMs >= beforeMs);

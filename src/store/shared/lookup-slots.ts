@@ -1,8 +1,5 @@
-/** Runs lookups concurrently, a few at a time. */
 export interface LookupSlots<Call> {
-  /** Runs the calls in their order, each as soon as a slot is free. */
   add(calls: readonly Call[]): void;
-  /** The running calls, then the waiting ones. */
   readonly calls: readonly Call[];
   readonly size: number;
 }

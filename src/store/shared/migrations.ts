@@ -1,12 +1,11 @@
-/** A step of the schema of an engine. */
 export interface Migration {
   /** Recorded in the database, so it never changes. */
   readonly name: string;
   readonly sql: string;
   /**
-   * The newest migration of the oldest program that may run on the migrated database. For a step
-   * that only adds (expand), or that removes what this program no longer uses (contract). Without
-   * it, programs that do not know the step are refused.
+   * The newest migration of the oldest program that may run on the migrated database, for a step
+   * that only adds (expand) or removes what this program does not use (contract). Without it,
+   * programs that do not know the step are refused.
    */
   readonly runsBeside?: string;
 }
@@ -16,10 +15,7 @@ export interface AppliedMigration {
   readonly runsBeside: string | null;
 }
 
-/**
- * Returns the newest migration of the database that this program must know and does not. Undefined
- * when the program may use the database.
- */
+/** Returns the newest migration that this program must know and does not, if there is one. */
 export function findUnknown(
   applied: readonly AppliedMigration[],
   migrations: readonly Migration[],
@@ -31,8 +27,7 @@ export function findUnknown(
 }
 
 export interface Upgrade {
-  /** The names of all migrations of the database, in order. */
   readonly migrations: readonly string[];
-  /** The names of those that this call ran. */
+  /** Only those that this call ran. */
   readonly applied: readonly string[];
 }

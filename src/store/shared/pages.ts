@@ -14,16 +14,12 @@ export function toPage<Row>(found: readonly Row[], limit: number): Page<Row> {
 }
 
 export interface RecordLists {
-  /** Returns the `seq` of a record of the lists, else null. */
   readonly findPlace: (requestId: RequestId) => Promise<number | null>;
-  /** Each function takes one step through one list. A caller has one list under each secret. */
+  /** A caller has one list under each secret. */
   readonly lists: readonly ((step: ListStep) => Promise<ListedRows>)[];
 }
 
-/**
- * Returns a page of all lists together, newest first. Undefined when they do not have
- * `query.after`.
- */
+/** Returns a page of all lists, newest first; undefined when they do not have `query.after`. */
 export async function listRecords(
   { findPlace, lists }: RecordLists,
   query: RecordQuery,

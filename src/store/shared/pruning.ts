@@ -3,12 +3,11 @@ import { HOUR_MS } from '../../core/time.ts';
 import type { BatchQueue } from './batch-queue.ts';
 import { PRUNE_STEP } from './operations.ts';
 
-/** The maximum share of the time of the database that pruning takes. */
 const PRUNE_SHARE = 0.2;
 
 /**
- * Deletes records that ended before `beforeMs` with the ledger entries of that time, and usage from
- * before `usageBeforeMs`, in steps between which other calls run. Returns how many records.
+ * Deletes old records, ledger entries and usage in steps between which other calls run. Returns how
+ * many records.
  */
 export async function prune(queue: BatchQueue, beforeMs: number, usageBeforeMs: number): Promise<number> {
   let pruned = 0;
@@ -28,7 +27,6 @@ export async function prune(queue: BatchQueue, beforeMs: number, usageBeforeMs: 
   return pruned;
 }
 
-/** Repeats the step, with pauses, until it returns false. */
 async function inSteps(step: () => Promise<boolean>): Promise<void> {
   for (;;) {
     const startedAtMs = performance.now();

@@ -2,7 +2,6 @@ import type { ErrorCode } from '../../core/errors.ts';
 import type { RequestId } from '../../contract/ids.ts';
 import type { IncompleteReason, Outcome, RecordDraft, RecordStatus, StoredRecord } from '../store.ts';
 
-/** The values of a new record, under the current secret. */
 export interface DraftRow {
   readonly requestId: RequestId;
   readonly caller: string;
@@ -15,7 +14,6 @@ export interface DraftRow {
   readonly body: string | null;
 }
 
-/** What identifies a duplicate, as HMACs of one secret. */
 export interface IdempotencyRow {
   readonly caller: string;
   readonly idempotencyKey: string;
@@ -48,14 +46,12 @@ export interface RecordRow {
   readonly heldMicro: number | null;
 }
 
-/** The columns of a RecordRow, under the names of its properties. */
 export const RECORD_COLUMNS = `request_id AS "requestId", endpoint, model, stream, status, created_at_ms AS "createdAtMs",
   completed_at_ms AS "completedAtMs", cancel_requested_at_ms AS "cancelRequestedAtMs", input_tokens AS "inputTokens",
   cached_tokens AS "cachedTokens", output_tokens AS "outputTokens", reasoning_tokens AS "reasoningTokens",
   total_tokens AS "totalTokens", usage_estimated AS "usageEstimated", cost_micro AS "costMicro",
   incomplete_reason AS "incompleteReason", error_code AS "errorCode", seq, caller, key, held_micro AS "heldMicro"`;
 
-/** The columns that `finish` writes. */
 export interface OutcomeRow extends Pick<
   RecordRow,
   | 'requestId'
@@ -79,9 +75,8 @@ export interface CancelRow {
   readonly record: RecordRow;
 }
 
-/** One step through a list. Null selects all. */
+/** Null selects all. */
 export interface ListStep {
-  /** Selects records that were accepted before this one. */
   readonly beforeSeq: number;
   readonly status: RecordStatus | null;
   readonly model: string | null;
@@ -96,16 +91,14 @@ export interface OperatorListStep extends ListStep {
   readonly callerPrefix: string;
 }
 
-/** The rows of one step, and where the next step begins; null after the last one. */
 export interface ListedRows {
   readonly rows: readonly RecordRow[];
   readonly nextBeforeSeq: number | null;
 }
 
 /**
- * How many records one step of a list looks at. A filter that few records pass would otherwise
- * search all of them at once, while other calls wait. Unfinished records have an index of their own
- * and are few: one step finds them all.
+ * A filter that few records pass would otherwise search all of them at once, while other calls
+ * wait. One step finds all unfinished records, which are few and have an index.
  */
 export const LIST_WINDOW = 2000;
 
@@ -114,8 +107,8 @@ export function isFinal(record: RecordRow): boolean {
 }
 
 /**
- * Returns an unfinished record as it ends: `cancelled` when a cancel was requested before this
- * transaction, because the 202 promised that.
+ * Returns an unfinished record as it ends. It is `cancelled` when a cancel was requested before
+ * this transaction, because the 202 promised that.
  */
 export function closeRecord(record: RecordRow, outcome: OutcomeRow): RecordRow {
   const closed = { ...record, ...outcome };
@@ -156,9 +149,7 @@ export function toDraftRow(draft: RecordDraft): DraftRow {
   };
 }
 
-/**
- * Returns what identifies duplicates under the current secret; nothing without an idempotency key.
- */
+/** Returns what identifies duplicates; nothing without an idempotency key. */
 export function toPresent({ caller, idempotencyKey, body }: DraftRow): readonly IdempotencyRow[] {
   return idempotencyKey === null || body === null ? [] : [{ caller, idempotencyKey, body }];
 }

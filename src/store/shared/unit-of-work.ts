@@ -5,51 +5,43 @@ import type { RateCounts, RateLimits } from '../../core/money/rates.ts';
 import type { RecordRow } from './rows.ts';
 import { addSums, toUsageSum, type UsageSumRow } from './usage-rows.ts';
 
-/** What decides whether a key may start a request. */
 export interface Account extends Funds, SpendLimits, RateCounts, RateLimits {
   readonly keyId: KeyId;
   readonly seq: number;
   readonly isDisabled: 0 | 1;
   readonly expiresAtMs: number | null;
-  /** The time of the database, by which rates are counted, where it has a clock of its own. */
+  /** The time of the database, if rates are counted by it. */
   readonly clockMs?: number;
 }
 
-/** The columns of an Account except `clockMs`, under the names of its properties. */
 export const ACCOUNT_COLUMNS = `seq, key_id AS "keyId", is_disabled AS "isDisabled", expires_at_ms AS "expiresAtMs",
   balance_micro AS "balanceMicro", held_micro AS "heldMicro", day, day_spent_micro AS "daySpentMicro", month,
   month_spent_micro AS "monthSpentMicro", spend_per_day_micro AS "spendPerDayMicro",
   spend_per_month_micro AS "spendPerMonthMicro", requests_per_minute AS "requestsPerMinute",
   tokens_per_minute AS "tokensPerMinute", minute, minute_requests AS "minuteRequests", minute_tokens AS "minuteTokens"`;
 
-/** A new entry of the ledger of a key. */
 export interface EntryRow extends Omit<LedgerEntry, 'seq'> {
   readonly key: number;
 }
 
 type NewEntry = Pick<EntryRow, 'key' | 'kind' | 'amountMicro' | 'createdAtMs'> & Partial<EntryRow>;
 
-/** The funds of keys and their ledgers, inside one transaction. */
 export interface Funding {
-  /** Undefined when the key was deleted. */
   of(key: number): Account | undefined;
   find(keyId: KeyId): Account | undefined;
   write(key: number, funds: Funds): void;
   count(key: number, counts: RateCounts): void;
-  /** Ignores an entry without an amount. */
   enter(entry: NewEntry): void;
 }
 
 /**
- * The funds of keys, their ledgers and the usage inside one transaction: read once, changed in
- * memory, and written at the end. Many requests of one key change its row, and its usage, once.
+ * The state of keys inside one transaction: read once, changed in memory, and written at the end.
+ * Many requests of one key change its row once.
  */
 export interface UnitOfWork {
   readonly funding: Funding;
   readonly noteUsage: (closed: RecordRow) => void;
-  /** Adds an account that was read in this transaction. */
   add(account: Account): Account;
-  /** Returns what must be written, in this order, and empties the unit. */
   flush(): UnitChanges;
 }
 
@@ -60,7 +52,6 @@ export interface UnitChanges {
   readonly sums: readonly UsageSumRow[];
 }
 
-/** Reads an account that the unit does not have yet. Undefined when there is no such key. */
 export interface AccountReader {
   of(key: number): Account | undefined;
   find(keyId: KeyId): Account | undefined;

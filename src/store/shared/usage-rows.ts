@@ -5,19 +5,17 @@ import type { RecordRow } from './rows.ts';
 type UsageSums = Omit<UsageRow, 'startMs' | 'caller' | 'model'>;
 
 export interface UsageSumRow extends UsageSums {
-  /** The UTC hour, counted from 1970, in which the span begins. */
   readonly startHour: number;
   readonly caller: string;
   readonly model: string;
 }
 
-/** A span of UTC hours, counted from 1970. It does not include `until`. */
+/** UTC hours, counted from 1970. It does not include `until`. */
 export interface HourSpan {
   readonly from: number;
   readonly until: number;
 }
 
-/** The column of each property that is added up. */
 const SUM_COLUMNS: { readonly [Name in keyof UsageSums]: string } = {
   requests: 'requests',
   failed: 'failed',
@@ -32,10 +30,9 @@ const SUM_COLUMNS: { readonly [Name in keyof UsageSums]: string } = {
 
 export const USAGE_SUMS = Object.entries(SUM_COLUMNS).map(([name, column]) => ({ name, column }));
 
-/** The columns to select for the sums of a UsageSumRow. */
 export const SELECT_SUMS = USAGE_SUMS.map(({ name, column }) => `sum(${column}) AS "${name}"`).join(', ');
 
-/** Returns what a final record adds to the usage of its caller and model in this hour. */
+/** Returns what a final record adds to the usage of its caller and model. */
 export function toUsageSum(closed: RecordRow): UsageSumRow {
   const { caller, model, status, createdAtMs } = closed;
   const completedAtMs = closed.completedAtMs ?? createdAtMs;
@@ -56,10 +53,7 @@ export function toUsageSum(closed: RecordRow): UsageSumRow {
   };
 }
 
-/**
- * Adds two sums of one span, caller and model. The sums stay within the safe integers, whatever
- * backends report.
- */
+/** Adds two sums, which stay within the safe integers whatever backends report. */
 export function addSums<Row extends UsageSums>(one: Row, other: UsageSums): Row {
   const add = (name: keyof UsageSums) => Math.min(one[name] + other[name], Number.MAX_SAFE_INTEGER);
   return {
@@ -77,8 +71,7 @@ export function addSums<Row extends UsageSums>(one: Row, other: UsageSums): Row 
 }
 
 /**
- * Returns the row as the rest of the program knows it. `ownName` replaces the name that the caller
- * had under an earlier secret.
+ * Returns the usage row. `ownName` replaces the name that the caller had under an earlier secret.
  */
 export function toUsageRow({ startHour, ...row }: UsageSumRow, ownName: string | undefined): UsageRow {
   return { ...row, startMs: startHour * HOUR_MS, caller: ownName ?? row.caller };
