@@ -1,34 +1,25 @@
-/**
- * Callers and bodies are known only by HMAC: nothing in the store can be converted back to a key or
- * a body.
- */
+/** The store knows callers and bodies only by HMAC, which nothing converts back. */
 import { createHash, createHmac, hash } from 'node:crypto';
 import type { KeyId } from '../contract/ids.ts';
 import type { RecordedEndpoint } from '../core/ids.ts';
 
 /**
- * The HMACs of a key of a caller, a body or an idempotency key. The first uses `GATEWAY_SECRET` and
- * is stored; the others, with `GATEWAY_SECRET_PREVIOUS`, are only looked for. All identities of one
- * request have the same secrets in the same order.
+ * The first HMAC uses `GATEWAY_SECRET` and is stored. The others, with `GATEWAY_SECRET_PREVIOUS`,
+ * are only looked for. All identities of one request have the same secrets in the same order.
  */
 export type Identity = readonly [current: string, ...previous: string[]];
 
 export interface Identities {
-  /** Returns the caller of an API key. */
   readonly caller: (apiKey: string) => Identity;
-  /** Returns the secret of a key that the gateway has issued. */
   readonly keySecret: (text: string) => Identity;
-  /** Returns the caller of such a key, which is the same under every secret. */
+  /** Returns the caller of an issued key, which is the same under every secret. */
   readonly keyHolder: (keyId: KeyId) => Identity;
-  /** Returns an idempotency key, which differs between callers. */
   readonly idempotencyKey: (caller: Identity, key: string) => Identity;
-  /**
-   * Returns the exact bytes of a body. Equal bodies of two callers, or of two endpoints, differ.
-   */
+  /** Hashes the exact bytes. Equal bodies of two callers, or of two endpoints, differ. */
   readonly body: (caller: Identity, bytes: Uint8Array, endpoint: RecordedEndpoint) => Identity;
 }
 
-/** Makes identities with these secrets. */
+/** Returns functions that make identities with these secrets. */
 export function createIdentities(secret: string, previousSecret: string | null): Identities {
   const secrets = toSecrets(secret, previousSecret);
   return {
@@ -38,7 +29,6 @@ export function createIdentities(secret: string, previousSecret: string | null):
     idempotencyKey: (caller, key) =>
       each(secrets, (secret, index) => sign(secret, 'idempotency-key', caller[index] ?? '', key)),
     body(caller, bytes, endpoint) {
-      // A body is large, so it is hashed once, whatever the number of secrets.
       const digest = createHash('sha256').update(bytes).digest();
       return each(secrets, (secret, index) => sign(secret, BODY_OF[endpoint], caller[index] ?? '', digest));
     },
@@ -54,23 +44,16 @@ function toSecrets(secret: string, previousSecret: string | null): Identity {
   return previousSecret === null ? [secret] : [secret, previousSecret];
 }
 
-/**
- * A compaction has its own purpose, because its body could be that of a response. A body of chat
- * completions fits no other endpoint.
- */
+/** A compaction has its own purpose, because its body could be that of a response. */
 const BODY_OF: { readonly [Endpoint in RecordedEndpoint]: string } = {
   responses: 'body',
   'chat.completions': 'body',
   'responses.compact': 'body-to-compact',
 };
 
-/** API keys repeat with every request. */
 const MAX_REMEMBERED = 10_000;
 
-/**
- * Remembers the last results by a digest: a digest costs a fifth of an HMAC, and no key stays in
- * memory.
- */
+/** A digest costs a fifth of an HMAC, and no key stays in memory. */
 function rememberLast(make: (text: string) => Identity): (text: string) => Identity {
   const made = new Map<string, Identity>();
   return (text) => {
@@ -89,16 +72,10 @@ function each([first, ...others]: Identity, make: (secret: string, index: number
   return [make(first, 0), ...others.map((secret, index) => make(secret, index + 1))];
 }
 
-/**
- * 132 of the 256 bits. RFC 2104 allows half of them, and the indexes of the store are a third
- * smaller.
- */
+/** 132 of the 256 bits. RFC 2104 allows half of them, and the indexes of the store are smaller. */
 const LENGTH = 22;
 
-/**
- * `purpose` separates the HMACs of the functions. Callers have one length, so that caller and text
- * cannot overlap.
- */
+/** Callers have one length, so that the caller and the text cannot overlap. */
 function sign(secret: string, purpose: string, caller: string, text: string | Uint8Array): string {
   const hmac = createHmac('sha256', secret).update(`${purpose}\0${caller}\0`).update(text).digest('base64url');
   return hmac.slice(0, LENGTH);

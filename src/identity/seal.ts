@@ -1,32 +1,29 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import type { Identity } from './identities.ts';
 
-/** A seal opens only for the purpose it was made for. */
 export type SealPurpose = 'reasoning' | 'compaction';
 
 /**
- * Text that the client carries and cannot read: the `encrypted_content` of reasoning and of
- * compactions. It is encrypted with AES-256-GCM, and bound to its caller and its purpose.
+ * The `encrypted_content` of reasoning and of compactions, which the client carries and cannot
+ * read. AES-256-GCM binds it to its caller and its purpose.
  */
 export interface Sealer {
   /** Undefined when the text is too long to carry. */
   seal(caller: Identity, text: string): string | undefined;
   /**
-   * Returns the text of a seal that was made for this caller with the current or the previous
-   * secret; undefined for anything else. Of several seals in one string, as LangChain joins those
-   * of one reply, it opens the last.
+   * Returns undefined for what was not sealed for this caller with the current or previous secret.
+   * Opens the last of several joined seals, as LangChain joins those of one reply.
    */
   open(caller: Identity, sealed: string): string | undefined;
 }
 
-/** They identify our seals and their version. */
 const PREFIXES: { readonly [Purpose in SealPurpose]: string } = { reasoning: 'rgw1_', compaction: 'rgwc1_' };
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const MAX_BYTES_LENGTH = Math.ceil(((MAX_TEXT_BYTES + IV_BYTES + TAG_BYTES) * 4) / 3) + 4;
 
-/** The secrets are those of the identities of callers, in the same order. */
+/** Returns a sealer with the secrets of the identities of callers, in the same order. */
 export function createSealer(purpose: SealPurpose, secret: string, previousSecret: string | null): Sealer {
   const prefix = PREFIXES[purpose];
   const keys = [secret, ...(previousSecret === null ? [] : [previousSecret])].map((each) => deriveKey(purpose, each));
@@ -76,7 +73,6 @@ function decrypt(key: Buffer, binding: Buffer, bytes: Buffer): string | undefine
   try {
     return decipher.update(bytes.subarray(IV_BYTES, end), undefined, 'utf8') + decipher.final('utf8');
   } catch {
-    // The seal is damaged, or another gateway made it.
     return undefined;
   }
 }
