@@ -1,18 +1,15 @@
 /**
  * Cuts texts into pieces without long runs, mostly where the tokenizer would cut too. A tokenizer
- * takes quadratic time for a run of letters: 100,000 of one letter take an hour.
+ * takes quadratic time for a run: 100,000 of one letter take an hour.
  */
 
-/** A count can end between two portions, and other counts have their turns there. */
 const PORTION_LENGTH = 4096;
 
-/** Matches up to the end of the last word that fits; a longer word is cut. */
 const PORTION = new RegExp(`[^]{1,${PORTION_LENGTH}}(?=\\s|$)|[^]{1,${PORTION_LENGTH}}`, 'gu');
 
 /**
- * Matches what the tokenizer's own pattern can take for one word: letters, or anything but letters
- * and digits. No word is as long, but a sentence of a script without spaces is: each cut there
- * costs less than half a token.
+ * Matches what the tokenizer's own pattern can take for one word. Only a sentence of a script
+ * without spaces is as long, and each cut there costs less than half a token.
  */
 const LONG_RUN = /[\p{L}\p{M}]{32}|[^\p{L}\p{N}]{32}/gu;
 
@@ -34,7 +31,7 @@ export function* portionsOf(texts: readonly string[]): Generator<readonly string
   if (portion.length > 0) yield portion;
 }
 
-/** Yields the pieces of a text. No run in them is longer than a tokenizer can take. */
+/** Yields pieces without a run that is longer than a tokenizer can take. */
 export function* piecesOf(text: string): Generator<string> {
   let from = 0;
   for (const { 0: run, index } of text.matchAll(LONG_RUN)) {

@@ -8,19 +8,14 @@ import type { CountService } from './worker.ts';
 export type StartWorker = (file: URL, options: WorkerOptions) => Worker;
 
 export interface ThreadOptions {
-  /** Called when the thread has died without being asked to. */
   readonly onDeath: (message: string) => void;
-  /** Tests replace it. */
   readonly startWorker?: StartWorker;
   /** The thread ends after this time without an answer: it has nothing to do, or is stuck. */
   readonly restAfterMs?: number;
 }
 
 export interface TokenizerThread {
-  /**
-   * Returns the tokens of these texts together; undefined when the thread ends before it has
-   * answered. Takes one call at a time.
-   */
+  /** Returns undefined when the thread ends before it has answered. Takes one call at a time. */
   count(vocabulary: Vocabulary, texts: readonly string[]): Promise<number | undefined>;
   close(): Promise<void>;
 }
@@ -43,7 +38,6 @@ export function createThread(options: ThreadOptions): TokenizerThread {
     // A build has the same tree in JavaScript. The flags of the main thread are not for this one.
     const file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
     const worker = startWorker(file, { execArgv: [] });
-    // The process may end while the thread runs.
     worker.unref();
     const rpc = openThreadRpc<CountService>(worker, {
       name: 'tokenizer',
@@ -78,7 +72,6 @@ export function createThread(options: ThreadOptions): TokenizerThread {
         if (thread === asked) asked.rest.refresh();
         return tokens;
       } catch (error) {
-        // A thread that cannot read its vocabulary is of no use.
         bury(asked, messageOf(error));
         return undefined;
       }

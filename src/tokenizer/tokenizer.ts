@@ -4,7 +4,7 @@ import { createThread, type ThreadOptions } from './thread.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
 export interface TokenizerOptions extends ThreadOptions {
-  /** Limits one count, its waiting included; 0 counts nothing. */
+  /** Includes the time of waiting; 0 counts nothing. */
   readonly timeLimitMs: number;
 }
 
@@ -13,11 +13,10 @@ interface Ask {
   readonly signal: AbortSignal;
 }
 
-/** Counts tokens outside the event loop, since hostile input can hold a tokenizer up. */
 export interface Tokenizer {
   /**
-   * Returns the tokens of these texts together; undefined when the time limit passes, when too many
-   * counts wait, when the thread dies, or when the signal has aborted.
+   * Returns undefined when the time limit passes, too many counts wait, the thread dies, or the
+   * signal has aborted.
    */
   count(texts: readonly string[], ask: Ask): Promise<number | undefined>;
   close(): Promise<void>;
@@ -26,8 +25,8 @@ export interface Tokenizer {
 const MAX_AT_ONCE = 256;
 
 /**
- * Returns a tokenizer. Concurrent counts take turns portion by portion, so that a short one does
- * not wait for a long one.
+ * Creates a tokenizer with a thread of its own, since hostile input can hold it up. Concurrent
+ * counts take turns, so that a short one does not wait for a long one.
  */
 export function createTokenizer({ timeLimitMs, ...options }: TokenizerOptions): Tokenizer {
   const thread = createThread(options);

@@ -1,7 +1,4 @@
-/**
- * The thread that counts tokens: a vocabulary takes a second to load, and 70 MB. thread.ts starts
- * it.
- */
+/** A vocabulary takes a second and 70 MB to load. thread.ts starts this thread. */
 import { parentPort } from 'node:worker_threads';
 import { Tiktoken } from 'js-tiktoken/lite';
 import { lazily } from '../core/lazily.ts';
@@ -10,7 +7,6 @@ import { piecesOf } from './pieces.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
 export type CountService = {
-  /** Returns the tokens of these texts together. */
   readonly count: (vocabulary: Vocabulary, texts: readonly string[]) => Promise<number>;
 };
 
@@ -31,7 +27,7 @@ const service: CountService = {
 const { receive } = openRpc((message) => parentPort?.postMessage(message), service);
 parentPort?.on('message', receive);
 
-/** Special tokens are counted as text: a backend must not read them as special tokens either. */
+/** Special tokens are counted as text, because a backend must not read them as special either. */
 function countPiece(encoder: Tiktoken, piece: string): number {
   return encoder.encode(piece, [], []).length;
 }
