@@ -9,9 +9,7 @@ import type { Observe, Observed } from '../telemetry/observe.ts';
 import { noteFailure } from '../http/error-handler.ts';
 import { openFrameReply, toErrorFrame, type FrameReply } from './frame-reply.ts';
 
-/**
- * `ws` closes by itself what it cannot read on; this lets its owner send a last frame before that.
- */
+/** `ws` closes what it cannot read on; its owner can send a last frame before that. */
 export class ClosingWebSocket extends WebSocket {
   beforeClose: ((code: number) => void) | undefined;
 
@@ -21,17 +19,14 @@ export class ClosingWebSocket extends WebSocket {
   }
 }
 
-/** An open WebSocket, and what is kept of its handshake. */
 export interface Opened {
   readonly ws: ClosingWebSocket;
   readonly socket: Socket;
   readonly baseUrl: string;
   readonly log: Logger;
-  /** The trace which the requests of this connection belong to. */
   readonly traceHeaders: IncomingHttpHeaders;
 }
 
-/** A frame, and its share of the load. */
 export interface Frame {
   readonly bytes: Buffer;
   readonly isBinary: boolean;
@@ -39,14 +34,14 @@ export interface Frame {
 }
 
 export interface ConnectionOptions {
-  /** Answers one frame. Throws the ApiError of a failure that has not been sent. */
+  /** Throws the ApiError of a failure that has not been sent. */
   readonly serveFrame: (frame: Frame, reply: FrameReply) => Promise<void>;
   readonly observe: Observe;
   readonly newUniquePart: NewUniquePart;
   readonly load: Load;
   readonly webSocketIdleTimeoutMs: number;
   readonly webSocketMaxAgeMs: number;
-  /** After so much silence of the client it is pinged, so that proxies keep the connection open. */
+  /** A silent client is pinged after this time, so that proxies keep the connection open. */
   readonly keepaliveCommentMs: number;
   readonly maxBodyBytes: number;
   readonly clientStallMs: number;
@@ -58,34 +53,27 @@ export interface Connection {
   terminate(): void;
 }
 
-/** Requests that may wait behind the running one. */
 const MAX_WAITING = 16;
-/**
- * Frames beyond these are refused in their turn. From this number on nothing is read until there is
- * room.
- */
+/** Further frames are refused. Beyond this number nothing is read until there is room. */
 const MAX_REFUSED = 64;
 /** An incomplete frame beyond this size counts in the load, like a body that arrives. */
 const UNCOUNTED_BYTES = 64 * 1024;
-/** The header and the mask of a control frame. */
 const CONTROL_FRAME_BYTES = 6;
 
 interface Waiting {
   readonly observed: Observed;
-  /** The frame, or why it is refused. */
   readonly frame: Frame | ApiError;
 }
 
 /**
- * Answers the frames of one connection in the order of their arrival, errors too: a client takes
- * what it reads for the answer to its oldest request.
+ * Answers the frames of one connection in order, errors too: a client takes what it reads for the
+ * answer to its oldest request.
  */
 export function openConnection(opened: Opened, options: ConnectionOptions): Connection {
   const { ws, socket, log, baseUrl } = opened;
   const { observe, newUniquePart, load } = options;
   const reading = load.openShare();
   const waiting: Waiting[] = [];
-  /** The bytes of the incomplete frame, and how many of them are counted in the load. */
   let unread = 0;
   let held = 0;
   let isServing = false;
@@ -111,7 +99,6 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     } catch (thrown) {
       refuse(toApiError(thrown));
       close(1013);
-      // The rest of the frame stays unread.
       ws.pause();
     }
   });
@@ -129,7 +116,6 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     const reason = UNREADABLE.get(code);
     if (reason !== undefined) refuse(reason(options));
   };
-  // `ws` closes the connection itself after an error.
   ws.on('error', () => undefined);
   ws.once('close', () => {
     clearTimeout(idle);
@@ -190,13 +176,11 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     rest();
   }
 
-  /** Resolves when the client has the answer or has disconnected. */
   async function answer({ observed: { facts, end }, frame }: Waiting): Promise<void> {
     const bytesBefore = socket.bytesWritten;
     const reply = openFrameReply({ ws, socket, facts, baseUrl });
     try {
       if (frame instanceof ApiError) throw frame;
-      // The connection is closed or closing, so no answer would arrive.
       if (reply.isServed()) throw new ApiError('client_disconnected');
       if (isOld) throw new ApiError('websocket_connection_limit_reached');
       await options.serveFrame(frame, reply);
@@ -208,12 +192,10 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     end({ status: reply.status(), bytes: socket.bytesWritten - bytesBefore, requestId: reply.requestId() });
   }
 
-  /** Answers out of turn, because the connection ends. */
   function refuse(reason: ApiError): void {
     void answer({ observed: begin(), frame: reason });
   }
 
-  /** Called when no request runs or waits. */
   function rest(): void {
     if (isOld) {
       ws.send(JSON.stringify(toErrorFrame(new ApiError('websocket_connection_limit_reached'))));

@@ -9,15 +9,12 @@ import type { EventStream, EventStreamOptions } from '../http/responses/event-st
 import { untilWritable } from '../http/stalled-client.ts';
 import type { RequestFacts } from '../requests/facts.ts';
 
-/** The reply to one request over a WebSocket. */
 export interface FrameReply extends Omit<Incoming, 'caller' | 'idempotencyKey' | 'body'> {
-  /** Begins the events of a response: each frame is one JSON object. */
   openStream(options: FrameStreamOptions): EventStream;
-  /** Sends an error frame, which is the whole reply. */
   fail(error: ApiError): void;
-  /** The status of the reply; undefined before it begins. */
+  /** Undefined before the reply begins. */
   status(): number | undefined;
-  /** The id of the request in the reply. A duplicate has the id of the original. */
+  /** A duplicate has the id of the original. */
   requestId(): string;
   /** Resolves with true when the client has the whole reply, with false if it has disconnected. */
   untilServed(): Promise<boolean>;
@@ -45,7 +42,6 @@ export function openFrameReply({ ws, socket, facts, baseUrl }: FrameReplyOptions
   const headers: Record<string, string> = { 'x-request-id': toRequestId(facts.unique) };
   const listeners: ((hasWholeReply: boolean) => void)[] = [];
   let status: number | undefined;
-  /** Frames that are not written yet. */
   let unsent = 0;
   let isWhole = false;
   let isServed = false;

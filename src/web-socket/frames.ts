@@ -1,5 +1,3 @@
-/** Reads the frames that a client may send. */
-
 import { ApiError } from '../core/errors.ts';
 import { isKnownType } from '../core/request/items.ts';
 import { isList, isObject } from '../core/json.ts';
@@ -8,7 +6,6 @@ import { parseJson } from '../http/body/body.ts';
 import { parseIdempotencyKey } from '../requests/idempotency-key.ts';
 import { validateWebSocketCreate } from '../requests/validate.ts';
 
-/** A `response.create` frame, with the fields that only a frame has taken out of the request. */
 export interface CreateFrame {
   readonly body: JsonBody & { readonly value: Record<string, unknown> };
   readonly isWarmUp: boolean;
@@ -43,9 +40,9 @@ export function inputItemsOf(input: unknown): readonly unknown[] {
 }
 
 /**
- * Throws ApiError for an output whose call is neither in the history nor among these items. Over
- * HTTP a client may have dropped the call, but the history of a connection is complete. Outputs of
- * unknown types are left out, and need no call.
+ * Throws ApiError for an output whose call is neither in the history nor among these items. The
+ * history of a connection is complete, while a client over HTTP may have dropped the call. Unknown
+ * types need no call.
  */
 export function checkOutputs(items: readonly unknown[], history: readonly unknown[]): void {
   const calls = new Set([...history, ...items].filter((item) => typeOf(item).endsWith('_call')).map(callIdOf));

@@ -19,7 +19,7 @@ export interface WebSocketOptions extends Omit<ConnectionOptions, 'serveFrame'>,
   readonly corsOrigins: readonly string[];
 }
 
-/** `GET /api/v1/responses` as a WebSocket; a request without an upgrade goes to the next route. */
+/** Returns the route of WebSockets; a request without an upgrade goes to the next route. */
 export function openWebSocket(options: WebSocketOptions): RequestHandler {
   const { sockets, running, corsOrigins } = options;
   const histories = createHistories({ maxBytes: options.maxBodyBytes });
@@ -53,10 +53,7 @@ export function openWebSocket(options: WebSocketOptions): RequestHandler {
   };
 }
 
-/**
- * Without this check any page could open a WebSocket from a browser, since there is no preflight. A
- * client without an Origin header is no browser.
- */
+/** Without a preflight any page could open a WebSocket. A client without Origin is no browser. */
 function checkOrigin(origin: string | undefined, origins: readonly string[], host: string): void {
   if (origin === undefined || origins.includes('*') || origins.includes(origin)) return;
   // A proxy may terminate TLS, so the scheme is not known.
@@ -64,10 +61,7 @@ function checkOrigin(origin: string | undefined, origins: readonly string[], hos
   throw new ApiError('forbidden', { message: 'Pages of this origin may not open a WebSocket here (CORS_ORIGINS).' });
 }
 
-/**
- * The headers that the authenticator needs; the others are dropped, since a connection may last
- * long.
- */
+/** Only what the authenticator needs is kept, since a connection may last long. */
 const CALLER_HEADERS = ['authorization', 'openai-organization', 'openai-project'];
 const TRACE_HEADERS = ['traceparent', 'tracestate'];
 
@@ -75,10 +69,6 @@ function pick(headers: IncomingHttpHeaders, names: readonly string[]): IncomingH
   return Object.fromEntries(names.map((name) => [name, headers[name]]));
 }
 
-/**
- * Limits besides the bytes of a frame: its pieces, its fragments, and the time of a client to
- * close.
- */
 const LIMITS = { maxBufferedChunks: 65_536, maxFragments: 4096, closeTimeout: 2000 };
 
 function createWebSocketServer(maxPayload: number) {
@@ -93,7 +83,6 @@ function createWebSocketServer(maxPayload: number) {
   });
 }
 
-/** Throws ApiError if the handshake is not valid. */
 function shakeHands(
   server: ReturnType<typeof createWebSocketServer>,
   req: Request,
@@ -108,7 +97,6 @@ function shakeHands(
   const addHeaders = (headers: string[]): void => {
     for (const [name, value] of Object.entries(res.getHeaders())) headers.push(`${name}: ${String(value)}`);
   };
-  // Both are emitted before `handleUpgrade` returns.
   server.once('wsClientError', refuse).once('headers', addHeaders);
   server.handleUpgrade(req, socket, head, (ws) => {
     res.detachSocket(socket);

@@ -1,30 +1,22 @@
-/**
- * The latest response of each connection with all items before it, for a request that continues it.
- * It is in the memory of this process, and dropped with the connection.
- */
+/** Keeps the latest response of each connection, with all items before it, in memory. */
 
 import { ApiError } from '../core/errors.ts';
 import { isList, readJson } from '../core/json.ts';
 
 export interface History {
-  /**
-   * Returns all items up to the response. Throws ApiError `previous_response_not_found` unless it
-   * is the latest.
-   */
+  /** Throws ApiError `previous_response_not_found` unless this response is the latest. */
   get(responseId: string): { readonly items: unknown[]; readonly bytes: number };
-  /** Makes this response the latest. `items` are the ones after the response that it continues. */
+  /** `items` come after the response that this one continues. */
   set(responseId: string, items: readonly unknown[], continuedId: string | undefined): void;
-  /** Drops the history if this response is the latest. Called when a continuation has failed. */
+  /** Drops the history if this response is the latest. */
   delete(responseId: string | undefined): void;
   close(): void;
 }
 
 export interface HistoriesOptions {
-  /**
-   * The limit of one history. A larger one is dropped, and the client sends its full history once.
-   */
+  /** A larger history is dropped, and the client sends its full history once. */
   readonly maxBytes: number;
-  /** The limit of all histories; the least recently used are dropped first. */
+  /** The least recently used histories are dropped first. */
   readonly maxTotalBytes?: number;
 }
 
@@ -56,7 +48,7 @@ export function createHistories({ maxBytes, maxTotalBytes = MAX_TOTAL_BYTES }: H
         const before = latest !== undefined && latest.responseId === continuedId ? latest : EMPTY;
         drop(history);
         const bytes = before.bytes + turn.length;
-        // The history was dropped while its continuation ran, so the rest would be incomplete.
+        // A history that was dropped while its continuation ran would be incomplete.
         if (bytes > maxBytes || (continuedId !== undefined && before === EMPTY)) return;
         latestOf.set(history, { responseId, turns: [...before.turns, turn], bytes });
         totalBytes += bytes;

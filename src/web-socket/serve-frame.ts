@@ -22,15 +22,14 @@ export interface ServeFrameOptions extends RespondServices {
   readonly keepaliveEventMs: number;
 }
 
-/** What all frames of one connection share. */
 export interface ConnectionContext {
   readonly credentials: Credentials;
   readonly history: History;
 }
 
 /**
- * Answers one frame as HTTP answers a request. The key is checked for each frame, since it can be
- * revoked while a connection is open. Throws the ApiError of a failure that has not been sent.
+ * Answers one frame as HTTP does. The key is checked for each frame, since it can be revoked
+ * meanwhile. Throws the ApiError of a failure that has not been sent.
  */
 export async function serveFrame(
   { bytes, isBinary, share }: Frame,
@@ -53,10 +52,7 @@ export async function serveFrame(
   }
 }
 
-/**
- * Prepends the history to the input, and adds the response to it. A failed continuation drops the
- * history.
- */
+/** Prepends the history to the input. A failed continuation drops it. */
 async function serveCreate(
   { body, previousResponseId, ...frame }: CreateFrame,
   reply: FrameReply,
@@ -78,7 +74,6 @@ async function serveCreate(
       historyLength = past.items.length;
       value['input'] = [...past.items, ...items];
     }
-    // A client may send a warm-up without input.
     const isEmpty = frame.isWarmUp && inputItemsOf(value['input']).length === 0;
     if (isEmpty) value['input'] = '';
     await respond(

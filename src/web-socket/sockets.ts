@@ -8,13 +8,11 @@ export interface Sockets {
   checkRoom(): void;
   add(connection: Connection): void;
   delete(connection: Connection): void;
-  /** Closes each connection when its requests are answered. */
   leave(): void;
-  /** Resolves when all are closed. Those that take too long are terminated. */
   close(): Promise<void>;
 }
 
-/** The time for complete answers and closing frames to reach the clients. */
+/** Complete answers and closing frames reach the clients within this time. */
 const CLOSE_MS = 1000;
 
 export function createSockets({ maxWebSockets }: { readonly maxWebSockets: number }): Sockets {
@@ -56,10 +54,7 @@ export function createSockets({ maxWebSockets }: { readonly maxWebSockets: numbe
   return sockets;
 }
 
-/**
- * Whether this asks for a WebSocket on the path that has one. Any other upgrade is ignored, as HTTP
- * allows.
- */
+/** Returns whether this asks for a WebSocket on its path; any other upgrade is ignored. */
 export function isHandshake({ method, url = '', headers }: IncomingMessage): boolean {
   const wantsIt = method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
   return wantsIt && /^(?:https?:\/\/[^/]*)?(?:\/api)?\/v1\/responses\/?(?:\?|$)/i.test(url);
