@@ -8,7 +8,6 @@ import { readJsonBody } from './body/body.ts';
 import { methodNotAllowed } from './error-handler.ts';
 
 export interface AdminOptions {
-  /** Checks the `ADMIN_TOKEN`. */
   readonly authenticate: RequestHandler;
   readonly administration: Administration;
   readonly showUsageOfAll: RequestHandler;
@@ -82,7 +81,6 @@ const keepNothing: RequestHandler = (_req, res, next) => {
   next();
 };
 
-/** In any other mode a new key would not work. */
 function requireManaged(mode: AuthMode): RequestHandler {
   return (_req, _res, next) => {
     if (mode === 'managed') return next();
@@ -92,7 +90,6 @@ function requireManaged(mode: AuthMode): RequestHandler {
   };
 }
 
-/** Returns an empty object for an absent body, which some calls allow. */
 async function readBody(req: Request<object>): Promise<unknown> {
   const isAbsent = req.headers['transfer-encoding'] === undefined && (req.headers['content-length'] ?? '0') === '0';
   return isAbsent ? {} : (await readJsonBody(req, { maxBytes: MAX_BODY_BYTES })).value;

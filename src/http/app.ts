@@ -26,14 +26,13 @@ import { postCompaction } from './responses/post-compaction.ts';
 import { postResponse } from './responses/post-response.ts';
 import type { Services } from './services.ts';
 
-/** The map of the routes: middleware in its order, then every path. */
+/** Returns the application: middleware in its order, then every path. */
 export function createApp(services: Services): Express {
   const { corsOrigins, load, authenticator } = services;
   const app = begin(services);
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
 
-  // This route comes first because Express tries the routes in order, and most requests take this
-  // one.
+  // Most requests take this route, and Express tries the routes in order.
   app.post(
     ['/api/v1/responses', '/v1/responses'],
     authenticate(authenticator),
@@ -62,7 +61,6 @@ export function createMetricsApp(services: Services): Express {
   return end(app);
 }
 
-/** Returns the routes below `/api/v1` and `/v1`. All of them need a key. */
 function createApi(services: Services): Router {
   const { load, authMode } = services;
   const limit = limitLoad(load);
@@ -82,12 +80,10 @@ function createApi(services: Services): Router {
   if (authMode === 'managed') {
     api.route('/chat/completions').post(limit, createChatCompletion(services)).all(methodNotAllowed('POST'));
   }
-  // The body is passed through without being read.
   api.use(limit, watch, createPassthrough(services));
   return api;
 }
 
-/** Without an `ADMIN_TOKEN` there is no admin API. */
 function createAdmin(services: Services): RequestHandler {
   const { adminToken, accounts, identities, newUniquePart, nowMs } = services;
   if (adminToken === null) return notFound;
@@ -104,7 +100,6 @@ function createAdmin(services: Services): RequestHandler {
   });
 }
 
-/** Adds the middleware of every request. */
 function begin(services: Services): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -148,10 +143,7 @@ function showOpenApi(services: Services): RequestHandler {
   });
 }
 
-/**
- * Returns a route whose code is loaded with its first request, so that a start does not wait for
- * it.
- */
+/** Loads the code of a route with its first request, so that a start does not wait for it. */
 function lazyRoute(load: () => Promise<RequestHandler>): RequestHandler {
   const loaded = lazily(load);
   return async (req, res, next) => {
@@ -163,7 +155,6 @@ function lazyRoute(load: () => Promise<RequestHandler>): RequestHandler {
 async function describeApi(services: Services) {
   const { createOpenApi } = await import('./pages/openapi.ts');
   const { adminToken, metricsToken, metricsPort } = services;
-  // The API describes the metrics only if they are on its port.
   const hasMetrics = metricsToken !== null && metricsPort === null;
   return createOpenApi({ ...services, hasAdmin: adminToken !== null, hasMetrics });
 }

@@ -47,10 +47,7 @@ export function methodNotAllowed(...allowed: readonly string[]): RequestHandler 
   };
 }
 
-/**
- * Express throws errors with a `status` for mistakes of the caller, such as a path with a broken
- * escape.
- */
+/** Express throws errors with a `status` for mistakes of the caller, such as a broken escape. */
 function fromExpress(thrown: unknown): unknown {
   if (thrown instanceof ApiError || !(thrown instanceof Error) || !('status' in thrown)) return thrown;
   const { status } = thrown;
@@ -58,16 +55,12 @@ function fromExpress(thrown: unknown): unknown {
   return new ApiError('invalid_request', { message: 'The request could not be read.', cause: thrown });
 }
 
-/** Removes headers that a route has set for a body that is not sent. */
 function forgetBody(res: Response): void {
   for (const name of ['content-type', 'content-length', 'content-encoding', 'cache-control', 'etag'])
     res.removeHeader(name);
 }
 
-/**
- * The SDKs retry some of these by themselves, among them every 409: a cancelled request would start
- * again.
- */
+/** The SDKs retry every 409 by themselves, so that a cancelled request would start again. */
 function isDeterministic({ code, status }: ApiError): boolean {
   return code === 'request_cancelled' || code === 'duplicate_request' || !isTransient(status);
 }

@@ -4,9 +4,8 @@ import type { Express } from 'express';
 export type ServerClasses = Required<Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>>;
 
 /**
- * Returns classes for a server whose requests and replies have the prototypes of this application
- * from the start. Express would change the prototype of each object, which slows down all code that
- * reads it afterwards.
+ * Returns classes whose objects have the prototypes of the application from the start. Express
+ * would change the prototype of each object, which slows down all code that reads it.
  */
 export function serverClassesOf(app: Express): ServerClasses {
   class AppRequest extends IncomingMessage {}

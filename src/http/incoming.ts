@@ -13,9 +13,7 @@ export interface ReadIncomingOptions {
   readonly maxBodyBytes: number;
 }
 
-/**
- * Reads an HTTP request up to the end of its body. Throws the ApiError of one that cannot be read.
- */
+/** Reads a request up to the end of its body. Throws ApiError if that fails. */
 export async function readIncoming(
   req: Request,
   res: Response,
@@ -35,8 +33,7 @@ export async function readIncoming(
     onceServed: (listener) => void res.once('close', () => listener(res.writableFinished)),
     setHeader: (name, value) => void res.setHeader(name, value),
     sendDuplicate(record, error) {
-      // The error of the duplicate replaces the record's own, which the record at `status_url`
-      // shows.
+      // The error of the duplicate replaces the record's own, which `status_url` shows.
       res.status(ERRORS.duplicate_request.status).json({ ...record, error } satisfies DuplicateReply);
     },
   };

@@ -4,9 +4,7 @@ import type { Store, StoreLog } from '../store/store.ts';
 import type { Health, Readiness } from '../contract/types.ts';
 import type { RunningRequests } from '../requests/running.ts';
 
-/**
- * `/healthz`: the process answers. It ignores the backend, since a restart would not repair that.
- */
+/** Ignores the backend, since a restart would not repair that. */
 export const showHealth: RequestHandler = (_req, res) => {
   res.set('cache-control', 'no-store').json({ status: 'ok' } satisfies Health);
 };
@@ -14,15 +12,11 @@ export const showHealth: RequestHandler = (_req, res) => {
 export interface ReadinessOptions {
   readonly store: Pick<Store, 'checkWritable'>;
   readonly running: Pick<RunningRequests, 'draining'>;
-  /** The marks of this process's secrets in a database. */
   readonly marks: Identity;
   readonly log: Pick<StoreLog, 'warn'>;
 }
 
-/**
- * `/readyz`: 503 during a drain, if no record can be written, or if the database has the mark of
- * another secret, with which no key would be found.
- */
+/** Replies 503 during a drain, without a writable store, or with the database of another secret. */
 export function showReadiness({ store, running, marks, log }: ReadinessOptions): RequestHandler {
   let knewSecret = true;
   return async (_req, res) => {

@@ -8,13 +8,9 @@ import { closeSoon, openUpgradeReply } from './upgrade.ts';
 import { API_HEADERS } from './access/security-headers.ts';
 import type { ServerClasses } from './express-prototypes.ts';
 
-/** Limits the head of a request, then its body, which may be large and arrive slowly. */
 const HEADERS_TIMEOUT_MS = 30_000;
 const REQUEST_TIMEOUT_MS = 300_000;
-/**
- * Longer than the idle time of common load balancers, so that they close first and never send into
- * a closed connection.
- */
+/** Load balancers must close first, so that they never send into a closed connection. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 const MAX_HEADER_BYTES = 32 * 1024;
 /** Below Node's own limit, above which it drops headers silently. */
@@ -22,16 +18,11 @@ const MAX_HEADERS = 200;
 
 export interface HttpServerOptions {
   readonly maxRequestsPerSocket?: number;
-  /** Which upgrades are allowed; all others are ignored. */
   readonly upgrades?: (req: IncomingMessage) => boolean;
-  /** The classes of requests and replies. */
   readonly classes?: Partial<ServerClasses>;
 }
 
-/**
- * Creates a server that also refuses with JSON what never reaches the application, such as invalid
- * HTTP.
- */
+/** Creates a server that refuses with JSON what never reaches the application. */
 export function createHttpServer(
   listener: RequestListener,
   newRequestId: () => RequestId,
@@ -95,8 +86,8 @@ export function createHttpServer(
 }
 
 /**
- * Returns the path and the query of a request. A client that takes the gateway for a proxy sends a
- * whole URL; undefined if it cannot be parsed, since Express would answer in HTML.
+ * A client that takes the gateway for a proxy sends a whole URL. Express would answer one that
+ * cannot be parsed in HTML.
  */
 function originForm(target: string): string | undefined {
   if (target.startsWith('/') || target === '*') return target;
@@ -104,10 +95,7 @@ function originForm(target: string): string | undefined {
   return url === null ? undefined : url.pathname + url.search;
 }
 
-/**
- * Returns the URL at which the server listens, without a trailing slash. Throws with one line for
- * the operator.
- */
+/** Returns the URL without a trailing slash. Throws with one line for the operator. */
 export async function listen(server: Server, place: { readonly host: string; readonly port: number }): Promise<string> {
   const host = isIPv6(place.host) ? `[${place.host}]` : place.host;
   server.listen(place.port, place.host);
@@ -131,7 +119,6 @@ const WHY_NOT_LISTENING: Readonly<Record<string, string>> = {
   ENOTFOUND: ': this name has no address',
 };
 
-/** How long complete replies may take to reach their clients. */
 const FLUSH_MS = 1000;
 
 /** Accepts no new connection, lets replies arrive, and closes the rest. */

@@ -14,24 +14,19 @@ import type { Authenticator } from './access/authenticate.ts';
 import type { Load } from './access/load.ts';
 import type { Proxy } from './passthrough/relay.ts';
 
-/** The settings and the services of a gateway by name; every route takes what it needs. */
 export interface Services extends Omit<Config, 'prices'>, RespondServices, RelayServices, ObserveRequestsOptions {
   readonly demo: boolean;
-  /** The marks of the secrets in the database, the current one first. */
   readonly marks: Identity;
   readonly accounts: AccountStore;
-  /** Undefined if the gateway issues no keys. */
   readonly rateLimits: RateLimits | undefined;
   readonly prices: CurrentPrices;
   readonly authenticator: Authenticator;
   readonly load: Load;
   readonly proxy: Proxy;
   readonly tokenizer: Tokenizer;
-  /** Undefined if metrics are disabled. */
   readonly metrics: Pick<Metrics, 'show' | 'contentType'> | undefined;
   readonly newUniquePart: NewUniquePart;
   /** A client that takes no bytes for this long is disconnected. */
   readonly clientStallMs: number;
-  /** The other transport is loaded with its first request. */
   readonly loadWebSocket: () => Promise<RequestHandler>;
 }

@@ -2,10 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import type { StopSignal } from '../core/stop-signal.ts';
 
-/**
- * Closes the connection if the client takes none of the bytes that wait for it for this long. A
- * slow reader is not closed: Node counts every byte that the client takes as activity.
- */
+/** Disconnects a client that takes no byte for this long. Node counts every byte as activity. */
 export function closeWhenStalled(res: ServerResponse, stallMs: number): void {
   res.setTimeout(stallMs, () => {
     if (res.writableLength > 0) res.destroy();

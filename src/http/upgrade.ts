@@ -2,7 +2,6 @@ import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** The connection of a request that asks for another protocol, and the bytes after its head. */
 export interface Upgrade {
   readonly socket: Socket;
   readonly head: Buffer;
@@ -11,8 +10,8 @@ export interface Upgrade {
 const upgrades = new WeakMap<ServerResponse, Upgrade>();
 
 /**
- * Returns the reply to such a request. It is a reply like any other until the upgrade is accepted.
- * After a refusal the connection is closed, since its bytes may be of the other protocol.
+ * Returns a reply like any other until the upgrade is accepted. A refusal closes the connection,
+ * since its bytes may be of the other protocol.
  */
 export function openUpgradeReply(req: IncomingMessage, { socket, head }: Upgrade): ServerResponse {
   const res = new ServerResponse(req);
@@ -36,9 +35,7 @@ export function upgradeOf(res: ServerResponse): Upgrade | undefined {
 
 const REFUSED_MS = 2000;
 
-/**
- * Gives a client that was refused time to read why. One that never closes its side is cut off then.
- */
+/** Gives a refused client time to read why, and cuts off one that never closes its side. */
 export function closeSoon(socket: Duplex): void {
   const timer = setTimeout(() => socket.destroy(), REFUSED_MS);
   socket.once('close', () => clearTimeout(timer));

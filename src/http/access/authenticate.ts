@@ -13,11 +13,8 @@ import { limitConcurrency } from '../../core/limit-concurrency.ts';
 
 export interface AuthenticateOptions {
   readonly authMode: AuthMode;
-  /** The valid keys in `static` mode. */
   readonly apiKeys: readonly string[];
-  /** The valid keys in `managed` mode. */
   readonly accounts: Pick<AccountStore, 'findKeyByHash'>;
-  /** The gateway's own key for the backend, if the backend does not see the caller's. */
   readonly upstreamApiKey: string | null;
   readonly identities: Pick<Identities, 'caller' | 'keySecret' | 'keyHolder'>;
   readonly nowMs: () => number;
@@ -26,39 +23,28 @@ export interface AuthenticateOptions {
 const FAILURES_PER_MINUTE = 30;
 const MAX_NETWORKS = 10_000;
 const MAX_KNOWN_KEYS = 10_000;
-/**
- * So many unknown keys are looked up at a time. The others of a burst wait, and fail by the limit.
- */
+/** Limits parallel lookups of unknown keys; the others of a burst wait, and fail by the limit. */
 const STRANGERS_AT_ONCE = 16;
 
-/** What authenticates a request; a WebSocket has it once for all of its requests. */
 export interface Credentials {
   readonly headers: IncomingHttpHeaders;
-  /** Names and values alternate. */
   readonly rawHeaders: readonly string[];
-  /** The address, with trusted proxies resolved; absent if the connection is closed. */
+  /** Trusted proxies are resolved; absent if the connection is closed. */
   readonly ip?: string | undefined;
 }
 
 export interface Authenticated {
   readonly caller: Caller;
-  /**
-   * Must be called with the status of the reply. `isJudged` says that the backend has checked the
-   * key.
-   */
+  /** Must be called with the status of the reply. `isJudged`: the backend has checked the key. */
   readonly noteReply?: (status: number, isJudged: boolean) => void;
 }
 
-/**
- * Returns the caller of a valid bearer key. Throws ApiError 401 for any other, and 429 if one
- * address fails too often.
- */
+/** Returns the caller of a valid key. Throws ApiError 401, or 429 after too many failures. */
 export type Authenticator = (credentials: Credentials) => Promise<Authenticated> | Authenticated;
 
 /**
- * Creates the authenticator of all requests. In passthrough mode the backend checks the keys, and
- * its 401 counts as a failure. A key that was accepted before is not held up by the failures of
- * other callers behind the same address.
+ * Creates the authenticator of all requests. In passthrough mode a 401 of the backend counts as a
+ * failure. A key that was accepted before does not suffer from other callers of its address.
  */
 export function createAuthenticator(options: AuthenticateOptions): Authenticator {
   const { nowMs, identities } = options;
@@ -139,17 +125,18 @@ export function createAuthenticator(options: AuthenticateOptions): Authenticator
   };
 }
 
-/** On the reply, for the reason in telemetry/reply-facts.ts. */
+/** Is stored on the reply, for the reason in telemetry/reply-facts.ts. */
 const CALLER = Symbol('caller');
 type Reply = Response & { [CALLER]?: Caller };
 
-/** Returns the caller of an authenticated request. */
+/** Returns the caller. Throws if `authenticate` has not run before. */
 export function callerOf(res: Reply): Caller {
   const caller = res[CALLER];
   if (caller === undefined) throw new Error('the route stands before authenticate');
   return caller;
 }
 
+/** Returns a middleware that identifies the caller. A preflight passes without a key. */
 export function authenticate(authenticator: Authenticator): RequestHandler {
   return async (req, res: Reply, next) => {
     if (req.method === 'OPTIONS') return next();
@@ -187,10 +174,7 @@ function bearerHeader(apiKey: string | null): Readonly<Record<string, string>> {
   return apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };
 }
 
-/**
- * Headers that choose an account of the caller's key. With the gateway's own key they are not
- * passed on.
- */
+/** These choose an account of the caller's key, so they do not go with the gateway's own key. */
 function accountHeaders({ headers: sent }: Credentials): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};
   for (const name of ['openai-organization', 'openai-project']) {
@@ -206,10 +190,6 @@ interface KnownKeys {
   delete(key: string): void;
 }
 
-/**
- * The keys that were accepted last, as identities. A key that is evicted is looked up again as an
- * unknown one.
- */
 function createKnownKeys(max: number): KnownKeys {
   const keys = new Set<string>();
   return {

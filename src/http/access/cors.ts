@@ -1,9 +1,8 @@
 import type { RequestHandler, Response } from 'express';
 
 /**
- * Lets pages of these origins (`*` for all) call the gateway and read its replies. Credentials of
- * the browser are not allowed: callers send their key. The `cors` package knows no wildcard among
- * exposed headers.
+ * Lets pages of these origins (`*` for all) call the gateway, without credentials of the browser.
+ * The `cors` package knows no wildcard among exposed headers.
  */
 export function allowOrigins(origins: readonly string[]): RequestHandler {
   const any = origins.includes('*');
@@ -18,7 +17,6 @@ export function allowOrigins(origins: readonly string[]): RequestHandler {
       res.setHeader('access-control-allow-origin', any ? '*' : origin);
       res.setHeader('access-control-expose-headers', EXPOSED);
     }
-    // A preflight has no key.
     const isPreflight = req.method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined;
     if (!isPreflight || known.size === 0) {
       next();
@@ -29,10 +27,7 @@ export function allowOrigins(origins: readonly string[]): RequestHandler {
   };
 }
 
-/**
- * Rate limits have many names (x-ratelimit-…), hence the wildcard. The names are for browsers
- * without it.
- */
+/** The wildcard covers all rate limits (x-ratelimit-…); the names are for browsers without it. */
 const EXPOSED = [
   '*',
   'x-request-id',
@@ -62,8 +57,7 @@ function allowRequests(res: Response, requestHeaders: string | undefined): void 
   res.setHeader('access-control-allow-methods', METHODS);
   res.setHeader('access-control-max-age', MAX_AGE_S);
   if (requestHeaders === undefined) return;
-  // SDKs send headers of their own, and a wildcard does not include `Authorization`, so what is
-  // asked for is allowed.
+  // SDKs send headers of their own, and a wildcard does not include `Authorization`.
   res.vary('Access-Control-Request-Headers');
   if (
     requestHeaders.length <= MAX_NAMES_LENGTH &&

@@ -1,11 +1,8 @@
 import { isIPv6 } from 'node:net';
 import { ApiError } from '../../core/errors.ts';
 
-/** Counts failed authentications by network, for a limited number of networks. */
 export interface FailureLimit {
-  /**
-   * Throws ApiError `rate_limit_exceeded` if this network has failed too often in the last minute.
-   */
+  /** Throws ApiError `rate_limit_exceeded` after too many failures in the last minute. */
   check(network: string): void;
   count(network: string): void;
 }
@@ -46,10 +43,7 @@ export function createFailureLimit(options: {
   };
 }
 
-/**
- * Returns the network that one party controls: an IPv4 address, or the first 64 bits of an IPv6
- * address. Any other text is cut to a limited length, since a proxy can send anything.
- */
+/** Returns what one party controls: an IPv4 address or 64 bits of IPv6; other text is cut short. */
 export function networkOf(address: string): string {
   const ipv4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (ipv4 !== undefined) return ipv4;

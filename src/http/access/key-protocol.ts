@@ -1,6 +1,6 @@
 /**
- * The key of a web page. A page cannot set the Authorization header of a WebSocket, but it can name
- * subprotocols (RFC 6455, section 1.9). OpenAI's browser clients send the key as one of them.
+ * A page cannot set the Authorization header of a WebSocket, but it can name subprotocols (RFC
+ * 6455, section 1.9). OpenAI's browser clients send the key as one of them.
  */
 
 import type { RequestHandler } from 'express';

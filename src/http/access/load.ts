@@ -1,31 +1,27 @@
-/** Limits how much the gateway does at once. Requests beyond that are refused. */
-
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { ApiError } from '../../core/errors.ts';
 
 export interface LoadLimits {
   readonly maxConcurrentRequests: number;
-  /** For the decompressed bodies of all requests that are not over. */
+  /** Limits the decompressed bodies of all requests together. */
   readonly maxBodyBytesInFlight: number;
 }
 
-/** The part of one request in the load. */
 export interface Share {
-  /** Reserves more bytes. Throws ApiError `server_overloaded` if the limit is reached. */
+  /** Throws ApiError `server_overloaded` if the limit is reached. */
   hold(bytes: number): void;
-  /** Releases everything; may be called again. */
   release(): void;
 }
 
-/** The load of all requests over all transports. */
 export interface Load {
-  /** Counts a request. Throws ApiError `server_overloaded` if the limit is reached. */
+  /** Throws ApiError `server_overloaded` if the limit is reached. */
   enter(): Share;
   /** Opens a share for bytes that are no request yet. */
   openShare(): Share;
 }
 
+/** Returns a load of which these limits hold for all transports together. */
 export function createLoad({ maxConcurrentRequests, maxBodyBytesInFlight }: LoadLimits): Load {
   let requests = 0;
   let bodyBytes = 0;
@@ -58,7 +54,6 @@ export function createLoad({ maxConcurrentRequests, maxBodyBytesInFlight }: Load
   }
 }
 
-/** On the request, for the reason in telemetry/reply-facts.ts. */
 const SHARE = Symbol('share');
 type Request = IncomingMessage & { [SHARE]?: Share | undefined };
 
@@ -69,7 +64,6 @@ export function limitLoad(load: Load): RequestHandler {
     req[SHARE] = share;
     res.once('close', () => {
       share.release();
-      // Bytes that arrive after this are not counted.
       req[SHARE] = undefined;
     });
     next();

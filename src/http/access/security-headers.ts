@@ -1,6 +1,6 @@
 /**
- * Security headers of every reply. Strict-Transport-Security is missing, because it would apply to
- * the whole host name, which belongs to the operator of the proxy in front.
+ * Strict-Transport-Security is missing, because it applies to the whole host name, which belongs to
+ * the operator of the proxy in front.
  */
 
 import type { OutgoingHttpHeaders } from 'node:http';
@@ -13,19 +13,12 @@ const EVERYWHERE = {
   'cross-origin-resource-policy': 'same-origin',
 } as const;
 
-/**
- * A reply of the API is no page. A browser may still show one, such as a file of the backend;
- * `sandbox` keeps it out of the origin in which the console stores a key.
- */
+/** `sandbox` keeps a reply that is shown out of the origin where the console stores a key. */
 export const API_HEADERS = {
   ...EVERYWHERE,
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
 } as const satisfies OutgoingHttpHeaders;
 
-/**
- * A page loads nothing from other hosts and nothing inline, and text never becomes HTML or a
- * script.
- */
 export const PAGE_HEADERS = {
   ...EVERYWHERE,
   'cross-origin-opener-policy': 'same-origin',
@@ -43,10 +36,8 @@ export const PAGE_HEADERS = {
   ].join('; '),
 } as const satisfies OutgoingHttpHeaders;
 
-/** Sets the headers of every reply; `securePage` replaces them. */
 export const secureApi: RequestHandler = setHeaders(API_HEADERS);
 
-/** Sets the headers of a page and of its files. */
 export const securePage: RequestHandler = setHeaders(PAGE_HEADERS);
 
 function setHeaders(headers: Readonly<Record<string, string>>): RequestHandler {

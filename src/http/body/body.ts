@@ -9,23 +9,13 @@ import { findSyntaxError } from './json-syntax.ts';
 import { limitConcurrency } from '../../core/limit-concurrency.ts';
 
 const MAX_DEPTH = 128;
-/**
- * Limits arrays and objects. 32 MiB of `[],[],…` would become gigabytes and block the process for
- * seconds.
- */
+/** 32 MiB of `[],[],…` would become gigabytes and block the process for seconds. */
 const MAX_CONTAINERS = 100_000;
-/**
- * Limits fields. The time of the parser grows faster than their number: 300,000 take most of a
- * second.
- */
+/** The time of the parser grows faster than the fields: 300,000 take most of a second. */
 const MAX_NAMES = 50_000;
-/** A smaller body is parsed first and checked afterwards. */
 const LARGE_BYTES = 256 * 1024;
 const DISCARD_MS = 2000;
-/**
- * A compressed body may always expand to this size, and beyond it to 100 times its own. gzip
- * reaches 1,000, but no prompt reaches 100.
- */
+/** Above this size a body may expand 100-fold. gzip reaches 1,000, but no prompt reaches 100. */
 const FREE_EXPANDED_BYTES = 1024 * 1024;
 const MAX_EXPANSION = 100;
 /** A few hundred bytes can expand to `maxBytes` each, and zlib works on all of them at once. */
@@ -33,10 +23,7 @@ const MAX_LARGE_AT_ONCE = 4;
 /** RFC 9659 limits the window to 8 MiB in HTTP. */
 const ZSTD_WINDOW_LOG_MAX = 23;
 
-/**
- * Reads a JSON request body. Throws ApiError `unsupported_media_type`, and what `readBody` and
- * `parseJson` throw.
- */
+/** Throws ApiError `unsupported_media_type`, and what `readBody` and `parseJson` throw. */
 export async function readJsonBody(req: IncomingMessage, limits: { readonly maxBytes: number }): Promise<JsonBody> {
   checkMediaType(req.headers['content-type']);
   const bytes = await readBody(req, limits);
@@ -59,7 +46,7 @@ export async function readBody(req: IncomingMessage, { maxBytes }: { readonly ma
 }
 
 /**
- * Parses bytes as JSON and drops own `__proto__` keys. Throws ApiError `invalid_json`, or
+ * Returns the value without own `__proto__` keys. Throws ApiError `invalid_json`, or
  * `invalid_request` if it is nested too deep or has too many arrays, objects or fields.
  */
 export function parseJson(bytes: Buffer): unknown {
@@ -72,10 +59,7 @@ export function parseJson(bytes: Buffer): unknown {
   return value;
 }
 
-/**
- * Reads and drops a body, so that a client that is still sending comes to read the reply. Closes
- * the connection if that takes too long.
- */
+/** Drops a body, so that a client that still sends reads the reply. Closes a slow connection. */
 export function discardBody(req: IncomingMessage): void {
   if (req.complete || req.destroyed) return;
   const timer = setTimeout(() => req.destroy(), DISCARD_MS);
@@ -97,7 +81,6 @@ function checkMediaType(contentType: string | undefined): void {
 
 interface DecompressOptions {
   readonly maxBytes: number;
-  /** Whether the client is still connected when it is the turn of its body. */
   readonly isWanted: () => boolean;
 }
 
@@ -125,7 +108,6 @@ const DECOMPRESSORS = new Map<string, Decompressor>([
   ],
 ]);
 
-/** Returns the function for this Content-Encoding; undefined if the body is not compressed. */
 function decompressorFor(contentEncoding: string | undefined): Decompressor | undefined {
   if (contentEncoding === undefined) return undefined;
   const layers = contentEncoding
@@ -147,10 +129,7 @@ type ZlibCall = (bytes: Buffer, options: { maxOutputLength: number; chunkSize: n
 
 const takeTurn = limitConcurrency(MAX_LARGE_AT_ONCE);
 
-/**
- * Runs in zlib's threads and stops when the output exceeds the limit. A body that turns out to be
- * large starts again when it is its turn, so that a small one never waits for it.
- */
+/** A body that turns out to be large starts again in its turn, so that small ones never wait. */
 function bounded(encoding: string, call: ZlibCall): Decompressor {
   async function attempt(bytes: Buffer, maxBytes: number): Promise<Buffer | 'too large'> {
     try {
@@ -235,7 +214,6 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   });
 }
 
-/** Checks the bytes before anything is built from them. */
 function checkNesting(bytes: Buffer): void {
   let depth = 0;
   let containers = 0;
@@ -298,9 +276,7 @@ function describe(text: string, position: number): string {
   return `unexpected character at line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1} (position ${position})`;
 }
 
-/**
- * Goes level by level, so that deep nesting cannot exhaust the stack. Drops own `__proto__` keys.
- */
+/** Goes level by level, so that deep nesting cannot exhaust the stack. */
 function checkDepth(root: unknown): void {
   let level = isContainer(root) ? [root] : [];
   for (let depth = 1; level.length > 0; depth++) {

@@ -1,8 +1,5 @@
-/** Finds places in the bytes of JSON, so that some of them can be changed while all others stay. */
-
 import { isSpace, readJson } from '../../core/json.ts';
 
-/** A field of an object, and the place of its value. */
 export interface Field {
   /** Undefined for a very long name. */
   readonly name: string | undefined;
@@ -11,14 +8,12 @@ export interface Field {
   readonly end: number;
 }
 
-/** Replaces the bytes from `start` to `end`. */
 export interface Edit {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
-/** Names of fields and models are shorter. */
 const MAX_STRING_BYTES = 2048;
 
 /**
@@ -80,8 +75,8 @@ export function readString(literal: Buffer): string | undefined {
 }
 
 /**
- * Returns the bytes with these edits, which must not overlap; an insertion may be at the begin of
- * another edit. Returns the same bytes without edits.
+ * Returns the bytes with these edits; the same bytes without edits. Edits must not overlap, but an
+ * insertion may be at the start of another edit.
  */
 export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
   if (edits.length === 0) return bytes;
@@ -103,9 +98,8 @@ function trimmed(bytes: Buffer, from: number, to: number): { readonly start: num
 }
 
 /**
- * Returns the index of the quote that closes the JSON string whose content begins at `start`; the
- * length of the bytes if there is none. It alternates between a loop over bytes and a native
- * search, which skips long strings such as images.
+ * Returns the index of the quote that closes the string whose content begins at `start`, or the
+ * length of the bytes. The native search skips long strings such as images.
  */
 export function endOfString(bytes: Buffer, start: number): number {
   let at = start;

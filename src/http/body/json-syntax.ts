@@ -1,7 +1,4 @@
-/**
- * Finds mistakes in JSON. The message of JSON.parse cannot be used, since it quotes the text, which
- * may be a prompt.
- */
+/** The message of JSON.parse cannot be used, since it quotes the text, which may be a prompt. */
 
 type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | ':' | ', or end';
 
@@ -10,10 +7,7 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORD = /true|false|null/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
-/**
- * Returns the position of the first wrong character; the length of the text if it ends too early or
- * has no mistake.
- */
+/** Returns the position of the first wrong character, or the length of the text. */
 export function findSyntaxError(text: string): number {
   const closers: string[] = [];
   let expected: Expected = 'value';
@@ -78,7 +72,6 @@ function endOfString(text: string, start: number): End {
   return { at: text.length, broken: true };
 }
 
-/** Returns the position after the pattern, or the same one if it does not match. */
 function skip(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : at;

@@ -1,23 +1,14 @@
-/**
- * The body of a recorded chat completion: it is read once, and sent on with only the changes named
- * here.
- */
-
 import type { Dialect } from '../../core/dialects.ts';
 import { ApiError } from '../../core/errors.ts';
 import { foldCase, refusedField, whyRefused } from '../../core/request/refused-fields.ts';
 import type { CreateChatCompletion } from '../../contract/types.ts';
 import { fieldsOf, splice, type Edit, type Field } from '../body/json-bytes.ts';
 
-/** The fields that the gateway reads itself, by name. */
 export type UnderstoodFields = ReadonlyMap<string, Field>;
 
 export interface BodyChanges {
-  /** The backend's name of the model, if the client wrote an alias. */
   readonly model?: string | undefined;
-  /** Sets `stream_options.include_usage`. */
   readonly asksForUsage?: boolean;
-  /** Sends the token limit under this name only. */
   readonly limit?: { readonly name: Dialect['tokenLimitField']; readonly tokens: number | null } | undefined;
 }
 
@@ -36,10 +27,9 @@ const UNDERSTOOD: readonly string[] = [
 ];
 
 /**
- * Finds the fields that the price depends on. Throws ApiError if one is given twice: backends
- * differ in which one they use, and in whether case matters. With `isLimited`, for keys with funds
- * or limits, it also throws for these names in other case and for fields that are refused, also
- * inside of `stream_options` and `extra_body`.
+ * Finds the fields that the price depends on. Throws ApiError if one is given twice, since backends
+ * differ in which one they use. With `isLimited`, for keys with funds or limits, it also throws for
+ * names in other case and for fields that are refused.
  */
 export function findFields(body: Buffer, { isLimited }: { readonly isLimited: boolean }): UnderstoodFields {
   const found = understoodIn(body, { start: 0, path: '', understood: UNDERSTOOD, isLimited });
@@ -92,10 +82,7 @@ export function asksForUsage({ stream_options: options }: CreateChatCompletion):
   return options?.include_usage === true;
 }
 
-/**
- * Returns the larger one of the limits in a request, in tokens; null without a limit. Zero and less
- * mean no limit, as -1 does for some clients, and win over any other.
- */
+/** Returns the larger limit in tokens; null without one. Zero or less means no limit. */
 export function limitOf({ max_tokens: older, max_completion_tokens: newer }: CreateChatCompletion): number | null {
   const named = [older, newer].filter((limit) => typeof limit === 'number');
   if (named.length === 0) return null;
@@ -122,7 +109,6 @@ function usageEdit(body: Buffer, options: Field | undefined): Edit {
   return insert(options.start + 1, `"include_usage":true${inner.length === 0 ? '' : ','}`);
 }
 
-/** A limit under the backend's name stays as it is. */
 function limitEdits(
   body: Buffer,
   fields: UnderstoodFields,
@@ -135,10 +121,7 @@ function limitEdits(
   return [replace(own, String(tokens)), removal(body, other)];
 }
 
-/**
- * Removes the comma before the field, or the one after the first field. `model` is always there
- * too.
- */
+/** The body always has `model` too, so a comma precedes or follows the field. */
 function removal(body: Buffer, { nameStart, end }: Field): Edit {
   const comma = body.lastIndexOf(',', nameStart);
   return comma < 0 ? { start: nameStart, end: body.indexOf(',', end) + 1, text: '' } : { start: comma, end, text: '' };

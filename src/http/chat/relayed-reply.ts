@@ -7,9 +7,7 @@ import type { StopSignal } from '../../core/stop-signal.ts';
 export interface RelayedReplyOptions {
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
-  /** Aborts when the request ends early; a write then no longer waits for the client. */
   readonly signal: StopSignal;
-  /** A client that takes no bytes for this long is disconnected. */
   readonly stallMs: number;
 }
 
@@ -17,12 +15,11 @@ export interface RelayedReplyOptions {
 const DECIDED_HERE = new Set<ErrorCode>(['request_cancelled', 'gateway_interrupted', 'upstream_timeout']);
 
 /**
- * Opens an event stream and sends its headers at once. If the backend breaks the stream, it breaks
- * here too; if the gateway ends it, an error event says why, which chat clients throw.
+ * Sends the headers at once. A stream that the backend breaks, breaks here too; one that the
+ * gateway ends gets an error event, which chat clients throw.
  */
 export function openRelayedStream(res: ServerResponse, options: RelayedReplyOptions): RelayedReply {
   const { signal, stallMs } = options;
-  /** The last bytes that were sent, enough to find a blank line. */
   let tail: Uint8Array = Buffer.from('\n\n');
   res.writeHead(options.status, options.headers);
   res.flushHeaders();
@@ -43,7 +40,6 @@ export function openRelayedStream(res: ServerResponse, options: RelayedReplyOpti
   };
 }
 
-/** A line end and an empty line, both with CRLF. */
 const LONGEST_BLANK_LINE = 4;
 
 function endsEvent(bytes: Uint8Array): boolean {
@@ -51,10 +47,7 @@ function endsEvent(bytes: Uint8Array): boolean {
   return /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)$/.test(end);
 }
 
-/**
- * Opens any other reply. It holds the last read back until the next one, so that a client that has
- * the whole reply finds a final record.
- */
+/** Holds the last read back, so that a client that has the whole reply finds a final record. */
 export function openRelayedReply(res: ServerResponse, options: RelayedReplyOptions): RelayedReply {
   const { signal, stallMs } = options;
   let last: Uint8Array | undefined;

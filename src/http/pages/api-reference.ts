@@ -1,5 +1,3 @@
-/** `/docs/api`: the API description as a page without scripts, made from the OpenAPI document. */
-
 import { isObject } from '../../core/json.ts';
 import { html, prose, type Html } from './html.ts';
 import type { OpenApiDocument, OpenApiOperation } from './openapi.ts';
@@ -7,7 +5,6 @@ import type { JsonObject } from './openapi-schemas.ts';
 import { curl, manual } from './page.ts';
 import { showSchema, typeOf } from './schema-table.ts';
 
-/** An operation, its path and its other path. */
 export interface Called {
   readonly method: string;
   readonly path: string;
@@ -15,7 +12,7 @@ export interface Called {
   readonly operation: OpenApiOperation;
 }
 
-/** Returns the content of the page. */
+/** Returns the content of `/docs/api`. */
 export function showApi(document: OpenApiDocument): Html {
   const operations = operationsOf(document);
   const sections = document.tags.map(({ name, description }) => ({
@@ -65,7 +62,6 @@ export function operationsOf({ paths }: OpenApiDocument): readonly Called[] {
   return called.map((each) => ({ ...each, alias: aliases.get(each.path) }));
 }
 
-/** The examples have a shell variable for the secret of a security scheme. */
 const SECRETS: Readonly<Record<string, string>> = {
   apiKey: '$GATEWAY_API_KEY',
   adminToken: '$ADMIN_TOKEN',
@@ -142,7 +138,6 @@ function showParameters(parameters: NonNullable<OpenApiOperation['parameters']>)
   </table>`;
 }
 
-/** The introduction describes errors once. */
 function showContent(content: Readonly<Record<string, { readonly schema: JsonObject }>>): Html {
   const named = Object.entries(content).filter(([, { schema }]) => !isError(schema) && Object.keys(schema).length > 0);
   return html`${named.map(([type, { schema }]) => html`<p class="muted small">${type}: ${typeOf(schema)}</p>`)}`;

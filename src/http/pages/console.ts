@@ -1,5 +1,3 @@
-/** Serves the files of the console, with security headers of their own. */
-
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import express, { type RequestHandler, type Response, type Router } from 'express';
@@ -29,10 +27,8 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** A build copies it to the same place relative to this file. */
 const FOLDER = new URL('../../console/', import.meta.url);
 
-/** Files from packages: a module by which Node finds the package, and a file next to it. */
 const VENDOR = {
   'vendor/uplot.js': ['uplot', 'uPlot.esm.js'],
   'vendor/uplot.css': ['uplot', 'uPlot.min.css'],
@@ -58,16 +54,12 @@ export function createConsole(options: ConsoleOptions): Router {
   return router;
 }
 
-/**
- * The page has relative links, so that it works below a path of a proxy. They need the trailing
- * slash.
- */
+/** The links of the page are relative, to work below a path of a proxy, and need the slash. */
 const enterFolder: RequestHandler = (req, res, next) => {
   if (req.originalUrl.split('?', 1)[0] === req.baseUrl) res.redirect(307, 'console/');
   else next();
 };
 
-/** Loads all files at the start. No other path can be reached. */
 function loadFiles(): ReadonlyMap<string, StaticFile> {
   const files = new Map<string, StaticFile>();
   for (const name of readdirSync(FOLDER)) {
@@ -91,7 +83,6 @@ function sendFile(res: Response, { type, etag, body }: StaticFile): void {
   res.set({ 'content-type': type, 'cache-control': 'no-cache', etag }).send(body);
 }
 
-/** Contains what the page needs before there is a key, and no secret. */
 function showConfig({ authMode, demo, defaultModelId, publicBaseUrl }: ConsoleOptions): RequestHandler {
   const config = {
     version: packageJson.version,

@@ -1,7 +1,3 @@
-/**
- * `/docs`: the guides, a list of them, and the API description. All pages are made on first use.
- */
-
 import type { RequestHandler } from 'express';
 import { notFound } from '../error-handler.ts';
 import { baseUrlOf } from '../base-url.ts';
@@ -11,18 +7,13 @@ import { escapeHtml, html, type Html } from './html.ts';
 import type { OpenApiDocument } from './openapi.ts';
 import { BASE_URL, createPage, etagOf, manual, searchPlace, type Page } from './page.ts';
 
-/** An entry of the search. */
 interface FoundPlace {
   readonly text: string;
   readonly page: string;
-  /** Relative to `/docs/`. */
   readonly href: string;
 }
 
-/**
- * Answers `/docs` and `/docs/:guide`. Each page is made on first use, with the base URL of the
- * request.
- */
+/** Answers `/docs` and `/docs/:guide`. Makes each page on first use. */
 export async function showDocs(
   api: OpenApiDocument,
   { publicBaseUrl }: { readonly publicBaseUrl: string | null },
@@ -122,7 +113,6 @@ function showGuide(guide: Guide, guides: readonly Guide[]): Html {
   });
 }
 
-/** Replaces the base URL of the file by that of the request. */
 function showLiteral(text: string): Html {
   return { html: escapeHtml(text).replaceAll(EXAMPLE_BASE_URL, BASE_URL.html) };
 }

@@ -1,13 +1,9 @@
-/** Reads the guides: README and `src/docs/*.md`. */
-
 import { readdir, readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { readMarkdown, type MarkdownDocument } from './markdown.ts';
 
 export interface Guide {
-  /** The last part of its path below `/docs`. */
   readonly name: string;
-  /** Its path in the repository. */
   readonly file: string;
   readonly document: MarkdownDocument;
 }
@@ -17,7 +13,6 @@ export interface GuideGroup {
   readonly guides: readonly Guide[];
 }
 
-/** The root of the repository. A build copies these files to `dist`. */
 const ROOT = new URL('../../../', import.meta.url);
 const README = 'readme';
 
@@ -30,7 +25,6 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
 };
 const OTHERS = 'More';
 
-/** The base URL in the guides. A page shows the one of the request instead. */
 export const EXAMPLE_BASE_URL = 'http://127.0.0.1:8080';
 
 /** Reads all guides one after the other, so that running streams are not delayed. */
@@ -52,10 +46,7 @@ async function readGuide(name: string, file: string): Promise<Guide> {
   return { name, file, document: readMarkdown(await readFile(new URL(file, ROOT), 'utf8')) };
 }
 
-/**
- * Returns the address of a link, relative to the page of a guide; undefined if the gateway does not
- * serve its target.
- */
+/** Returns the address of a link from a guide; undefined if the gateway does not serve it. */
 export function toHref(link: string, from: Guide, guides: readonly Guide[]): string | undefined {
   if (link.startsWith('#')) return link;
   if (link.startsWith(EXAMPLE_BASE_URL)) return `..${link.slice(EXAMPLE_BASE_URL.length)}`;

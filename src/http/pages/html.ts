@@ -1,6 +1,3 @@
-/** HTML that is rendered on the server. */
-
-/** HTML in which all values are escaped. */
 export interface Html {
   readonly html: string;
 }

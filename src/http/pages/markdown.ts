@@ -1,38 +1,33 @@
-/** Markdown as the pages show it, by `marked`. No HTML of a file becomes HTML of a page. */
+/** No HTML of a file becomes HTML of a page. */
 
 import { Marked, type RendererObject, type Token, type Tokens } from 'marked';
 import { html, type Html } from './html.ts';
 
-/** A place in a document that others can link to. */
 export interface Place {
   readonly text: string;
   readonly anchor: string;
 }
 
 export interface Heading extends Place {
-  /** 1 for the title. */
   readonly depth: number;
 }
 
 export interface MarkdownDocument {
   readonly title: string;
-  /** The first sentence under the title. */
   readonly summary: string;
-  /** In their order. Their anchors follow the rules of GitHub, so that a link works there and here. */
+  /** Their anchors follow the rules of GitHub, so that a link works there and here. */
   readonly headings: readonly Heading[];
-  /** What the rows of tables are about that begin with code, such as the name of a setting. */
   readonly terms: readonly Place[];
   render(options: RenderOptions): Html;
 }
 
 export interface RenderOptions {
-  /** The address that a link leads to, or undefined where there is none: then the text of the link is shown alone. */
+  /** Undefined means no address: only the text of the link is shown. */
   readonly toHref: (link: string) => string | undefined;
-  /** What is shown of a text in code, or of an address that is a link. */
   readonly showLiteral: (text: string) => Html;
 }
 
-/** Reads a text once. It can be rendered several times. */
+/** Reads a text once; it can be rendered several times. */
 export function readMarkdown(text: string): MarkdownDocument {
   const tokens = new Marked().lexer(text);
   const places = findPlaces(tokens);
@@ -49,7 +44,6 @@ export function readMarkdown(text: string): MarkdownDocument {
 
 interface Places {
   readonly headings: ReadonlyMap<Token, Heading>;
-  /** By their first cells. All places of a row have the anchor of the row. */
   readonly rows: ReadonlyMap<Tokens.TableCell, readonly Place[]>;
 }
 
@@ -95,7 +89,7 @@ function isCodespan(token: Token): token is Tokens.Codespan {
   return token.type === 'codespan';
 }
 
-/** Gives each text the anchor that GitHub gives to a heading. The second one of a name ends in -1, and so on. */
+/** The anchors are those of GitHub: the second one of a name ends in -1, and so on. */
 function createAnchors(): (text: string) => string {
   const counts = new Map<string, number>();
   return (text) => {
@@ -160,7 +154,7 @@ function showTable(
   anchorOf: (cell: Tokens.TableCell) => string | undefined,
 ): Html {
   const isOfFigures = header.some(({ align }) => align === 'right');
-  // Figures are compared across a row, so that they stay beside each other also on a phone.
+  // Figures stay beside each other on a phone too, since they are compared across a row.
   return html`<div
     class="${isOfFigures ? 'wide-table' : 'stacked-table'}"
     ${isOfFigures ? html`tabindex="0"` : undefined}
@@ -191,7 +185,6 @@ interface ShownCell {
   readonly cell: Tokens.TableCell;
   readonly content: Html;
   readonly anchor: string | undefined;
-  /** The head of its column, which stands before it where cells are stacked. */
   readonly title: Tokens.TableCell | undefined;
 }
 

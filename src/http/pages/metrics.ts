@@ -3,7 +3,7 @@ import { ApiError } from '../../core/errors.ts';
 import { createKeyCheck } from '../access/authenticate.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
-/** `/metrics`: needs the token, if there is one. */
+/** Answers `/metrics`. Needs the token, if there is one. */
 export function showMetrics(metrics: Pick<Metrics, 'show' | 'contentType'>, token: string | null): RequestHandler {
   const isToken = token === null ? () => true : createKeyCheck([token]);
   return async (req, res) => {
@@ -19,7 +19,7 @@ export function showMetrics(metrics: Pick<Metrics, 'show' | 'contentType'>, toke
   };
 }
 
-/** `/metrics` where it is not served: the message helps to set up a scrape. */
+/** Answers `/metrics` where it is not served; the message helps to set up a scrape. */
 export const refuseMetrics: RequestHandler = () => {
   throw new ApiError('not_found', {
     message: 'Metrics are served on METRICS_PORT, or on this port if METRICS_TOKEN is set.',

@@ -26,7 +26,6 @@ const ISSUED_KEY: ReplyDescription = {
   content: { 'application/json': 'admin.json#/$defs/IssuedKey' },
 };
 
-/** The routes below `/admin/v1`. */
 export const ADMIN_OPERATIONS: readonly Operation[] = [
   {
     id: 'adminListKeys',

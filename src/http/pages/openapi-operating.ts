@@ -2,7 +2,6 @@ import type { Operation } from './openapi-operation.ts';
 
 const HTML = { 'text/html': undefined } as const;
 
-/** The routes that need no key of a caller. */
 export const OPERATING: readonly Operation[] = [
   {
     id: 'getLanding',

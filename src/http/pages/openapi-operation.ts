@@ -1,14 +1,10 @@
-/** What the table of routes is written in, and what its parts share. */
-
 import type { ErrorCode } from '../../core/errors.ts';
 import type { JsonObject, SchemaRef } from './openapi-schemas.ts';
 
 export interface Operation {
-  /** Of its function in generated clients. */
   readonly id: string;
   readonly method: 'get' | 'post' | 'patch' | 'delete';
   readonly path: string;
-  /** The same, by another name. */
   readonly alias?: string;
   readonly tag: TagName;
   readonly summary: string;
@@ -24,7 +20,6 @@ export interface Operation {
 export type TagName = keyof typeof TAGS;
 export type AuthName = keyof typeof AUTH;
 
-/** A code with the status of its row in the error table, or with another one that it is sent with as well. */
 export type ErrorRef = ErrorCode | readonly [code: ErrorCode, status: string];
 
 export interface Parameter {
@@ -37,21 +32,17 @@ export interface Parameter {
 export interface RequestBody {
   readonly schema: SchemaRef;
   readonly example: JsonObject;
-  /** Whether the body may be left out altogether. */
   readonly isOptional?: boolean;
 }
 
-/** What goes over a WebSocket, which OpenAPI has no words for. */
 export interface FrameSchemas {
-  /** All of these together describe a frame of the client. */
   readonly takes: readonly SchemaRef[];
-  /** One of these describes a frame of the gateway. */
   readonly sends: readonly SchemaRef[];
 }
 
 export interface ReplyDescription {
   readonly description: string;
-  /** By media type; undefined where the form is not the gateway's to say. */
+  /** Undefined where the backend decides the form. */
   readonly content?: Readonly<Record<string, SchemaRef | undefined>>;
   readonly headers?: readonly HeaderName[];
 }
@@ -84,7 +75,6 @@ export const HEADERS = {
   'idempotency-replayed': '`true` if the request was made before.',
 } as const;
 
-/** The refusals of a path that needs a key. A caller with too many wrong keys has to wait. */
 export const BEHIND_KEY = [
   'invalid_request',
   'missing_api_key',
@@ -94,7 +84,6 @@ export const BEHIND_KEY = [
   'internal_error',
 ] as const;
 
-/** The refusals of a path that takes a body, and `invalid_request`. */
 export const WITH_BODY = [
   'invalid_json',
   'payload_too_large',

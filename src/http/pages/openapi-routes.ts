@@ -1,5 +1,3 @@
-/** Every path of the gateway as the API description has it: what it takes, what it answers, and by which errors it refuses. */
-
 import { ADMIN_OPERATIONS } from './openapi-admin.ts';
 import { OPERATING } from './openapi-operating.ts';
 import {
@@ -17,12 +15,11 @@ import {
 export interface DescribedGateway {
   readonly defaultModelId: string | null;
   readonly demo: boolean;
-  /** Without them their paths do not exist, and are not described. */
   readonly hasAdmin: boolean;
   readonly hasMetrics: boolean;
 }
 
-/** The operations of a gateway with these settings, in the order in which a reader wants them. */
+/** Returns the operations of a gateway with these settings, in the order for readers. */
 export function operationsOf({ defaultModelId, demo, hasAdmin, hasMetrics }: DescribedGateway): readonly Operation[] {
   const model = defaultModelId ?? (demo ? 'demo' : 'your-model');
   return [
@@ -35,11 +32,9 @@ export function operationsOf({ defaultModelId, demo, hasAdmin, hasMetrics }: Des
   ];
 }
 
-/** What the gateway does not take on when it has enough to do. */
 const LIMITED = [...BEHIND_KEY, 'server_overloaded'] as const;
 const OF_BACKEND = ['upstream_error', 'upstream_unreachable', 'upstream_invalid_response', 'upstream_timeout'] as const;
 
-/** What ends a request that has a record. */
 const RECORDED = [
   ...LIMITED,
   ...WITH_BODY,
@@ -56,14 +51,13 @@ const RECORDED = [
   'gateway_interrupted',
 ] as const;
 
-/** What is refused where a request is translated, and what comes of that. */
 const TRANSLATED: readonly ErrorRef[] = [
   ...RECORDED,
   'unsupported_parameter',
   'previous_response_not_found',
   'context_length_exceeded',
   'not_found',
-  // A backend that is overloaded, and what else it refuses with a status of its own.
+  // A backend is overloaded, or refuses with a status of its own.
   ['upstream_error', '503'],
   ['invalid_request', '4XX'],
 ];

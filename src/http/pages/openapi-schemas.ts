@@ -1,7 +1,4 @@
-/**
- * Turns the schemas of ajv (draft-07, one file each) into components of an OpenAPI 3.1 document
- * (2020-12).
- */
+/** Turns schemas of ajv (draft-07) into components of an OpenAPI 3.1 document (2020-12). */
 
 import adminSchema from '../../../schemas/admin.json' with { type: 'json' };
 import compactResponseSchema from '../../../schemas/compact-response.json' with { type: 'json' };
@@ -23,7 +20,6 @@ import { isObject } from '../../core/json.ts';
 
 export type JsonObject = { readonly [name: string]: unknown };
 
-/** The definition of a schema: `error.json`, or `admin.json#/$defs/CreateKey`. */
 export type SchemaRef = `${string}.json` | `${string}.json#/$defs/${string}`;
 
 const FILES: ReadonlyMap<string, JsonObject> = new Map(
@@ -48,9 +44,8 @@ const FILES: ReadonlyMap<string, JsonObject> = new Map(
 );
 
 export interface ComponentSchemas {
-  /** Returns the reference to this schema, and adds it and all that it refers to as components. */
+  /** Also adds the schema, and all that it refers to, as components. */
   refTo(ref: SchemaRef): { readonly $ref: string };
-  /** In alphabetical order. */
   all(): JsonObject;
 }
 
@@ -74,7 +69,7 @@ export function createComponentSchemas(): ComponentSchemas {
     const known = components.get(name);
     if (known === undefined) {
       const component = { source, schema: {} };
-      // Before its content is read, which may refer to the component itself.
+      // The content may refer to the component itself.
       components.set(name, component);
       component.schema = rewrite(source, place.file);
     } else if (known.source !== source) {
@@ -83,10 +78,6 @@ export function createComponentSchemas(): ComponentSchemas {
     return `#/components/schemas/${name}`;
   }
 
-  /**
-   * Returns a schema in 2020-12: definitions are components, and keywords of our own tools are left
-   * out.
-   */
   function rewrite(schema: JsonObject, file: string): JsonObject {
     const rewritten: Record<string, unknown> = {};
     const inside = (value: unknown): unknown => (isObject(value) ? rewrite(value, file) : value);
@@ -122,11 +113,9 @@ const SINGLE_SCHEMAS = new Set(['additionalProperties', 'else', 'if', 'items', '
 
 interface Place {
   readonly file: string;
-  /** Empty for the whole file. */
   readonly pointer: string;
 }
 
-/** Returns the target of a `$ref` in this file. */
 function locate(ref: string, file: string): Place {
   const [name = '', pointer = ''] = ref.split('#');
   return { file: name === '' ? file : name, pointer };
@@ -141,7 +130,6 @@ function find({ file, pointer }: Place): JsonObject {
   return found;
 }
 
-/** Returns the values of a property by its `const` or `enum`. */
 function valuesOf({ properties }: JsonObject, property: string): readonly string[] {
   const schema = isObject(properties) ? properties[property] : undefined;
   if (!isObject(schema)) return [];

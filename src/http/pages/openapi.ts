@@ -1,8 +1,3 @@
-/**
- * `/openapi.json`: an OpenAPI 3.1 document made of the table of routes, the schemas and the error
- * table.
- */
-
 import type { RequestHandler } from 'express';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { ERRORS, type ErrorCode } from '../../core/errors.ts';
@@ -22,17 +17,14 @@ import { createComponentSchemas, type ComponentSchemas, type JsonObject, type Sc
 
 export interface OpenApiOptions extends DescribedGateway {
   readonly publicBaseUrl: string | null;
-  /** Paths that are passed on besides those in the table. */
   readonly passthroughPaths: readonly string[];
 }
 
-/** The parts of an OpenAPI 3.1 document that the page reads. */
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
   readonly info: { readonly title: string; readonly version: string; readonly description: string } & JsonObject;
   readonly servers?: readonly { readonly url: string }[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
-  /** By path and method. */
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
   readonly components: { readonly schemas: JsonObject } & JsonObject;
 }
@@ -42,7 +34,6 @@ export interface OpenApiOperation {
   readonly tags: readonly [string];
   readonly summary: string;
   readonly description?: string;
-  /** The names of its security schemes; empty if it needs no key. */
   readonly security: readonly Readonly<Record<string, readonly []>>[];
   readonly parameters?: readonly (Parameter & { readonly required: boolean })[];
   readonly requestBody?: {
@@ -50,7 +41,6 @@ export interface OpenApiOperation {
     readonly content: { readonly [JSON_TYPE]: { readonly schema: JsonObject; readonly example: JsonObject } };
   };
   readonly responses: Readonly<Record<string, OpenApiResponse>>;
-  /** The first path of the same operation. */
   readonly 'x-alias-of'?: string;
 }
 
@@ -183,7 +173,6 @@ interface OneReply {
   readonly status: string;
   readonly reply: ReplyDescription | undefined;
   readonly codes: readonly ErrorCode[];
-  /** Whether the backend's own errors are sent with the same status. */
   readonly isRelayed: boolean;
 }
 
@@ -207,11 +196,9 @@ function describeReply({ status, reply, codes, isRelayed }: OneReply, schemas: C
   };
 }
 
-/** Statuses with a Retry-After header. */
 const WAIT = new Set(['429', '503']);
 const RETRY_AFTER = ['retry-after'] as const;
 
-/** Any value, if the backend decides the form. */
 function schemaOf(ref: SchemaRef | undefined, schemas: ComponentSchemas): JsonObject {
   return ref === undefined ? {} : schemas.refTo(ref);
 }

@@ -1,5 +1,3 @@
-/** The frame, the look and the sending of the pages. */
-
 import { createHash } from 'node:crypto';
 import type { Response } from 'express';
 import { escapeHtml, html, type Html } from './html.ts';
@@ -8,7 +6,6 @@ import { PAGE_HEADERS } from '../access/security-headers.ts';
 export interface Page {
   readonly title: string;
   readonly version: string;
-  /** The path of the page, such as `/docs/api`. */
   readonly path: string;
   readonly main: Html;
 }
@@ -25,10 +22,7 @@ export const BASE_URL: Html = { html: '\0' };
 
 export type SendPage = (res: Response, baseUrl: string) => void;
 
-/**
- * Returns a function that sends the page. `describe` is called on first use. The copy for the
- * latest base URL is kept.
- */
+/** Returns a function that sends the page. It calls `describe` once, on first use. */
 export function createPage(describe: () => Page): SendPage {
   let parts: readonly string[] | undefined;
   let latest: { readonly baseUrl: string; readonly body: string; readonly etag: string } | undefined;
@@ -40,17 +34,13 @@ export function createPage(describe: () => Page): SendPage {
       latest = { baseUrl, body, etag: etagOf(body) };
     }
     const { body, etag } = latest;
-    // The browser revalidates the page each time.
     res
       .set({ ...PAGE_HEADERS, 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache', etag })
       .send(body);
   };
 }
 
-/**
- * Returns an ETag of the content. The dates of files say nothing: all files of an npm package have
- * the same.
- */
+/** Returns an ETag of the content, since all files of an npm package have the same date. */
 export function etagOf(body: string | Buffer): string {
   return `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
 }
@@ -59,10 +49,8 @@ export function etagOf(body: string | Buffer): string {
 export function curl(call: {
   readonly method: string;
   readonly path: string;
-  /** The secret, or the shell variable that has it. */
   readonly secret: string | undefined;
   readonly body?: object;
-  /** A line that is typed first. */
   readonly before?: string;
 }): Html {
   const method =
@@ -81,18 +69,12 @@ export function curl(call: {
   return html`<pre class="code" tabindex="0">${before}${command}</pre>`;
 }
 
-/**
- * The script adds the search over all guides here. `docs` is the address of `/docs/`, relative to
- * the page.
- */
+/** Returns the place where a script adds the search. `docs` is the relative address of `/docs/`. */
 export function searchPlace(docs: string): Html {
   return html`<div class="search" id="page-search" data-docs="${docs}"></div>`;
 }
 
-/**
- * A long text with its contents next to it. On a phone the contents are below the text, with a link
- * above it.
- */
+/** Returns a text with its contents next to it, or below it on a phone. */
 export function manual({ text, contents }: { readonly text: Html; readonly contents: Html }): Html {
   return html`<div class="view manual">
     <div class="chapters">
@@ -109,10 +91,7 @@ export function manual({ text, contents }: { readonly text: Html; readonly conte
   </div>`;
 }
 
-/**
- * Returns the page with a mark for each base URL. All links are relative, so that it works below a
- * path of a proxy.
- */
+/** Leaves a mark for each base URL. All links are relative, to work below a path of a proxy. */
 function toText({ title, version, path, main }: Page): string {
   const root = '../'.repeat(path.split('/').length - 2);
   const page = html`<!doctype html>
@@ -151,7 +130,6 @@ function toLink(href: string, name: string, current: Current): Html {
 
 type Current = 'page' | 'true' | undefined;
 
-/** Whether a link leads to this page, or to the list of this guide. */
 function currentOf(link: string, path: string): Current {
   if (link === path) return 'page';
   const isGuide = path.startsWith('/docs/') && LINKS.every(([href]) => path !== `/${href}`);

@@ -1,5 +1,3 @@
-/** Renders a schema of the API description: its type, and a table of its properties. */
-
 import { isObject } from '../../core/json.ts';
 import { html, prose, type Html } from './html.ts';
 import type { JsonObject } from './openapi-schemas.ts';
@@ -28,10 +26,7 @@ export function showSchema(schema: JsonObject): Html {
   }`;
 }
 
-/**
- * Returns the type in a few words, with links to the components: `text`, `array of InputItem`,
- * `"low" or "high"`.
- */
+/** Returns the type in a few words, with links to the components: `"low" or "high"`. */
 export function typeOf(schema: unknown): Html {
   if (!isObject(schema)) return html`anything`;
   const { $ref: ref, const: constant, enum: values, anyOf, oneOf, allOf, type, items } = schema;

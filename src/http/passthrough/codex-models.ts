@@ -1,13 +1,10 @@
-/**
- * The list of models for Codex, which sends `?client_version=…` and expects entries of its own
- * (`ModelInfo`) under `models`.
- */
+/** Codex sends `?client_version=…` and expects entries of its own (`ModelInfo`) under `models`. */
 
 import { isObject } from '../../core/json.ts';
 
 /**
- * Returns the list with `models` added; undefined if it is no list. Models that Codex knows itself
- * are left out of `models`, since an entry would replace better metadata.
+ * Returns the list with `models` added; undefined if it is no list. Models that Codex knows are
+ * left out, since an entry would replace better metadata.
  */
 export function withCodexModels(list: unknown): object | undefined {
   const data: unknown = isObject(list) ? list['data'] : undefined;
@@ -24,9 +21,8 @@ const KNOWN_TO_CODEX = /^(?:gpt-(?!oss)|codex-)/;
 type Model = Readonly<Record<string, unknown>>;
 
 /**
- * Codex drops the whole list if a field without a default is missing, and these fields change from
- * version to version, so all are set. Values that no backend sends are those that Codex assumes for
- * an unknown model.
+ * Codex drops the whole list if one of these fields is missing, and they change from version to
+ * version. Values that no backend sends are those that Codex assumes for an unknown model.
  */
 function toCodexModel(id: string, model: Model): object {
   const contextWindow = contextWindowOf(model);
@@ -78,9 +74,7 @@ How to speak:
 - At the end say in a few sentences what has changed and where (path:line), what you have checked, and what is left. Do not repeat whole files.
 - Say only what you have seen to be true.`;
 
-/**
- * Each backend has its own name for it (vLLM, OpenRouter and Together, Groq, Mistral, llama.cpp).
- */
+/** Each backend has its own name for it (vLLM, OpenRouter, Together, Groq, Mistral, llama.cpp). */
 function contextWindowOf(model: Model): number | undefined {
   const meta = isObject(model['meta']) ? model['meta'] : {};
   const candidates = [
@@ -94,10 +88,6 @@ function contextWindowOf(model: Model): number | undefined {
   return candidates.find((value): value is number => Number.isSafeInteger(value) && Number(value) > 0);
 }
 
-/**
- * Maps the modalities of OpenRouter and Mistral to the two words of Codex; undefined if the backend
- * sends none.
- */
 function modalitiesOf(model: Model): readonly string[] | undefined {
   const { architecture, capabilities } = model;
   if (isObject(architecture) && Array.isArray(architecture['input_modalities'])) {

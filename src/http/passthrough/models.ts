@@ -1,14 +1,9 @@
-/** Applies `MODEL_ALIASES` to the paths that are passed through. */
-
 import { isList, isObject } from '../../core/json.ts';
 import { fieldsOf, readString, splice, type Edit } from '../body/json-bytes.ts';
 
 export type ModelAliases = ReadonlyMap<string, string>;
 
-/**
- * Replaces an alias in the top-level `model` of a chat request. Every other byte stays; bytes that
- * are not JSON stay as they are.
- */
+/** Replaces an alias in the top-level `model`. Every other byte stays, even of invalid JSON. */
 export function replaceModel(body: Buffer, aliases: ModelAliases): Buffer {
   const edits: Edit[] = [];
   for (const { name, start, end } of fieldsOf(body, 0)) {
@@ -18,12 +13,9 @@ export function replaceModel(body: Buffer, aliases: ModelAliases): Buffer {
   return splice(body, edits);
 }
 
-/** Whether a caller may see a model, by its listed name and its name at the backend. */
 export type Offers = (name: string, backendModel: string) => boolean;
 
-/**
- * Returns the backend's list with the aliases, filtered by `offers`; undefined if it is no list.
- */
+/** Returns the list with the aliases, filtered by `offers`; undefined if it is no list. */
 export function listWithAliases(list: unknown, aliases: ModelAliases, offers: Offers): object | undefined {
   const data: unknown = isObject(list) ? list['data'] : undefined;
   if (!isObject(list) || !isList(data)) return undefined;

@@ -10,7 +10,6 @@ import type { Forwarding, Proxy } from './relay.ts';
 
 export interface PassthroughOptions {
   readonly proxy: Proxy;
-  /** Paths that are passed on besides chat completions and models, with all paths below them. */
   readonly passthroughPaths: readonly string[];
   readonly modelAliases: ModelAliases;
   readonly maxBodyBytes: number;
@@ -19,10 +18,7 @@ export interface PassthroughOptions {
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/**
- * The paths that are passed on without translation. They must be mounted after `authenticate`, and
- * before anything reads the body.
- */
+/** Must be mounted after `authenticate`, and before anything reads the body. */
 export function createPassthrough(options: PassthroughOptions): Router {
   const { proxy, modelAliases: aliases, maxBodyBytes, admission } = options;
   const router = express.Router();
@@ -101,10 +97,7 @@ function allow(methods: readonly string[]): RequestHandler {
   return (req, res, next) => (methods.includes(req.method) ? next() : refuse(req, res, next));
 }
 
-/**
- * Returns path and query below `/v1`, as the caller wrote them. Throws ApiError if a backend might
- * resolve another path.
- */
+/** Returns path and query below `/v1`. Throws ApiError if a backend might resolve another path. */
 function pathOf(req: Request): string {
   const path = req.originalUrl.replace(/^\w+:\/\/[^/?]*/, '').replace(/^(?:\/api)?\/v1/i, '');
   const segments = decoded(path.split('?', 1)[0] ?? '').split(/[/\\]/);

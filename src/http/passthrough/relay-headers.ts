@@ -2,12 +2,9 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import type { KeyOwner } from '../../backend/failures.ts';
 import { isPassedOn, requestIdOf, type ReplyHeaders } from '../../backend/reply-headers.ts';
 
-/** They say what the client wants, and nothing of who or where it is. */
 const WISHES = ['accept', 'openai-beta', 'user-agent'];
 
-/**
- * Returns what a client says of its program and its wishes, for a request whose body has been read.
- */
+/** Returns what a client says of its program and its wishes. */
 export function wishesOf(headers: IncomingHttpHeaders): Record<string, string> {
   const wishes: Record<string, string> = {};
   for (const name of WISHES) {
@@ -17,9 +14,7 @@ export function wishesOf(headers: IncomingHttpHeaders): Record<string, string> {
   return wishes;
 }
 
-/**
- * Returns the headers of a request that is passed on: an allow-list, and the key for the backend.
- */
+/** Returns the allowed headers of a request that is passed on, and the key for the backend. */
 export function towardsBackend(
   headers: IncomingHttpHeaders,
   { backendHeaders, body }: { readonly backendHeaders: Readonly<Record<string, string>>; readonly body?: Buffer },
@@ -32,24 +27,15 @@ export function towardsBackend(
   return { ...passedOn, 'accept-encoding': 'identity', ...backendHeaders };
 }
 
-/**
- * They are about one connection (RFC 9110) or about the host of the backend, or they send the
- * client elsewhere.
- */
+/** These concern one connection (RFC 9110) or the backend's host, or send the client elsewhere. */
 const OF_BACKEND_ALONE =
   /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|set-cookie2?|location|refresh|link|alt-svc|strict-transport-security|clear-site-data|nel|report-to|access-control-.*|content-security-policy.*|cross-origin-.*|permissions-policy|referrer-policy|x-content-type-options|x-frame-options|date|server|x-powered-by|x-request-id|x-upstream-request-id)$/;
 
-/**
- * A client needs them to read and to cache a reply. Others may reveal the gateway's account and
- * network.
- */
+/** A client needs these to read and cache a reply; others may reveal the account and network. */
 const OF_REPLY =
   /^(?:content-(?:type|encoding|length|language|range)|accept-ranges|cache-control|expires|etag|last-modified|x-accel-buffering|x-should-retry)$/;
 
-/**
- * Returns the headers of the backend's reply that the caller gets: those of an allow-list where the
- * backend sees the gateway's own key, all but a few otherwise.
- */
+/** Returns an allow-list of headers with the gateway's own key, and all but a few otherwise. */
 export function towardsClient(headers: ReplyHeaders, keyOwner: KeyOwner): OutgoingHttpHeaders {
   const named = new Set(
     String(headers['connection'] ?? '')

@@ -1,8 +1,3 @@
-/**
- * Configures http-proxy-middleware: what goes to the backend, what comes back, and every way to
- * fail.
- */
-
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { NextFunction, Request, Response } from 'express';
@@ -18,27 +13,20 @@ import { factsOf } from '../../telemetry/reply-facts.ts';
 import { noteBackendCall } from '../../requests/facts.ts';
 
 export interface ProxyOptions {
-  /** Includes `/v1`. */
   readonly baseUrl: string;
   readonly keyOwner: KeyOwner;
   readonly connectTimeoutMs: number;
   readonly firstByteTimeoutMs: number;
   readonly idleTimeoutMs: number;
-  /** Set if the gateway has limits of its own; callers then see only these. */
   readonly hidesLimits?: boolean;
-  /** Called with a sentence for the log if only the operator can help. */
   readonly onOperatorProblem: (problem: string) => void;
 }
 
 export interface Forwarding {
   readonly path: string;
   readonly backendHeaders: Readonly<Record<string, string>>;
-  /** Replaces the request's own body, which has been read. */
   readonly body?: Buffer;
-  /**
-   * Gets the parsed answer of a GET. What it returns is sent with status 200; undefined leaves the
-   * answer as it is.
-   */
+  /** The result is sent with status 200; undefined leaves the answer as it is. */
   readonly edit?: (status: number, answer: unknown) => object | undefined;
 }
 
@@ -50,7 +38,7 @@ export interface Proxy extends Connected {
 
 /** Common servers close an idle connection after 5 s; a request must not be sent at that moment. */
 const IDLE_SOCKET_MS = 4000;
-/** Limits answers that are read here. A list of models can be long, an error need not be. */
+/** A list of models can be long, an error need not be. */
 const MAX_EDITED_BYTES = 8 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
 
@@ -65,7 +53,6 @@ export function createProxy(options: ProxyOptions): Proxy {
   const agent = new Agent({ keepAlive: true, timeout: IDLE_SOCKET_MS, maxFreeSockets: 256 });
   const forwardings = new WeakMap<IncomingMessage, Running>();
 
-  // Loaded with the first request, so that a start does not wait for it.
   const openProxy = lazily(async () => {
     const { createProxyMiddleware } = await import('http-proxy-middleware');
     return createProxyMiddleware<Request, Response>({
@@ -120,10 +107,7 @@ function toFailure(reason: unknown, phase: ConnectionPhase): Error {
   return connectionFailure(reason instanceof Error ? reason : new Error('the proxy failed', { cause: reason }), phase);
 }
 
-/**
- * Node frames a body without a length only for the methods that usually have one. For the others it
- * would be sent without any framing.
- */
+/** Node frames a body without a length only for the methods that usually have one. */
 function refuseBodyWithoutLength(req: Request): void {
   if (req.headers['transfer-encoding'] === undefined || ['POST', 'PUT', 'PATCH'].includes(req.method)) return;
   throw new ApiError('invalid_request', { message: `A body of a ${req.method} must have a Content-Length.` });
@@ -148,8 +132,7 @@ function watch(proxyReq: ClientRequest, forwarding: Running, options: ProxyOptio
   }
   proxyReq.setTimeout(options.firstByteTimeoutMs);
   proxyReq.on('timeout', () => {
-    // This is the agent's limit for idle sockets, which does not apply to a connection that is
-    // being made.
+    // The agent's limit for idle sockets does not apply to a connection that is being made.
     if (forwarding.phase !== 'connecting') giveUp('The backend did not answer in time.');
   });
 }
@@ -159,7 +142,6 @@ interface Relayed {
   readonly res: Response;
   readonly forwarding: Running;
   readonly options: ProxyOptions;
-  /** The headers that the caller may see. */
   readonly headers: ReplyHeaders;
 }
 
@@ -198,7 +180,6 @@ function noteAnswer(proxyRes: IncomingMessage, res: Response): void {
   proxyRes.once('data', () => (facts.firstOutputAtMs = performance.now()));
 }
 
-/** Whether the answer may be one that the caller cannot use or must not see. Its body decides. */
 function mayBeFault(proxyRes: IncomingMessage, { req, options }: Relayed): boolean {
   const status = proxyRes.statusCode ?? 0;
   if (status >= 300 && status < 400) return status !== 304;
@@ -206,9 +187,6 @@ function mayBeFault(proxyRes: IncomingMessage, { req, options }: Relayed): boole
   return status >= 400 && !isJson(proxyRes) && req.method !== 'HEAD';
 }
 
-/**
- * Throws the ApiError of an answer that the caller must not see; returns if it may be passed on.
- */
 function throwFault(proxyRes: IncomingMessage, bytes: Buffer, { forwarding, options, headers }: Relayed): void {
   const status = proxyRes.statusCode ?? 0;
   if (status === 404 && !isJson(proxyRes) && !forwarding.path.startsWith('/chat/')) {
@@ -229,9 +207,7 @@ function isJson({ headers }: IncomingMessage): boolean {
   return /^application\/(?:[^\s/;]+\+)?json\b/i.test(headers['content-type'] ?? '');
 }
 
-/**
- * Reads at most so many bytes. The rest stays unread, and its connection is closed after the reply.
- */
+/** The rest stays unread, and its connection is closed after the reply. */
 function readAnswer(proxyRes: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

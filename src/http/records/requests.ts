@@ -20,15 +20,13 @@ export interface RequestRoutesOptions {
 }
 
 export interface RequestRoutes {
-  /** `GET /api/v1/requests/{id}` */
   readonly show: RequestHandler<{ id: string }>;
-  /** `GET /api/v1/requests`; with an Idempotency-Key header the record of that key */
+  /** With an Idempotency-Key header it shows the record of that key. */
   readonly list: RequestHandler;
-  /** `POST /api/v1/requests/{id}/cancel` */
   readonly cancel: RequestHandler<{ id: string }>;
 }
 
-/** The routes of the caller's own records. A record of another caller is not found. */
+/** Returns the routes of the caller's own records. A record of another caller is not found. */
 export function createRequestRoutes({
   store,
   running,
@@ -77,7 +75,6 @@ export function createRequestRoutes({
   };
 }
 
-/** Takes `req_…`, or the `resp_…` of the same request. */
 function toId(text: string): RequestId {
   const id = parseRequestId(text);
   if (id === undefined) throw new ApiError('request_not_found');

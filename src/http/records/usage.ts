@@ -9,7 +9,6 @@ import type { KeyUsageList, UsageList } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
 import { untilServed } from '../until-served.ts';
 
-/** How far back an answer can go: no further than is known, and not too long to be drawn. */
 const MAX_DAYS: Readonly<Record<UsageQuery['per'], number>> = {
   hour: 31,
   day: USAGE_KEPT_DAYS,
@@ -20,11 +19,10 @@ const MAX_ENTRIES = 10_000;
 
 export interface ShowUsageOptions {
   readonly store: Pick<AccountStore, 'listUsage'>;
-  /** Unix time in milliseconds. */
   readonly nowMs: () => number;
 }
 
-/** `GET /api/v1/usage`: what the caller's own requests used, by hour, day or month (UTC) and model. */
+/** Answers with what the caller's own requests used, by hour, day or month (UTC) and model. */
 export function showUsage({ store, nowMs }: ShowUsageOptions): RequestHandler {
   return async (req, res) => {
     const query = { caller: callerOf(res).identity, ...readQuery(req.query, nowMs()) };
@@ -68,7 +66,7 @@ function readQuery(query: Readonly<Record<string, unknown>>, nowMs: number): Omi
   return { per, fromMs, untilMs };
 }
 
-/** `1790000000`, `2026-03-01` or `2026-03-01T12:30Z`; a plus sign, as in other time zones, would be a space in a query. */
+/** A plus sign, as in other time zones, would be a space in a query. */
 const TIME = /^(?:(?<seconds>\d{1,10})|\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?Z)?)$/;
 
 function readTime(name: string, text: unknown): number | undefined {

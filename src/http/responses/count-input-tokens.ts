@@ -24,9 +24,8 @@ export interface CountInputTokensOptions extends TranslationSettings {
 }
 
 /**
- * `POST /api/v1/responses/input_tokens`: estimates the tokens that the backend would get. It
- * accepts and refuses the same requests as a create request. The backend is not asked, so there is
- * no record and no cost.
+ * Estimates the tokens of a request, and refuses what a create request refuses. The backend is not
+ * asked, so there is no record and no cost.
  */
 export function countInputTokens(options: CountInputTokensOptions): RequestHandler {
   return async (req, res) => {

@@ -5,25 +5,19 @@ import { closeWhenStalled, untilWritable } from '../stalled-client.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
 
 export interface EventStream {
-  /** Writes events in one write. A returned promise resolves when the client can take more. */
+  /** The promise resolves when the client can take more. */
   write(events: readonly ResponseEvent[]): Promise<void> | undefined;
-  /** Writes the last events and `[DONE]`, and ends the reply. */
   end(events: readonly ResponseEvent[]): void;
 }
 
 export interface EventStreamOptions {
   readonly headers: Readonly<Record<string, string>>;
-  /** Aborts when the request ends early; a write then no longer waits for the client. */
   readonly signal: StopSignal;
-  /** After so much silence a comment is sent, so that proxies keep the connection open. */
+  /** Proxies keep the connection open if a comment comes after so much silence. */
   readonly commentMs: number;
-  /**
-   * After so much silence these events are sent: some clients measure silence by events and ignore
-   * comments.
-   */
+  /** Some clients measure silence by events and ignore comments. */
   readonly eventMs: number;
   readonly keepAliveEvents: () => readonly ResponseEvent[];
-  /** A client that takes no bytes for this long is disconnected. */
   readonly stallMs: number;
 }
 

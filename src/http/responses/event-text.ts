@@ -2,10 +2,7 @@ import type { ResponseEvent } from '../../contract/types.ts';
 
 type DeltaEvent = Extract<ResponseEvent, { delta: string }>;
 
-/**
- * Returns a function that writes the events of one stream as text, each as `event:`, `data:` and a
- * blank line.
- */
+/** Returns a function that writes an event as `event:`, `data:` and a blank line. */
 export function createEventWriter(): (event: ResponseEvent) => string {
   const writeDelta = createDeltaWriter();
   return (event) => ('delta' in event && !hasLogprobs(event) ? writeDelta(event) : writeWhole(event));
@@ -20,8 +17,8 @@ function hasLogprobs(event: DeltaEvent): boolean {
 }
 
 /**
- * Nearly all events are deltas, and those of one part differ only in text and sequence number. What
- * comes before these is written once per part, which leaves a fifth of the work.
+ * The deltas of one part differ only in text and sequence number. What comes before these is
+ * written once per part, which leaves a fifth of the work.
  */
 function createDeltaWriter(): (event: DeltaEvent) => string {
   let last: DeltaEvent | undefined;

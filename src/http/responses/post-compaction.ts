@@ -14,7 +14,7 @@ import { createJsonReply } from './reply.ts';
 
 type PostCompactionOptions = Pick<PostResponseOptions, 'publicBaseUrl' | 'maxBodyBytes' | 'clientStallMs'>;
 
-/** `POST /api/v1/responses/compact`: a response that is nothing but a compaction, told in a form of its own. */
+/** `POST /api/v1/responses/compact`: a response that is nothing but a compaction. */
 export function postCompaction(services: RespondServices & PostCompactionOptions): RequestHandler {
   return async (req, res) => {
     const incoming = await readIncoming(req, res, services);
@@ -47,7 +47,7 @@ function toResource(
     object: 'response.compaction',
     created_at,
     output: [...keptMessages(inputToCompact(plan.request), body.bytes.length, facts.unique), ...compaction],
-    // It has to be there; where the backend has not counted, it is what the record says.
+    // The usage is required; without the backend's count it is what the record says.
     usage: usage ?? estimateUsage(estimator, plan, outputLength),
   };
 }

@@ -6,7 +6,6 @@ import type { EventStream, EventStreamOptions } from './event-stream.ts';
 import { closeWhenStalled } from '../stalled-client.ts';
 
 export interface JsonReplyOptions extends Pick<EventStreamOptions, 'stallMs'> {
-  /** Returns the body if it is not the response itself. */
   readonly toBody?: () => object;
 }
 
@@ -36,20 +35,13 @@ export function createJsonReply(
 }
 
 export interface StreamReplyOptions {
-  /** The longest time for which the first events are held back. */
   readonly headerHoldMs: number;
   readonly incoming: Pick<Incoming, 'onceServed'>;
-  /**
-   * Begins the stream with these headers of the backend's answer. Returns undefined if the client
-   * has disconnected.
-   */
+  /** Returns undefined if the client has disconnected. */
   readonly open: (headers: Readonly<Record<string, string>>) => EventStream | undefined;
 }
 
-/**
- * Sends every event as a stream. Events are held back until the backend's answer begins, so that a
- * failure before that is an error with a status.
- */
+/** Holds events back until the backend answers, so that a failure before that has a status. */
 export function createStreamReply(translator: Translator, options: StreamReplyOptions): Reply {
   let stream: EventStream | undefined;
   let waiting: ResponseEvent[] = [];
