@@ -1,7 +1,4 @@
-/**
- * Shows the answer as it comes: one block per output item. Deltas fill it, and the finished item
- * replaces it.
- */
+/** Deltas fill the block of an output item, and the finished item replaces it. */
 
 import { element } from './dom.js';
 
@@ -14,9 +11,9 @@ const TITLES = { reasoning: 'Reasoning', function_call: 'Function call', custom_
  * @typedef {{ readonly title: string, readonly text: string }} Block
  *
  * @typedef {object} Answer
- * @property {(said: string, continues: boolean) => void} begin Forgets the answer before; or
- *   keeps it, and shows what was said.
- * @property {(item: Block) => void} addBlock What happened between two answers.
+ * @property {(said: string, continues: boolean) => void} begin Keeps the answer before
+ *   if `continues`.
+ * @property {(item: Block) => void} addBlock
  * @property {(event: ResponseEvent) => void} showEvent
  * @property {(response: ResponseResource) => void} showResponse For what was not streamed.
  * @property {() => void} end
@@ -27,7 +24,6 @@ const TITLES = { reasoning: 'Reasoning', function_call: 'Function call', custom_
 export function createAnswer(place) {
   /** @type {Map<string, { readonly block: HTMLElement, readonly text: Text }>} */
   const open = new Map();
-  /** The request of an answer that is shown alone. */
   let saidFirst = '';
 
   /** @param {OutputItem} item */

@@ -1,5 +1,3 @@
-/** Draws a chart over time, with a table for people who cannot see it. */
-
 import { element } from './dom.js';
 import uPlot from './vendor/uplot.js';
 
@@ -8,7 +6,7 @@ import uPlot from './vendor/uplot.js';
 /**
  * @typedef {object} Series
  * @property {string} label
- * @property {(sums: Sums) => number | null} valueOf null where there is nothing to say.
+ * @property {(sums: Sums) => number | null} valueOf
  *
  * @typedef {object} ChartKind
  * @property {string} title

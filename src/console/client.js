@@ -2,7 +2,6 @@
 
 /** @import { ResponseEvent, ResponseResource } from '../contract/types.ts' */
 
-/** An error of the gateway, or a connection that failed. */
 export class Failure extends Error {
   /**
    * @param {{ status: number, code: string, message: string, retryAfterMs?: number }} facts
@@ -16,7 +15,6 @@ export class Failure extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** A sentence for the page. */
   get sentence() {
     if (this.status === 0) return this.message;
     const wait = this.retryAfterMs > 0 ? ` Try again in ${Math.ceil(this.retryAfterMs / 1000)} s.` : '';
@@ -41,19 +39,17 @@ export function toFailure(thrown) {
  * @property {Readonly<Record<string, string>>} [headers]
  *
  * @typedef {object} Client
- * @property {(path: string, asking?: Asking) => Promise<unknown>} get The JSON at this path below
- *   `/api/v1/`. Throws Failure.
- * @property {(path: string, body: object | null, asking?: Asking) => Promise<Response>} post The
- *   reply, when its status is 2xx. Throws Failure.
- * @property {() => WebSocket} openSocket One for responses, which is not open yet. Throws Failure
- *   when the key cannot be sent over it.
+ * @property {(path: string, asking?: Asking) => Promise<unknown>} get `path` is
+ *   below `/api/v1/`. Throws Failure.
+ * @property {(path: string, body: object | null, asking?: Asking) => Promise<Response>} post Throws
+ *   Failure if the status is not 2xx.
+ * @property {() => WebSocket} openSocket Is not open yet. Throws Failure if the key cannot be sent.
  */
 
 /**
  * @param {object} options
  * @param {() => string} options.key
- * @param {(failure: Failure) => void} options.onRefused Called when the key is not taken, besides
- *   the throw.
+ * @param {(failure: Failure) => void} options.onRefused The failure is thrown as well.
  * @returns {Client}
  */
 export function createClient({ key, onRefused }) {

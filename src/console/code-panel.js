@@ -1,5 +1,3 @@
-/** Shows a request as code that can be copied. */
-
 import { byId, copy } from './dom.js';
 import { SNIPPETS } from './snippets.js';
 import { createTabs } from './tabs.js';
@@ -9,8 +7,7 @@ import { createTabs } from './tabs.js';
 
 /**
  * @param {ConsoleConfig} config
- * @returns {(request: CreateResponse, shown: { continues: boolean }) => void} Shows another
- *   request, which may belong to turns before.
+ * @returns {(request: CreateResponse, shown: { continues: boolean }) => void}
  */
 export function createCodePanel(config) {
   const panel = byId('code-panel', HTMLElement);

@@ -1,5 +1,3 @@
-/** Shows the state of the conversation, counts its tokens and compacts it. */
-
 import { readJson, toFailure } from './client.js';
 import { byId, say } from './dom.js';
 import { formatCount } from './format.js';
@@ -13,9 +11,9 @@ import { formatCount } from './format.js';
  * @param {object} options
  * @param {Client} options.client
  * @param {Conversation} options.conversation
- * @param {() => CreateResponse} options.read The request of the form, with its own input only.
- * @param {Answer} options.answer Where a compaction is shown.
- * @param {() => void} options.onChange The next request may be another continuation than it was.
+ * @param {() => CreateResponse} options.read Without the turns before.
+ * @param {Answer} options.answer
+ * @param {() => void} options.onChange
  */
 export function createConversationPanel({ client, conversation, read, answer, onChange }) {
   const send = byId('try-send', HTMLButtonElement);
@@ -59,7 +57,7 @@ export function createConversationPanel({ client, conversation, read, answer, on
 
   /**
    * @param {HTMLButtonElement} button
-   * @param {() => Promise<string>} work Says what came of it.
+   * @param {() => Promise<string>} work Resolves to a sentence for the user.
    */
   async function perform(button, work) {
     setBusy(true);
@@ -104,9 +102,7 @@ export function createConversationPanel({ client, conversation, read, answer, on
     get continues() {
       return checkbox.checked;
     },
-    /**
-     * @param {boolean} isRunning Whether a request runs, which will change the conversation.
-     */
+    /** @param {boolean} isRunning */
     setRunning(isRunning) {
       update(isRunning);
       if (isRunning) say(status, null);

@@ -6,15 +6,14 @@
 
 /**
  * @typedef {object} Conversation
- * @property {Items} items What the next input has to begin with.
- * @property {number} turns How many of them were made; a compaction keeps the number.
+ * @property {Items} items
+ * @property {number} turns A compaction keeps the number.
  * @property {boolean} isCompacted
- * @property {string | null} latestId Of the response that ends it, while it ends with one.
+ * @property {string | null} latestId null if no response ends it.
  * @property {() => void} clear
  * @property {(request: CreateResponse, response: ResponseResource) => void} add
- * @property {(items: Items) => void} replace Replaces all turns so far, after a compaction.
- * @property {(request: CreateResponse) => CreateResponse} continueWith The request with the turns
- *   before its input.
+ * @property {(items: Items) => void} replace
+ * @property {(request: CreateResponse) => CreateResponse} continueWith
  *
  * @returns {Conversation}
  */

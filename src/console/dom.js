@@ -1,7 +1,4 @@
-/**
- * Makes elements of values. Text becomes text nodes only, so nothing from a backend can become
- * HTML.
- */
+/** Text becomes text nodes only, so that nothing from a backend becomes HTML. */
 
 /**
  * Returns the element with this id. Throws when the page has none, or one of another kind.

@@ -1,5 +1,3 @@
-/** Shows what the caller's own key may do, and what is left of it. */
-
 import { byId, element, showFacts, timeElement } from './dom.js';
 import { formatCount, formatCredits } from './format.js';
 

@@ -1,5 +1,3 @@
-/** Keeps one WebSocket to the gateway for one request after the other. */
-
 import { broken, Failure, finalResponse } from './client.js';
 
 /** @import { ResponseEvent, ResponseResource, WebSocketError } from '../contract/types.ts' */
@@ -8,17 +6,15 @@ import { broken, Failure, finalResponse } from './client.js';
 /**
  * @typedef {object} Call
  * @property {object} request
- * @property {AbortSignal} signal Closes the connection, so that the gateway stops the request.
- * @property {(isNew: boolean) => void} onOpen The connection is open; it may have been open
- *   before.
+ * @property {AbortSignal} signal Closes the connection, which stops the request.
+ * @property {(isNew: boolean) => void} onOpen
  * @property {(frame: object) => void} onSent
  * @property {(event: ResponseEvent) => void} onEvent
  *
  * @typedef {object} Line
- * @property {string | null} latestId Of the response that the connection remembers, so that it
- *   can be continued by its id.
- * @property {(call: Call) => Promise<ResponseResource>} call The response in its final state.
- *   Throws Failure, and AbortError when the signal says so.
+ * @property {string | null} latestId The response that the connection can continue.
+ * @property {(call: Call) => Promise<ResponseResource>} call Throws Failure,
+ *   or AbortError when the signal aborts.
  */
 
 /**

@@ -1,5 +1,3 @@
-/** The frame of the console: the key, and the three views. */
-
 import { createClient, Failure } from './client.js';
 import { byId, sayProblem } from './dom.js';
 import { createRequestsView } from './requests-view.js';
@@ -7,7 +5,7 @@ import { createTryView } from './try-view.js';
 import { createUsageView } from './usage-view.js';
 
 /**
- * @typedef {object} ConsoleConfig What the gateway says of itself to everybody.
+ * @typedef {object} ConsoleConfig
  * @property {string} version
  * @property {string} auth_mode
  * @property {boolean} demo
@@ -27,7 +25,7 @@ const keyForm = byId('key-form', HTMLFormElement);
 const keyInput = byId('key-input', HTMLInputElement);
 const keyError = byId('key-error', HTMLElement);
 
-/** The name of the view that is shown; empty while the page asks for a key. */
+/** Empty while the page asks for a key. */
 let shown = '';
 let key = sessionStorage.getItem(KEY) ?? '';
 

@@ -50,11 +50,9 @@ export function createModelField({ client, config }) {
     get value() {
       return select.value === OTHER ? other.value : select.value;
     },
-    /** Shows a problem with the name here. */
     get field() {
       return select.value === OTHER ? other : select;
     },
-    /** Asks the gateway for the list. */
     async load() {
       select.setAttribute('aria-busy', 'true');
       try {

@@ -1,12 +1,7 @@
-/**
- * Adds to the pages outside the console a copy button for each block of code, and the search of
- * `/docs`.
- */
-
 import { copy, element, say } from './dom.js';
 
 /**
- * @typedef {object} FoundPlace A heading or a term of a guide, or an operation of the API.
+ * @typedef {object} FoundPlace
  * @property {string} text
  * @property {string} page
  * @property {string} href Relative to `/docs/`.
@@ -104,7 +99,7 @@ function toWords(text) {
 }
 
 /**
- * What has all the words, the texts that begin with the first of them before the others.
+ * Returns the texts that begin with the first word before the others.
  *
  * @param {readonly FoundPlace[]} places
  * @param {readonly string[]} words

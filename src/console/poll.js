@@ -14,8 +14,7 @@ const MAX_WAIT_MS = 30_000;
  * @param {(answer: Answer) => void} options.show
  * @param {(failure: Failure) => void} options.fail
  * @param {number} options.everyMs
- * @returns {{ now: () => void, stop: () => void }} `now` asks at once and lets go of what has
- *   been asked before.
+ * @returns {{ now: () => void, stop: () => void }} `now` drops an earlier question.
  */
 export function poll({ ask, show, fail, everyMs }) {
   let turn = new AbortController();

@@ -1,5 +1,3 @@
-/** Shows one record in full. */
-
 import { byId, element, say, timeElement } from './dom.js';
 import { toFailure } from './client.js';
 import { formatCount, formatCredits, formatMs } from './format.js';
@@ -12,7 +10,7 @@ const EVERY_MS = 1000;
 
 /**
  * @param {Client} client
- * @param {() => void} onCancel Called when a record has changed by what was done here.
+ * @param {() => void} onCancel
  * @returns {{ open: (record: RequestRecord) => void, close: () => void }}
  */
 export function createRecordDialog(client, onCancel) {
@@ -82,7 +80,7 @@ export function createRecordDialog(client, onCancel) {
 
 /**
  * @param {RequestRecord} record
- * @returns {HTMLElement} Its status in words, since a colour alone does not reach everyone.
+ * @returns {HTMLElement} Has words, since a colour does not reach everyone.
  */
 export function stateElement({ status, cancel_requested_at }) {
   const text = status === 'processing' && cancel_requested_at !== null ? 'cancelling' : status;
@@ -91,7 +89,7 @@ export function stateElement({ status, cancel_requested_at }) {
 
 /**
  * @param {RequestRecord} record
- * @returns {string} How long it ran, as far as whole seconds can tell.
+ * @returns {string} The record has whole seconds.
  */
 export function tookOf({ created_at, completed_at }) {
   if (completed_at === null) return '–';

@@ -1,9 +1,7 @@
-/** Turns the fields of the form into the request. */
-
 /** @import { CreateResponse, ReasoningEffort } from '../contract/types.ts' */
 
 /**
- * @typedef {object} Fields As they are typed.
+ * @typedef {object} Fields
  * @property {string} model
  * @property {string} input
  * @property {string} instructions
@@ -12,7 +10,7 @@
  * @property {string} effort
  * @property {boolean} stream
  *
- * @typedef {{ readonly [Field in keyof Fields]?: string }} Problems What is wrong, by field.
+ * @typedef {{ readonly [Field in keyof Fields]?: string }} Problems
  */
 
 /**

@@ -1,5 +1,3 @@
-/** Shows the caller's own records, live. */
-
 import { byId, element, say, timeElement } from './dom.js';
 import { formatCount, formatCredits } from './format.js';
 import { poll } from './poll.js';

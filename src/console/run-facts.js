@@ -23,8 +23,6 @@ export function createRunFacts() {
 
   return {
     /**
-     * Reads the head of a reply over HTTP.
-     *
      * @param {Response} reply
      * @param {number} atMs
      */

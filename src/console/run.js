@@ -1,5 +1,3 @@
-/** Sends one request and passes on everything that comes back. */
-
 import { broken, finalResponse, isAbort, readJson } from './client.js';
 import { EventSourceParserStream } from './vendor/eventsource-parser/stream.js';
 
@@ -13,10 +11,9 @@ const MAX_EVENT_CHARACTERS = 64 * 1024 * 1024;
  * @typedef {object} RunOptions
  * @property {Client} client
  * @property {CreateResponse} request
- * @property {string} idempotencyKey Also the name by which a request without an answer yet can be
- *   found.
+ * @property {string} idempotencyKey Also finds a request without an answer.
  * @property {AbortSignal} signal
- * @property {(reply: Response) => void} onReply The head of the reply.
+ * @property {(reply: Response) => void} onReply
  * @property {(event: ResponseEvent) => void} onEvent
  */
 

@@ -1,5 +1,3 @@
-/** Connects the buttons and the status with the request that runs. */
-
 import { createAnswer } from './answer.js';
 import { isAbort, toFailure } from './client.js';
 import { byId, say } from './dom.js';
@@ -16,12 +14,12 @@ import { createTimeline } from './timeline.js';
 
 /**
  * @typedef {object} Start
- * @property {CreateResponse} request With its own input alone.
- * @property {boolean} continues Whether the turns before belong to it.
+ * @property {CreateResponse} request Without the turns before.
+ * @property {boolean} continues
  * @property {'http' | 'websocket'} transport
  *
  * @typedef {object} Runner
- * @property {(start: Start) => Promise<void>} start Resolves when the request has ended in any way.
+ * @property {(start: Start) => Promise<void>} start Shows failures itself.
  * @property {Answer} answer
  */
 
@@ -30,7 +28,7 @@ import { createTimeline } from './timeline.js';
  *
  * @param {object} options
  * @param {Client} options.client
- * @param {Conversation} options.conversation Gets every turn that was answered.
+ * @param {Conversation} options.conversation
  * @param {(isRunning: boolean) => void} options.onRunning
  * @returns {Runner}
  */

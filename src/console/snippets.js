@@ -1,7 +1,4 @@
-/**
- * Writes a request as the code that sends it. Every snippet is one valid program, whatever the
- * request contains.
- */
+/** Every snippet is one valid program, whatever the request contains. */
 
 /** @import { CreateResponse, FunctionTool } from '../contract/types.ts' */
 

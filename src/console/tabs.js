@@ -5,7 +5,7 @@ import { element } from './dom.js';
  *
  * @param {object} options
  * @param {HTMLElement} options.list
- * @param {HTMLElement} options.panel Shows what belongs to the tab that is chosen.
+ * @param {HTMLElement} options.panel
  * @param {readonly { readonly id: string, readonly label: string }[]} options.tabs
  * @param {(id: string) => void} options.onChoose Called for the first of them at once.
  */

@@ -1,5 +1,3 @@
-/** Shows the raw events with their times. */
-
 import { element } from './dom.js';
 import { formatMs } from './format.js';
 

@@ -1,5 +1,3 @@
-/** The view “Try it”: a form, the streamed answer with its raw events, and the request as code. */
-
 import { createCodePanel } from './code-panel.js';
 import { createConversation } from './conversation.js';
 import { createConversationPanel } from './conversation-panel.js';

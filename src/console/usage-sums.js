@@ -1,7 +1,4 @@
-/**
- * Sums the rows of `GET /api/v1/usage` to the points of the charts. All spans are in UTC, as in the
- * gateway.
- */
+/** All spans are in UTC, as in the gateway. */
 
 /** @import { UsageOfModel } from '../contract/types.ts' */
 
@@ -65,7 +62,7 @@ export function sumByTime(rows, span) {
 
 /**
  * @param {readonly Sums[]} parts
- * @returns {Sums} All of them together.
+ * @returns {Sums}
  */
 export function sumOf(parts) {
   const whole = nothing(parts[0]?.start ?? 0);

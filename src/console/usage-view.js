@@ -1,5 +1,3 @@
-/** Shows the usage over time and, in managed mode, what the key may use. */
-
 import { createChart } from './chart.js';
 import { byId, element, say, showFacts } from './dom.js';
 import { formatCount, formatCredits, formatMs, formatShort } from './format.js';
