@@ -1,8 +1,3 @@
-/**
- * Reads the bytes of the backend's answer as chunks, whether it is a stream, a completion or
- * neither.
- */
-
 import { chunkFromCompletion } from '../core/reply/completion.ts';
 import { ApiError } from '../core/errors.ts';
 import { isObject, isSpace, readJson } from '../core/json.ts';
@@ -11,12 +6,10 @@ import type { ReplyHeaders } from './reply-headers.ts';
 import { createSseReader, type SseRead, type SseReader } from './sse.ts';
 
 export interface AnswerReader extends SseReader {
-  /** Whether more than white space and comments has arrived. */
   readonly hasBegun: boolean;
 }
 
 export interface AnswerReaderOptions {
-  /** Returns the error that an error body means; gets its JSON or text. */
   readonly toError: (body: string) => ApiError;
   readonly onOperatorProblem: ((problem: string) => void) | undefined;
 }
@@ -27,9 +20,9 @@ const MAX_COMPLETION_BYTES = 64 * 1024 * 1024;
 const NOTHING: SseRead = { chunks: [], done: false };
 
 /**
- * Returns a reader for an answer with these headers. The first byte of the body decides what it is,
- * then the content type: some backends send JSON as an event stream, or a stream without a content
- * type. Throws ApiError if the body is compressed.
+ * Returns a reader for an answer with these headers. The first byte of the body counts before the
+ * content type: some backends send JSON as an event stream. Throws ApiError if the body is
+ * compressed.
  */
 export function createAnswerReader(headers: ReplyHeaders, options: AnswerReaderOptions): AnswerReader {
   if (!isPlain(headers)) throw invalid('The backend sent a compressed answer, although it was asked not to.');
@@ -86,7 +79,6 @@ export function contentType(headers: ReplyHeaders): string {
     .toLowerCase();
 }
 
-/** Returns undefined until there are enough bytes. */
 function kindOf(head: Uint8Array, type: string, ended: boolean): AnswerKind | undefined {
   const start = Buffer.from(head.subarray(0, 16)).toString('latin1');
   if (/^[{[]/.test(start)) return 'completion';
@@ -110,7 +102,6 @@ function createFailure(failure: ApiError): SseReader {
   return { feed: () => ({ ...NOTHING, failure }), end: () => ({ ...NOTHING, failure }) };
 }
 
-/** A completion becomes one chunk at its end. */
 function createCompletionReader({ toError }: AnswerReaderOptions): SseReader {
   const pieces: Uint8Array[] = [];
   let length = 0;
@@ -141,7 +132,6 @@ function readCompletion(text: string, toError: AnswerReaderOptions['toError']): 
   return { ...NOTHING, failure };
 }
 
-/** Returns an error inside of an answer as the body of a failed request. */
 function bodyOf(error: unknown): string {
   try {
     return JSON.stringify({ error });

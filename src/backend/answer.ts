@@ -1,8 +1,3 @@
-/**
- * Reads the body of the backend's answer: as batches of chunks, as bytes, or as the body of a
- * refusal.
- */
-
 import type { ChatBatch } from '../core/chat.ts';
 import { createAnswerReader, isPlain, type AnswerReaderOptions } from './answer-reader.ts';
 import type { BackendConnection } from './connection.ts';
@@ -15,9 +10,7 @@ export interface AnswerOptions extends AnswerReaderOptions {
   readonly idleTimeoutMs: number;
 }
 
-/** What one read brought, with its bytes. More bytes may follow a failure. */
 export interface RelayedRead extends SseRead {
-  /** The bytes that the client gets. */
   readonly bytes: Uint8Array;
 }
 
@@ -28,11 +21,8 @@ export interface RelayedReader {
   take(read: RelayedRead): Promise<void> | undefined;
 }
 
-/** The body of a refused request. */
 export interface Refusal {
-  /** Empty if the body is compressed. */
   readonly bytes: Buffer;
-  /** Whether the body is complete. */
   readonly isWhole: boolean;
 }
 
@@ -41,9 +31,8 @@ const MAX_REFUSAL_BYTES = 64 * 1024;
 const REFUSAL_TIMEOUT_MS = 5000;
 
 /**
- * Passes on the chunks of the answer, each read in the turn in which it arrives, up to `[DONE]` or
- * the end. Throws the failure that the answer contains after the chunks before it; otherwise throws
- * as `BackendConnection.pipe` does.
+ * Passes on the chunks of the answer, up to `[DONE]` or the end. Throws the failure that the answer
+ * contains after the chunks before it; otherwise throws as `BackendConnection.pipe` does.
  */
 export function readAnswer(
   connection: BackendConnection,
@@ -67,9 +56,8 @@ export function readAnswer(
 }
 
 /**
- * Passes on the bytes of the answer together with their chunks, up to the end. With `hidesUsage`
- * the chunk that carries only usage is removed from the bytes. Throws ApiError if the answer cannot
- * be read.
+ * Passes on the bytes of the answer with their chunks, up to the end. `hidesUsage` removes the
+ * chunk that carries only usage. Throws ApiError if the answer cannot be read.
  */
 export function relayAnswer(
   connection: BackendConnection,
@@ -90,7 +78,6 @@ export function relayAnswer(
 
 const NO_BYTES = new Uint8Array();
 
-/** Closes the connection if the reading fails. */
 async function reading(connection: BackendConnection, read: () => Promise<void>): Promise<void> {
   try {
     await read();
@@ -123,10 +110,6 @@ export async function readRefusal(connection: BackendConnection, signal: StopSig
   return { bytes: Buffer.concat(pieces).subarray(0, MAX_REFUSAL_BYTES), isWhole };
 }
 
-/**
- * Returns a function from the bytes of a read, or undefined at the end, to their chunks. Limits the
- * silence of the backend once the answer has begun.
- */
 function createUnderstanding(
   connection: BackendConnection,
   options: AnswerOptions,

@@ -9,71 +9,57 @@ import type { StopSignal } from '../core/stop-signal.ts';
 
 export interface ChatBackend {
   /**
-   * Sends one request and passes its answer to the listener, each read in the turn in which it
-   * arrives. Resolves at the end of the answer. Throws ApiError, the reason of an aborted signal,
-   * or what the listener throws.
+   * Resolves at the end of the answer. Throws ApiError, the reason of an aborted signal, or what
+   * the listener throws.
    */
   ask(request: ChatRequest, options: AskOptions, listener: AnswerListener): Promise<void>;
-  /** Breaks all requests that still run. */
   close(): Promise<void>;
 }
 
-/** The same backend, for requests that are relayed without translation. */
 export interface ChatRelay {
   /**
-   * Sends the client's own bytes. Resolves at the end of the answer, or with a refusal that the
-   * client may see. Throws ApiError for any other failure, the reason of an aborted signal, or what
-   * the listener throws.
+   * Sends the client's own bytes. Resolves with a refusal that the client may see. Throws ApiError
+   * for any other failure, otherwise as `ask` does.
    */
   relay(request: RelayRequest, options: AskOptions, listener: RelayListener): Promise<RelayedRefusal | undefined>;
 }
 
-/** The open connections to the backend. */
 export interface Connected {
   connections(): { readonly busy: number; readonly idle: number };
 }
 
 export interface AskOptions {
   readonly signal: StopSignal;
-  /** Headers for the backend such as `authorization`. The caller has filtered them. */
+  /** The caller has filtered them. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 export interface AnswerListener {
-  /** Called once and first, when the backend has answered 2xx and its first chunk is no error. */
+  /** Called first and once, when the backend has answered 2xx and its first chunk is no error. */
   begin(answer: BegunAnswer): void;
   /**
-   * Takes what one read brought. A returned promise pauses the backend until it resolves, so that a
-   * slow client slows it down.
+   * A returned promise pauses the backend until it resolves, so that a slow client slows it down.
    */
   take(batch: ChatBatch): Promise<void> | undefined;
 }
 
 export interface BegunAnswer {
-  /** The headers of the answer that the client gets. */
   readonly headers: Readonly<Record<string, string>>;
-  /**
-   * Limits the rest of the answer. After that `ask` throws `upstream_timeout`. The time in which
-   * the listener is busy does not count.
-   */
+  /** The time in which the listener is busy does not count. */
   limitTotal(timeoutMs: number): void;
 }
 
 export interface RelayRequest {
   readonly stream: boolean;
-  /** Whether the client wants a stream without its usage, so that the gateway may ask for it. */
+  /** The client wants a stream without its usage. */
   readonly canAskForUsage: boolean;
-  /** Returns the bytes to send, with or without the option for usage. */
   readonly body: (asksForUsage: boolean) => Buffer;
 }
 
 export interface RelayListener {
-  /** Called when the status is known. Nothing is read before a returned promise resolves. */
+  /** Nothing is read before a returned promise resolves. */
   begin(answer: RelayedAnswer): Promise<void> | undefined;
-  /**
-   * As `AnswerListener.take`. The bytes do not contain a usage chunk that only the gateway asked
-   * for.
-   */
+  /** The bytes do not contain a usage chunk that only the gateway asked for. */
   take(read: RelayedRead): Promise<void> | undefined;
 }
 
@@ -83,12 +69,10 @@ export interface RelayedAnswer {
   readonly isEventStream: boolean;
 }
 
-/** A refusal in JSON that the client may see. */
 export interface RelayedRefusal {
   readonly status: number;
   readonly headers: ReplyHeaders;
   readonly body: Buffer;
-  /** The same refusal as an error of the gateway. */
   readonly error: ApiError;
 }
 
@@ -101,17 +85,10 @@ export interface ChatBackendOptions {
   readonly firstByteTimeoutMs: number;
   /** Between two reads, while the listener is not busy. */
   readonly idleTimeoutMs: number;
-  /**
-   * Whether `stream_options` may be sent. If a backend refuses it, the request is sent again
-   * without it, and that is remembered.
-   */
+  /** If a backend refuses `stream_options`, the request is sent again without it. */
   readonly streamOptions: boolean;
-  /** Set if the gateway has limits of its own; callers then see only these. */
   readonly hidesLimits?: boolean;
-  /**
-   * Called with a sentence for the log if only the operator can help. It contains nothing of
-   * request or answer.
-   */
+  /** Gets a sentence for the log, which contains nothing of request or answer. */
   readonly onOperatorProblem?: (problem: string) => void;
 }
 
@@ -131,7 +108,6 @@ interface Sending {
 
 interface Replied {
   readonly connection: BackendConnection;
-  /** The headers that the caller may see. */
   readonly replyHeaders: ReplyHeaders;
 }
 
@@ -202,9 +178,6 @@ export function createChatBackend(options: ChatBackendOptions): ChatBackend & Ch
     return undefined;
   }
 
-  /**
-   * Throws the ApiError of a refusal that the client may not see, or that chat clients cannot read.
-   */
   function toRelayedRefusal(
     sent: Extract<Sent, { kind: 'refused' }>,
     sentHeaders: AskOptions['headers'],
@@ -218,7 +191,6 @@ export function createChatBackend(options: ChatBackendOptions): ChatBackend & Ch
     return { status, headers: replyHeaders, body: refusal.bytes, error };
   }
 
-  /** Asks for usage, and sends the request again without that if the backend refuses the option. */
   async function send(sending: Sending): Promise<Sent> {
     const first = await attempt(sending, sending.canAskForUsage && takesStreamOptions);
     if (first.kind === 'answered' || !first.refusesStreamOptions) return first;
@@ -300,7 +272,6 @@ function acceptOf(stream: boolean): string {
   return stream ? 'text/event-stream' : 'application/json';
 }
 
-/** Chat clients can read complete JSON; it must not contain a secret. */
 function isReadable(
   { headers }: BackendConnection,
   { bytes, isWhole }: Refusal,
@@ -310,7 +281,6 @@ function isReadable(
   return !secretsOf(sentHeaders).some((secret) => bytes.includes(secret));
 }
 
-/** Returns the secrets in the headers, which no error may contain. */
 function secretsOf(headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(headers)
     .filter(([name]) => /authorization|key|token/i.test(name))

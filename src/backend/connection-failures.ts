@@ -1,6 +1,5 @@
 import { ApiError } from '../core/errors.ts';
 
-/** `connecting` until the request is sent, `answering` from the status of the answer on. */
 export type ConnectionPhase = 'connecting' | 'waiting' | 'answering';
 
 const UNREACHABLE: readonly (readonly [RegExp, string])[] = [
@@ -17,10 +16,8 @@ const UNREACHABLE: readonly (readonly [RegExp, string])[] = [
 const NEVER_CONNECTED = /^(?:ECONNREFUSED|ENOTFOUND|EAI_)|CERT|^UNABLE_TO|^DEPTH_ZERO|^SELF_SIGNED/;
 
 /**
- * Returns the error for a failed connection, in words without address and key.
- * `upstream_unreachable` means that nothing was sent, so nothing ran. After that the backend may
- * have worked, and the request is not repeated: a generation that runs twice is paid twice. Returns
- * other errors as they are, such as a header that cannot be sent.
+ * Returns the error for a failed connection, without address and key; other errors as they are.
+ * `upstream_unreachable` means that nothing was sent, so the request may be repeated.
  */
 export function connectionFailure(cause: Error, phase: ConnectionPhase): Error {
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';

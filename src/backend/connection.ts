@@ -1,5 +1,3 @@
-/** One request to the backend through undici: its bytes, its timers, and every way to end. */
-
 import { Pool, type Dispatcher } from 'undici';
 import { ApiError } from '../core/errors.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
@@ -9,21 +7,16 @@ import type { ReplyHeaders } from './reply-headers.ts';
 export interface ConnectionOptions {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Null sends a GET. */
   readonly body: string | Buffer | null;
-  /**
-   * Its abort closes the socket at once, and `openConnection` or `pipe` rejects with its reason. It
-   * has no effect once the backend has ended its answer.
-   */
+  /** Its abort has no effect once the backend has ended its answer. */
   readonly signal: StopSignal;
   /** Applies until `limitSilence` or `limitTotal` is called. */
   readonly firstByteTimeoutMs: number;
 }
 
 /**
- * Takes the bytes of one read in the turn in which they arrive, and undefined once, at the clean
- * end. While a promise that it has returned is pending, nothing more is read from the network. An
- * error that it throws ends the connection.
+ * Gets undefined at the clean end. While a promise that it has returned is pending, nothing more is
+ * read. An error that it throws ends the connection.
  */
 export type TakeBytes = (bytes: Uint8Array | undefined) => Promise<void> | undefined;
 
@@ -31,38 +24,24 @@ export interface BackendConnection {
   readonly status: number;
   readonly headers: ReplyHeaders;
   /**
-   * Passes the body to `take`; may be called once. Resolves after the clean end, or after
-   * `release`. Rejects with an ApiError, with the reason of the signal, or with what `take` throws.
+   * Resolves after the clean end, or after `release`. Rejects with an ApiError, with the reason of
+   * the signal, or with what `take` throws.
    */
   pipe(take: TakeBytes): Promise<void>;
-  /**
-   * Limits the time between two reads from the network. The time in which the reader is busy does
-   * not count.
-   */
+  /** Limits the time between two reads; the time in which the reader is busy does not count. */
   limitSilence(timeoutMs: number): void;
-  /**
-   * Limits the time until the end of the answer. It starts again each time the reader has been
-   * busy.
-   */
+  /** Limits the time to the end; it starts again each time the reader has been busy. */
   limitTotal(timeoutMs: number): void;
-  /**
-   * Drops the rest of the answer; called from within `take`. The connection can be used again if
-   * the backend ends its answer soon.
-   */
+  /** Drops the rest of the answer. The connection can be used again if the answer ends soon. */
   release(): void;
-  /** Closes the socket at once, unless the connection has been released. */
   abort(): void;
 }
 
-/** A released connection is closed if its answer goes on for longer than this. */
 const LINGER_MS = 1000;
 const MAX_LINGERING_BYTES = 64 * 1024;
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-/**
- * The connections to one backend. They set no limits of time but for connecting: each request has
- * its own.
- */
+/** Opens the connections to one backend. Each request has its own limits of time. */
 export function openPool(origin: string, { connectTimeoutMs }: { readonly connectTimeoutMs: number }): Pool {
   return new Pool(origin, {
     connections: null,
@@ -76,10 +55,7 @@ export function openPool(origin: string, { connectTimeoutMs }: { readonly connec
   });
 }
 
-/**
- * Sends the request. Resolves with the status and headers of its answer. Throws ApiError, or the
- * signal's reason.
- */
+/** Resolves with the status and headers of the answer. Throws ApiError, or the signal's reason. */
 export function openConnection(dispatcher: Dispatcher, options: ConnectionOptions): Promise<BackendConnection> {
   options.signal.throwIfAborted();
   const connection = new UndiciConnection(options);
@@ -96,10 +72,7 @@ interface Reader {
   readonly reject: (reason: unknown) => void;
 }
 
-/**
- * A class because undici asks for a handler object. undici calls the `on…` methods, the reader
- * calls the others.
- */
+/** undici asks for a handler object: it calls the `on…` methods, the reader calls the others. */
 class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler {
   readonly opened: Promise<BackendConnection>;
   status = 0;
@@ -108,8 +81,8 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
   readonly #signal: StopSignal;
   readonly #onAbort = (): void => this.#giveUp(this.#signal.reason);
   /**
-   * Passes on one read from the network. undici calls `onResponseData` once per HTTP chunk, and a
-   * backend may send each of its events as one: a burst of 200 would be 200 writes to the client.
+   * undici calls `onResponseData` once per HTTP chunk. A backend may send each event as one, so a
+   * burst of 200 would be 200 writes to the client.
    */
   readonly #passRead = (): void => {
     if (this.#isBusy || this.#released || this.#waiting.length === 0) return;
@@ -125,17 +98,14 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
   #lingeringBytes = 0;
 
   #reader: Reader | undefined;
-  /**
-   * Whether the promise of the reader is pending. It is true without a reader too, so that the
-   * bytes wait for one.
-   */
+  /** Is true without a reader too, so that the bytes wait for one. */
   #isBusy = true;
   #waiting: Buffer[] = [];
 
   #reads = 0;
   #timer: NodeJS.Timeout | undefined;
   #timeoutMs: number;
-  /** What the timer limits. Only the first byte is waited for while the reader is busy. */
+  /** Only the first byte is waited for while the reader is busy. */
   #limits: 'first byte' | 'silence' | 'total' = 'first byte';
 
   constructor({ signal, firstByteTimeoutMs }: ConnectionOptions) {
@@ -216,7 +186,6 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
       this.#giveUp(new ApiError('upstream_error', { message: 'The request to the backend was given up.' }));
   }
 
-  /** Passes the bytes of one read to the reader. Does not throw. */
   #pass(bytes: Buffer | undefined): void {
     try {
       const busy = this.#reader?.take(bytes);
@@ -247,7 +216,6 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
     this.#controller?.resume();
   }
 
-  /** Passes on what has arrived while the reader was busy, then the end. */
   #flow(): void {
     if (!this.#isBusy && this.#waiting.length > 0) this.#pass(this.#takeWaiting());
     if (this.#isBusy || this.#released || this.#ending === undefined) return;
@@ -273,7 +241,7 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
     }
   }
 
-  /** The reader has thrown. A released connection may still be used again. */
+  /** A released connection may still be used again. */
   #leave(error: unknown): void {
     if (this.#released) this.#reader?.reject(error);
     else this.#giveUp(error);
@@ -319,7 +287,6 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
     this.#fail(new ApiError('upstream_timeout', { message }));
   }
 
-  /** Drops what is waiting, and does not wait for a reader that is busy. */
   #giveUp(reason: unknown): void {
     this.#waiting = [];
     if (this.#ending === undefined) this.#fail(reason);
@@ -327,7 +294,6 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
     this.#reader?.reject(reason);
   }
 
-  /** Ends the request from this side. */
   #fail(reason: unknown): void {
     if (this.#ending !== undefined) return;
     this.#end({ kind: 'failed', reason });

@@ -1,16 +1,12 @@
 import type { ErrorWords } from './error-body.ts';
 
-/** Backends that report it by a code. */
 const CODES = new Set([
   'context_length_exceeded', // OpenAI, Azure, Groq, Together, Cerebras
   'exceed_context_size_error', // llama.cpp
   'model_context_window_exceeded', // Z.ai
 ]);
 
-/**
- * Backends that report it only in a sentence. The patterns are narrow, so that a limit on tokens
- * per minute ("too many tokens") does not match.
- */
+/** The patterns are narrow: "too many tokens" per minute must not match. */
 const WORDINGS: readonly RegExp[] = [
   /maximum context length/i, // OpenAI, Azure, vLLM, DeepSeek, Mistral, OpenRouter, Fireworks
   /exceed(?:s|ed|ing)? .{0,40}\bcontext (?:window|length|size|limit)/i, // OpenAI, llama.cpp, Ollama, LM Studio
@@ -28,6 +24,7 @@ const WORDINGS: readonly RegExp[] = [
   /inputs`? must have less than \d+ tokens/i, // text-generation-inference
 ];
 
+/** Returns whether the error says that the request exceeds the context window of the model. */
 export function saysContextOverflow(words: ErrorWords): boolean {
   return words.codes.some((code) => CODES.has(code)) || WORDINGS.some((wording) => wording.test(words.message));
 }

@@ -1,18 +1,11 @@
-/** Reads the errors of backends in all their formats. */
-
 import type { ChatChunk } from '../core/chat.ts';
 import { isObject, readJson } from '../core/json.ts';
 
 export interface ErrorWords {
-  /**
-   * The message as the backend wrote it; empty if there is none. It must be cleaned before it is
-   * passed on.
-   */
+  /** Must be cleaned before it is passed on. It is empty if there is none. */
   readonly message: string;
-  /** Every `code`, `type` and `status` that is a word, from the outside in. */
   readonly codes: readonly string[];
   readonly param: string;
-  /** A `status` or `code` that is an HTTP status from 400 to 599. */
   readonly status: number | undefined;
 }
 
@@ -20,17 +13,12 @@ export interface ErrorBody extends ErrorWords {
   readonly form: 'openai' | 'other' | 'html' | 'empty';
 }
 
-/**
- * Enough for an error in an error in a JSON string; a limit for bodies that are nested on purpose.
- */
+/** Allows for an error in an error in a JSON string. */
 const MAX_DEPTH = 6;
 const MAX_PARTS = 5;
 const NOTHING: ErrorWords = { message: '', codes: [], param: '', status: undefined };
 
-/**
- * Where the message is, most trusted first. `title` comes last because problem+json has a better
- * `detail`.
- */
+/** The most trusted comes first. `title` comes last because problem+json has a better `detail`. */
 const MESSAGE_FIELDS = [
   'error',
   'errors',
@@ -46,10 +34,7 @@ const MESSAGE_FIELDS = [
   'title',
 ] as const;
 
-/**
- * Reads the body of a failed request: any JSON, an event, HTML, plain text or nothing. Never
- * throws.
- */
+/** Reads any JSON, an event, HTML, plain text or nothing. Never throws. */
 export function readErrorBody(body: string): ErrorBody {
   const text = body.replace(/^\uFEFF/, '').trim();
   if (text === '') return { ...NOTHING, form: 'empty' };
@@ -61,9 +46,8 @@ export function readErrorBody(body: string): ErrorBody {
 }
 
 /**
- * Returns the error in a chunk or a completion; undefined if there is none: `error` may be null,
- * false or empty in a good one. OpenRouter puts it into the choice; old versions of vLLM and SGLang
- * make the whole object the error.
+ * Returns the error in a chunk or a completion; undefined if there is none. OpenRouter puts it into
+ * the choice; old versions of vLLM and SGLang make the whole object the error.
  */
 export function errorIn(answer: ChatChunk): unknown {
   const { error, object, choices } = answer;

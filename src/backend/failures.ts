@@ -1,5 +1,3 @@
-/** Maps a failed answer of the backend to the error that the caller gets. */
-
 import { ApiError, type ErrorCode } from '../core/errors.ts';
 import { saysContextOverflow } from './context-overflow.ts';
 import { type ErrorBody, readErrorBody } from './error-body.ts';
@@ -10,24 +8,21 @@ import { toSafeText } from './safe-text.ts';
 export type KeyOwner = 'caller' | 'gateway';
 
 export interface FailedAnswer {
-  /** The HTTP status. Below 300 the `status` or `code` in the body counts. */
+  /** Below 300 the `status` or `code` in the body counts. */
   readonly status: number;
   readonly headers: ReplyHeaders;
   readonly body: string;
   readonly keyOwner: KeyOwner;
-  /** Values that must not appear in an error. */
   readonly secrets: readonly string[];
 }
 
 export interface BackendFailure {
   readonly error: ApiError;
-  /** Set if only the operator can help: a sentence for the log. */
   readonly operatorProblem?: string;
 }
 
 interface Finish {
   readonly code: ErrorCode;
-  /** Set if it differs from the status in the table of errors. */
   readonly status?: number;
   /** Set if the settings are wrong: the caller then does not see the backend's message. */
   readonly fault?: OperatorFault;
@@ -52,13 +47,10 @@ const TIMEOUTS = new Set([408, 504, 522, 524, 598]);
 const OVERLOADS = new Set([503, 529]);
 
 const ABOUT_MODEL = /\bmodels?\b|\bdeployment|\bengine\b|no (?:endpoints|allowed providers)/i;
-/** A server, a proxy or a framework does not know the path. */
 const ABOUT_PATH =
   /invalid url|unexpected endpoint|unknown (?:request )?(?:url|path|endpoint)|no route|route .*not found|cannot post|^not[ _]found\.?$/i;
-/** These are about the path unless they are about a model. */
 const PERHAPS_ABOUT_PATH = /(?:path|page|file|resource|endpoint) (?:was )?not found/i;
 
-/** Fields of the chat format by the names that the caller knows. */
 const PARAMS: Readonly<Record<string, string>> = {
   messages: 'input',
   max_tokens: 'max_output_tokens',
@@ -87,7 +79,7 @@ export function failureOf(answer: FailedAnswer): BackendFailure {
   };
 }
 
-/** Whether the same request may succeed later. */
+/** Returns whether the same request may succeed later. */
 export function isTransient(status: number): boolean {
   return status >= 500 || TRANSIENT.has(status);
 }

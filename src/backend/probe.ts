@@ -9,7 +9,6 @@ export type KeyCheck =
 
 interface ProbeOptions {
   readonly timeoutMs?: number;
-  /** After its abort the result is `unreachable`. */
   readonly signal?: AbortSignal;
 }
 
@@ -25,7 +24,6 @@ export async function tryMadeUpKey(
     const { statusCode, body } = await request(url, {
       headers: { authorization: `Bearer ${makeUpKey()}`, accept: 'application/json' },
       signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
-      // The connection is not kept.
       reset: true,
     });
     body.on('error', () => {}).destroy();
@@ -46,9 +44,8 @@ function toKeyCheck(status: number): KeyCheck {
 }
 
 /**
- * In passthrough mode only the backend checks keys. Resolves with a sentence for the operator if it
- * does not check them, or if that is not known; undefined otherwise. Never throws, and takes at
- * most 3 s.
+ * Resolves with a sentence for the operator if the backend does not check keys, or if that is not
+ * known. Never throws, and takes at most 3 s.
  */
 export async function probeKeys(baseUrl: string, options: ProbeOptions = {}): Promise<string | undefined> {
   const check = await tryMadeUpKey(baseUrl, options);

@@ -1,16 +1,12 @@
-/** The headers of a reply from undici, with names in lower case. */
 export type ReplyHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const MAX_HEADERS = 40;
 const MAX_VALUE_CHARACTERS = 256;
-/** Without a hyphen at the end: Mistral has `ratelimitbysize-…` and `x-ratelimitbysize-…`. */
+/** Has no hyphen at the end because of Mistral's `x-ratelimitbysize-…`. */
 const LIMITS = /^(?:x-)?ratelimit/;
 const PASSED_ON = new RegExp(`^retry-after(?:-ms)?$|${LIMITS.source}`);
 
-/**
- * Returns the headers of the backend's reply that the caller gets: the time of a retry, the rate
- * limits, and the backend's request id.
- */
+/** Returns those that the caller gets: the time of a retry, the rate limits, the request id. */
 export function passedOnHeaders(headers: ReplyHeaders): Record<string, string> {
   const passedOn: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
@@ -19,16 +15,14 @@ export function passedOnHeaders(headers: ReplyHeaders): Record<string, string> {
   return { ...passedOn, ...requestIdOf(headers) };
 }
 
-/**
- * The backend's own id of the request, as `x-upstream-request-id`: `x-request-id` is the gateway's.
- */
+/** Returns the backend's request id as `x-upstream-request-id`: `x-request-id` is the gateway's. */
 export function requestIdOf(headers: ReplyHeaders): Readonly<Record<string, string>> {
   const header: Record<string, string> = {};
   setHeader(header, 'x-upstream-request-id', headers['x-request-id']);
   return header;
 }
 
-/** Whether a header is about the time of a retry or about rate limits. */
+/** Returns whether a header is about the time of a retry or about rate limits. */
 export function isPassedOn(name: string): boolean {
   return PASSED_ON.test(name);
 }

@@ -3,11 +3,9 @@ const MAX_CHARACTERS = 1000;
 const MAX_LOOKED_AT = 4000;
 const REDACTED = '[redacted]';
 
-/** The begin of a stack trace or of a page. */
 const UNFIT_REST =
   /<!doctype|<(?:html|head|body|script|style)\b|Traceback \(most recent call last\)|\sat .{1,200}:\d+:\d+/i;
 const BETWEEN_WORDS = /[\s\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu;
-/** Keys by the prefixes of their issuers, and whatever follows `Bearer`. */
 const KEYS = [
   /\bbearer\s+[^\s"',;]+/gi,
   /\b(?:sk|gsk|csk)[-_][\w*.-]{6,}/gi,
@@ -17,9 +15,8 @@ const KEYS = [
 ];
 
 /**
- * Returns a backend's message, safe for a caller: one line of at most 1,000 characters without
- * control characters, stack or HTML. What looks like a key, or is one of `secrets`, is redacted.
- * Empty if nothing is left.
+ * Returns a backend's message as one safe line of at most 1,000 characters; empty if nothing is
+ * left. Redacts `secrets` and what looks like a key.
  */
 export function toSafeText(text: string, secrets: readonly string[]): string {
   let safe = text.slice(0, MAX_LOOKED_AT);

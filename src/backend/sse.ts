@@ -6,21 +6,17 @@ import { errorIn } from './error-body.ts';
 import { learnRepeatedChunk, type RepeatedChunk } from './repeated-chunk.ts';
 
 const MAX_EVENT_CHARACTERS = 16 * 1024 * 1024;
-/**
- * The search for repetitions ends after so many chunks in a row that do not repeat, such as with a
- * new id in each.
- */
+/** Some backends repeat no chunk, such as with a new id in each. */
 const MAX_LESSONS_IN_VAIN = 4;
 
-/** What one read brought. A failure comes after its chunks and ends the stream. */
+/** A failure comes after the chunks of its read and ends the stream. */
 export interface SseRead extends ChatBatch {
   readonly failure?: ApiError;
 }
 
 export interface SseReader {
-  /** Takes the bytes of one read. Returns nothing more after `done` or a failure. */
+  /** Returns nothing more after `done` or a failure. */
   feed(bytes: Uint8Array): SseRead;
-  /** Takes the end of the bytes, with a last event that may lack its blank line. */
   end(): SseRead;
 }
 
@@ -32,7 +28,7 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
   const parser = createParser({
     onEvent,
     onError(error) {
-      // The standard says that unknown fields and bad `retry` lines are ignored.
+      // The standard ignores unknown fields and bad `retry` lines.
       if (error.type === 'max-buffer-size-exceeded')
         failure ??= invalid('The backend sent an event that is too large.');
     },
@@ -44,7 +40,6 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
   let atEnd = false;
   let repeated: RepeatedChunk | undefined;
   let lessonsInVain = 0;
-  /** Whether the next text is the begin of an event. */
   let betweenEvents = false;
 
   function onEvent(event: EventSourceMessage): void {
@@ -70,8 +65,7 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
       repeated = lessonsInVain < MAX_LESSONS_IN_VAIN ? learnRepeatedChunk(data, chunk) : undefined;
       if (repeated !== undefined) lessonsInVain += 1;
     } else if (!atEnd) {
-      // At the end of the stream an event may be cut. The translator notices that the finish reason
-      // is missing.
+      // At the end an event may be cut. The translator notices that the finish reason is missing.
       failure = invalid('The backend sent an event that is not a JSON object.');
     }
   }
@@ -87,10 +81,7 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
     return done || failure !== undefined;
   }
 
-  /**
-   * Reads an event that repeats the one before. Returns where the next one begins, or undefined if
-   * the parser must read it.
-   */
+  /** Returns where the next event begins, or undefined if the parser must read this one. */
   function readRepeated(text: string, at: number): number | undefined {
     const event = betweenEvents ? repeated?.match(text, at) : undefined;
     if (event === undefined) return undefined;
@@ -99,10 +90,6 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
     return event.end;
   }
 
-  /**
-   * Gives the parser the rest of this event, or all of the text if the backend uses other line
-   * ends.
-   */
   function parse(text: string, at: number): number {
     const blankLine = text.indexOf('\n\n', at);
     const end = blankLine < 0 ? text.length : blankLine + 2;

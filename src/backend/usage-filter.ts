@@ -1,35 +1,24 @@
-/**
- * Removes the chunk that carries only usage from the bytes of an event stream, for a client that
- * did not ask for it.
- */
-
 import { isList, isObject, readJson } from '../core/json.ts';
 
 export interface UsageFilter {
-  /** Takes the bytes of one read. Returns those that are not part of such a chunk. */
   feed(bytes: Uint8Array): Uint8Array;
-  /** Returns what was held back, unless it is such a chunk without its blank line. */
   end(): Uint8Array;
 }
 
-/**
- * An event is held back until it is complete. A larger one is passed on, since no usage is so long.
- */
+/** A larger event is passed on, since no usage is so long. */
 const MAX_HELD_BYTES = 64 * 1024;
 const NONE: Uint8Array = new Uint8Array();
 const LF = 0x0a;
 const CR = 0x0d;
-/**
- * The first bytes of `data`, `event`, `id`, `retry`, a comment and a byte order mark. Anything else
- * is no event, such as JSON.
- */
+/** The first bytes of `data`, `event`, `id`, `retry`, a comment and a byte order mark. */
 const FIRST_BYTES = new Set<number | undefined>(Buffer.from('deir:\xef', 'latin1'));
 
-/** Holds back at most the event that is incomplete. */
+/**
+ * Removes the chunk with usage for a client that did not ask for it. Holds back at most one event.
+ */
 export function createUsageFilter(): UsageFilter {
   let held: Uint8Array = NONE;
   let inEvent = false;
-  /** Whether this event is passed on before its end. */
   let passing = false;
   let atLineStart = true;
   let afterCr = false;
@@ -86,7 +75,6 @@ export function createUsageFilter(): UsageFilter {
 
 const EMPTY_CHOICES = /"choices"\s*:\s*\[\s*\]/;
 
-/** Whether this ends with a complete event and contains no chunk that could be the usage. */
 function hasNothingToHide(bytes: Uint8Array): boolean {
   return bytes.at(-1) === LF && bytes.at(-2) === LF && !EMPTY_CHOICES.test(toLatin1(bytes));
 }
@@ -98,7 +86,6 @@ function toLatin1(bytes: Uint8Array): string {
 /** The chunk that `include_usage` adds has no choices, and the usage of the whole answer. */
 function isUsageChunk(event: Uint8Array): boolean {
   const text = toLatin1(event);
-  // Few events match, so the others are not parsed.
   if (!EMPTY_CHOICES.test(text)) return false;
   const lines = text.replace(/^\xef\xbb\xbf/, '').split(/\r\n|\r|\n/);
   const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice('data:'.length));
@@ -106,7 +93,7 @@ function isUsageChunk(event: Uint8Array): boolean {
   return isObject(chunk) && isList(chunk['choices']) && chunk['choices'].length === 0 && isObject(chunk['usage']);
 }
 
-/** Comments keep the connection alive and are not part of the chunk. */
+/** Comments keep the connection alive, so they are passed on. */
 function commentsOf(event: Uint8Array): Buffer {
   const text = toLatin1(event);
   return Buffer.from((text.match(/^:.*(?:\r\n|\r|\n)/gm) ?? []).join(''), 'latin1');

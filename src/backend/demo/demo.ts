@@ -1,5 +1,3 @@
-/** The embedded demo backend speaks the chat completions format over loopback, without a model. */
-
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -9,7 +7,6 @@ import { isObject } from '../../core/json.ts';
 import { composeDemoReply, type DemoReply } from './reply.ts';
 
 export interface DemoBackend {
-  /** Includes `/v1`. */
   readonly baseUrl: string;
   close(): Promise<void>;
 }
@@ -18,7 +15,7 @@ const MODEL = 'demo';
 const PIECE_DELAY_MS = 8;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
-/** Starts it on a free port of 127.0.0.1. */
+/** Starts a backend without a model on a free port of 127.0.0.1. */
 export async function startDemoBackend(): Promise<DemoBackend> {
   const server = createServer((req, res) => {
     // This happens only if the client has disconnected.
@@ -116,7 +113,6 @@ function newCallId(): string {
   return `call_${randomUUID().replaceAll('-', '')}`;
 }
 
-/** Returns undefined for a body that is not JSON, or that is too long. */
 async function readJson(req: IncomingMessage): Promise<unknown> {
   const read: Uint8Array[] = [];
   let length = 0;

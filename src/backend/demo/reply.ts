@@ -1,5 +1,3 @@
-/** Composes the replies of the demo backend: enough to show every kind of answer. */
-
 import type { ChatChunk } from '../../core/chat.ts';
 import { isObject } from '../../core/json.ts';
 
@@ -45,7 +43,6 @@ export function composeDemoReply(request: ChatChunk): DemoReply {
   return { text, finishReason, promptTokens, completionTokens: text.length };
 }
 
-/** Splits a text into words, each with the space before it. */
 function pieces(text: string): string[] {
   return text.match(/\s*\S+\s*$|\s*\S+/g) ?? [];
 }
@@ -74,10 +71,7 @@ function toolToCall(request: ChatChunk, messages: readonly ChatChunk[], prompt: 
   return asked ?? (choice === 'required' ? tools[0] : undefined);
 }
 
-/**
- * Whether the prompt contains the name, or one of its longer words: "weather" matches
- * `get_weather`.
- */
+/** Matches the longer words of a name too: "weather" mentions `get_weather`. */
 function mentions(prompt: string, name: string): boolean {
   const words = name.split(/[_-]|(?<=[a-z])(?=[A-Z])/).filter((word) => word.length >= 4);
   return [name, ...words].some((word) => prompt.toLowerCase().includes(word.toLowerCase()));
@@ -88,7 +82,6 @@ interface SampleContext {
   readonly root: unknown;
 }
 
-/** Returns a small value that fits the schema, with the required properties only. */
 function sampleOf(schema: unknown, name: string, context: SampleContext, depth: number): unknown {
   if (!isObject(schema) || depth > MAX_SCHEMA_DEPTH) return null;
   const given = [schema['const'], schema['default'], firstOf(schema['examples']), firstOf(schema['enum'])];
@@ -123,9 +116,6 @@ function sampleObject(schema: ChatChunk, context: SampleContext, depth: number):
   return Object.fromEntries(required.map((key) => [key, sampleOf(properties[key], key, context, depth + 1)]));
 }
 
-/**
- * Returns a place that the prompt names ("in Rome") for a place, a plausible constant otherwise.
- */
 function sampleText(name: string, prompt: string): string {
   const sample = SAMPLES.find(([pattern]) => pattern.test(name))?.[1] ?? 'demo';
   return sample === 'Paris' ? (/\b(?:in|for|at) (\p{Lu}[\p{L}-]+)/u.exec(prompt)?.[1] ?? sample) : sample;
