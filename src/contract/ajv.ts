@@ -4,8 +4,7 @@ import { createRequire } from 'node:module';
 const load: (name: 'ajv') => typeof import('ajv') = createRequire(import.meta.url);
 
 /**
- * Opens an ajv for our schemas. ajv is loaded on first use, because most starts need only the
- * generated validators.
+ * Opens an ajv for our schemas. Most starts need only the generated validators, so it loads late.
  */
 export function openAjv(options: Options): Ajv {
   const { Ajv } = load('ajv');

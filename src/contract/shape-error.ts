@@ -2,17 +2,15 @@ import type { ErrorObject } from 'ajv';
 import createResponseSchema from '../../schemas/create-response.json' with { type: 'json' };
 import responseSchema from '../../schemas/response.json' with { type: 'json' };
 
-/** A mistake in the shape of a body, as the options of an ApiError. */
 export interface ShapeError {
   readonly code: 'invalid_request' | 'missing_required_parameter';
-  /** The path of the field, such as `input[2].call_id`. */
   readonly param: string;
   readonly message: string;
 }
 
 /**
- * Describes the first error of ajv, which is the innermost one; the others only repeat it. The
- * message consists of words from the schema, never of the caller's input.
+ * Describes the innermost error of ajv, which comes first, in words from the schema only. Throws if
+ * there is none.
  */
 export function toShapeError([error]: readonly ErrorObject[]): ShapeError {
   if (error === undefined) throw new Error('ajv gave no error');
@@ -28,10 +26,7 @@ export function toShapeError([error]: readonly ErrorObject[]): ShapeError {
   return { code: 'invalid_request', param: path, message: describe(path, error) };
 }
 
-/**
- * Turns `/input/2/call_id` into `input[2].call_id`. Stops at metadata, whose keys are the caller's
- * input.
- */
+/** Stops at metadata, whose keys are the caller's input. */
 function toPath(instancePath: string): string {
   if (instancePath.startsWith('/metadata')) return 'metadata';
   return instancePath
@@ -60,7 +55,6 @@ function unknownError(path: string, { params, parentSchema }: ErrorObject): Shap
   return { code: 'invalid_request', param, message: `${param} is not known here; use ${known.join(', ')}.` };
 }
 
-/** Hints for callers who are used to the chat format. */
 function hintFor(param: string, data: unknown): string {
   if (param === 'input' && has(data, 'messages')) {
     return ' The Responses format has input where chat completions has messages.';
@@ -102,7 +96,7 @@ function describe(path: string, { keyword, params, parentSchema, propertyName, i
   }
 }
 
-/** The keys of metadata are the caller's input, so the message does not name them. */
+/** The message does not name keys of metadata, since they are the caller's input. */
 function nameSubject(path: string, instancePath: string, propertyName: string | undefined): string {
   if (propertyName !== undefined) return `Every key of ${path}`;
   return path === 'metadata' && instancePath !== '/metadata' ? 'Every value of metadata' : path;
@@ -121,7 +115,6 @@ function nameOfType(type: unknown): string {
   return TYPE_NAMES.get(type) ?? text(type);
 }
 
-/** The values of `type` in a discriminated union. */
 function typesOf(union: unknown): readonly string[] {
   return list(member(union, 'oneOf')).flatMap((branch) => {
     const type = member(member(resolve(text(member(branch, '$ref'))), 'properties'), 'type');
@@ -129,7 +122,6 @@ function typesOf(union: unknown): readonly string[] {
   });
 }
 
-/** Resolves `#/$defs/Name` or `response.json#/$defs/Name`. */
 function resolve(reference: string): unknown {
   const [file, pointer = ''] = reference.split('#');
   const root: unknown = file === responseSchema.$id ? responseSchema : createResponseSchema;
