@@ -3,9 +3,8 @@ import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 
 /**
- * Lets Node keep the compiled sources of a clone for later starts: stripping types and compiling
- * takes a third of a start. The cache is in `node_modules`, where no other user can write; without
- * write access there is none. `env` is `process.env`, which threads and child processes inherit.
+ * Lets Node keep compiled sources, which saves a third of a start, where no other user can write.
+ * Threads and child processes inherit `env`, which is `process.env`.
  */
 export function keepCompiled(programFolder: string, env: NodeJS.ProcessEnv): void {
   const packages = join(programFolder, '../node_modules');

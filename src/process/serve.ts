@@ -1,4 +1,3 @@
-/** Starts the gateway as a process, and ends it at its signals. */
 import { loadEnvFile } from '../config/env-file.ts';
 import { ConfigError, readConfig, type Config } from '../config/config.ts';
 import type { Gateway } from '../gateway.ts';
@@ -37,22 +36,18 @@ export async function serve(overrides: Environment = {}): Promise<void> {
   }
 }
 
-/**
- * Ignores that a reader of the output has closed it, since requests go on. Other commands end then.
- */
+/** Lets requests go on when a reader of the output has closed it. */
 export function ignoreGoneReaders(): void {
   process.stdout.removeAllListeners('error').on('error', () => undefined);
   process.stderr.on('error', () => undefined);
 }
 
-/** Loads only what is needed: the first of several processes serves no request itself. */
 async function openGateway(config: Config): Promise<Gateway> {
   if (config.workers > 1) {
     const { openWorkers } = await import('./workers/primary.ts');
     return openWorkers(config);
   }
   const log = createLogger(config.logLevel, await openLogOutput(config.logFormat));
-  // The thread of the store opens the database while this one loads the rest of the program.
   const [{ store, secret }, { createGateway }] = await Promise.all([
     openWithSecret(config, openStore({ ...config, log })),
     import('../gateway.ts'),
@@ -76,11 +71,7 @@ function drainOnSignal(gateway: Gateway): void {
   process.on('SIGINT', stop);
 }
 
-/**
- * Ends the process after an uncaught throw, so that a supervisor starts a clean one. The state may
- * be half changed, and a wrong record would stay wrong; a drain would use that state for longer.
- * The running requests fail. No caller and no backend can cause this.
- */
+/** Ends the process after an uncaught throw: a drain would use a state that may be half changed. */
 export function crash(gateway: Gateway, thrown: unknown): void {
   console.error(JSON.stringify({ level: 60, time: Date.now(), msg: `crash: ${describeCrash(thrown)}` }));
   process.exitCode = 1;
@@ -91,10 +82,7 @@ export function crash(gateway: Gateway, thrown: unknown): void {
   );
 }
 
-/**
- * Returns one line about an uncaught throw: its kind and its stack. It leaves the message out,
- * since JSON.parse quotes the prompt in it.
- */
+/** Returns the kind and the stack of a throw in one line. The message could quote a prompt. */
 export function describeCrash(thrown: unknown): string {
   if (!(thrown instanceof Error)) return `a thrown ${typeof thrown}`;
   const code = 'code' in thrown && typeof thrown.code === 'string' ? ` ${thrown.code}` : '';

@@ -1,7 +1,4 @@
-/**
- * Loads what a start loads, and ends. `npm ci` runs it in a clone, so that the first start finds
- * compiled sources (compile-cache.ts).
- */
+/** `npm ci` runs this in a clone, so that the first start finds compiled sources. */
 import { join } from 'node:path';
 import { findNodeProblem } from './node-version.ts';
 

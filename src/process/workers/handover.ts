@@ -1,7 +1,6 @@
 /**
- * Connections that were on their way to a worker when it died. `node:cluster` (as of Node 24) waits
- * without a limit for the dead worker to accept them, and so does the client. The first process
- * answers instead that they were not accepted; then another worker gets them.
+ * `node:cluster` (as of Node 24) waits without a limit for a dead worker to accept the connections
+ * on their way to it. The first process refuses them, and another worker gets them.
  */
 import type { ChildProcess } from 'node:child_process';
 import { isObject } from '../../core/json.ts';

@@ -1,7 +1,6 @@
 /**
- * The first of several processes that share a port (`WORKERS`). It serves no request. It keeps the
- * workers alive, and has what may exist only once: the writer of the records, the demo backend, the
- * prices and the sum of the metrics.
+ * The first process of `WORKERS` serves no request. It has what may exist only once: the writer of
+ * the records, the demo backend, the prices and the sum of the metrics.
  */
 import type { Logger } from 'pino';
 import { startDemoBackend } from '../../backend/demo/demo.ts';
@@ -19,13 +18,10 @@ import { createSupervisor, type LaunchedWorker } from './supervisor.ts';
 import type { Address, PrimaryService, WorkerStart } from './messages.ts';
 import { forkWorker, type WorkerProcess } from './worker-process.ts';
 
-/** Workers get this time after their drain for failure paths, last writes and last replies. */
+/** Workers get this time after their drain for last writes and replies. */
 const END_WITHIN_MS = 8000;
 
-/**
- * Returns a gateway of as many processes as the settings say. Throws when the store cannot be
- * opened.
- */
+/** Returns a gateway of `WORKERS` processes. Throws when the store cannot be opened. */
 export async function openWorkers(config: Config): Promise<Gateway> {
   const log = createLogger(config.logLevel, await openLogOutput(config.logFormat));
   const { store, secret } = await openWithSecret(config, openSharedStore({ ...config, log }));
@@ -127,7 +123,6 @@ async function whenReady({ rpc, ended }: WorkerProcess, start: WorkerStart): Pro
   return Promise.race([answer, died]);
 }
 
-/** Closes the records that a dead worker has left unfinished. */
 async function recoverRecords(store: SharedStore, worker: number, log: Logger): Promise<void> {
   try {
     const recovered = await store.recover();

@@ -1,4 +1,3 @@
-/** Keeps a number of workers alive: each that dies is started again until `stop`. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { createBackOff } from '../../core/back-off.ts';
@@ -14,19 +13,13 @@ export interface SupervisorOptions {
 }
 
 export interface LaunchedWorker extends WorkerProcess {
-  /** Resolves when it listens. Rejects with one line for the operator. */
   readonly ready: Promise<Address>;
 }
 
 export interface Supervisor {
-  /**
-   * Resolves when all workers listen. Throws when one of them cannot start; then none is started
-   * again.
-   */
+  /** Throws when one worker cannot start; then none is started again. */
   start(): Promise<Address>;
-  /** The workers that listen. */
   readonly serving: readonly WorkerProcess[];
-  /** Starts no more workers, asks them to end, and kills those that have not ended in time. */
   stop(how: 'drain' | 'close', withinMs: number): Promise<void>;
 }
 
@@ -39,13 +32,12 @@ interface Started {
   readonly reject: (error: unknown) => void;
 }
 
-/** Returns a supervisor that has started no worker yet. */
+/** Returns a supervisor that restarts each worker that dies. It has started none yet. */
 export function createSupervisor({ count, launch, log }: SupervisorOptions): Supervisor {
   const living = new Map<number, LaunchedWorker>();
   const serving = new Set<WorkerProcess>();
   const stopping = new AbortController();
 
-  /** Starts the worker of this number again and again. `first` settles with the first start. */
   async function keepAlive(number: number, first: PromiseWithResolvers<Address>): Promise<void> {
     const waitAfter = createBackOff(RESTART);
     let onStart: Started = { resolve: first.resolve, reject: first.reject };
@@ -63,7 +55,6 @@ export function createSupervisor({ count, launch, log }: SupervisorOptions): Sup
     }
   }
 
-  /** Resolves when the process has ended, and says how. */
   async function run(number: number, started: Started): Promise<string> {
     const worker = launch(number);
     const { pid: workerPid } = worker;

@@ -2,9 +2,8 @@ const EVERY_MS = 5000;
 const WITHIN_MS = 60_000;
 
 /**
- * Pings a process every few seconds, and calls `onStuck` once when it has not answered for a
- * minute. A stuck process would keep its connections, while others answer the health checks.
- * Returns a function that stops the pings.
+ * Calls `onStuck` once when a process has not answered for a minute. Returns a function that stops
+ * the pings.
  */
 export function watchForStuck(
   ping: () => Promise<unknown>,

@@ -1,4 +1,3 @@
-/** A worker as the first process sees it. */
 import cluster, { type Worker } from 'node:cluster';
 import { extname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,7 +9,7 @@ import type { PrimaryService, WorkerService } from './messages.ts';
 export interface WorkerProcess {
   readonly pid: number;
   readonly rpc: Rpc<WorkerService>;
-  /** Resolves with how the process ended, when all that it had sent has been received. */
+  /** Resolves when all that the process had sent has been received. */
   readonly ended: Promise<string>;
   kill(): void;
 }
@@ -18,7 +17,7 @@ export interface WorkerProcess {
 /** Starts a worker that may call this service. */
 export function forkWorker(service: PrimaryService): WorkerProcess {
   const file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
-  // `advanced` passes maps, dates and errors between the processes as they are.
+  // `advanced` passes maps, dates and errors as they are.
   cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({ exec: fileURLToPath(file), args: [], serialization: 'advanced' });
   const forked = cluster.fork();
@@ -43,8 +42,7 @@ async function whenEnded(forked: Worker): Promise<string> {
   const how = await new Promise<string>((resolve) => {
     forked.once('exit', (exitCode, signal) => resolve(signal ?? `exit code ${exitCode}`));
     forked.on('error', (error) => {
-      // Without a pid the process could not be started. A live one that cannot be reached will
-      // exit.
+      // Without a pid the process could not be started; after any other error it exits.
       if (forked.process.pid === undefined) resolve(error.message);
     });
   });

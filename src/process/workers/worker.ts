@@ -1,4 +1,3 @@
-/** The program of each process that shares the port (`WORKERS`). worker-process.ts starts it. */
 import cluster from 'node:cluster';
 import { createCurrentPrices } from '../../config/current-prices.ts';
 import { createPrices } from '../../core/money/pricing.ts';
@@ -14,7 +13,6 @@ import type { Address, PrimaryService, WorkerService, WorkerStart } from './mess
 const current = createCurrentPrices({ pricesFile: null, prices: null, log: { info: ignore, error: ignore } });
 let gateway: Gateway | undefined;
 let metrics: Metrics | undefined;
-/** They are called when another worker has received the request for a cancel. */
 const cancelListeners = new Set<() => void>();
 
 const service: WorkerService = {
@@ -34,8 +32,7 @@ ignoreGoneReaders();
 // A terminal and systemd send them to all processes; the first one decides for the others.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, ignore);
 
-// Without the first process `node:cluster` ends this one. A message that could not be sent before
-// is no crash.
+// Without the first process `node:cluster` ends this one, so a message that fails is no crash.
 cluster.worker?.on('error', ignore);
 const primary = openRpc<PrimaryService>((message) => process.send?.(message, ignore), service);
 process.on('message', primary.receive);
