@@ -2,7 +2,7 @@ import { showDatabase } from '../store/database-url.ts';
 import type { Config } from './config.ts';
 import { unreachable } from '../core/errors.ts';
 
-/** What a person types before a command. A clone has no `responses-gateway` on its path. */
+/** A clone has no `responses-gateway` on its path. */
 export const COMMAND_LINE = import.meta.filename.endsWith('.ts') ? 'npm run -s cli --' : 'responses-gateway';
 
 /** Returns the lines that a person reads after a start. */
@@ -15,7 +15,6 @@ export function describeStart({
 }: {
   readonly config: Config;
   readonly url: string;
-  /** The address of `METRICS_PORT`. */
   readonly metricsUrl?: string | undefined;
   readonly demo: boolean;
   readonly workers?: number;
@@ -41,7 +40,7 @@ export function describeStart({
   ];
 }
 
-/** Browsers refuse to open 0.0.0.0, so a wildcard address is shown as loopback. */
+/** Browsers refuse to open 0.0.0.0. */
 function toLoopback(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }

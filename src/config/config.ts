@@ -14,7 +14,7 @@ import type {
   Settings,
 } from '../contract/types.ts';
 
-/** The settings, checked and frozen. `.env.example` describes each of them. */
+/** The checked and frozen settings. `.env.example` describes each of them. */
 export interface Config {
   readonly host: string;
   readonly port: number;
@@ -26,32 +26,23 @@ export interface Config {
   readonly upstreamBaseUrl: string | null;
   readonly upstreamApiKey: string | null;
   readonly upstreamDialect: string;
-  /** The dialect of that name. */
   readonly dialect: Dialect;
-  /** Maps the client's name of a model to the backend's. */
   readonly modelAliases: ReadonlyMap<string, string>;
   readonly defaultModelId: string | null;
-  /** Paths as the caller writes them, such as `/v1/embeddings`. */
   readonly passthroughPaths: readonly string[];
   readonly authMode: AuthMode;
   readonly apiKeys: readonly string[];
   /** Null turns the admin API off. */
   readonly adminToken: string | null;
-  /** Origins as browsers send them; `*` allows all. */
   readonly corsOrigins: readonly string[];
-  /**
-   * `:memory:`, `file:` and a path, or the `postgres://` URL of a server. It may hold a password,
-   * so it must not be shown.
-   */
+  /** It may hold a password, so it must not be shown. */
   readonly databaseUrl: string;
   readonly databasePoolSize: number;
-  /** The number of processes for `start`. `createGateway` is one of them. */
   readonly workers: number;
   readonly gatewaySecret: string | null;
   readonly gatewaySecretPrevious: string | null;
   readonly recordRetentionDays: number;
   readonly pricesFile: string | null;
-  /** The content of that file at the start; null without one. */
   readonly prices: Prices | null;
   readonly defaultMaxOutputTokens: number;
   readonly compactionModel: string | null;
@@ -80,14 +71,12 @@ export interface Config {
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   readonly metricsToken: string | null;
-  /** Null serves the metrics on the port of the API, for callers with the token. */
   readonly metricsPort: number | null;
   readonly metricsHost: string;
-  /** Settings that are allowed but probably not meant, one line each. */
   readonly warnings: readonly string[];
 }
 
-/** Lists all mistakes in the settings, one line each, without values of secrets. */
+/** Holds all mistakes in the settings, one line each, without values of secrets. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
@@ -111,7 +100,7 @@ export function readConfig(env: Environment): Config {
   const lines = [...problems.map((problem) => problem.line), ...broken, ...own.problems, ...priceProblems];
   if (dialect === undefined && own.problems.length === 0) lines.push(unknownDialect(settings.UPSTREAM_DIALECT, own));
   const misspelt = findMisspelt(env);
-  // A misspelt name alone stops nothing, but it is often why another setting is missing.
+  // A misspelt name alone stops nothing, but it may be why another setting is missing.
   if (lines.length > 0 || dialect === undefined) throw new ConfigError([...lines, ...misspelt]);
   return toConfig(settings, { dialect, prices }, [...misspelt, ...findDoubtful(settings)]);
 }
@@ -126,7 +115,7 @@ function unknownDialect(name: string, { dialects }: DialectsFile): string {
 }
 
 interface Rule {
-  /** The rule is skipped when one of these is wrong already, since its answer would confuse. */
+  /** The rule is skipped when one of these is wrong already. */
   readonly about: readonly (keyof Settings)[];
   readonly find: (settings: Settings) => readonly string[];
 }
@@ -316,7 +305,7 @@ function toConfig(
     drainTimeoutMs: settings.DRAIN_TIMEOUT_MS,
     tokenCountTimeoutMs: settings.TOKEN_COUNT_TIMEOUT_MS,
     logLevel: settings.LOG_LEVEL,
-    // Programs read the log in production; a terminal there belongs to a person for a moment.
+    // Programs read the log in production, even where it has a terminal.
     logFormat: settings.LOG_FORMAT === 'auto' && settings.NODE_ENV === 'production' ? 'json' : settings.LOG_FORMAT,
     metricsToken: settings.METRICS_TOKEN ?? null,
     metricsPort: settings.METRICS_PORT ?? null,

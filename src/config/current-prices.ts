@@ -1,29 +1,22 @@
 import type { Prices } from '../core/money/pricing.ts';
 import { readPricesFile } from './prices-file.ts';
 
-/** The prices in force. A caller that holds a price keeps it through a change. */
+/** A caller that holds a price keeps it through a change. */
 export interface CurrentPrices {
-  /** Is null without a price file. */
   readonly currency: string | null;
   readonly find: Prices['find'];
-  /**
-   * Reads the file again and logs the result. A file with a mistake leaves the prices as they are.
-   * Does not throw.
-   */
+  /** A file with a mistake leaves the prices as they are. Does not throw. */
   reload(): void;
-  /** Replaces the prices; null removes them. */
   replace(prices: Prices | null): void;
   readonly present: Prices | null;
 }
 
 interface CurrentPricesOptions {
-  /** Is null without a price file. */
   readonly pricesFile: string | null;
   readonly prices: Prices | null;
   readonly log: PricesLog;
 }
 
-/** The part of a pino logger that is used. */
 interface PricesLog {
   info(fields: Readonly<Record<string, unknown>>, message: string): void;
   error(fields: Readonly<Record<string, unknown>>, message: string): void;

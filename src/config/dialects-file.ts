@@ -1,4 +1,3 @@
-/** Reads the operator's own dialects from the file that `DIALECTS_FILE` names. */
 import type { ErrorObject } from 'ajv';
 import createResponseSchema from '../../schemas/create-response.json' with { type: 'json' };
 import schema from '../../schemas/dialects.json' with { type: 'json' };
@@ -11,11 +10,10 @@ import type { OwnDialects } from '../contract/types.ts';
 
 export interface DialectsFile {
   readonly dialects: ReadonlyMap<string, Dialect>;
-  /** Lists what is wrong with the file, one line each; then none of its dialects holds. */
   readonly problems: readonly string[];
 }
 
-/** Reads and checks the file; without one there are no own dialects. Does not throw. */
+/** Reads and checks the operator's own dialects. Without a file there are none. Does not throw. */
 export function readDialectsFile(path: string | undefined): DialectsFile {
   if (path === undefined) return { dialects: new Map(), problems: [] };
   const refuse = (...lines: string[]): DialectsFile => ({
@@ -31,7 +29,7 @@ export function readDialectsFile(path: string | undefined): DialectsFile {
   return { dialects: new Map(Object.entries(value).map(([name, own]) => [name, toDialect(own)])), problems: [] };
 }
 
-/** Compiled only where there is a file, since that takes as long as the rest of a start. */
+/** Compiling takes as long as the rest of a start. */
 const compileOwnDialects = lazily(() =>
   openAjv({
     allErrors: true,

@@ -3,10 +3,7 @@ import type { Environment } from './settings.ts';
 
 const FILE = '.env';
 
-/**
- * Adds the variables of `.env` in the working directory to the environment; those that are set
- * already win. Returns the names that come from the file. `env` is `process.env`.
- */
+/** Adds the variables of `.env` that are not set yet to `process.env`, and returns their names. */
 export function loadEnvFile(env: Environment): ReadonlySet<string> {
   if (!existsSync(FILE)) return new Set();
   const before = new Set(Object.keys(env));

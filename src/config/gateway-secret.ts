@@ -1,7 +1,3 @@
-/**
- * The secret of a database, by which its keys and records are found: reads it, makes it, and checks
- * it against the mark in the database.
- */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -16,10 +12,7 @@ import { StoreOpenError, type Store } from '../store/store.ts';
 
 export type SecretSettings = Pick<Config, 'databaseUrl' | 'gatewaySecret' | 'gatewaySecretPrevious'>;
 
-/**
- * Waits until the store of these settings is open, and takes its secret as `takeSecret` does.
- * Closes it when that throws.
- */
+/** Takes the secret as `takeSecret` does while a store opens. Closes the store when that throws. */
 export async function openWithSecret<Opened extends Pick<Store, 'close'> | undefined>(
   settings: SecretSettings,
   opening: Promise<Opened>,
@@ -34,9 +27,8 @@ export async function openWithSecret<Opened extends Pick<Store, 'close'> | undef
 }
 
 /**
- * Returns the secret for a process that writes with it. Marks a database that has no mark yet, or
- * the mark of the previous secret. Throws ConfigError when the database has the mark of another
- * secret, and StoreOpenError.
+ * Returns the secret for a process that writes, and marks the database with it. Throws
+ * StoreOpenError, and ConfigError when the database has the mark of another secret.
  */
 export async function takeSecret(settings: SecretSettings): Promise<string> {
   const database = locateDatabase(settings.databaseUrl);
@@ -56,8 +48,7 @@ export async function takeSecret(settings: SecretSettings): Promise<string> {
 
 /**
  * Returns the secret of the settings or of the file next to the database; undefined when there is
- * none and the database has no mark. Throws ConfigError when the database has the mark of another
- * one, and StoreOpenError.
+ * neither and no mark. Throws as `takeSecret` does.
  */
 export function findFittingSecret(
   settings: SecretSettings,
@@ -70,7 +61,7 @@ export function findFittingSecret(
   return secret;
 }
 
-/** Says what is wrong with the secret of this database, and the ways out. */
+/** Returns an error that says what is wrong with the secret of this database, and the ways out. */
 export function toRefusal(settings: SecretSettings, database: SharedDatabase): ConfigError {
   const its = `the secret by which the database ${nameDatabase(database)} knows its keys and records`;
   return new ConfigError([
@@ -100,9 +91,8 @@ function findSecret({ gatewaySecret }: SecretSettings, database: SharedDatabase)
 }
 
 /**
- * Returns the secret of the settings, else that of the file next to the database, which is made
- * when it is missing. A database in memory gets a new one, since none of its records outlives the
- * process. Throws StoreOpenError when the file can be neither read nor made.
+ * Returns the secret of the settings, else of the file next to the database, which is made when it
+ * is missing. Throws StoreOpenError when the file can be neither read nor made.
  */
 export function loadSecret({ databaseUrl, gatewaySecret }: Omit<SecretSettings, 'gatewaySecretPrevious'>): string {
   if (gatewaySecret !== null) return gatewaySecret;
@@ -119,15 +109,14 @@ export function loadSecret({ databaseUrl, gatewaySecret }: Omit<SecretSettings, 
 }
 
 /**
- * Returns the secret next to the database in this file; undefined when there is none. Throws
- * StoreOpenError.
+ * Returns the secret next to this database; undefined when there is none. Throws StoreOpenError.
  */
 export function findSecretFile(databaseFile: string): string | undefined {
   const path = toSecretFile(databaseFile);
   return explaining(path, () => readSecret(path));
 }
 
-/** Returns where the secret of the database in this file is. */
+/** Returns the path of the secret of the database in this file. */
 export function toSecretFile(databaseFile: string): string {
   return join(dirname(databaseFile), 'gateway.secret');
 }
@@ -150,8 +139,7 @@ function readSecret(file: string): string | undefined {
     if (isNodeError(error, 'ENOENT')) return undefined;
     throw error;
   }
-  // A damaged secret would silently be another one, under which no record and no seal is found
-  // again.
+  // A damaged secret would silently be another one, under which no record is found again.
   if (!/^[\w-]{43}$/.test(text)) {
     throw new StoreOpenError(
       `The secret ${file} is damaged; restore it, or remove it: the next start says how to go on without.`,
@@ -163,7 +151,7 @@ function readSecret(file: string): string | undefined {
 function makeSecret(file: string): string {
   const made = newSecret();
   if (writePrivateFile(file, `${made}\n`)) return made;
-  // Another process, which started at the same moment, was first.
+  // Another process was first.
   return readSecret(file) ?? made;
 }
 

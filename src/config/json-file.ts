@@ -6,10 +6,7 @@ export type JsonFile =
   | { readonly value: unknown; readonly problem?: undefined }
   | { readonly value?: undefined; readonly problem: string };
 
-/**
- * Reads a JSON file of the operator. Returns its value, or the problem in words that follow a name.
- * Does not throw.
- */
+/** Returns the value of a JSON file, or the problem in words that follow a name. Does not throw. */
 export function readJsonFile(path: string): JsonFile {
   try {
     const stats = statSync(path);

@@ -11,11 +11,7 @@ export interface PriceWatchOptions {
   readonly everyMs?: number;
 }
 
-/**
- * Warns the operator when gateways on one database have different prices, since the cost of a
- * request would depend on which of them runs it. Logs once for each change. Returns a function that
- * stops it.
- */
+/** Warns when gateways on a database have different prices. Returns a function that stops it. */
 export function watchPrices({ store, prices, log, everyMs = EVERY_MS }: PriceWatchOptions): () => void {
   let logged = '';
   let isComparing = false;
@@ -46,7 +42,6 @@ export function watchPrices({ store, prices, log, everyMs = EVERY_MS }: PriceWat
 
 const DIFFERENT = 'other gateways on the database go by other prices: give all of them the same PRICES_FILE';
 
-/** Returns the same version for the same prices, however the file is formatted. */
 function versionOf({ present }: Pick<CurrentPrices, 'present'>): string {
   if (present === null) return 'none';
   return createHash('sha256').update(JSON.stringify(present.table)).digest('hex').slice(0, 12);

@@ -1,4 +1,3 @@
-/** Reads the prices of models from the file that `PRICES_FILE` names. */
 import type { ErrorObject } from 'ajv';
 import schema from '../../schemas/prices.json' with { type: 'json' };
 import { createPrices, type Prices } from '../core/money/pricing.ts';
@@ -12,11 +11,10 @@ const MAX_PLACE_CHARACTERS = 300;
 
 export interface PricesFile {
   readonly prices: Prices | null;
-  /** Lists what is wrong with the file, one line each; then none of its prices holds. */
   readonly problems: readonly string[];
 }
 
-/** Reads and checks the file; without one there are no prices. Does not throw. */
+/** Reads and checks the prices of models. Without a file there are none. Does not throw. */
 export function readPricesFile(path: string | undefined): PricesFile {
   if (path === undefined) return { prices: null, problems: [] };
   const { value, problem } = readJsonFile(path);
@@ -49,10 +47,7 @@ function describe({ instancePath, keyword, params, parentSchema, propertyName, d
   }
 }
 
-/**
- * Writes `/models/gpt-4.1/input` as `models["gpt-4.1"].input`, since names of models have points
- * and slashes.
- */
+/** Writes `models["gpt-4.1"].input`, since names of models have points and slashes. */
 function toPlace(instancePath: string): string {
   const [top, model, ...rest] = instancePath
     .split('/')

@@ -1,6 +1,3 @@
-/**
- * Reads the environment by schemas/settings.json: parses each text as its type, then validates it.
- */
 import { readFileSync, statSync } from 'node:fs';
 import schema from '../../schemas/settings.json' with { type: 'json' };
 import type { Settings } from '../contract/types.ts';
@@ -8,7 +5,6 @@ import { isSettings } from '../contract/settings-validator.generated.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** One mistake: the settings that it concerns, and a line for the operator. */
 export interface Problem {
   readonly names: readonly string[];
   readonly line: string;
@@ -23,17 +19,13 @@ interface PropertySchema {
   readonly pattern?: string;
   readonly default?: unknown;
   readonly examples?: readonly string[];
-  /** Marks a secret, whose value is never shown. */
   readonly writeOnly?: boolean;
 }
 
 const PROPERTIES: ReadonlyMap<string, PropertySchema> = new Map(Object.entries(schema.properties));
 const MAX_KEYS_FILE_BYTES = 1_048_576;
 
-/**
- * Reads the settings from an environment and finds every mistake in them. A wrong setting counts as
- * absent in the result, so that the others can be checked against each other. Does not throw.
- */
+/** Reads the settings and finds all mistakes; a wrong one counts as absent. Does not throw. */
 export function readSettings(env: Environment): { readonly settings: Settings; readonly problems: readonly Problem[] } {
   const texts = presentTexts(env);
   const problems = addKeysFromFile(texts);
@@ -49,7 +41,7 @@ export function readSettings(env: Environment): { readonly settings: Settings; r
   return { settings: rest, problems };
 }
 
-/** Returns a line with the nearest setting for each variable that looks like a misspelt one. */
+/** Returns a line for each variable that looks like a misspelt setting. */
 export function findMisspelt(env: Environment): readonly string[] {
   return Object.keys(env)
     .filter((name) => !PROPERTIES.has(name) && name.length <= 64)
@@ -59,10 +51,7 @@ export function findMisspelt(env: Environment): readonly string[] {
     });
 }
 
-/**
- * Returns the value as an addition to a message; empty for a secret and for a URL that may hold
- * one.
- */
+/** Returns the value as an addition to a message; empty where it may hold a secret. */
 export function showValue(name: string, text: string | undefined): string {
   if (text === undefined || !mayShow(name, text)) return '';
   return ` (it is ${JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text)})`;
@@ -74,9 +63,7 @@ function mayShow(name: string, text: string): boolean {
 
 export interface ShownSetting {
   readonly name: string;
-  /**
-   * The text in the environment; null when it must not be shown, or without a value and a default.
-   */
+  /** Null when it must not be shown, or without a value and a default. */
   readonly value: string | null;
   readonly origin: 'set' | 'default' | 'absent';
   readonly isHidden: boolean;
@@ -101,7 +88,7 @@ function toDefaultText(value: unknown): string | null {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Treats an empty variable as absent, since many tools write absence that way. */
+/** Many tools write absence as an empty variable. */
 function presentTexts(env: Environment): Map<string, string> {
   const texts = new Map<string, string>();
   for (const name of PROPERTIES.keys()) {
@@ -111,7 +98,6 @@ function presentTexts(env: Environment): Map<string, string> {
   return texts;
 }
 
-/** Adds the keys of the file to those of the variable, before they are checked. */
 function addKeysFromFile(texts: Map<string, string>): Problem[] {
   const path = texts.get('API_KEYS_FILE');
   if (path === undefined) return [];
@@ -131,7 +117,6 @@ function parseAll(texts: ReadonlyMap<string, string>): unknown {
   return Object.fromEntries([...texts].map(([name, text]) => [name, parse(text, PROPERTIES.get(name)?.type)]));
 }
 
-/** Leaves a text that cannot be parsed as its type for the schema to refuse. */
 function parse(text: string, type: string | undefined): unknown {
   switch (type) {
     case 'integer':
@@ -171,8 +156,7 @@ function requirement(name: string): string {
 function nearestSetting(name: string): string | undefined {
   const squashed = squash(name);
   let nearest: string | undefined;
-  // A short name is close to many others (HOME to HOST), so it must be equal but for case and
-  // underscores. A name that begins with UPSTREAM_ is meant for this program.
+  // A short name is close to many others, such as HOME to HOST.
   let least = name.startsWith('UPSTREAM_') ? Infinity : Math.floor(squashed.length / 5) + 1;
   for (const setting of PROPERTIES.keys()) {
     const distance = editDistance(squashed, squash(setting));
@@ -185,7 +169,6 @@ function squash(name: string): string {
   return name.toUpperCase().replaceAll('_', '');
 }
 
-/** Returns the Levenshtein distance. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let i = 0; i < from.length; i += 1) {
