@@ -1,8 +1,6 @@
 /**
- * The metrics by name. Names and buckets follow the GenAI conventions of OpenTelemetry where these
- * have one, with underscores for dots and the unit at the end:
- * https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/ Every label has a small set of
- * values.
+ * Names and buckets follow the conventions where these have one, and labels have few values:
+ * https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/
  */
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
@@ -15,10 +13,9 @@ const DURATION_BUCKETS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 
 const FIRST_TOKEN_BUCKETS = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 const PER_TOKEN_BUCKETS = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
 const TOKEN_BUCKETS = Array.from({ length: 14 }, (_, power) => 4 ** power);
-/** From a commit in memory to a database that fails. */
 const STORE_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
 
-/** The metrics of all requests. */
+/** Adds the metrics of all requests. */
 export function createRequestInstruments(registry: Registry) {
   const registers = [registry];
   return {
@@ -44,7 +41,7 @@ export function createRequestInstruments(registry: Registry) {
   };
 }
 
-/** The metrics of requests to a model. */
+/** Adds the metrics of requests to a model. */
 export function createModelInstruments(registry: Registry) {
   const registers = [registry];
   return {
@@ -92,7 +89,6 @@ export function createModelInstruments(registry: Registry) {
   };
 }
 
-/** The values of a gauge for each combination of two labels. */
 export type Reading<Label extends string> = readonly (readonly [
   labels: Readonly<Record<Label, string>>,
   value: number,

@@ -1,19 +1,11 @@
-/** Joins the metrics of several processes into those of one. */
-
 import { setTimeout as delay } from 'node:timers/promises';
 import { AggregatorRegistry, Registry, type Aggregator } from 'prom-client';
 import type { MetricSnapshot } from './metrics.ts';
 
 export interface JoinedMetrics {
-  /**
-   * Adds a process that is asked at each scrape. Returns a function to call when it has ended,
-   * which keeps its counts.
-   */
+  /** Returns a function to call when the process has ended, which keeps its counts. */
   join(ask: () => Promise<MetricSnapshot>): () => void;
-  /**
-   * Returns the text format of Prometheus. A process that does not answer in time is shown with its
-   * last values.
-   */
+  /** Shows a process that does not answer in time with its last values. */
   show(): Promise<string>;
 }
 
@@ -24,10 +16,7 @@ interface Member {
 
 const ANSWER_WITHIN_MS = 1000;
 
-/**
- * For these an operator needs the worst value, or the first start, and not the sum or prom-client's
- * default.
- */
+/** For these an operator needs the worst value or the first start, and not the sum. */
 const AGGREGATORS: Readonly<Record<string, Aggregator>> = {
   process_start_time_seconds: 'first',
   nodejs_eventloop_lag_seconds: 'max',
@@ -36,19 +25,17 @@ const AGGREGATORS: Readonly<Record<string, Aggregator>> = {
   nodejs_eventloop_lag_p99_seconds: 'max',
 };
 
-/** `own` are the metrics of this process, which come first. */
+/** Joins the metrics of several processes; `own` are those of this one, which come first. */
 export function joinMetrics(own: () => Promise<MetricSnapshot>, answerWithinMs = ANSWER_WITHIN_MS): JoinedMetrics {
   const members = new Set<Member>();
   /**
-   * The counts of ended processes. Without them a sum would fall, which Prometheus takes for a
-   * restart.
+   * Without the counts of ended processes a sum would fall, which Prometheus takes for a restart.
    */
   let counted: MetricSnapshot = [];
 
   async function look(member: Member): Promise<void> {
     const late = new AbortController();
     const waited = delay(answerWithinMs, undefined, { signal: late.signal });
-    // A process that ends now keeps its last values.
     await Promise.race([note(member), waited]).catch(() => undefined);
     late.abort();
   }

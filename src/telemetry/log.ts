@@ -7,10 +7,7 @@ import { isFault, type RequestEnd, type RequestFacts, type RequestObserver } fro
 const MAX_PATH_CHARACTERS = 256;
 const MAX_ID_CHARACTERS = 128;
 const MAX_CAUSES = 3;
-/**
- * Limits the lines that wait for a reader. A reader that has stopped must not block the gateway or
- * fill its memory.
- */
+/** A reader that has stopped must not block the gateway or fill its memory. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 const SERIALIZERS = { err: (error: unknown) => describeError(error) };
@@ -24,7 +21,6 @@ export function createLogger(level: LogLevel, destination: DestinationStream = o
 export async function openLogOutput(format: LogFormat): Promise<DestinationStream> {
   const output = openStdout();
   if (format === 'json' || (format === 'auto' && !process.stdout.isTTY)) return output;
-  // Loaded only if it is used.
   const { prettyFactory } = await import('pino-pretty');
   const toPretty = prettyFactory({
     colorize: process.stdout.isTTY,
@@ -52,10 +48,7 @@ export function bindLog(logger: Logger): (req: IncomingMessage, res: ServerRespo
   });
 }
 
-/**
- * Writes one line per request. It contains no header, query or body, since they hold keys and
- * prompts.
- */
+/** Writes one line per request, without header, query and body: they hold keys and prompts. */
 export const requestLines: RequestObserver = {
   begin: () => undefined,
   end(facts, end) {
@@ -88,7 +81,7 @@ function describeEnd(facts: RequestFacts, end: RequestEnd): object {
   };
 }
 
-/** Called when the request arrives; later it may have another path and other headers. */
+/** Later the request may have another path and other headers. */
 function describeRequest(req: IncomingMessage): object {
   const [path = ''] = (req.url ?? '').split('?', 1);
   return {
@@ -98,20 +91,17 @@ function describeRequest(req: IncomingMessage): object {
   };
 }
 
-/** Returns the client's own id of its request, which connects its logs with these. */
 function clientRequestIdOf(req: IncomingMessage): string | undefined {
   const id = req.headers['x-client-request-id'] ?? req.headers['x-request-id'];
   return typeof id === 'string' ? id.replaceAll(/[^\x21-\x7e]/g, '').slice(0, MAX_ID_CHARACTERS) : undefined;
 }
 
-/**
- * Describes an error by its type and place. The message is left out because it can quote a request.
- */
+/** The message is left out because it can quote a request. */
 function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return { type: typeof error };
   const { name, message, cause } = error;
   const stack = error.stack ?? '';
-  // A stack with an earlier message of the error could quote a request too, so it is not shown.
+  // A stack with an earlier message of the error could quote a request too.
   const start = stack.indexOf(message);
   const lines = start < 0 ? [] : stack.slice(start + message.length).split('\n');
   return {

@@ -1,5 +1,3 @@
-/** The metrics for Prometheus. Requests are counted at their end, so that streams cost nothing. */
-
 import { collectDefaultMetrics, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client';
 import type { Usage } from '../contract/types.ts';
 import { ENDPOINTS } from '../requests/endpoints.ts';
@@ -13,21 +11,16 @@ interface Connected {
 }
 
 export interface MetricsOptions {
-  /** The provider name of the conventions. */
   readonly providerName: string;
-  /** The pools of translated and of passed on requests; both are read at each scrape. */
   readonly backend: Connected;
   readonly relay: Connected;
   readonly webSockets: { readonly count: number };
 }
 
 export interface Metrics extends RequestObserver {
-  /** Records the time of an operation of the store. */
   storeTook(operation: string, seconds: number, succeeded: boolean): void;
-  /** Returns the text format of Prometheus. */
   show(): Promise<string>;
   readonly contentType: string;
-  /** Returns values that can be added to those of other processes. */
   snapshot(): Promise<MetricSnapshot>;
 }
 
@@ -36,7 +29,7 @@ export type MetricSnapshot = readonly MetricObjectWithValues<MetricValue<string>
 /** Each model has about a hundred series. */
 const MAX_MODELS = 50;
 
-/** Creates the metrics of one gateway; a process may have several gateways. */
+/** Creates the metrics of one gateway; a process may have several. Requests count at their end. */
 export function createMetrics({ providerName, backend, relay, webSockets }: MetricsOptions): Metrics {
   const registry = new Registry();
   const registries = [registry, processRegistry()];
@@ -121,7 +114,6 @@ function createModelCallCounter(
   }
 }
 
-/** Includes all combinations, so that zeros are present. */
 function countRunning(running: ReadonlySet<RequestFacts>): Reading<'endpoint' | 'stream'> {
   return ENDPOINTS.flatMap((endpoint) =>
     [true, false].map((stream) => {
@@ -140,7 +132,6 @@ function countConnections(pools: Readonly<Record<string, Connected>>): Reading<'
 
 let ofProcess: Registry | undefined;
 
-/** The default metrics of the process, however many gateways it has. */
 function processRegistry(): Registry {
   if (ofProcess === undefined) {
     ofProcess = new Registry();

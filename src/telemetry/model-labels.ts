@@ -1,16 +1,9 @@
-/** The values of a label that callers choose. */
 export interface ModelLabels {
-  /**
-   * Returns the model if it is one of the first that a backend has answered for, `other` if it is
-   * not, and `unknown` if the request was not parsed.
-   */
+  /** Returns `other` beyond the first `max` answered models, and `unknown` without a model. */
   labelOf(model: string | undefined, answered: boolean): string;
 }
 
-/**
- * Limits the values, since each costs memory here and in Prometheus, and callers can invent any
- * number.
- */
+/** Limits the values of a label, since callers can invent any number and each costs memory. */
 export function createModelLabels(max: number): ModelLabels {
   const known = new Set<string>();
   return {

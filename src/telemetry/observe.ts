@@ -19,24 +19,19 @@ export interface ObserveOptions {
   readonly startTrace: (request: TracedRequest) => RequestTrace;
 }
 
-/** A new request, and the log for its lines. */
 export type BegunRequest = TracedRequest & Pick<RequestFacts, 'unique' | 'log'>;
 
-/** The end of a reply. The status is undefined if the client disconnected before one was sent. */
+/** The status is undefined if the client disconnected before one was sent. */
 export type ReplyEnd = Pick<RequestEnd, 'bytes' | 'requestId'> & { readonly status: number | undefined };
 
 export interface Observed {
   readonly facts: RequestFacts;
-  /** Must be called once, at the end of the reply. */
   readonly end: (reply: ReplyEnd) => void;
 }
 
 export type Observe = (request: BegunRequest) => Observed;
 
-/**
- * Creates the facts of each request over any transport, and calls all observers at its begin and
- * end.
- */
+/** Returns a function that makes the facts of a request and tells all observers. */
 export function createObserve({ observers, startTrace }: ObserveOptions): Observe {
   return (request) => {
     const { unique, endpoint, method, log } = request;
@@ -84,14 +79,10 @@ export interface ObserveRequestsOptions {
   readonly observe: Observe;
   readonly newUniquePart: NewUniquePart;
   readonly log: Logger;
-  /** Paths that are passed on besides chat completions and models. */
   readonly passthroughPaths: readonly string[];
 }
 
-/**
- * Begins the facts of each HTTP request and ends them with its reply. Sets the request id, which a
- * route may replace by that of a record.
- */
+/** Returns a middleware that begins the facts of an HTTP request and ends them with its reply. */
 export function observeRequests({
   observe,
   newUniquePart,
@@ -138,7 +129,7 @@ const OUTCOMES: Partial<Record<ErrorCode, RequestOutcome>> = {
 };
 
 function outcomeOf({ errorCode, backend }: RequestFacts, status: number): RequestOutcome {
-  // A refusal of the backend that was passed on has no code of the gateway.
+  // A refusal of the backend has no code of the gateway.
   if (errorCode === undefined && status < 400) return 'answered';
   const ownName = errorCode === undefined ? undefined : OUTCOMES[errorCode];
   return ownName ?? (backend === 'not asked' ? 'rejected' : 'failed');

@@ -3,12 +3,11 @@ import type { RequestFacts } from '../requests/facts.ts';
 
 const FACTS = Symbol('facts');
 /**
- * A property of the reply: with WeakMaps, whose entries are work for each garbage collection, a
- * JSON request took 9 % more CPU.
+ * With WeakMaps a JSON request took 9 % more CPU, since their entries are work for each collection.
  */
 type Reply = ServerResponse & { [FACTS]?: RequestFacts };
 
-/** Returns the facts of the request of this reply, to be added to. */
+/** Returns the facts of the request of this reply, to be added to. Throws if there are none. */
 export function factsOf(res: Reply): RequestFacts {
   const facts = res[FACTS];
   if (facts === undefined) throw new Error('the route stands before observeRequests');

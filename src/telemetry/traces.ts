@@ -1,8 +1,4 @@
-/**
- * Traces by W3C Trace Context and OpenTelemetry. Without a registered SDK there are no spans, and
- * the caller's `traceparent` goes to the backend unchanged; with one, the backend gets the span of
- * the call.
- */
+/** Without a registered SDK the caller's `traceparent` goes to the backend unchanged. */
 
 import type { IncomingHttpHeaders } from 'node:http';
 import {
@@ -26,7 +22,6 @@ import { isFault, type RequestEnd, type RequestFacts, type RequestTrace } from '
 
 export interface TracingOptions {
   readonly baseUrl: string;
-  /** The provider name of the conventions. */
   readonly providerName: string;
 }
 
@@ -77,7 +72,7 @@ export function createTracing({ baseUrl, providerName }: TracingOptions): (reque
     };
   };
 
-  /** By the GenAI conventions: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ */
+  /** Follows https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ */
   function requestAttributes(facts: RequestFacts): Attributes {
     if (!isModelCall(facts)) return {};
     return {
@@ -88,7 +83,6 @@ export function createTracing({ baseUrl, providerName }: TracingOptions): (reque
   }
 }
 
-/** Returns the active span if the gateway is embedded or instrumented, else the caller's. */
 function parentOf(headers: IncomingHttpHeaders): Context {
   const active = context.active();
   if (trace.getSpanContext(active) !== undefined) return active;
@@ -100,7 +94,6 @@ function parentOf(headers: IncomingHttpHeaders): Context {
 const TRACEPARENT = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 const MAX_TRACEPARENT_CHARACTERS = 512;
 
-/** Returns undefined if it is missing or not valid. A `tracestate` alone has no meaning. */
 function readTraceParent({ traceparent, tracestate }: IncomingHttpHeaders): SpanContext | undefined {
   if (typeof traceparent !== 'string' || traceparent.length > MAX_TRACEPARENT_CHARACTERS) return undefined;
   const [, version = 'ff', traceId = '', spanId = '', flags = '', more] = TRACEPARENT.exec(traceparent) ?? [];
