@@ -12,10 +12,7 @@ export interface OpenAdministration extends OpenedStore {
   readonly administration: Administration;
 }
 
-/**
- * Calls `use` with the functions of the admin API, on the database and with the secret of the
- * gateway.
- */
+/** Calls `use` with the functions of the admin API, on the database and with its secret. */
 export function withAdministration<Result>(
   context: CliContext,
   use: (opened: OpenAdministration) => Promise<Result>,
@@ -37,7 +34,7 @@ export function withAdministration<Result>(
   );
 }
 
-/** Throws only when a secret is used, since most commands need none. */
+/** Most commands need no secret, so this throws only when one is used. */
 function toHash({ config, secret }: OpenedStore): Identities['keySecret'] {
   if (secret !== undefined) return createIdentities(secret, config.gatewaySecretPrevious).keySecret;
   return () => {
@@ -47,7 +44,7 @@ function toHash({ config, secret }: OpenedStore): Identities['keySecret'] {
 
 /**
  * Returns the key with this id, prefix or name. Throws CliError when there is none or more than
- * one. The error does not repeat the text, since it may be a secret.
+ * one; it does not repeat the text, since it may be a secret.
  */
 export async function findKeyId(administration: Administration, text: string): Promise<KeyId> {
   const keyId = parseKeyId(text);
@@ -61,7 +58,7 @@ export async function findKeyId(administration: Administration, text: string): P
 
 const PAGE = 100;
 
-/** Yields every key, newest first. */
+/** Returns every key, newest first. */
 export async function listAllKeys(administration: Administration): Promise<readonly AdminKey[]> {
   const keys: AdminKey[] = [];
   for (;;) {

@@ -8,20 +8,14 @@ import { CliError, type CliContext } from './context.ts';
 
 export type OpenStore = Awaited<ReturnType<typeof connectStore>>;
 
-/**
- * Returns the location of the database. Throws CliError for one in memory, which no other process
- * can see.
- */
+/** Returns the location of the database. Throws CliError for one in memory. */
 export function findDatabase({ databaseUrl }: Pick<Config, 'databaseUrl'>): SharedDatabase {
   const location = locateDatabase(databaseUrl);
   if (location.kind !== 'memory') return location;
   throw new CliError('DATABASE_URL is :memory:, so the records are in the memory of the gateway alone.');
 }
 
-/**
- * Returns the location like `findDatabase`. Throws ConfigError for a missing file, which more often
- * means the wrong folder than a new gateway.
- */
+/** As `findDatabase`. Throws ConfigError for a missing file, which often means the wrong folder. */
 export function findExistingDatabase(config: Pick<Config, 'databaseUrl'>): SharedDatabase {
   const database = findDatabase(config);
   if (database.kind === 'file' && !existsSync(database.path)) {
@@ -32,19 +26,14 @@ export function findExistingDatabase(config: Pick<Config, 'databaseUrl'>): Share
   return database;
 }
 
-/**
- * Returns the location for a command that needs no secret. A wrong secret is refused all the same.
- */
+/** As `findExistingDatabase`. Also throws ConfigError for a wrong secret. */
 export async function findOwnDatabase(config: Config): Promise<SharedDatabase> {
   const database = findExistingDatabase(config);
   await refuseOtherSecret(config, database);
   return database;
 }
 
-/**
- * Throws ConfigError when the secret that is set is not the one of the database, since the settings
- * belong to another gateway then.
- */
+/** Throws ConfigError when the secret that is set is not the one of the database. */
 export async function refuseOtherSecret(config: Config, database: SharedDatabase): Promise<void> {
   if (config.gatewaySecret !== null) findFittingSecret(config, database, await readMarking(database));
 }
@@ -52,14 +41,12 @@ export async function refuseOtherSecret(config: Config, database: SharedDatabase
 export interface OpenedStore {
   readonly store: OpenStore;
   readonly config: Config;
-  /** Is undefined where none is set, no file has one, and the database has no mark. */
   readonly secret: string | undefined;
 }
 
 /**
- * Opens the store of the gateway, also while one runs, and closes it after `use`. Throws
- * ConfigError when there is no database, or it has another secret. `beginsKeys` is for commands
- * that may write the first key: they need a secret, which then marks the database.
+ * Opens the store, also while a gateway runs, and closes it after `use`. Throws ConfigError without
+ * a database or with a wrong secret. `beginsKeys` is for commands that may write the first key.
  */
 export async function withStore<Result>(
   { env, nowMs }: CliContext,

@@ -64,7 +64,6 @@ async function upgrade(context: CliContext, printer: Printer): Promise<void> {
   ]);
 }
 
-/** The two databases, and their names without passwords. */
 interface Ends {
   readonly file: string;
   readonly url: string;
@@ -136,10 +135,7 @@ function describe(
   ];
 }
 
-/**
- * Returns the file and the server. DATABASE_URL may name one of them, so that nobody types a
- * password.
- */
+/** DATABASE_URL may name one of them, so that nobody types a password. */
 function findEnds({ from, to }: MigrateOptions, config: Config): Ends {
   const { databaseUrl } = config;
   const source = locateDatabase(from === undefined ? databaseUrl : toFileUrl(from));

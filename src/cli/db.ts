@@ -11,7 +11,7 @@ import { formatNumberOf } from './format.ts';
 import { addExamples } from './help.ts';
 import { createPrinter } from './printer.ts';
 
-/** Adds `db`, which works on the database. Checks, upgrades and backups run while gateways do. */
+/** Adds `db`, whose checks, upgrades and backups run while gateways do. */
 export function addDatabase(program: Command, context: CliContext): void {
   const db = program
     .command('db')
@@ -66,7 +66,6 @@ function addBackup(db: Command, context: CliContext): void {
   ]);
 }
 
-/** Shows the part that is done, on one line of a terminal. */
 function showProgress({ stderr }: CliContext): (part: number) => void {
   if (stderr.isTTY !== true) return () => undefined;
   return (part) => {

@@ -54,7 +54,6 @@ interface Target extends Examined {
   readonly apiKey: string | undefined;
 }
 
-/** Returns the backend of the options and the settings; the demo backend where they name none. */
 async function withBackend<Result>(
   { env }: CliContext,
   { baseUrl, key, model, dialect }: DoctorOptions,

@@ -1,5 +1,3 @@
-/** Formats times, spans and counts for tables. */
-
 /** Returns `2026-11-21 20:41:43`, in UTC. */
 export function formatMoment(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 19).replace('T', ' ');

@@ -47,7 +47,6 @@ async function acceptSecret(context: CliContext, command: Command): Promise<void
   if (accepted) printer.note(KEPT);
 }
 
-/** Lists what nothing can read without the former secret. */
 const LOST = [
   '- Keys: none issued before is taken, until keys rotate gives it a new secret. Its credits, limits and records stay.',
   '- Idempotency keys: a request that is sent again runs again.',

@@ -89,7 +89,6 @@ function addKeyOptions(command: Command, { nowMs }: CliContext): Command {
     .option('--expires <when>', 'such as 30d or 2027-01-31; never for no end', orWord('never', parseExpiry(nowMs)));
 }
 
-/** Returns the body for the options that were given. */
 function toBody({ name, models, rpm, tpm, spendPerDay, spendPerMonth, expires }: KeyOptions): UpdateKey {
   const limits = {
     ...(rpm !== undefined && { requests_per_minute: orNull(rpm) }),
@@ -181,7 +180,6 @@ function addDelete(keys: Command, context: CliContext): void {
 
 const WHICH = 'its id, its prefix or its name';
 
-/** Adds a command that changes one key and shows the result. */
 function onKey(
   command: Command,
   context: CliContext,

@@ -1,4 +1,3 @@
-/** Parsers for the values of options. Commander adds the name of the option to their errors. */
 import { DAY_MS } from '../core/time.ts';
 import { InvalidArgumentError } from 'commander';
 import { parseAmount, parseSignedAmount } from '../core/money/decimal.ts';
@@ -14,7 +13,7 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
-/** The value of a word such as `none`. Commander takes null for a missing value. */
+/** Commander takes null for a missing value. */
 export const NOTHING = Symbol('nothing');
 export type OrNothing<Value> = Value | typeof NOTHING;
 
@@ -28,8 +27,7 @@ export function orNull<Value>(value: OrNothing<Value>): Value | null {
 }
 
 /**
- * Returns a parser for `30d`, `24h`, `90m`, `45s` or `2w`, which gives milliseconds, at most
- * `mostMs`.
+ * Returns a parser for `30d`, `24h`, `90m`, `45s` or `2w`, which gives milliseconds up to `mostMs`.
  */
 export function parseDuration(mostMs: number): (text: string) => number {
   return (text) => {
@@ -41,7 +39,6 @@ export function parseDuration(mostMs: number): (text: string) => number {
   };
 }
 
-/** Writes a duration in the largest unit that divides it. */
 function describeDuration(ms: number): string {
   if (ms > UNITS_MS.d) return `${ms / UNITS_MS.d} days`;
   return ms > UNITS_MS.h ? `${ms / UNITS_MS.h} hours` : `${ms / UNITS_MS.m} minutes`;
@@ -58,10 +55,7 @@ function isUnit(text: string): text is keyof typeof UNITS_MS {
 
 const HOW_MOMENT = 'a UTC time such as 2027-01-31 or 2027-01-31T12:00Z';
 
-/**
- * Parses `2027-01-31` (its first moment) or `2027-01-31T12:00Z` in UTC; gives Unix time in
- * milliseconds.
- */
+/** Parses `2027-01-31` or `2027-01-31T12:00Z` in UTC; gives Unix time in milliseconds. */
 export function parseMoment(text: string): number {
   const atMs = readMoment(text);
   if (atMs !== undefined) return atMs;

@@ -20,10 +20,7 @@ Settings come from the environment and from .env, as they do for npm start.
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 78 wrong settings.`;
 
-/**
- * Runs a command line, such as `['keys', 'list']`, and returns the exit status. Writes an error to
- * stderr as one sentence.
- */
+/** Runs a command line, such as `['keys', 'list']`, and returns the exit status. Does not throw. */
 export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
   try {
     await createProgram(context).parseAsync(args, { from: 'user' });
@@ -67,7 +64,6 @@ function createProgram(context: CliContext): Command {
   return program;
 }
 
-/** The cause is for the operator, who reads this. */
 function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return 'The command failed.';
   const { message, cause } = error;

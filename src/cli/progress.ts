@@ -1,12 +1,9 @@
 import type { CliContext } from './context.ts';
 
-/** Shows on standard error what a command does. */
 export interface Progress {
-  /** Shows this step until the next one begins or it ends. */
   begin(label: string): void;
-  /** Shows how the step has ended. */
   end(line: string): void;
-  /** Clears the line. Must be called in every case. */
+  /** Must be called in every case, since it clears the line. */
   stop(): void;
 }
 
@@ -14,10 +11,7 @@ const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '
 const FRAME_MS = 100;
 const CLEAR_LINE = '\r\u{1b}[K';
 
-/**
- * Rewrites one line on a terminal and clears it at the end; elsewhere writes a line for each step
- * that has ended.
- */
+/** Returns a progress on standard error: one line of a terminal, or a line for each ended step. */
 export function createProgress({ stderr }: Pick<CliContext, 'stderr'>): Progress {
   if (stderr.isTTY !== true) {
     return { begin: () => undefined, end: (line) => void stderr.write(`${line}\n`), stop: () => undefined };

@@ -139,7 +139,6 @@ async function listNewest(store: OpenStore, options: ListOptions): Promise<reado
 
 type PrintRecords = (records: readonly OwnedRecord[]) => void;
 
-/** Draws the whole table again over the one before. */
 function redraw({ stdout }: CliContext, show: PrintRecords): PrintRecords {
   return (records) => {
     stdout.write(CLEAR_SCREEN);
@@ -147,7 +146,6 @@ function redraw({ stdout }: CliContext, show: PrintRecords): PrintRecords {
   };
 }
 
-/** Prints a line for each record when it appears and when it changes, oldest first. */
 function printChanges({ stdout }: CliContext, toText: (record: OwnedRecord) => string): PrintRecords {
   let before = new Map<RequestId, string>();
   return (records) => {
@@ -232,7 +230,6 @@ function describe(record: OwnedRecord, paint: Paint): string[] {
   );
 }
 
-/** Returns a record as the HTTP API shows it, with its caller. */
 function toJson(config: Config): (record: OwnedRecord) => object {
   const baseUrl = toGatewayUrl(config);
   return (record) => ({ ...toRecord(record, baseUrl), key: labelCaller(record.caller) });

@@ -1,7 +1,3 @@
-/**
- * Configurations of clients for a gateway, with its address and one of its models. The key comes
- * from the environment.
- */
 import type { Config } from '../config/config.ts';
 
 export interface Snippet {
@@ -10,7 +6,7 @@ export interface Snippet {
   readonly text: string;
 }
 
-/** Returns the snippets. `baseUrl` ends with `/api/v1`. */
+/** Returns configurations of clients without their key. `baseUrl` ends with `/api/v1`. */
 export function writeSnippets(baseUrl: string, model: string): readonly Snippet[] {
   const url = quote(baseUrl);
   const name = quote(model);
@@ -22,7 +18,7 @@ export function writeSnippets(baseUrl: string, model: string): readonly Snippet[
   ];
 }
 
-/** A JSON string is a string in JavaScript, Python and TOML too, without invisible characters. */
+/** A JSON string is a string in JavaScript, Python and TOML too. */
 function quote(text: string): string {
   return JSON.stringify(text).replaceAll(/[\p{C}\u2028\u2029]/gu, (character) =>
     Array.from({ length: character.length }, (_, at) => toEscape(character.charCodeAt(at))).join(''),
@@ -50,10 +46,7 @@ response = client.responses.create(model=${model}, input="Hello")
 print(response.output_text)`;
 }
 
-/**
- * `store: false` keeps the SDK from replacing output by references to stored items, which the
- * gateway does not have.
- */
+/** `store: false` makes the SDK send output itself and no references to stored items. */
 function writeAiSdk(url: string, model: string): string {
   return `import { createOpenAI } from "@ai-sdk/openai";
 import { generateText } from "ai";

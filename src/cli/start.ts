@@ -7,14 +7,13 @@ export function addStart(program: Command): void {
     .command('start')
     .description('start the gateway; it ends at Ctrl-C or SIGTERM, after the requests that run')
     .action(async () => {
-      // This import loads the whole gateway, which most commands do not need.
+      // Most commands do not need the whole gateway.
       const { serve } = await import('../process/serve.ts');
       await serve();
     });
   addExamples(start, [['start', 'with the settings of the environment and of .env']]);
 }
 
-/** An empty setting counts as absent. */
 const NO_BACKEND = { UPSTREAM_BASE_URL: '', UPSTREAM_API_KEY: '', UPSTREAM_DIALECT: '' };
 
 /** Adds `demo`, which starts the gateway with the embedded demo backend. */

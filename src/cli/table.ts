@@ -3,12 +3,11 @@ import type { Paint, Style } from './printer.ts';
 export interface Column<Row> {
   readonly title: string;
   readonly of: (row: Row) => string;
-  /** Aligns a column to the right, so that numbers can be compared. */
   readonly align?: 'right';
   readonly style?: (row: Row) => Style | undefined;
 }
 
-/** Returns rows as lines under a title for each column; without rows, a line that says so. */
+/** Returns rows as lines under a title for each column; one line without rows. */
 export function formatTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[], paint: Paint): string[] {
   if (rows.length === 0) return ['None.'];
   const cells = rows.map((row) => columns.map((column) => toVisible(column.of(row))));

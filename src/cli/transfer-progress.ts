@@ -5,13 +5,12 @@ import { formatCount, formatSpan } from './format.ts';
 const WORDS = { copy: 'copied', compare: 'compared' } as const;
 const CLEAR_LINE = '\r\u{1b}[K';
 
-/** The time between two updates of a terminal, and between two lines of a log. */
 const REDRAW_MS = 100;
 const LINE_MS = 10_000;
 
 export interface ShownTransfer {
   show(progress: TransferProgress): void;
-  /** Clears the line. Must be called in every case. */
+  /** Must be called in every case, since it clears the line. */
   stop(): void;
 }
 
@@ -36,10 +35,7 @@ export function createTransferProgress({ stderr, nowMs }: Pick<CliContext, 'stde
   };
 }
 
-/**
- * Returns `copied 45 000 of 100 000 rows (45 %), 12 300 rows/s, 4.5 s left`. The rate is that of
- * this run.
- */
+/** Returns `copied 45 000 of 100 000 rows (45 %), 12 300 rows/s, 4.5 s left`. */
 export function formatProgress(
   { step, rows, ofRows }: TransferProgress,
   inThisRun: { readonly rows: number; readonly ms: number },

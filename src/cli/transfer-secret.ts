@@ -8,10 +8,7 @@ export interface SecretAdvice {
   readonly advice: string;
 }
 
-/**
- * Returns what to do with the secret, without which no key and no record can be found. Throws
- * ConfigError when the secret that is set is not that of the source.
- */
+/** Returns what to do with the secret. Throws ConfigError when it is not that of the source. */
 export async function findSecret(file: string, config: Config): Promise<SecretAdvice> {
   const marking = await readMarking({ kind: 'file', path: file });
   const inFile = findSecretFile(file);

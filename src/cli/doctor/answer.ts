@@ -1,5 +1,3 @@
-/** Reads the parts of a backend's answer that probes need. */
-
 import { createAnswerReader } from '../../backend/answer-reader.ts';
 import { failureOf } from '../../backend/failures.ts';
 import type { RawReply } from './inquiry.ts';
@@ -12,21 +10,17 @@ import { readUsage } from '../../core/reply/usage.ts';
 import type { Usage } from '../../contract/types.ts';
 
 export interface Said {
-  /** The text without the reasoning. */
   readonly text: string;
-  /** The names of the fields that had reasoning; `<think>` for a block in the text. */
+  /** Holds `<think>` for a block in the text. */
   readonly reasoningIn: readonly string[];
   readonly calls: readonly SaidCall[];
   readonly finishReason: string | undefined;
   readonly usage: Usage | undefined;
-  /** Whether the usage came in a chunk without choices. */
   readonly isUsageApart: boolean;
-  /** Whether it was an event stream. */
   readonly isStream: boolean;
-  /** Whether the end was marked: by `[DONE]`, or by being one document. */
+  /** Is true for `[DONE]`, and for one whole document. */
   readonly isDone: boolean;
   readonly chunks: readonly ChatChunk[];
-  /** Counts the chunks that only repeat the one before with other words, too. */
   readonly chunkCount: number;
 }
 
@@ -35,7 +29,7 @@ interface SaidCall {
   readonly arguments: string;
 }
 
-/** Returns the error of a reply in the backend's words without secrets; undefined for a 2xx. */
+/** Returns the error of a reply without secrets; undefined for a 2xx. */
 export function refusalIn(reply: RawReply, secrets: readonly string[]): ApiError | undefined {
   if (reply.status >= 200 && reply.status < 300) return undefined;
   const { status, headers, text: body } = reply;
@@ -83,7 +77,6 @@ function readChunks(
   };
 }
 
-/** A string repeats the chunk before it with other words of the same kind. */
 function textOf(chunks: readonly (ChatChunk | string)[]): string {
   let text = '';
   let isText = true;

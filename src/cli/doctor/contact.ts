@@ -1,5 +1,3 @@
-/** Finds out whether chat completions are behind an address, and for which models. */
-
 import { contentType } from '../../backend/answer-reader.ts';
 import { createInquirer, type Inquirer, type RawReply } from './inquiry.ts';
 import type { ChatChunk } from '../../core/chat.ts';
@@ -16,7 +14,6 @@ export interface Backend extends Address {
 }
 
 export interface ModelList {
-  /** Is undefined where the backend has no list. */
   readonly models: readonly ChatChunk[] | undefined;
   readonly reply: RawReply;
 }
@@ -50,10 +47,7 @@ async function askFirst(backend: Backend): Promise<RawReply> {
   }
 }
 
-/**
- * Returns whether this address lists models or requires a key for that. Sends no key, since the
- * address may belong to someone else.
- */
+/** Sends no key, since the address may belong to someone else. */
 async function hasModels({ baseUrl, timeoutMs, signal }: Address): Promise<boolean> {
   const inquirer = createInquirer({ baseUrl, apiKey: undefined, connectTimeoutMs: timeoutMs, timeoutMs });
   try {
@@ -68,7 +62,7 @@ async function hasModels({ baseUrl, timeoutMs, signal }: Address): Promise<boole
   }
 }
 
-/** Reads a list in `data`, or a bare one as Together sends it. */
+/** Together sends a bare list. */
 function modelsIn(text: string): readonly ChatChunk[] | undefined {
   const value = readJson(text);
   const list = isObject(value) ? value['data'] : value;
@@ -109,7 +103,7 @@ async function askChat(
   return { reply, limitField: manner.limitField };
 }
 
-/** These must not appear in messages that quote the backend. */
+/** Returns what must not appear in messages that quote the backend. */
 export function secretsOf({ apiKey }: Pick<Backend, 'apiKey'>): readonly string[] {
   return apiKey === undefined ? [] : [apiKey];
 }

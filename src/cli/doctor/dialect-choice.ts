@@ -1,19 +1,14 @@
-/** Chooses a dialect for a backend by its signs and by what it accepts. */
-
 import type { OwnDialect } from '../../contract/types.ts';
 import { recognise, type Evidence } from './dialect-signs.ts';
 import { DIALECTS, isDialectName, type Dialect, type DialectName } from '../../core/dialects.ts';
 
-/** What the backend accepts or does; undefined where that is unclear. */
+/** Undefined where that is unclear. */
 export interface Abilities {
   readonly maxTokens: boolean | undefined;
   readonly maxCompletionTokens: boolean | undefined;
   readonly developerRole: boolean | undefined;
-  /** Accepts a system message after the first message. */
   readonly laterSystem: boolean | undefined;
-  /** Accepts two messages of the user in a row. */
   readonly userAfterUser: boolean | undefined;
-  /** Sends reasoning as a `<think>` block in the text. */
   readonly thinkTags: boolean | undefined;
 }
 
@@ -21,14 +16,8 @@ export type Differences = Omit<OwnDialect, 'extends'>;
 
 export interface DialectChoice {
   readonly dialect: DialectName;
-  /** Gives the reason in one sentence. */
   readonly reason: string;
-  /**
-   * Lists fields that this dialect sends although the backend refuses them. An own dialect should
-   * change them.
-   */
   readonly differences: Differences;
-  /** The dialects that fit as well. */
   readonly equivalents: readonly DialectName[];
 }
 

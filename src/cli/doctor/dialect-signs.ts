@@ -1,7 +1,6 @@
 /**
- * Recognises kinds of backends: one entry for each of `core/dialects.ts`. Only one kind has a
- * telling sign; other signs count where there is no telling one. Host names are no signs, since any
- * kind can be behind any host.
+ * Only one kind has a telling sign; other signs count where there is none. Host names are no signs,
+ * since any kind can be behind any host.
  */
 
 import type { ChatChunk } from '../../core/chat.ts';
@@ -9,12 +8,9 @@ import { choiceOf } from '../../core/reply/chunk.ts';
 import { isDialectName, type DialectName } from '../../core/dialects.ts';
 import { isObject } from '../../core/json.ts';
 
-/** The answers of a backend. */
 export interface Evidence {
   readonly headers: Readonly<Record<string, string>>;
-  /** The entries of its list of models. */
   readonly models: readonly ChatChunk[];
-  /** Its completions, and the chunks of its streams. */
   readonly answers: readonly ChatChunk[];
 }
 
@@ -26,9 +22,7 @@ interface Sign {
 
 export interface Recognition {
   readonly dialect: DialectName;
-  /** Completes "recognised by …". */
   readonly signs: readonly string[];
-  /** Whether one of the signs is telling. */
   readonly isCertain: boolean;
 }
 
@@ -39,15 +33,14 @@ const SIGNS: Readonly<Record<Exclude<DialectName, 'generic'>, readonly Sign[]>> 
     hint(owner('openai', 'openai-internal', 'system')),
     hint(id(/^chatcmpl-[A-Za-z0-9]{29}$/)),
   ],
-  // The filters come with every completion. The headers are those of Azure's API management.
+  // The filters come with every completion.
   azure: [
     field('prompt_filter_results'),
     choiceField('content_filter_results'),
     header('apim-request-id'),
     header('x-ms-region'),
   ],
-  // ModelCard in vllm/entrypoints/openai/engine/protocol.py; its completions carry fields that
-  // no other server has.
+  // ModelCard in vllm/entrypoints/openai/engine/protocol.py.
   vllm: [owner('vllm'), field('prompt_logprobs'), hint(choiceField('stop_reason')), hint(modelField('max_model_len'))],
   // ModelCard in srt/entrypoints/openai/protocol.py.
   sglang: [owner('sglang'), choiceField('matched_stop'), hint(modelField('max_model_len'))],
@@ -62,8 +55,7 @@ const SIGNS: Readonly<Record<Exclude<DialectName, 'generic'>, readonly Sign[]>> 
 };
 
 /**
- * Returns the kinds with the most telling signs, or with the most signs where none is telling.
- * Several kinds are equally likely; an empty list means that nothing is known.
+ * Returns the kinds with the most telling signs, else with the most signs; empty if it has none.
  */
 export function recognise(evidence: Evidence): readonly Recognition[] {
   const candidates = Object.entries(SIGNS).flatMap(([dialect, signs]) => {
@@ -133,7 +125,6 @@ function telling(name: string, isSeen: Sign['isSeen']): Sign {
   return { name, isSeen, isTelling: true };
 }
 
-/** Other kinds have it too, so it is not telling. */
 function hint(sign: Sign): Sign {
   return { ...sign, isTelling: false };
 }

@@ -1,5 +1,3 @@
-/** Examines a backend, from the first contact to the results for the settings. */
-
 import { createInquirer, type RawReply } from './inquiry.ts';
 import { makeUpKey, tryMadeUpKey } from '../../backend/probe.ts';
 import { chooseDialect, type Abilities, type DialectChoice } from './dialect-choice.ts';
@@ -18,9 +16,7 @@ export interface Finding extends Finish {
 export interface Examination {
   readonly model: string;
   readonly findings: readonly Finding[];
-  /** Whether all works that every client needs. */
   readonly isFine: boolean;
-  /** Whether the backend tells callers apart by their keys. */
   readonly checksKeys: Finish['result'];
   readonly abilities: Abilities;
   readonly choice: DialectChoice;
@@ -29,13 +25,10 @@ export interface Examination {
 export interface ExaminationOptions {
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
-  /** The backend's name of the model; the default is the first of its list. */
   readonly model: string | undefined;
-  /** Limits each question. */
   readonly timeoutMs: number;
-  /** Limits the whole examination. Later questions stay unclear. */
+  /** Later questions stay unclear. */
   readonly totalMs: number;
-  /** Aborts the examination, which then throws the reason. */
   readonly signal: AbortSignal;
   readonly onStart: (name: string) => void;
   readonly onFinding: (finding: Finding) => void;
@@ -117,9 +110,7 @@ function chooseModel(
   return { model, verdict: ids.includes(model) ? yes(`${model} is listed`) : no(`${model} is not listed`) };
 }
 
-/**
- * Tries a made-up key; also on completions where the list of models is public, as at OpenRouter.
- */
+/** The list of models is public at OpenRouter, so completions are tried too. */
 async function checkKeys({ baseUrl, timeoutMs, signal }: Backend, manner: Manner): Promise<Finish> {
   const { kind } = await tryMadeUpKey(baseUrl, { timeoutMs, signal });
   if (kind === 'refused') return yes('a made-up key is refused');
@@ -141,7 +132,7 @@ interface Question {
   readonly evidence: ReturnType<typeof createEvidence>;
 }
 
-/** Asks one question. Throws only when it is interrupted. */
+/** Throws only when it is interrupted. */
 async function put(probe: Probe, { backend, manner, evidence }: Question): Promise<Finish> {
   const secrets = secretsOf(backend);
   try {
@@ -157,22 +148,14 @@ async function put(probe: Probe, { backend, manner, evidence }: Question): Promi
   }
 }
 
-/**
- * Returns undefined for a missing or unreadable answer. Throws an interruption, which is no
- * ApiError.
- */
 function judgeFailure(error: unknown): Finish {
   if (error instanceof ApiError) return unclear(error.message);
   throw error;
 }
 
-/** Statuses that depend on the moment and not on the question. */
 const PASSING = new Set([401, 402, 403, 408, 409, 425, 429, 502, 503, 504, 529]);
 
-/**
- * A 500 counts as a no, since llama.cpp refuses that way: the question differs in one respect from
- * one that was answered.
- */
+/** llama.cpp refuses with a 500: the question differs in one respect from one that was answered. */
 function judgeRefusal(status: number, message: string): Finish {
   const reason = `${status}: ${message}`;
   return PASSING.has(status) ? unclear(reason) : no(reason);

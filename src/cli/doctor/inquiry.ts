@@ -1,5 +1,3 @@
-/** Sends small requests to a backend and returns its answers unchanged. */
-
 import { contentType, isPlain } from '../../backend/answer-reader.ts';
 import { type BackendConnection, openConnection, openPool } from '../../backend/connection.ts';
 import type { ReplyHeaders } from '../../backend/reply-headers.ts';
@@ -12,24 +10,18 @@ export interface RawReply {
 }
 
 export interface Inquirer {
-  /**
-   * Sends a `body` as JSON by POST. Throws ApiError without a whole answer in time, or the signal's
-   * reason.
-   */
+  /** Throws ApiError without a whole answer in time, or the signal's reason. */
   ask(path: string, options: { readonly body?: object; readonly signal: AbortSignal }): Promise<RawReply>;
   close(): Promise<void>;
 }
 
 export interface InquirerOptions {
-  /** Includes the `/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
   readonly connectTimeoutMs: number;
-  /** Limits each answer, from the first byte sent to the last byte read. */
   readonly timeoutMs: number;
 }
 
-/** Exceeds any answer to a small request, lists of models included. The rest stays unread. */
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
 export function createInquirer({ baseUrl, apiKey, connectTimeoutMs, timeoutMs }: InquirerOptions): Inquirer {

@@ -1,5 +1,3 @@
-/** Explains in one sentence why the address of the backend gave no HTTP answer, and what to do. */
-
 import { createInquirer } from './inquiry.ts';
 import { ApiError } from '../../core/errors.ts';
 
@@ -11,7 +9,7 @@ export interface Address {
 
 const CERTIFICATE = /CERT|^UNABLE_TO|^DEPTH_ZERO|^SELF_SIGNED/;
 
-/** Explains the error of a first request. Asks again where the other scheme may be right. */
+/** Returns a sentence that explains the error of a first request, and what to do. */
 export async function explainNoAnswer(error: unknown, address: Address): Promise<string> {
   const { host, hostname, protocol } = new URL(address.baseUrl);
   const code = causeCodeOf(error);
@@ -52,10 +50,7 @@ export async function explainWrongScheme(address: Address): Promise<string | und
   return isTls ? `${host} expects TLS: write https:// in place of http://.` : undefined;
 }
 
-/**
- * Returns whether the port speaks HTTP with the other scheme. Sends no key, since the server is
- * unknown.
- */
+/** Sends no key, since the server is unknown. */
 async function answersOver(scheme: 'http' | 'https', { baseUrl, timeoutMs, signal }: Address): Promise<boolean> {
   const { protocol, hostname, port, pathname } = new URL(baseUrl);
   const samePort = port === '' ? (protocol === 'https:' ? '443' : '80') : port;

@@ -1,20 +1,14 @@
-/**
- * The questions of the doctor to a backend: each with its request and the meaning of the answer.
- */
-
 import type { ChatMessage, ChatRequest, ChatTool } from '../../core/chat.ts';
 import { isObject, readJson } from '../../core/json.ts';
 import type { Said } from './answer.ts';
 
 export interface Finish {
   readonly result: 'yes' | 'no' | 'unclear';
-  /** Gives the reason in a few words. */
   readonly reason: string;
 }
 
 export type LimitField = 'max_tokens' | 'max_completion_tokens';
 
-/** The model, and the limit that the backend accepts. */
 export interface Manner {
   readonly model: string;
   readonly limitField: LimitField;
@@ -23,18 +17,15 @@ export interface Manner {
 export interface Probe {
   readonly name: string;
   readonly ask: (manner: Manner) => ChatRequest;
-  /** Interprets an answer. */
   readonly judge: (said: Said) => Finish;
-  /** Interprets a refusal in these words that is not simply a no. */
+  /** Judges refusals in words that do not simply mean no. */
   readonly judgeRefusal?: (words: string) => Finish | undefined;
 }
 
-/** Leaves room for reasoning; most answers take a few tokens. */
+/** Leaves room for reasoning. */
 const MAX_TOKENS = 512;
-/** For the questions that concern the limit itself. */
 const FEW_TOKENS = 16;
 
-/** Asks for the smallest completion. The other questions follow only after an answer. */
 export const CHAT: Probe = {
   name: 'chat',
   ask: (manner) => limited(manner, say('Reply with the word OK.')),
@@ -184,7 +175,6 @@ const CAPITAL = {
   additionalProperties: false,
 };
 
-/** A white pixel. */
 const PIXEL =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg==';
 
@@ -213,10 +203,7 @@ function judgeLimit({ finishReason, usage }: Said): Finish {
   return tokens > FEW_TOKENS ? no(`taken, but not kept: ${tokens} tokens came for ${FEW_TOKENS}`) : yes('taken');
 }
 
-/**
- * OpenAI answers 400 "… model output limit was reached" when the tokens do not suffice for the
- * reasoning.
- */
+/** OpenAI answers 400 "… model output limit was reached" when reasoning takes all tokens. */
 function judgeLimitReached(words: string): Finish | undefined {
   return /limit was reached/i.test(words) ? yes('kept') : undefined;
 }

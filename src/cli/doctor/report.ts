@@ -1,5 +1,3 @@
-/** Turns an examination into settings and client configurations, and shows them. */
-
 import type { Config } from '../../config/config.ts';
 import { findDifferences, type Differences, type DialectChoice } from './dialect-choice.ts';
 import type { Paint, Style } from '../printer.ts';
@@ -10,16 +8,13 @@ import type { Examination, Finding } from './examine.ts';
 export interface Examined {
   readonly config: Config;
   readonly baseUrl: string;
-  /** The embedded demo backend, which needs no setting. */
   readonly isDemo: boolean;
 }
 
 interface Report extends Examined {
   readonly examination: Examination;
-  /** The fields in which the current dialect does not fit. */
   readonly mismatch: Differences;
   readonly settings: Readonly<Record<string, string>>;
-  /** The content of a DIALECTS_FILE, where no built-in dialect fits. */
   readonly ownDialects: object | null;
   readonly snippets: readonly Snippet[];
 }
@@ -99,10 +94,7 @@ export function formatReport(report: Report, paint: Paint): string[] {
   ];
 }
 
-/**
- * Quotes a value for a shell and for .env: the backend chooses the names of its models, and people
- * paste them.
- */
+/** The backend chooses the names of its models, and people paste them into shells and .env. */
 function toWord(value: string): string {
   return /^[\w@%+=:,./-]*$/.test(value) ? value : `'${value.replaceAll("'", String.raw`'\''`)}'`;
 }
