@@ -1,44 +1,18 @@
-import type {
-  LogProb,
-  OutputItem,
-  ResponseError,
-  ResponseEvent,
-  ResponseResource,
-  Usage,
-} from '../../contract/types.ts';
-import { createCalls, type CallsOptions } from './calls.ts';
+import type { OutputItem, ResponseEvent, ResponseResource, Usage } from '../../contract/types.ts';
 import type { ChatChunk, ChunkOrWords } from '../chat.ts';
-import {
-  callPiecesOf,
-  choiceOf,
-  citationsOf,
-  deltaOf,
-  finishReasonOf,
-  logprobsOf,
-  serviceTierOf,
-  sourcesOf,
-  textPiecesOf,
-  type TextPiece,
-} from './chunk.ts';
-import { createCitations } from './citations.ts';
+import { choiceOf, finishReasonOf, serviceTierOf, sourcesOf } from './chunk.ts';
 import { ApiError, unreachable } from '../errors.ts';
 import { createEventLog } from './event-log.ts';
 import type { UniquePart } from '../ids.ts';
-import { openMessageWriter, type MessageWriter } from './message-writer.ts';
-import { openReasoningWriter, type ReasoningOptions, type ReasoningWriter } from './reasoning-writer.ts';
-import { createStateCollector, type StateOptions } from './reply-state.ts';
-import { createThinkTagSplitter } from './think-tags.ts';
+import { createOutputWriter, type OutputWriterOptions } from './output-writer.ts';
 import { readUsage, sumOfUsage } from './usage.ts';
 import { isCutOff, readFinishReason } from './finish-reason.ts';
 import type { Writable } from '../writable.ts';
 
-export interface TranslatorOptions extends CallsOptions, Pick<ReasoningOptions, 'reasoningOutput'> {
+export interface TranslatorOptions extends OutputWriterOptions {
   /** The response from `initialResponse`. It becomes the snapshot and is changed. */
   readonly response: ResponseResource;
   readonly unique: UniquePart;
-  readonly thinkTags: boolean;
-  readonly state?: StateOptions;
-  readonly logprobs: boolean;
   readonly nowS: () => number;
 }
 
@@ -73,36 +47,17 @@ export interface Translator {
   readonly finishing: boolean;
 }
 
-/** Calls are kept in `calls`, because several of them can be open at once. */
-type Open =
-  | { readonly kind: 'idle' }
-  | { readonly kind: 'message'; readonly writer: MessageWriter }
-  | { readonly kind: 'reasoning'; readonly writer: ReasoningWriter }
-  | { readonly kind: 'calls' };
-
-const IDLE: Open = { kind: 'idle' };
-
 /**
  * Turns chat chunks into `response.*` events (schemas/event.json). Streams and JSON replies share
  * this one state machine.
  */
 export function createTranslator(options: TranslatorOptions): Translator {
   const log = createEventLog(options.response, options.unique);
-  const citations = createCitations(log);
-  const calls = createCalls(log, options);
-  const splitter = options.thinkTags ? createThinkTagSplitter() : undefined;
-  const state =
-    options.state && createStateCollector(log, { ...options.state, reasoningOutput: options.reasoningOutput });
-  /** Hidden reasoning has an item only when the caller asks for it sealed. */
-  const showsReasoning = options.reasoningOutput !== 'hidden' || options.state?.isAskedFor === true;
-
-  let open: Open = IDLE;
-  let chunkNumber = 0;
+  const output = createOutputWriter(log, options);
   let sawChoice = false;
-  let lastKind: TextPiece['kind'] = 'text';
   let finishReason: string | undefined;
   let serviceTier: string | undefined;
-  let spentBefore: Usage | null | undefined;
+  let spent: Spent | undefined;
   let answerUsage: Usage | null = null;
 
   const translator: Writable<Translator> = {
@@ -112,17 +67,17 @@ export function createTranslator(options: TranslatorOptions): Translator {
       return takeEvents();
     },
     feed(chunk) {
-      attempt(() => (typeof chunk === 'string' ? readWords(chunk) : readChunk(chunk)));
+      attempt(() => (typeof chunk === 'string' ? output.writeWords(chunk) : readChunk(chunk)));
       return takeEvents();
     },
-    addSpent({ usage, outputLength }) {
-      spentBefore = usage;
-      translator.usage = usage;
-      translator.outputLength += outputLength;
+    addSpent(earlier) {
+      spent = earlier;
+      translator.usage = earlier.usage;
+      translator.outputLength = earlier.outputLength;
     },
     addCompaction(encryptedContent, { isLast }) {
       attempt(() => {
-        writeCompaction(encryptedContent);
+        output.writeCompaction(encryptedContent);
         if (isLast) endCompleted();
       });
       return takeEvents();
@@ -157,6 +112,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
 
   function takeEvents(): readonly ResponseEvent[] {
     translator.response = log.snapshot;
+    translator.outputLength = (spent?.outputLength ?? 0) + output.length;
     return log.take();
   }
 
@@ -171,119 +127,21 @@ export function createTranslator(options: TranslatorOptions): Translator {
   }
 
   function readChunk(chunk: ChatChunk): void {
-    chunkNumber += 1;
     const choice = choiceOf(chunk);
     answerUsage = readUsage(chunk, choice) ?? answerUsage;
-    translator.usage = spentBefore === undefined ? answerUsage : sumOfUsage(spentBefore, answerUsage);
+    translator.usage = spent === undefined ? answerUsage : sumOfUsage(spent.usage, answerUsage);
     serviceTier = serviceTierOf(chunk) ?? serviceTier;
     const sources = sourcesOf(chunk);
-    if (sources !== undefined) citations.setSources(sources);
+    if (sources !== undefined) output.setSources(sources);
     if (choice === undefined) return;
     sawChoice = true;
-    const delta = deltaOf(choice);
-    state?.readDelta(delta);
-    for (const citation of citationsOf(delta)) citations.add(citation);
-    const logprobs = options.logprobs ? logprobsOf(choice) : [];
-    for (const piece of textPiecesOf(delta)) addText(piece, logprobs);
-    const callPieces = callPiecesOf(delta);
-    if (callPieces.length > 0) releaseText();
-    for (const piece of callPieces) translator.outputLength += calls.add(piece, chunkNumber, beginCalls);
+    output.writeChoice(choice);
     finishReason = finishReasonOf(choice) ?? finishReason;
     translator.finishing = finishReason !== undefined;
   }
 
-  function readWords(text: string): void {
-    chunkNumber += 1;
-    if (text !== '') addText({ kind: lastKind, text }, []);
-  }
-
-  function addText(piece: TextPiece, logprobs: LogProb[]): void {
-    lastKind = piece.kind;
-    if (piece.kind !== 'text' || splitter === undefined) {
-      addPiece(piece, logprobs);
-      return;
-    }
-    for (const part of splitter.split(piece.text)) addPiece(part, logprobs);
-  }
-
-  function releaseText(): void {
-    for (const piece of splitter?.release() ?? []) addPiece(piece, []);
-  }
-
-  function addPiece({ kind, text }: TextPiece, logprobs: LogProb[]): void {
-    log.grow(text.length);
-    translator.outputLength += text.length;
-    switch (kind) {
-      case 'text':
-        message().writeText(text, logprobs);
-        return;
-      case 'refusal':
-        message().writeRefusal(text);
-        return;
-      case 'reasoning':
-        state?.addThoughts(text);
-        if (showsReasoning) reasoning().write(text);
-        return;
-      default:
-        unreachable(kind);
-    }
-  }
-
-  /** A compaction is complete at once, so two events are enough. */
-  function writeCompaction(encryptedContent: string): void {
-    log.grow(encryptedContent.length);
-    const place = log.addItem('cmp', (id) => ({
-      type: 'compaction',
-      id,
-      status: 'in_progress',
-      encrypted_content: '',
-    }));
-    const item = log.itemAt(place, 'compaction');
-    log.closeItem(place, { ...item, status: 'completed', encrypted_content: encryptedContent });
-  }
-
-  function message(): MessageWriter {
-    if (open.kind === 'message') return open.writer;
-    leave('completed');
-    const writer = openMessageWriter(log, citations);
-    open = { kind: 'message', writer };
-    return writer;
-  }
-
-  function reasoning(): ReasoningWriter {
-    if (open.kind === 'reasoning') return open.writer;
-    leave('completed');
-    const seal = () => state?.seal(calls.announced());
-    const writer = openReasoningWriter(log, { reasoningOutput: options.reasoningOutput, seal });
-    open = { kind: 'reasoning', writer };
-    return writer;
-  }
-
-  function beginCalls(): void {
-    if (open.kind !== 'calls') leave('completed');
-    open = { kind: 'calls' };
-  }
-
-  function leave(status: OutputItem['status']): void {
-    const leaving = open;
-    open = IDLE;
-    switch (leaving.kind) {
-      case 'idle':
-        return;
-      case 'message':
-      case 'reasoning':
-        leaving.writer.close(status);
-        return;
-      case 'calls':
-        calls.closeComplete();
-        return;
-      default:
-        unreachable(leaving);
-    }
-  }
-
   function finish(done: boolean): void {
-    releaseText();
+    output.release();
     const last = readFinishReason(finishReason, done && sawChoice);
     switch (last.kind) {
       case 'completed':
@@ -301,36 +159,24 @@ export function createTranslator(options: TranslatorOptions): Translator {
   }
 
   function endCompleted(): void {
-    if (calls.hasNameless()) {
+    if (output.hasNamelessCall()) {
       endFailed('failed', invalidResponse('The backend sent a tool call without a name.'));
       return;
     }
-    leave('completed');
-    calls.closeAll();
-    writeRestOfState();
+    output.closeCompleted();
     translator.ended = true;
     log.emit({
       type: 'response.completed',
-      response: { ...log.snapshot, ...lastFields(), status: 'completed', completed_at: options.nowS() },
+      response: { ...lastResponse(), status: 'completed', completed_at: options.nowS() },
     });
   }
 
-  /** State can come after the last reasoning: Gemini signs calls, and thoughts may be hidden. */
-  function writeRestOfState(): void {
-    const sealed = state?.sealRest(calls.announced());
-    if (sealed !== undefined)
-      openReasoningWriter(log, { reasoningOutput: 'hidden', seal: () => sealed }).close('completed');
-  }
-
   function endIncomplete(reason: 'max_output_tokens' | 'content_filter'): void {
-    const inCall = open.kind === 'calls';
-    leave('incomplete');
-    calls.closeCut(inCall);
-    writeRestOfState();
+    output.closeCut();
     translator.ended = true;
     log.emit({
       type: 'response.incomplete',
-      response: { ...log.snapshot, ...lastFields(), status: 'incomplete', incomplete_details: { reason } },
+      response: { ...lastResponse(), status: 'incomplete', incomplete_details: { reason } },
     });
   }
 
@@ -343,23 +189,22 @@ export function createTranslator(options: TranslatorOptions): Translator {
     translator.failure = error;
     const { code, message, param, type } = error;
     log.emit({ type: 'error', code, message, param, error: { message, type, param, code } });
-    const responseError: ResponseError = { code, message };
-    const output = log.snapshot.output.filter((item) => item.status !== 'in_progress');
+    const closed = log.snapshot.output.filter((item) => item.status !== 'in_progress');
     log.emit({
       type: 'response.failed',
       response: {
-        ...log.snapshot,
-        ...lastFields(),
+        ...lastResponse(),
         status,
-        error: responseError,
-        output,
-        output_text: outputTextOf(output),
+        error: { code, message },
+        output: closed,
+        output_text: outputTextOf(closed),
       },
     });
   }
 
-  function lastFields(): Pick<ResponseResource, 'usage' | 'service_tier'> {
-    return { usage: translator.usage, service_tier: serviceTier ?? log.snapshot.service_tier };
+  function lastResponse(): ResponseResource {
+    const { snapshot } = log;
+    return { ...snapshot, usage: translator.usage, service_tier: serviceTier ?? snapshot.service_tier };
   }
 }
 

@@ -1,0 +1,180 @@
+import type { LogProb, OutputItem } from '../../contract/types.ts';
+import { createCalls, type CallsOptions } from './calls.ts';
+import type { ChatChunk } from '../chat.ts';
+import { callPiecesOf, citationsOf, deltaOf, logprobsOf, textPiecesOf, type Source, type TextPiece } from './chunk.ts';
+import { createCitations } from './citations.ts';
+import { unreachable } from '../errors.ts';
+import type { EventLog } from './event-log.ts';
+import { openMessageWriter, type MessageWriter } from './message-writer.ts';
+import { openReasoningWriter, type ReasoningOptions, type ReasoningWriter } from './reasoning-writer.ts';
+import { createStateCollector, type StateOptions } from './reply-state.ts';
+import { createThinkTagSplitter } from './think-tags.ts';
+import type { Writable } from '../writable.ts';
+
+export interface OutputWriterOptions extends CallsOptions, Pick<ReasoningOptions, 'reasoningOutput'> {
+  readonly thinkTags: boolean;
+  readonly state?: StateOptions;
+  readonly logprobs: boolean;
+}
+
+/** Writes the items of a reply. All methods that write throw ApiError when the reply is too large. */
+export interface OutputWriter {
+  writeChoice(choice: ChatChunk): void;
+  /** Continues the text of the last choice. */
+  writeWords(words: string): void;
+  writeCompaction(encryptedContent: string): void;
+  setSources(sources: readonly Source[]): void;
+  /** Writes the text that was held because it could be the beginning of a tag. */
+  release(): void;
+  hasNamelessCall(): boolean;
+  closeCompleted(): void;
+  closeCut(): void;
+  /** UTF-16 code units of text, reasoning and arguments. */
+  readonly length: number;
+}
+
+/** Calls are kept in `calls`, because several of them can be open at once. */
+type Open =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'message'; readonly writer: MessageWriter }
+  | { readonly kind: 'reasoning'; readonly writer: ReasoningWriter }
+  | { readonly kind: 'calls' };
+
+const IDLE: Open = { kind: 'idle' };
+
+/** Begins without an item. What a choice says decides which item is open. */
+export function createOutputWriter(log: EventLog, options: OutputWriterOptions): OutputWriter {
+  const { reasoningOutput } = options;
+  const citations = createCitations(log);
+  const calls = createCalls(log, options);
+  const splitter = options.thinkTags ? createThinkTagSplitter() : undefined;
+  const state = options.state && createStateCollector(log, { ...options.state, reasoningOutput });
+  /** Hidden reasoning has an item only when the caller asks for it sealed. */
+  const showsReasoning = reasoningOutput !== 'hidden' || options.state?.isAskedFor === true;
+
+  let open: Open = IDLE;
+  let choiceNumber = 0;
+  let lastKind: TextPiece['kind'] = 'text';
+
+  const output: Writable<OutputWriter> = {
+    writeChoice(choice) {
+      choiceNumber += 1;
+      const delta = deltaOf(choice);
+      state?.readDelta(delta);
+      for (const citation of citationsOf(delta)) citations.add(citation);
+      const logprobs = options.logprobs ? logprobsOf(choice) : [];
+      for (const piece of textPiecesOf(delta)) writeText(piece, logprobs);
+      const callPieces = callPiecesOf(delta);
+      if (callPieces.length > 0) output.release();
+      for (const piece of callPieces) output.length += calls.add(piece, choiceNumber, openCalls);
+    },
+    writeWords(text) {
+      if (text !== '') writeText({ kind: lastKind, text }, []);
+    },
+    writeCompaction(encryptedContent) {
+      log.grow(encryptedContent.length);
+      const place = log.addItem('cmp', (id) => ({
+        type: 'compaction',
+        id,
+        status: 'in_progress',
+        encrypted_content: '',
+      }));
+      // A compaction is complete at once, so it has no other events.
+      const item = log.itemAt(place, 'compaction');
+      log.closeItem(place, { ...item, status: 'completed', encrypted_content: encryptedContent });
+    },
+    setSources: (sources) => citations.setSources(sources),
+    release() {
+      for (const piece of splitter?.release() ?? []) writePiece(piece, []);
+    },
+    hasNamelessCall: () => calls.hasNameless(),
+    closeCompleted() {
+      leave('completed');
+      calls.closeAll();
+      writeRestOfState();
+    },
+    closeCut() {
+      const inCall = open.kind === 'calls';
+      leave('incomplete');
+      calls.closeCut(inCall);
+      writeRestOfState();
+    },
+    length: 0,
+  };
+  return output;
+
+  function writeText(piece: TextPiece, logprobs: LogProb[]): void {
+    lastKind = piece.kind;
+    if (piece.kind !== 'text' || splitter === undefined) {
+      writePiece(piece, logprobs);
+      return;
+    }
+    for (const part of splitter.split(piece.text)) writePiece(part, logprobs);
+  }
+
+  function writePiece({ kind, text }: TextPiece, logprobs: LogProb[]): void {
+    log.grow(text.length);
+    output.length += text.length;
+    switch (kind) {
+      case 'text':
+        openMessage().writeText(text, logprobs);
+        return;
+      case 'refusal':
+        openMessage().writeRefusal(text);
+        return;
+      case 'reasoning':
+        state?.addThoughts(text);
+        if (showsReasoning) openReasoning().write(text);
+        return;
+      default:
+        unreachable(kind);
+    }
+  }
+
+  function openMessage(): MessageWriter {
+    if (open.kind === 'message') return open.writer;
+    leave('completed');
+    const writer = openMessageWriter(log, citations);
+    open = { kind: 'message', writer };
+    return writer;
+  }
+
+  function openReasoning(): ReasoningWriter {
+    if (open.kind === 'reasoning') return open.writer;
+    leave('completed');
+    const seal = () => state?.seal(calls.announced());
+    const writer = openReasoningWriter(log, { reasoningOutput, seal });
+    open = { kind: 'reasoning', writer };
+    return writer;
+  }
+
+  function openCalls(): void {
+    if (open.kind !== 'calls') leave('completed');
+    open = { kind: 'calls' };
+  }
+
+  function leave(status: OutputItem['status']): void {
+    const leaving = open;
+    open = IDLE;
+    switch (leaving.kind) {
+      case 'idle':
+        return;
+      case 'message':
+      case 'reasoning':
+        leaving.writer.close(status);
+        return;
+      case 'calls':
+        calls.closeComplete();
+        return;
+      default:
+        unreachable(leaving);
+    }
+  }
+
+  /** State can come after the last reasoning: Gemini signs calls, and thoughts may be hidden. */
+  function writeRestOfState(): void {
+    const sealed = state?.sealRest(calls.announced());
+    if (sealed !== undefined)
+      openReasoningWriter(log, { reasoningOutput: 'hidden', seal: () => sealed }).close('completed');
+  }
+}
