@@ -1,4 +1,4 @@
-import type { ChatBatch, ChatRequest } from '../core/chat.ts';
+import type { ChatBatch, ChatRequest, Connected } from '../core/chat.ts';
 import type { ApiError } from '../core/errors.ts';
 import { readAnswer, readRefusal, relayAnswer, type AnswerOptions, type Refusal, type RelayedRead } from './answer.ts';
 import { contentType } from './answer-reader.ts';
@@ -22,10 +22,6 @@ export interface ChatRelay {
    * for any other failure, otherwise as `ask` does.
    */
   relay(request: RelayRequest, options: AskOptions, listener: RelayListener): Promise<RelayedRefusal | undefined>;
-}
-
-export interface Connected {
-  connections(): { readonly busy: number; readonly idle: number };
 }
 
 export interface AskOptions {

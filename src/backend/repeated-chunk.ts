@@ -1,6 +1,6 @@
 import type { ChatChunk } from '../core/chat.ts';
 import { onlyTextOf, type TextPiece } from '../core/reply/chunk.ts';
-import { endOfString, isObject, readJson } from '../core/json.ts';
+import { BACKSLASH, endOfString, isObject, QUOTE, readJson } from '../core/json.ts';
 
 /**
  * Most events of a stream equal the one before but for the words of the model. Parsing only these
@@ -24,8 +24,6 @@ const MAX_EVENT = 4096;
 /** Other keys hold what a backend sends beside the words, such as search results. */
 const MAX_PLACES = 4;
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const FIRST_PRINTABLE = 0x20;
 /** V8 copies up to 12 characters. A longer slice would keep the whole text in memory. */
 const MAX_WORD = 12;

@@ -95,3 +95,8 @@ export interface ChatRequest {
   readonly safety_identifier?: string;
   readonly user?: string;
 }
+
+/** Keeps connections to the backend. */
+export interface Connected {
+  connections(): { readonly busy: number; readonly idle: number };
+}

@@ -22,6 +22,11 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
+/** As a UTF-16 code unit or a byte. */
+export const QUOTE = 0x22;
+/** As a UTF-16 code unit or a byte. */
+export const BACKSLASH = 0x5c;
+
 /** Whether a UTF-16 code unit or a byte is white space in JSON. */
 export function isSpace(code: number | undefined): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;

@@ -1,14 +1,11 @@
 import { collectDefaultMetrics, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client';
 import type { Usage } from '../contract/types.ts';
+import type { Connected } from '../core/chat.ts';
 import { ENDPOINTS } from '../requests/endpoints.ts';
 import { isModelCall, OPERATION } from './gen-ai.ts';
 import { addGauges, createModelInstruments, createRequestInstruments, type Reading } from './instruments.ts';
 import { createModelLabels } from './model-labels.ts';
 import type { RequestEnd, RequestFacts, RequestObserver } from '../requests/facts.ts';
-
-interface Connected {
-  connections(): { readonly busy: number; readonly idle: number };
-}
 
 export interface MetricsOptions {
   readonly providerName: string;

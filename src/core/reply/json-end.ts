@@ -1,4 +1,4 @@
-import { isSpace } from '../json.ts';
+import { BACKSLASH, isSpace, QUOTE } from '../json.ts';
 import type { Writable } from '../writable.ts';
 
 export interface JsonEnd {
@@ -49,8 +49,6 @@ export function createJsonEnd(): JsonEnd {
   }
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;

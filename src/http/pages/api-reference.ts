@@ -2,7 +2,7 @@ import { isObject } from '../../core/json.ts';
 import { html, prose, type Html } from './html.ts';
 import type { OpenApiDocument, OpenApiOperation } from './openapi.ts';
 import type { JsonObject } from './openapi-schemas.ts';
-import { curl, manual } from './page.ts';
+import { curl, manual, table } from './page.ts';
 import { showSchema, typeOf } from './schema-table.ts';
 
 export interface Called {
@@ -88,54 +88,34 @@ function showOperation({ method, path, alias, operation }: Called): Html {
           </p>`
     }
     ${parameters.length === 0 ? undefined : showParameters(parameters)}
-    <table>
-      <caption class="hidden-text">
-        Replies to ${summary}
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">Status</th>
-          <th scope="col">Reply</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${Object.entries(responses).map(
-          ([status, { description, content }]) =>
-            html`<tr>
-              <th scope="row">${status === 'default' ? 'other' : status}</th>
-              <td>${prose(description)} ${showContent(content)}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
+    ${table({
+      caption: `Replies to ${summary}`,
+      columns: ['Status', 'Reply'],
+      rows: Object.entries(responses).map(
+        ([status, { description, content }]) =>
+          html`<tr>
+            <th scope="row">${status === 'default' ? 'other' : status}</th>
+            <td>${prose(description)} ${showContent(content)}</td>
+          </tr>`,
+      ),
+    })}
   </article>`;
 }
 
 function showParameters(parameters: NonNullable<OpenApiOperation['parameters']>): Html {
-  return html`<table>
-    <caption class="hidden-text">
-      Parameters
-    </caption>
-    <thead>
-      <tr>
-        <th scope="col">Parameter</th>
-        <th scope="col">In</th>
-        <th scope="col">Type</th>
-        <th scope="col">Meaning</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${parameters.map(
-        ({ name, in: place, schema, description }) =>
-          html`<tr>
-            <th scope="row"><code>${name}</code></th>
-            <td>${place}</td>
-            <td>${typeOf(schema)}</td>
-            <td>${prose(description)}</td>
-          </tr>`,
-      )}
-    </tbody>
-  </table>`;
+  return table({
+    caption: 'Parameters',
+    columns: ['Parameter', 'In', 'Type', 'Meaning'],
+    rows: parameters.map(
+      ({ name, in: place, schema, description }) =>
+        html`<tr>
+          <th scope="row"><code>${name}</code></th>
+          <td>${place}</td>
+          <td>${typeOf(schema)}</td>
+          <td>${prose(description)}</td>
+        </tr>`,
+    ),
+  });
 }
 
 function showContent(content: Readonly<Record<string, { readonly schema: JsonObject }>>): Html {

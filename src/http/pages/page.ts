@@ -74,6 +74,35 @@ export function searchPlace(docs: string): Html {
   return html`<div class="search" id="page-search" data-docs="${docs}"></div>`;
 }
 
+/** Returns a table. The caption is for those who hear the page. */
+export function table({
+  caption,
+  columns,
+  rows,
+}: {
+  readonly caption?: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly Html[];
+}): Html {
+  return html`<table>
+    ${
+      caption === undefined
+        ? undefined
+        : html`<caption class="hidden-text">
+            ${caption}
+          </caption>`
+    }
+    <thead>
+      <tr>
+        ${columns.map((column) => html`<th scope="col">${column}</th>`)}
+      </tr>
+    </thead>
+    <tbody>
+      ${rows}
+    </tbody>
+  </table>`;
+}
+
 /** Returns a text with its contents next to it, or below it on a phone. */
 export function manual({ text, contents }: { readonly text: Html; readonly contents: Html }): Html {
   return html`<div class="view manual">

@@ -1,6 +1,7 @@
 import { isObject } from '../../core/json.ts';
 import { html, prose, type Html } from './html.ts';
 import type { JsonObject } from './openapi-schemas.ts';
+import { table } from './page.ts';
 
 /** Renders the description, and a line for each property, nested ones included. */
 export function showSchema(schema: JsonObject): Html {
@@ -8,22 +9,7 @@ export function showSchema(schema: JsonObject): Html {
   const rows = rowsOf(schema, '');
   return html`${typeof description === 'string' ? prose(description) : undefined}
   ${rows.length === 0 || schema['allOf'] !== undefined ? html`<p>${typeOf(schema)}</p>` : undefined}
-  ${
-    rows.length === 0
-      ? undefined
-      : html`<table>
-          <thead>
-            <tr>
-              <th scope="col">Property</th>
-              <th scope="col">Type</th>
-              <th scope="col">Meaning</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${rows}
-          </tbody>
-        </table>`
-  }`;
+  ${rows.length === 0 ? undefined : table({ columns: ['Property', 'Type', 'Meaning'], rows })}`;
 }
 
 /** Returns the type in a few words, with links to the components: `"low" or "high"`. */

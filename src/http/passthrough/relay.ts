@@ -1,10 +1,11 @@
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { NextFunction, Request, Response } from 'express';
-import type { Connected } from '../../backend/chat.ts';
+import type { ChatBackendOptions } from '../../backend/chat.ts';
 import { connectionFailure, type ConnectionPhase } from '../../backend/connection-failures.ts';
-import { failureOf, type KeyOwner } from '../../backend/failures.ts';
+import { failureOf } from '../../backend/failures.ts';
 import { withoutLimits, type ReplyHeaders } from '../../backend/reply-headers.ts';
+import type { Connected } from '../../core/chat.ts';
 import { ApiError } from '../../core/errors.ts';
 import { readJson } from '../../core/json.ts';
 import { lazily } from '../../core/lazily.ts';
@@ -12,13 +13,10 @@ import { towardsBackend, towardsClient } from './relay-headers.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
 import { noteBackendCall } from '../../requests/facts.ts';
 
-export interface ProxyOptions {
-  readonly baseUrl: string;
-  readonly keyOwner: KeyOwner;
-  readonly connectTimeoutMs: number;
-  readonly firstByteTimeoutMs: number;
-  readonly idleTimeoutMs: number;
-  readonly hidesLimits?: boolean;
+export interface ProxyOptions extends Pick<
+  ChatBackendOptions,
+  'baseUrl' | 'keyOwner' | 'connectTimeoutMs' | 'firstByteTimeoutMs' | 'idleTimeoutMs' | 'hidesLimits'
+> {
   readonly onOperatorProblem: (problem: string) => void;
 }
 
