@@ -1,48 +1,42 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { ADMIT_ALL, createAdmission } from './accounts/admission.ts';
-import { rememberKeys } from './accounts/keys.ts';
+import { hasNoKeys, rememberKeys } from './accounts/keys.ts';
 import { createRateLimits } from './accounts/rates.ts';
 import { createChatBackend, type ChatBackend } from './backend/chat.ts';
 import { startDemoBackend } from './backend/demo/demo.ts';
 import { probeKeys } from './backend/probe.ts';
-import { COMMAND_LINE, describeStart } from './config/banner.ts';
+import { describeStart, NO_KEY_YET } from './config/banner.ts';
 import { wantsMetrics, type Config } from './config/config.ts';
 import { createCurrentPrices, type CurrentPrices } from './config/current-prices.ts';
-import { loadSecret, openWithSecret } from './config/gateway-secret.ts';
+import { openWithSecret } from './config/gateway-secret.ts';
 import { watchPrices } from './config/price-watch.ts';
-import { toRequestId, type NewUniquePart } from './core/ids.ts';
+import type { NewUniquePart } from './core/ids.ts';
 import { createTokenEstimator } from './core/tokens/estimate.ts';
 import { createAuthenticator } from './http/access/authenticate.ts';
 import { createLoad } from './http/access/load.ts';
-import { createApp, createMetricsApp } from './http/app.ts';
-import { serverClassesOf } from './http/express-prototypes.ts';
 import { createProxy } from './http/passthrough/relay.ts';
-import { closeServer, createHttpServer, listen } from './http/server.ts';
+import { createServers, type Addresses } from './http/servers.ts';
 import type { Services } from './http/services.ts';
 import { createIdentities, createMark } from './identity/identities.ts';
-import { createSealer } from './identity/seal.ts';
+import { createSealers } from './identity/seal.ts';
 import { newUniquePartAt } from './identity/unique-part.ts';
 import { watchCancels } from './requests/cancel-watch.ts';
 import { createItemMemory } from './requests/item-memory.ts';
 import { createRunningRequests } from './requests/running.ts';
-import type { AccountStore } from './store/keys.ts';
 import { openStore } from './store/open.ts';
 import type { Store } from './store/store.ts';
 import { timeStore } from './store/timed-store.ts';
-import { toProviderName } from './telemetry/gen-ai.ts';
-import { createLogger, openLogOutput, requestLines } from './telemetry/log.ts';
-import type { Metrics, MetricsOptions } from './telemetry/metrics.ts';
-import { createObserve } from './telemetry/observe.ts';
-import { createTracing } from './telemetry/traces.ts';
+import { createLogger, openLogOutput } from './telemetry/log.ts';
+import type { Metrics } from './telemetry/metrics.ts';
+import { openTelemetry } from './telemetry/telemetry.ts';
 import { createTokenizer } from './tokenizer/tokenizer.ts';
-import { createSockets, isHandshake } from './web-socket/sockets.ts';
+import { createSockets } from './web-socket/sockets.ts';
 
 export { readConfig, ConfigError, type Config } from './config/config.ts';
 
 export interface Gateway {
-  /** Returns the URLs without a trailing slash. Throws if a port is taken. */
-  listen(): Promise<{ readonly url: string; readonly metricsUrl?: string }>;
+  /** Throws if a port is taken. */
+  listen(): Promise<Addresses>;
   /** Refuses new requests, lets running ones end within `DRAIN_TIMEOUT_MS`, and closes. */
   drain(): Promise<void>;
   /** Ends all requests with `gateway_interrupted`, and closes. */
@@ -72,50 +66,29 @@ export interface SharedParts {
   readonly joinMetrics: (metrics: Metrics) => Pick<Metrics, 'show' | 'contentType'>;
 }
 
-const INTERRUPT_MS = 2000;
-
 /**
  * Opens the store, and starts the demo backend if it is needed; `close` ends both. Throws if the
  * store cannot be opened, and ConfigError if its database belongs to another secret.
  */
 export async function createGateway(config: Config, overrides: GatewayOverrides = {}): Promise<Gateway> {
-  const nowMs = overrides.nowMs ?? Date.now;
-  const newUniquePart = overrides.newUniquePart ?? (() => newUniquePartAt(nowMs()));
+  const { nowMs = Date.now, newUniquePart = () => newUniquePartAt(nowMs()), shared } = overrides;
   const log = overrides.log ?? createLogger(config.logLevel, await openLogOutput(config.logFormat));
   const isManaged = config.authMode === 'managed';
-  const keyOwner = config.authMode === 'passthrough' ? 'caller' : 'gateway';
-  const { shared } = overrides;
 
-  const { store: records, secret } = await openRecords(config, overrides, { clock: nowMs, log });
+  const opening = overrides.store ?? openStore({ ...config, clock: nowMs, log });
+  const isCompared = overrides.store !== undefined || shared !== undefined;
+  const { store: records, secret } = await openWithSecret(config, opening, { isCompared });
   const identities = createIdentities(secret, config.gatewaySecretPrevious);
-  const sealers = {
-    reasoning: createSealer('reasoning', secret, config.gatewaySecretPrevious),
-    compaction: createSealer('compaction', secret, config.gatewaySecretPrevious),
-  };
+  const backends = await openBackends(config, overrides, log);
+  const { baseUrl, isDemo, keyOwner, upstream, backend, proxy } = backends;
 
-  const isDemo = config.upstreamBaseUrl === null;
-  const demo = isDemo && shared === undefined ? await startDemoBackend() : undefined;
-  const baseUrl = config.upstreamBaseUrl ?? demo?.baseUrl ?? shared?.demoBaseUrl ?? '';
-  const towardsBackend = {
-    ...config,
-    baseUrl,
-    keyOwner,
-    hidesLimits: isManaged,
-    onOperatorProblem: (problem: string) => log.error({ problem }, 'the backend needs the operator'),
-  } as const;
-  const upstream = createChatBackend({ ...towardsBackend, streamOptions: config.dialect.streamOptions });
-  const backend = overrides.backend ?? upstream;
-  const proxy = createProxy(towardsBackend);
-
-  const providerName = toProviderName(config.upstreamDialect);
   const sockets = createSockets(config);
-  const counted = { providerName, backend: upstream, relay: proxy, webSockets: sockets };
-  const metrics = wantsMetrics(config) ? await createMetrics(counted) : undefined;
-  const store = metrics === undefined ? records : timeStore(records, (...took) => metrics.storeTook(...took));
-  const observe = createObserve({
-    observers: metrics === undefined ? [requestLines] : [requestLines, metrics],
-    startTrace: createTracing({ baseUrl, providerName }),
+  const { observe, metrics } = await openTelemetry({
+    baseUrl,
+    dialect: config.upstreamDialect,
+    counted: wantsMetrics(config) ? { backend: upstream, relay: proxy, webSockets: sockets } : null,
   });
+  const store = metrics === undefined ? records : timeStore(records, (...took) => metrics.storeTook(...took));
 
   const prices = shared?.prices ?? createCurrentPrices({ ...config, log });
   const accounts = rememberKeys(store, nowMs);
@@ -140,7 +113,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     keyOwner,
     identities,
     marks: createMark(secret, config.gatewaySecretPrevious),
-    sealers,
+    sealers: createSealers(secret, config.gatewaySecretPrevious),
     store,
     accounts,
     rateLimits,
@@ -165,48 +138,28 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     },
   };
 
-  const app = createApp(services);
-  const newRequestId = () => toRequestId(newUniquePart());
-  const server = createHttpServer(app, newRequestId, {
-    ...config,
-    classes: serverClassesOf(app),
-    upgrades: isHandshake,
-  });
-  const metricsServer =
-    config.metricsPort === null ? undefined : createHttpServer(createMetricsApp(services), newRequestId);
-  let url = '';
-  let metricsUrl: string | undefined;
+  const servers = createServers(services, sockets);
+  let addresses: Addresses = { url: '' };
   let closed: Promise<void> | undefined;
 
   return {
     async listen() {
-      url = await listen(server, config);
-      if (metricsServer !== undefined) {
-        metricsUrl = await listen(metricsServer, { host: config.metricsHost, port: config.metricsPort ?? 0 });
-      }
+      addresses = await servers.listen();
       for (const warning of config.warnings) log.warn(warning);
-      return { url, ...(metricsUrl !== undefined && { metricsUrl }) };
+      return addresses;
     },
     async drain() {
-      running.drain();
-      sockets.leave();
-      const late = new AbortController();
-      await Promise.race([
-        running.whenIdle(),
-        delay(config.drainTimeoutMs, undefined, { signal: late.signal, ref: false }).catch(() => undefined),
-      ]);
-      late.abort();
+      await servers.drain();
       await close();
     },
     close,
     async probe() {
-      if (config.authMode === 'managed') return findMissingKeys(accounts);
-      const asksBackend = config.authMode === 'passthrough' && config.upstreamBaseUrl !== null;
-      return asksBackend ? probeKeys(config.upstreamBaseUrl) : undefined;
+      if (isManaged) return (await hasNoKeys(accounts)) ? NO_KEY_YET : undefined;
+      return keyOwner === 'caller' && !isDemo ? probeKeys(baseUrl) : undefined;
     },
     reload: () => prices.reload(),
     get banner() {
-      return describeStart({ config, url, metricsUrl, demo: isDemo });
+      return describeStart({ config, ...addresses, demo: isDemo });
     },
   };
 
@@ -216,43 +169,36 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   }
 
   async function closeAll(): Promise<void> {
-    running.drain();
     stopWatching();
     stopComparing();
-    running.interrupt();
-    await Promise.race([running.whenIdle(), delay(INTERRUPT_MS, undefined, { ref: false })]);
-    await sockets.close();
-    await closeServer(server);
-    // The metrics close last, so that a scrape can still count the last requests.
-    if (metricsServer !== undefined) await closeServer(metricsServer);
-    proxy.close();
+    await servers.close();
     await tokenizer.close();
-    await Promise.all([...new Set([backend, upstream])].map((each) => each.close()));
-    await demo?.close();
+    await backends.close();
     await store.close();
   }
 }
 
-/** The module is loaded only if it is used, which makes a start faster. */
-async function createMetrics(options: MetricsOptions): Promise<Metrics> {
-  const { createMetrics } = await import('./telemetry/metrics.ts');
-  return createMetrics(options);
-}
+/** Opens the chat backend, and the proxy to its other paths. */
+async function openBackends(config: Config, { backend, shared }: GatewayOverrides, log: Logger) {
+  const isDemo = config.upstreamBaseUrl === null;
+  const demo = isDemo && shared === undefined ? await startDemoBackend() : undefined;
+  const baseUrl = config.upstreamBaseUrl ?? demo?.baseUrl ?? shared?.demoBaseUrl ?? '';
+  const keyOwner = config.authMode === 'passthrough' ? 'caller' : 'gateway';
+  const options = {
+    ...config,
+    baseUrl,
+    keyOwner,
+    hidesLimits: config.authMode === 'managed',
+    onOperatorProblem: (problem: string) => log.error({ problem }, 'the backend needs the operator'),
+  } as const;
+  const upstream = createChatBackend({ ...options, streamOptions: config.dialect.streamOptions });
+  const proxy = createProxy(options);
 
-/** The secret is compared unless the store was passed in, or a primary process has compared it. */
-async function openRecords(
-  config: Config,
-  { store, shared }: GatewayOverrides,
-  { clock, log }: { readonly clock: () => number; readonly log: Logger },
-): Promise<{ readonly store: Store; readonly secret: string }> {
-  if (store !== undefined) return { store, secret: loadSecret(config) };
-  const opening = openStore({ ...config, clock, log });
-  return shared === undefined ? openWithSecret(config, opening) : { store: await opening, secret: loadSecret(config) };
-}
+  async function close(): Promise<void> {
+    proxy.close();
+    await Promise.all([upstream.close(), backend?.close()]);
+    await demo?.close();
+  }
 
-async function findMissingKeys(accounts: Pick<AccountStore, 'listKeys'>): Promise<string | undefined> {
-  // A store that fails reports that itself.
-  const page = await accounts.listKeys({ limit: 1 }).catch(() => undefined);
-  if (page === undefined || page.keys.length > 0) return undefined;
-  return `There is no API key yet. Create one with \`${COMMAND_LINE} keys create --name <name>\` or the admin API.`;
+  return { baseUrl, isDemo, keyOwner, upstream, backend: backend ?? upstream, proxy, close } as const;
 }

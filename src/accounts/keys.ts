@@ -33,6 +33,12 @@ export function faultOf({ isDisabled, expiresAtMs }: StoredKey, nowMs: number): 
   return expiresAtMs !== null && expiresAtMs <= nowMs ? 'The API key has expired.' : undefined;
 }
 
+/** Returns whether there is no key yet; false when the store fails, which reports that itself. */
+export async function hasNoKeys(accounts: Pick<AccountStore, 'listKeys'>): Promise<boolean> {
+  const page = await accounts.listKeys({ limit: 1 }).catch(() => undefined);
+  return page?.keys.length === 0;
+}
+
 /** Limits how long a change by another process can go unseen. */
 const GOOD_FOR_MS = 1000;
 const MAX_REMEMBERED = 10_000;

@@ -5,6 +5,8 @@ import { unreachable } from '../core/errors.ts';
 /** A clone has no `responses-gateway` on its path. */
 export const COMMAND_LINE = import.meta.filename.endsWith('.ts') ? 'npm run -s cli --' : 'responses-gateway';
 
+export const NO_KEY_YET = `There is no API key yet. Create one with \`${COMMAND_LINE} keys create --name <name>\` or the admin API.`;
+
 /** Returns the lines that a person reads after a start. */
 export function describeStart({
   config,

@@ -12,14 +12,18 @@ import { StoreOpenError, type Store } from '../store/store.ts';
 
 export type SecretSettings = Pick<Config, 'databaseUrl' | 'gatewaySecret' | 'gatewaySecretPrevious'>;
 
-/** Takes the secret as `takeSecret` does while a store opens. Closes the store when that throws. */
+/**
+ * Takes the secret as `takeSecret` does while a store opens, or loads it when another process has
+ * compared it with the database. Closes the store when that throws.
+ */
 export async function openWithSecret<Opened extends Pick<Store, 'close'> | undefined>(
   settings: SecretSettings,
-  opening: Promise<Opened>,
+  opening: Promise<Opened> | Opened,
+  { isCompared = false }: { readonly isCompared?: boolean } = {},
 ): Promise<{ readonly store: Opened; readonly secret: string }> {
   const store = await opening;
   try {
-    return { store, secret: await takeSecret(settings) };
+    return { store, secret: isCompared ? loadSecret(settings) : await takeSecret(settings) };
   } catch (error) {
     await store?.close();
     throw error;

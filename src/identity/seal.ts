@@ -56,6 +56,17 @@ export function createSealer(purpose: SealPurpose, secret: string, previousSecre
   };
 }
 
+/** Returns a sealer for each purpose. */
+export function createSealers(
+  secret: string,
+  previousSecret: string | null,
+): { readonly [Purpose in SealPurpose]: Sealer } {
+  return {
+    reasoning: createSealer('reasoning', secret, previousSecret),
+    compaction: createSealer('compaction', secret, previousSecret),
+  };
+}
+
 function deriveKey(purpose: SealPurpose, secret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', `responses-gateway ${purpose} seal v1`, 32));
 }

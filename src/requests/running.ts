@@ -13,7 +13,8 @@ export interface RunningRequests {
   drain(): void;
   /** Ends all requests with `gateway_interrupted`. */
   interrupt(): void;
-  whenIdle(): Promise<void>;
+  /** Resolves when no request runs, at the latest after this time. */
+  whenIdle(withinMs: number): Promise<void>;
   readonly draining: boolean;
   readonly busy: boolean;
 }
@@ -68,9 +69,15 @@ export function createRunningRequests(): RunningRequests {
     interrupt() {
       for (const run of running.values()) run.abort(new ApiError('gateway_interrupted'));
     },
-    whenIdle() {
+    whenIdle(withinMs) {
       if (running.size === 0) return Promise.resolve();
-      return new Promise((resolve) => waiting.push(resolve));
+      return new Promise((resolve) => {
+        const late = setTimeout(resolve, withinMs).unref();
+        waiting.push(() => {
+          clearTimeout(late);
+          resolve();
+        });
+      });
     },
     get draining() {
       return draining;

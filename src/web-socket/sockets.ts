@@ -4,6 +4,8 @@ import type { Connection } from './connection.ts';
 
 export interface Sockets {
   readonly count: number;
+  /** Returns whether this asks for a WebSocket on its path; any other upgrade is ignored. */
+  takes(req: IncomingMessage): boolean;
   /** Throws ApiError `server_overloaded` if the limit is reached. */
   checkRoom(): void;
   add(connection: Connection): void;
@@ -23,6 +25,7 @@ export function createSockets({ maxWebSockets }: { readonly maxWebSockets: numbe
     get count() {
       return connections.size;
     },
+    takes: isHandshake,
     checkRoom() {
       if (connections.size < maxWebSockets) return;
       throw new ApiError('server_overloaded', {
@@ -54,8 +57,7 @@ export function createSockets({ maxWebSockets }: { readonly maxWebSockets: numbe
   return sockets;
 }
 
-/** Returns whether this asks for a WebSocket on its path; any other upgrade is ignored. */
-export function isHandshake({ method, url = '', headers }: IncomingMessage): boolean {
+function isHandshake({ method, url = '', headers }: IncomingMessage): boolean {
   const wantsIt = method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
   return wantsIt && /^(?:https?:\/\/[^/]*)?(?:\/api)?\/v1\/responses\/?(?:\?|$)/i.test(url);
 }

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/config.ts';
+import type { Addresses } from '../../http/servers.ts';
 import type { MetricSnapshot } from '../../telemetry/metrics.ts';
 import type { StoreClient } from '../../store/sqlite/sqlite-store.ts';
 import type { PriceTable } from '../../contract/types.ts';
@@ -10,7 +11,7 @@ export type PrimaryService = {
 
 export type WorkerService = {
   /** Resolves when the gateway listens. Throws with one line for the operator. */
-  readonly start: (start: WorkerStart) => Promise<Address>;
+  readonly start: (start: WorkerStart) => Promise<Addresses>;
   readonly probe: () => Promise<string | undefined>;
   readonly ping: () => void;
   readonly snapshotMetrics: () => Promise<MetricSnapshot>;
@@ -20,11 +21,6 @@ export type WorkerService = {
   readonly drain: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
-
-export interface Address {
-  readonly url: string;
-  readonly metricsUrl?: string;
-}
 
 export interface WorkerStart {
   /** Counts from 1. A worker that replaces a dead one has its number. */

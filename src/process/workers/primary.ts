@@ -15,7 +15,8 @@ import { createLogger, openLogOutput } from '../../telemetry/log.ts';
 import { openSharedStore, type SharedStore } from '../../store/open.ts';
 import type { Operation } from '../../store/shared/operations.ts';
 import { createSupervisor, type LaunchedWorker } from './supervisor.ts';
-import type { Address, PrimaryService, WorkerStart } from './messages.ts';
+import type { Addresses } from '../../http/servers.ts';
+import type { PrimaryService, WorkerStart } from './messages.ts';
 import { forkWorker, type WorkerProcess } from './worker-process.ts';
 
 /** Workers get this time after their drain for last writes and replies. */
@@ -29,7 +30,7 @@ export async function openWorkers(config: Config): Promise<Gateway> {
   const metrics = wantsMetrics(config) ? await openMetrics() : undefined;
   const prices = createCurrentPrices({ ...config, log });
   const supervisor = createSupervisor({ count: config.workers, launch, log });
-  let address: Address = { url: '' };
+  let addresses: Addresses = { url: '' };
   let closed: Promise<void> | undefined;
 
   function launch(number: number): LaunchedWorker {
@@ -78,9 +79,9 @@ export async function openWorkers(config: Config): Promise<Gateway> {
 
   return {
     async listen() {
-      address = await supervisor.start();
+      addresses = await supervisor.start();
       for (const warning of config.warnings) log.warn(warning);
-      return address;
+      return addresses;
     },
     drain: () => end('drain', config.drainTimeoutMs + END_WITHIN_MS),
     close: () => end('close', END_WITHIN_MS),
@@ -93,7 +94,7 @@ export async function openWorkers(config: Config): Promise<Gateway> {
       for (const { rpc } of supervisor.serving) rpc.ask('changePrices', present.table).catch(() => undefined);
     },
     get banner() {
-      const { url, metricsUrl } = address;
+      const { url, metricsUrl } = addresses;
       return describeStart({ config, url, metricsUrl, demo: demo !== undefined, workers: config.workers });
     },
   };
@@ -112,7 +113,7 @@ async function openMetrics(): Promise<JoinedMetrics> {
   return joinMetrics(snapshotProcess);
 }
 
-async function whenReady({ rpc, ended }: WorkerProcess, start: WorkerStart): Promise<Address> {
+async function whenReady({ rpc, ended }: WorkerProcess, start: WorkerStart): Promise<Addresses> {
   const died = ended.then((how) => {
     throw new Error(`Worker ${start.number} ended before it listened (${how}).`);
   });

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { createBackOff } from '../../core/back-off.ts';
 import { messageOf } from '../../core/errors.ts';
-import type { Address } from './messages.ts';
+import type { Addresses } from '../../http/servers.ts';
 import { watchForStuck } from './watchdog.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
@@ -13,12 +13,12 @@ export interface SupervisorOptions {
 }
 
 export interface LaunchedWorker extends WorkerProcess {
-  readonly ready: Promise<Address>;
+  readonly ready: Promise<Addresses>;
 }
 
 export interface Supervisor {
   /** Throws when one worker cannot start; then none is started again. */
-  start(): Promise<Address>;
+  start(): Promise<Addresses>;
   readonly serving: readonly WorkerProcess[];
   stop(how: 'drain' | 'close', withinMs: number): Promise<void>;
 }
@@ -28,7 +28,7 @@ const RESTART = { firstMs: 100, atMostMs: 10_000 };
 const STEADY_MS = 10_000;
 
 interface Started {
-  readonly resolve: (address: Address) => void;
+  readonly resolve: (addresses: Addresses) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -38,7 +38,7 @@ export function createSupervisor({ count, launch, log }: SupervisorOptions): Sup
   const serving = new Set<WorkerProcess>();
   const stopping = new AbortController();
 
-  async function keepAlive(number: number, first: PromiseWithResolvers<Address>): Promise<void> {
+  async function keepAlive(number: number, first: PromiseWithResolvers<Addresses>): Promise<void> {
     const waitAfter = createBackOff(RESTART);
     let onStart: Started = { resolve: first.resolve, reject: first.reject };
     while (!stopping.signal.aborted) {
@@ -87,17 +87,17 @@ export function createSupervisor({ count, launch, log }: SupervisorOptions): Sup
     async start() {
       const numbers = Array.from({ length: count }, (_, index) => index + 1);
       const firsts = numbers.map((number) => {
-        const first = Promise.withResolvers<Address>();
+        const first = Promise.withResolvers<Addresses>();
         void keepAlive(number, first);
         return first.promise;
       });
-      const addresses = await Promise.all(firsts).catch((error: unknown) => {
+      const started = await Promise.all(firsts).catch((error: unknown) => {
         stopping.abort();
         throw error;
       });
-      const [address] = addresses;
-      if (address === undefined) throw new Error('there is no worker');
-      return address;
+      const [addresses] = started;
+      if (addresses === undefined) throw new Error('there is no worker');
+      return addresses;
     },
     get serving() {
       return [...serving];

@@ -8,7 +8,8 @@ import { crash, ignoreGoneReaders } from '../serve.ts';
 import { openClientStore } from '../../store/open.ts';
 import type { Store, StoreLog } from '../../store/store.ts';
 import { openRpc } from '../../core/rpc.ts';
-import type { Address, PrimaryService, WorkerService, WorkerStart } from './messages.ts';
+import type { Addresses } from '../../http/servers.ts';
+import type { PrimaryService, WorkerService, WorkerStart } from './messages.ts';
 
 const current = createCurrentPrices({ pricesFile: null, prices: null, log: { info: ignore, error: ignore } });
 let gateway: Gateway | undefined;
@@ -37,7 +38,7 @@ cluster.worker?.on('error', ignore);
 const primary = openRpc<PrimaryService>((message) => process.send?.(message, ignore), service);
 process.on('message', primary.receive);
 
-async function start({ number, config, priceTable, demoBaseUrl, isStoreClient }: WorkerStart): Promise<Address> {
+async function start({ number, config, priceTable, demoBaseUrl, isStoreClient }: WorkerStart): Promise<Addresses> {
   const log = createLogger(config.logLevel, await openLogOutput(config.logFormat)).child({ worker: number });
   const prices = priceTable === null ? null : createPrices(priceTable);
   current.replace(prices);

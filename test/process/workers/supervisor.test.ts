@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createSupervisor, type Supervisor, type LaunchedWorker } from '../../../src/process/workers/supervisor.ts';
-import type { Address } from '../../../src/process/workers/messages.ts';
+import type { Addresses } from '../../../src/http/servers.ts';
 import { allArrived } from '../../support/time.ts';
 import { useHeldTime } from '../../support/held-time.ts';
 
@@ -8,11 +8,11 @@ import { useHeldTime } from '../../support/held-time.ts';
 interface Puppet {
   readonly number: number;
   readonly asked: string[];
-  readonly ready: PromiseWithResolvers<Address>;
+  readonly ready: PromiseWithResolvers<Addresses>;
   readonly die: (how: string) => void;
 }
 
-const ADDRESS: Address = { url: 'http://127.0.0.1:1' };
+const ADDRESS: Addresses = { url: 'http://127.0.0.1:1' };
 
 describe('a supervisor of workers', () => {
   const passTime = useHeldTime();
@@ -30,7 +30,7 @@ describe('a supervisor of workers', () => {
   afterEach(() => supervisor.stop('close', 0));
 
   function launch(number: number): LaunchedWorker {
-    const ready = Promise.withResolvers<Address>();
+    const ready = Promise.withResolvers<Addresses>();
     const ended = Promise.withResolvers<string>();
     const asked: string[] = [];
     const rpc = {
@@ -45,7 +45,7 @@ describe('a supervisor of workers', () => {
     return { pid: number, rpc: rpc as never, ready: ready.promise, ended: ended.promise, kill };
   }
 
-  async function start(): Promise<Address> {
+  async function start(): Promise<Addresses> {
     const started = supervisor.start();
     for (const { ready } of puppets) ready.resolve(ADDRESS);
     return started;

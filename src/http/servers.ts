@@ -1,0 +1,66 @@
+import type { IncomingMessage } from 'node:http';
+import { toRequestId } from '../core/ids.ts';
+import { createApp, createMetricsApp } from './app.ts';
+import { serverClassesOf } from './express-prototypes.ts';
+import { closeServer, createHttpServer, listen } from './server.ts';
+import type { Services } from './services.ts';
+
+/** The URLs have no trailing slash. */
+export interface Addresses {
+  readonly url: string;
+  readonly metricsUrl?: string;
+}
+
+/** The other transport, which takes over connections of the server. */
+export interface Upgrades {
+  takes(req: IncomingMessage): boolean;
+  leave(): void;
+  close(): Promise<void>;
+}
+
+export interface Servers {
+  /** Throws if a port is taken. */
+  listen(): Promise<Addresses>;
+  /** Refuses new requests, and resolves when no request runs or `DRAIN_TIMEOUT_MS` has passed. */
+  drain(): Promise<void>;
+  /** Ends all requests with `gateway_interrupted`, and all connections. */
+  close(): Promise<void>;
+}
+
+const INTERRUPT_MS = 2000;
+
+/** Creates the server of the application, and the one of `METRICS_PORT` if it is set. */
+export function createServers(services: Services, upgrades: Upgrades): Servers {
+  const { running, newUniquePart, drainTimeoutMs } = services;
+  const { host, port, maxRequestsPerSocket, metricsHost, metricsPort } = services;
+  const newRequestId = () => toRequestId(newUniquePart());
+  const app = createApp(services);
+  const server = createHttpServer(app, newRequestId, {
+    maxRequestsPerSocket,
+    classes: serverClassesOf(app),
+    upgrades: (req) => upgrades.takes(req),
+  });
+  const metricsServer = metricsPort === null ? undefined : createHttpServer(createMetricsApp(services), newRequestId);
+
+  return {
+    async listen() {
+      const url = await listen(server, { host, port });
+      if (metricsServer === undefined) return { url };
+      return { url, metricsUrl: await listen(metricsServer, { host: metricsHost, port: metricsPort ?? 0 }) };
+    },
+    async drain() {
+      running.drain();
+      upgrades.leave();
+      await running.whenIdle(drainTimeoutMs);
+    },
+    async close() {
+      running.drain();
+      running.interrupt();
+      await running.whenIdle(INTERRUPT_MS);
+      await upgrades.close();
+      await closeServer(server);
+      // The metrics close last, so that a scrape can still count the last requests.
+      if (metricsServer !== undefined) await closeServer(metricsServer);
+    },
+  };
+}
