@@ -1,4 +1,4 @@
-/** `npm run test:kill`, with another number of rounds as its argument: the long version of kill.system.ts. */
+/** `npm run test:kill`, with another number of rounds as its argument: the long version of test/gateway/kill.system.ts. */
 
 import { CUSTOMERS, type CustomerKind } from './customers.ts';
 import { runKillRounds, type KillReport } from './rounds.ts';

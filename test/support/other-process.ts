@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { StoreJob } from './store-process.ts';
+import { until } from './time.ts';
 
 export interface OtherProcess {
   /** What it has said so far, line by line. */
@@ -28,6 +29,16 @@ export async function startStoreProcess(job: StoreJob): Promise<OtherProcess> {
   if (!lines.includes('ready')) throw new Error('the process ended before it was ready');
   return { lines, kill: () => kill(child, over) };
 }
+
+/** Ends it as soon as it has finished a request and then said some more, which is less or more each time. */
+export async function killInTheMiddle(other: OtherProcess): Promise<void> {
+  await until(() => other.lines.some((line) => line.startsWith('finished')));
+  const enough = other.lines.length + Math.random() * LINES_OF_A_ROUND;
+  await until(() => other.lines.length >= enough);
+  await other.kill();
+}
+
+const LINES_OF_A_ROUND = 200;
 
 async function kill(child: ChildProcess, over: Promise<unknown>): Promise<void> {
   child.kill('SIGKILL');

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { openClientStore, openSharedStore, type SharedStore } from '../../../src/store/open.ts';
-import type { StoreClient } from '../../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../../src/store/store.ts';
-import { newHold, newKeyDraft } from '../../support/keys.ts';
-import { PATIENT } from '../../support/patient.ts';
-import { CALLER, newDraft, newKeyedDraft } from '../../support/records.ts';
-import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
+import { openClientStore, openSharedStore, type SharedStore } from '../../src/store/open.ts';
+import type { StoreClient } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { newHold, newKeyDraft } from '../support/keys.ts';
+import { PATIENT } from '../support/patient.ts';
+import { CALLER, newDraft, newKeyedDraft } from '../support/records.ts';
+import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
 
 interface ConnectedClient {
   readonly client: StoreClient;

@@ -1,11 +1,10 @@
 import Sqlite from 'better-sqlite3';
 import { expect } from 'chai';
-import { setTimeout as delay } from 'node:timers/promises';
-import { openStore } from '../../src/store/open.ts';
-import { newKeyDraft } from '../support/keys.ts';
-import { startStoreProcess } from '../support/other-process.ts';
-import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
-import { PATIENT } from '../support/patient.ts';
+import { openStore } from '../../../src/store/open.ts';
+import { newKeyDraft } from '../../support/keys.ts';
+import { killInTheMiddle, startStoreProcess } from '../../support/other-process.ts';
+import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
+import { PATIENT } from '../../support/patient.ts';
 
 /** A short form by default; `KILL_ROUNDS=200` for the long one. */
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 5);
@@ -18,13 +17,11 @@ describe('a process that is killed while it accepts and finishes requests', () =
   });
   afterEach(() => shop.clear());
 
-  it(`loses nothing it acknowledged and leaves nothing unfinished, ${ROUNDS} times`, async function () {
-    this.timeout(ROUNDS * 20_000);
+  it(`loses nothing it acknowledged and leaves nothing unfinished, ${ROUNDS} times`, async () => {
     const databaseUrl = `file:${shop.file}`;
     for (let round = 0; round < ROUNDS; round += 1) {
       const other = await startStoreProcess({ databaseUrl, churn: 8 });
-      await delay(Math.random() * 100);
-      await other.kill();
+      await killInTheMiddle(other);
       const store = await openStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
       await store.close();
       const statuses = readStatuses();
@@ -37,8 +34,7 @@ describe('a process that is killed while it accepts and finishes requests', () =
     }
   });
 
-  it(`settles each hold once and its ledger adds up, ${ROUNDS} times`, async function () {
-    this.timeout(ROUNDS * 20_000);
+  it(`settles each hold once and its ledger adds up, ${ROUNDS} times`, async () => {
     const databaseUrl = `file:${shop.file}`;
     const { keyId } = newKeyDraft();
     const first = await openStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
@@ -47,8 +43,7 @@ describe('a process that is killed while it accepts and finishes requests', () =
     for (let round = 0; round < ROUNDS; round += 1) {
       const hold = { keyId, heldMicro: 1000, interruptedCostMicro: 7, tokens: 0 };
       const other = await startStoreProcess({ databaseUrl, churn: 8, hold, costMicro: 300 });
-      await delay(Math.random() * 100);
-      await other.kill();
+      await killInTheMiddle(other);
       const store = await openStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
       const key = await store.findKey(keyId);
       await store.close();

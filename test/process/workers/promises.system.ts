@@ -1,9 +1,9 @@
 import Sqlite from 'better-sqlite3';
-import { describePromises } from '../cluster/promises.ts';
-import { openCluster, type Gateways } from '../cluster/open-cluster.ts';
-import { callerOf } from '../records/caller.ts';
-import { expectBooksToAddUp } from '../support/books.ts';
-import { findPostgres } from '../support/postgres.ts';
+import { describePromises } from '../../cluster/promises.ts';
+import { openCluster, type Gateways } from '../../cluster/open-cluster.ts';
+import { callerOf } from '../../records/caller.ts';
+import { expectBooksToAddUp } from '../../support/books.ts';
+import { findPostgres } from '../../support/postgres.ts';
 import { MANAGED, openWorkers } from './open-workers.ts';
 
 const SETTINGS = { ...MANAGED, WORKERS: '3', LOG_LEVEL: 'silent', PUBLIC_BASE_URL: 'http://gateway.example.com' };

@@ -10,13 +10,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
-import type { KeyId } from '../../src/contract/ids.ts';
-import { parseKeyId } from '../../src/core/ids.ts';
-import type { IssuedKey } from '../../src/contract/types.ts';
-import { TEST_KEY } from '../support/gateway.ts';
-import { startGatewayProcess, type GatewayProcess } from '../support/gateway-process.ts';
-import { until } from '../support/time.ts';
+import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
+import type { KeyId } from '../../../src/contract/ids.ts';
+import { parseKeyId } from '../../../src/core/ids.ts';
+import type { IssuedKey } from '../../../src/contract/types.ts';
+import { TEST_KEY } from '../../support/gateway.ts';
+import { startGatewayProcess, type GatewayProcess } from '../../support/gateway-process.ts';
+import { until } from '../../support/time.ts';
 
 export interface LogLine {
   readonly msg: string;
@@ -98,7 +98,6 @@ export async function openWorkers(settings: Readonly<Record<string, string>>): P
         GATEWAY_SECRET: 'the same secret for all workers',
         LOG_LEVEL: 'info',
         LOG_FORMAT: 'json',
-        NODE_COMPILE_CACHE: join(folder, 'cache'),
         PRICES_FILE: pricesFile,
         ...settings,
       },

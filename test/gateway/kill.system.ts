@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { useRealSockets } from '../support/real-sockets.ts';
-import { CUSTOMERS, type CustomerKind } from './customers.ts';
-import { runKillRounds } from './rounds.ts';
+import { CUSTOMERS, type CustomerKind } from '../kill/customers.ts';
+import { runKillRounds } from '../kill/rounds.ts';
 
 /** One of each moment of a kill. */
 const ROUNDS = 3;
@@ -14,6 +14,6 @@ describe('a gateway that is killed in the middle of its work', () => {
       const { rounds, acknowledged } = await runKillRounds(ROUNDS, kind);
       expect(rounds).to.equal(ROUNDS);
       expect(acknowledged, 'a test that nobody was promised anything in').to.be.above(0);
-    }).timeout(120_000);
+    });
   }
 });
