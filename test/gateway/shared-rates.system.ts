@@ -5,6 +5,7 @@ import { callerOf, readError, type Caller } from '../records/caller.ts';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { openManagedGateway, type ManagedGateway } from '../support/managed.ts';
+import { inOneMinute } from '../support/one-minute.ts';
 import { PATIENT } from '../support/patient.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../support/postgres.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
@@ -36,27 +37,17 @@ if (server !== undefined) {
 
     type Wishes = Parameters<ManagedGateway['issue']>[0];
 
-    /** Once more when the minute has changed meanwhile: what this machine and its database count begins anew then. */
-    async function inOneMinute(
-      wishes: Wishes,
-      test: (callers: readonly [Caller, Caller]) => Promise<void>,
-    ): Promise<void> {
-      const minute = () => Math.floor(Date.now() / 60_000);
-      const run = async () => {
+    function withKey(wishes: Wishes, test: (callers: readonly [Caller, Caller]) => Promise<void>): Promise<void> {
+      return inOneMinute(async () => {
         const { secret } = (await gateways[0]?.issue(wishes)) ?? { secret: '' };
         const [one, other] = gateways.map(({ url }) => callerOf(url, secret));
         if (one === undefined || other === undefined) throw new Error('two gateways were to be opened');
         await test([one, other]);
-      };
-      const before = minute();
-      await run().catch((error: unknown) => {
-        if (minute() === before) throw error;
-        return run();
       });
     }
 
     it('let through at both together what one alone would let through, and say so in headers', () =>
-      inOneMinute({ limits: { requestsPerMinute: 3 } }, async ([one, other]) => {
+      withKey({ limits: { requestsPerMinute: 3 } }, async ([one, other]) => {
         const asked = backend.requests.length;
         for (const [caller, remaining] of [
           [one, '2'],
@@ -79,7 +70,7 @@ if (server !== undefined) {
       }));
 
     it('answer a duplicate before the rate, and the rate before the funds', () =>
-      inOneMinute({ limits: { requestsPerMinute: 1 }, creditsMicro: 1_000_000 }, async ([one, other]) => {
+      withKey({ limits: { requestsPerMinute: 1 }, creditsMicro: 1_000_000 }, async ([one, other]) => {
         const init = { headers: { 'idempotency-key': 'the same' } };
         const body = { model: 'm', input: 'Hi', max_output_tokens: 20 };
         await (await one.create(body, init)).text();
@@ -91,7 +82,7 @@ if (server !== undefined) {
       }));
 
     it('count at one the tokens which were used at the other', () =>
-      inOneMinute({ limits: { tokensPerMinute: 1000 } }, async ([one, other]) => {
+      withKey({ limits: { tokensPerMinute: 1000 } }, async ([one, other]) => {
         const reply = await one.create({ model: 'm', input: 'Hi', max_output_tokens: 900 });
         await reply.text();
         await one.final(reply.headers.get('x-request-id') ?? '');

@@ -5,6 +5,7 @@ import type { KeyDraft, KeyLimits } from '../../src/store/keys.ts';
 import type { RecordDraft, Store } from '../../src/store/store.ts';
 import { NO_LIMITS, newKeyDraft, newKeyId } from '../support/keys.ts';
 import { newDraft, newKeyedDraft, newOutcome } from '../support/records.ts';
+import { inOneMinute as withinOneMinute } from '../support/one-minute.ts';
 import { useStore, type EngineUnderTest } from './conformance.ts';
 
 /** The beginning of a minute. */
@@ -28,17 +29,9 @@ export function describeRates(name: string, engine: EngineUnderTest): void {
       nowMs = MINUTE_MS;
     });
 
-    /** The store may go by a clock of its own: what failed while its minute changed is tried once more. */
+    /** The store may go by a clock of its own. */
     function inOneMinute(sentence: string, test: () => Promise<void>): void {
-      it(sentence, async () => {
-        const before = await runningMinute();
-        try {
-          await test();
-        } catch (error) {
-          if ((await runningMinute()) === before) throw error;
-          await test();
-        }
-      });
+      it(sentence, () => withinOneMinute(test, runningMinute));
     }
 
     async function runningMinute(): Promise<number | undefined> {
