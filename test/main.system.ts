@@ -7,14 +7,20 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { startScriptedBackend, type ScriptedBackend } from './support/backend.ts';
 import { createTestDatabase, findPostgres } from './support/postgres.ts';
+import { until } from './support/time.ts';
 
 const MAIN = join(import.meta.dirname, '../src/main.ts');
 const CRASH_ON_USR2 = `data:text/javascript,process.on('SIGUSR2', () => { throw new RangeError('canary'); });`;
 const REJECT_ON_USR2 = `data:text/javascript,process.on('SIGUSR2', () => { Promise.reject(new RangeError('canary')); });`;
+
+/** Its clock stands still, but for the moment that it lets pass at SIGUSR2, and says so. */
+const HOLD_CLOCK = `data:text/javascript,
+  let now = performance.now();
+  performance.now = () => now;
+  process.on('SIGUSR2', () => { now += 1000; console.log('a moment has passed'); });`;
 
 const COMPLETION = {
   id: 'c1',
@@ -132,25 +138,27 @@ describe('main', () => {
     { signal: 'SIGINT', exitCode: 130 },
   ] as const) {
     it(`ends with ${exitCode} at a second ${signal}, whatever runs`, async () => {
-      const url = await start();
+      const url = await start(HOLD_CLOCK);
       const reply = create(url);
       await asked.promise;
       gateway?.kill(signal);
       await stopsTaking(url);
-      await delay(220);
+      gateway?.kill('SIGUSR2');
+      await printedLine(/a moment has passed/);
       expect(await exitAfter(signal)).to.equal(exitCode);
       expect(await reply).to.include({ status: 0 });
     });
   }
 
   it('takes the copy of a Ctrl-C which npm passes on for the same signal', async () => {
-    const url = await start();
+    const url = await start(HOLD_CLOCK);
     const reply = create(url);
     await asked.promise;
     gateway?.kill('SIGINT');
-    await delay(20);
-    gateway?.kill('SIGINT');
     await stopsTaking(url);
+    gateway?.kill('SIGINT');
+    // It is heard before what is asked later.
+    for (let times = 0; times < 2; times += 1) expect((await fetch(`${url}/healthz`)).status).to.equal(200);
     letGo.resolve();
     expect(await reply).to.include({ status: 200 });
     expect(await exited()).to.equal(0);
@@ -275,5 +283,5 @@ async function create(url: string): Promise<{ status: number; text?: unknown }> 
 
 /** Resolves as soon as the gateway says that it takes nothing new, which shows that the signal has arrived. */
 async function stopsTaking(url: string): Promise<void> {
-  while ((await fetch(`${url}/readyz`)).ok) await delay(5);
+  await until(async () => !(await fetch(`${url}/readyz`)).ok);
 }

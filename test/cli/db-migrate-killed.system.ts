@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import { Client } from 'pg';
 import type { AdminKey, IssuedKey, RequestRecord } from '../../src/contract/types.ts';
 import { callerOf, type Caller } from '../records/caller.ts';
 import { run } from '../support/cli.ts';
@@ -13,6 +13,7 @@ import { addManyRows } from '../support/many-rows.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../support/postgres.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
+import { until } from '../support/time.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 const server = await findPostgres();
@@ -25,10 +26,20 @@ const KILLS = [0.1, 0.45, 0.8];
 /** Far more than it needs (some 150 MB beside those of Node itself), and far less than all rows in memory. */
 const MOST_MEMORY_BYTES = 700_000_000;
 
+/** The process says at its end what it had in memory at most. */
+const TELL_MEMORY = `data:text/javascript,
+  process.on('exit', () => console.error('at most ' + process.resourceUsage().maxRSS + ' kB'));`;
+
+/** A trigger that waits for the lock 1 as soon as so many rows have arrived. */
+const HOLD_FUNCTION = `
+  CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF (SELECT sum(arrived_rows) FROM sqlite_transfer) >= TG_ARGV[0]::int THEN PERFORM pg_advisory_xact_lock(1); END IF;
+    RETURN NULL;
+  END $$`;
+
 if (server !== undefined) {
-  describe('db migrate, killed in the middle', function () {
+  describe('db migrate, killed in the middle', () => {
     useRealSockets();
-    this.timeout(300_000);
     let shop: Workshop;
     let target: TestDatabase;
     let gateway: TestGateway;
@@ -58,7 +69,14 @@ if (server !== undefined) {
       await gateway.close();
       addManyRows(shop.file, ROWS);
 
+      const begun = await run(['db', 'migrate', '--to', target.url], {
+        env: before,
+        interruption: AbortSignal.abort(),
+      });
+      expect(begun.stderr).to.match(/^Interrupted\./m);
+      await target.run(HOLD_FUNCTION);
       for (const part of KILLS) await killAt(part * ALL_ROWS, before);
+      await target.run('DROP FUNCTION hold CASCADE');
       const startedAtMs = performance.now();
       const { printed, memoryBytes } = await complete(before);
       const seconds = (performance.now() - startedAtMs) / 1000;
@@ -124,28 +142,38 @@ if (server !== undefined) {
     }
 
     function start(env: Readonly<Record<string, string>>) {
-      return spawn(process.execPath, [MAIN, 'db', 'migrate', '--to', target.url, '--json'], {
+      return spawn(process.execPath, ['--import', TELL_MEMORY, MAIN, 'db', 'migrate', '--to', target.url, '--json'], {
         cwd: shop.folder,
         env,
         stdio: ['ignore', 'pipe', 'pipe'],
       });
     }
 
-    /** Starts it, and ends it as a loss of power would, as soon as so many rows have arrived. */
+    /** Starts it, and ends it as a loss of power would, in the transaction that begins when so many rows have arrived. */
     async function killAt(rows: number, env: Readonly<Record<string, string>>): Promise<void> {
+      const holder = new Client({ connectionString: target.url });
+      await holder.connect();
+      await holder.query(`SELECT pg_advisory_lock(1)`);
+      await target.run(`DROP TRIGGER IF EXISTS hold ON sqlite_transfer;
+        CREATE TRIGGER hold BEFORE UPDATE ON sqlite_transfer EXECUTE FUNCTION hold(${rows})`);
       const child = start(env);
       const exit = once(child, 'exit');
       const said = text(child.stderr);
-      while (child.exitCode === null && (await countArrived()) < rows) await delay(5);
+      await until(async () => child.exitCode !== null || (await isHeld()));
       child.kill('SIGKILL');
       await exit;
+      await holder.end();
       expect(child.signalCode, await said).to.equal('SIGKILL');
-      expect(await countArrived()).to.be.below(ALL_ROWS);
+      expect(await countArrived()).to.be.within(rows, ALL_ROWS - 1);
+    }
+
+    async function isHeld(): Promise<boolean> {
+      const waiting = await target.run(`SELECT 1 FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock' AND wait_event = 'advisory'`);
+      return waiting.length > 0;
     }
 
     async function countArrived(): Promise<number> {
-      const [found] = await target.run(`SELECT to_regclass('sqlite_transfer') IS NOT NULL AS has`);
-      if (!(found as { readonly has: boolean }).has) return 0;
       const [row] = await target.run('SELECT sum(arrived_rows)::int AS rows FROM sqlite_transfer');
       return (row as { readonly rows: number }).rows;
     }
@@ -154,20 +182,10 @@ if (server !== undefined) {
       const child = start(env);
       const exit = once(child, 'exit');
       const [printed, said] = [text(child.stdout), text(child.stderr)];
-      let memoryBytes = 0;
-      while (child.exitCode === null) {
-        memoryBytes = Math.max(memoryBytes, readPeak(child.pid));
-        await Promise.race([delay(50), exit]);
-      }
+      await exit;
       expect(child.exitCode, await said).to.equal(0);
+      const memoryBytes = Number(/^at most (\d+) kB$/m.exec(await said)?.[1]) * 1024;
       return { printed: await printed, memoryBytes };
-    }
-
-    /** What the process had in memory at most so far; 0 where the system does not tell. */
-    function readPeak(pid: number | undefined): number {
-      const file = `/proc/${pid}/status`;
-      if (statSync(file, { throwIfNoEntry: false }) === undefined) return 0;
-      return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(file, 'utf8'))?.[1] ?? 0) * 1024;
     }
   });
 }

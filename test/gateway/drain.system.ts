@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { startScriptedBackend, type ScriptedBackend, type Stage } from '../support/backend.ts';
 import { TEST_KEY } from '../support/gateway.ts';
@@ -6,6 +5,7 @@ import { startGatewayProcess, type GatewayProcess } from '../support/gateway-pro
 import { chunkOf } from '../support/machine.ts';
 import { sendRaw } from '../support/raw-request.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
+import { until } from '../support/time.ts';
 import { expectWellFormed, parseEvents } from '../support/well-formed.ts';
 
 const STREAM = { model: 'test-model', input: 'Hello', stream: true };
@@ -35,7 +35,8 @@ describe('a gateway that was told to stop', () => {
       await sse(chunkOf({ content: ' a time.' }), chunkOf({}, 'stop'), '[DONE]');
       end();
     });
-    gateway = await start({ DRAIN_TIMEOUT_MS: '10000' });
+    // It would sit out the rest of this time beyond the limit of all tests.
+    gateway = await start({ DRAIN_TIMEOUT_MS: '600000' });
     const reply = await create(STREAM);
     await gateway.drain();
 
@@ -48,9 +49,7 @@ describe('a gateway that was told to stop', () => {
 
     letGo.resolve();
     expect(expectWellFormed(parseEvents(await reply.text())).output_text).to.equal('Once upon a time.');
-    const endedAtMs = performance.now();
     expect((await gateway.ended()).exitCode).to.equal(0);
-    expect(performance.now() - endedAtMs, 'it does not sit out the rest of its time').to.be.lessThan(9000);
   });
 
   it('ends what still runs after DRAIN_TIMEOUT_MS by the failure path', async () => {
@@ -58,11 +57,11 @@ describe('a gateway that was told to stop', () => {
       await sse(chunkOf({ content: 'Once upon' }));
       await hang();
     });
-    gateway = await start({ DRAIN_TIMEOUT_MS: '300' });
+    gateway = await start({ DRAIN_TIMEOUT_MS: '100' });
     const stream = await create(STREAM);
     const json = create(JSON_REQUEST);
     await backend.request(2);
-    await gateway.drain();
+    gateway.signal('SIGTERM');
 
     const { status, error } = expectWellFormed(parseEvents(await stream.text()));
     expect({ status, code: error?.code }).to.deep.equal({ status: 'failed', code: 'gateway_interrupted' });
@@ -76,15 +75,16 @@ describe('a gateway that was told to stop', () => {
     it(`waits for a client which has not read all of its ${request.stream ? 'stream' : 'JSON'} yet`, async () => {
       const content = 'x'.repeat(12 * MIB);
       backend.always({ sse: [chunkOf({ content }), chunkOf({}, 'stop')] });
-      gateway = await start({ DRAIN_TIMEOUT_MS: '10000' });
+      gateway = await start({ DRAIN_TIMEOUT_MS: '600000' });
       const socket = sendRaw(gateway.url ?? '', request);
       socket.pause();
       await (
         await backend.request(1)
       ).closed;
-      await delay(400);
+      await until(async () => (await statuses()).every((status) => status === 'succeeded'));
       await gateway.drain();
-      await delay(100);
+      // Turns enough of the other process for it to end what it would not wait for.
+      for (let times = 0; times < 10; times += 1) expect((await get('/readyz')).status).to.equal(503);
 
       let received = 0;
       let end = '';
@@ -110,6 +110,11 @@ describe('a gateway that was told to stop', () => {
       headers: { authorization: `Bearer ${TEST_KEY}`, 'content-type': 'application/json' },
       body: JSON.stringify(request),
     });
+  }
+
+  async function statuses(): Promise<readonly string[]> {
+    const reply = await fetch(`${gateway.url}/api/v1/requests`, { headers: { authorization: `Bearer ${TEST_KEY}` } });
+    return ((await reply.json()) as { data: { status: string }[] }).data.map(({ status }) => status);
   }
 
   function get(path: string): Promise<Response> {

@@ -3,6 +3,7 @@ import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { startGatewayProcess, type GatewayProcess } from '../support/gateway-process.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
+import { until } from '../support/time.ts';
 import { responseOf } from '../support/web-socket-scene.ts';
 import { speakTo, type ConnectionContext } from '../support/web-socket.ts';
 
@@ -58,6 +59,6 @@ describe('a thousand WebSockets', () => {
     }
     for (const speaker of speakers) speaker.close();
     await Promise.all(speakers.map(({ closed }) => closed));
-    while ((await metric('responses_gateway_websockets')) > 0);
+    await until(async () => (await metric('responses_gateway_websockets')) === 0);
   });
 });

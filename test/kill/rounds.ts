@@ -34,8 +34,6 @@ export interface KillReport {
 const REQUESTS = 16;
 /** The traffic of a round is killed within this time, unless the kill waits for a promise. */
 const TRAFFIC_MS = 300;
-/** No longer than this: it may be that nobody comes to be promised anything. */
-const PROMISE_MS = 5000;
 /** When the process is killed: right after a promise was made, or whenever. */
 const MOMENTS = ['any', 'cancelled', 'any', 'acknowledged'] as const;
 /** About as long as a start takes. */
@@ -60,7 +58,6 @@ export async function runKillRounds(
     DATABASE_URL: `file:${file}`,
     // The port is another one after each start, and a record is to stay the same.
     PUBLIC_BASE_URL: 'http://gateway.example.com',
-    NODE_COMPILE_CACHE: join(folder, 'cache'),
   };
   const ledger = createLedger();
   let killedStarts = 0;
@@ -76,13 +73,15 @@ export async function runKillRounds(
       const url = await urlOf(running);
       const caller = await customer.enter(url);
       await expectPromisesKept({ customer, caller, file, ledger });
+      const requests = Array.from({ length: REQUESTS }, (_, index) =>
+        untilKilled(makeRequest(customer, caller, `${round}-${index}`, ledger)),
+      );
+      const cancels = [0, 1, 5].map((index) => untilKilled(cancelSoon(caller, `${round}-${index}`, ledger)));
       await Promise.all([
-        killAt(running, ledger, MOMENTS[round % MOMENTS.length] ?? 'any'),
-        ...Array.from({ length: REQUESTS }, (_, index) =>
-          untilKilled(makeRequest(customer, caller, `${round}-${index}`, ledger)),
-        ),
+        killAt(running, MOMENTS[round % MOMENTS.length] ?? 'any', { ledger, requests, cancels }),
+        ...requests,
         untilKilled(customer.topUp(url)),
-        ...[0, 1, 5].map((index) => untilKilled(cancelSoon(caller, `${round}-${index}`, ledger))),
+        ...cancels,
       ]);
       onRound({ rounds: round, ...ledger.count(), killedStarts });
     }
@@ -281,9 +280,17 @@ function urlOf(child: ChildProcess): Promise<string> {
   });
 }
 
-async function killAt(child: ChildProcess, ledger: Ledger, moment: (typeof MOMENTS)[number]): Promise<void> {
+interface Traffic {
+  readonly ledger: Ledger;
+  readonly requests: readonly Promise<void>[];
+  readonly cancels: readonly Promise<void>[];
+}
+
+async function killAt(child: ChildProcess, moment: (typeof MOMENTS)[number], traffic: Traffic): Promise<void> {
+  const { ledger, requests, cancels } = traffic;
   if (moment === 'any') await delay(Math.random() * TRAFFIC_MS);
-  else await Promise.race([ledger.next(moment), delay(PROMISE_MS)]);
+  // All of them may come too late to be promised anything.
+  else await Promise.race([ledger.next(moment), Promise.all(moment === 'cancelled' ? cancels : requests)]);
   await killAfter(child, 0);
 }
 

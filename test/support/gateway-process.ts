@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { setTimeout as delay } from 'node:timers/promises';
+import { until } from './time.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
@@ -53,7 +53,7 @@ export async function startGatewayProcess(
     banner,
     async drain() {
       child.kill('SIGTERM');
-      while ((await fetch(`${url}/readyz`)).ok) await delay(5);
+      await until(async () => !(await fetch(`${url}/readyz`)).ok);
     },
     async ended() {
       await exit;

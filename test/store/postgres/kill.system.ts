@@ -1,10 +1,9 @@
 import { expect } from 'chai';
-import { setTimeout as delay } from 'node:timers/promises';
 import { openStore } from '../../../src/store/open.ts';
 import { checkServer } from '../../../src/store/postgres/check.ts';
 import { newKeyDraft } from '../../support/keys.ts';
 import { newDraft } from '../../support/records.ts';
-import { startStoreProcess } from '../../support/other-process.ts';
+import { killInTheMiddle, startStoreProcess } from '../../support/other-process.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { until } from '../../support/time.ts';
 import { PATIENT } from '../../support/patient.ts';
@@ -23,8 +22,7 @@ if (server !== undefined) {
     });
     afterEach(() => database.drop());
 
-    it(`loses nothing it acknowledged, and each hold is settled once, ${ROUNDS} times`, async function () {
-      this.timeout(ROUNDS * 20_000);
+    it(`loses nothing it acknowledged, and each hold is settled once, ${ROUNDS} times`, async () => {
       const databaseUrl = database.url;
       const { keyId } = newKeyDraft();
       const first = await openStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
@@ -35,8 +33,7 @@ if (server !== undefined) {
         const others = await Promise.all(
           [1, 2].map(() => startStoreProcess({ databaseUrl, churn: 8, hold, costMicro: 300 })),
         );
-        await delay(100 + Math.random() * 300);
-        await Promise.all(others.map((other) => other.kill()));
+        await Promise.all(others.map(killInTheMiddle));
         await database.age();
         const store = await openStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
         // What the server still does for a process that is gone holds the row of its owner for a moment.
@@ -63,20 +60,19 @@ if (server !== undefined) {
       }
     });
 
-    it('is noticed by another within 20 s, which closes what it has left', async function () {
-      this.timeout(120_000);
+    it('is noticed by another, which closes what it has left', async () => {
       const databaseUrl = database.url;
       const store = await openStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
       const other = await startStoreProcess({ databaseUrl, drafts: [newDraft()] });
       await other.kill();
       const killedAtMs = performance.now();
-      while ([...(await readStatuses()).values()].includes('processing')) await delay(100);
+      await until(async () => ![...(await readStatuses()).values()].includes('processing'));
       const tookMs = performance.now() - killedAtMs;
       await store.close();
       console.log(`  what a killed process left was closed after ${(tookMs / 1000).toFixed(1)} s`);
       expect([...(await readStatuses()).values()]).to.deep.equal(['failed']);
-      // What is promised, and as much again for a machine that is busy.
-      expect(tookMs).to.be.below(40_000);
+      // Ten times what is promised.
+      expect(tookMs).to.be.below(200_000);
     });
 
     async function readStatuses(): Promise<ReadonlyMap<string, string>> {
