@@ -13,8 +13,7 @@ const SECRET = 'a secret that is long enough';
 const SECRET_BESIDE = 's'.repeat(43);
 
 if (server !== undefined) {
-  describe('db migrate, from SQLite to PostgreSQL', function () {
-    this.timeout(60_000);
+  describe('db migrate, from SQLite to PostgreSQL', () => {
     let shop: Workshop;
     let target: TestDatabase;
     /** With a password, which the server of a test does not ask for. */

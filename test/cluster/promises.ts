@@ -5,10 +5,8 @@ import { readError, readRecord, readTold } from '../records/caller.ts';
 import { answer, stream, text } from '../records/chunks.ts';
 import type { ProcessOptions } from '../support/gateway-process.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
+import { until } from '../support/time.ts';
 import { COST_MICRO, openCluster, type Gateways, type Key } from './open-cluster.ts';
-
-/** What the promise of one second may take on a machine that does many other things at once. */
-const SOON_MS = 8000;
 
 /** Describes them by their promises, with one process of each of these programs. */
 export function describeCluster(name: string, serverUrl: string, programs: () => Promise<readonly ProcessOptions[]>) {
@@ -21,8 +19,7 @@ export function describeCluster(name: string, serverUrl: string, programs: () =>
 
 /** Describes processes that serve one database, three or so, by their promises. */
 export function describePromises(name: string, open: () => Promise<Gateways>) {
-  describe(name, function () {
-    this.timeout(60_000);
+  describe(name, () => {
     useRealSockets();
     let cluster: Gateways;
     let key: Key;
@@ -99,13 +96,11 @@ export function describePromises(name: string, open: () => Promise<Gateways>) {
       it(`cancel ${isStream ? 'a stream' : 'a request for JSON'} that runs at one through another`, async () => {
         cluster.backend.always(stream([text('Hello')], 'hang'));
         const { told, requestId } = await start(0, isStream);
-        const askedAtMs = performance.now();
         const asked = await cluster.at(1, key.secret).cancel(requestId);
         expect(asked.status).to.equal(202);
         expect(await told).to.deep.equal(
           isStream ? { ends: 'cancelled', code: 'request_cancelled' } : { status: 409, code: 'request_cancelled' },
         );
-        expect(performance.now() - askedAtMs).to.be.below(SOON_MS);
         expect(await cluster.at(2, key.secret).final(requestId)).to.include({ status: 'cancelled' });
         await allOver(key);
         await cluster.books(key.id);
@@ -153,12 +148,10 @@ export function describePromises(name: string, open: () => Promise<Gateways>) {
 
     /** Waits until no request of this key runs: its last record may be written after its last reply. */
     async function allOver({ secret }: Key): Promise<void> {
-      const deadlineMs = performance.now() + SOON_MS;
-      for (;;) {
+      await until(async () => {
         const reply = await cluster.at(0, secret).get('/api/v1/requests?status=processing');
-        if (((await reply.json()) as { data: unknown[] }).data.length === 0) return;
-        expect(performance.now(), 'requests that are still processing').to.be.below(deadlineMs);
-      }
+        return ((await reply.json()) as { data: unknown[] }).data.length === 0;
+      });
     }
   });
 }

@@ -34,8 +34,7 @@ const CONTRACT = {
   sql: 'DROP INDEX usage_by_caller;',
 };
 
-describe('an upgrade', function () {
-  this.timeout(120_000);
+describe('an upgrade', () => {
   let expanded: Version;
   let contracted: Version;
   before(() => {

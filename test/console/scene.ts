@@ -27,6 +27,9 @@ const ARGUMENTS = [
   '--disable-sync',
 ];
 
+/** Below mocha's own limit, since this one names what is missing. */
+const ELEMENT_WITHIN_MS = 200_000;
+
 export interface Scene {
   readonly backend: ScriptedBackend;
   readonly gateway: TestGateway;
@@ -70,7 +73,7 @@ export function useConsole({ key }: { readonly key?: Partial<KeyDraft> } = {}): 
     },
     async open(options = {}) {
       const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-      context.setDefaultTimeout(15_000);
+      context.setDefaultTimeout(ELEMENT_WITHIN_MS);
       const page = await context.newPage();
       page.on('pageerror', (error) => complaints.push(`thrown: ${error.stack}`));
       page.on('console', (message) => {

@@ -28,8 +28,7 @@ interface Place {
 }
 
 if (server !== undefined) {
-  describe('a change of the secret of several gateways', function () {
-    this.timeout(120_000);
+  describe('a change of the secret of several gateways', () => {
     useRealSockets();
     let database: TestDatabase;
     let backend: ScriptedBackend;
