@@ -34,7 +34,7 @@ start_postgres() {
   port=$(node -e 'const s = require("node:net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })')
   as_postgres "$postgres_programs/initdb" --pgdata "$postgres_folder/data" --username postgres --auth trust >"$postgres_folder.log" 2>&1 &&
     as_postgres "$postgres_programs/pg_ctl" --pgdata "$postgres_folder/data" --wait --log "$postgres_folder/server.log" \
-      --options "-h 127.0.0.1 -p $port -k $postgres_folder" start >>"$postgres_folder.log" 2>&1 ||
+      --options "-F -h 127.0.0.1 -p $port -k $postgres_folder" start >>"$postgres_folder.log" 2>&1 ||
     { tail -n 5 "$postgres_folder.log" >&2; return 1; }
   export TEST_POSTGRES_URL="postgres://postgres@127.0.0.1:$port/postgres"
   trap stop_postgres EXIT

@@ -132,7 +132,6 @@ export function clusterSettings({
     GATEWAY_SECRET: 'the same secret for all gateways of a cluster',
     // Of the load balancer: a record is the same, whoever shows it.
     PUBLIC_BASE_URL: 'http://gateway.example.com',
-    NODE_COMPILE_CACHE: join(folder, 'cache'),
   };
 }
 

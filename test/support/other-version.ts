@@ -11,6 +11,8 @@ const ENGINES = ['sqlite', 'postgres'] as const;
 export interface Version {
   /** What to start it with. */
   readonly main: string;
+  /** What it compiles goes with its folder. */
+  readonly settings: Readonly<Record<string, string>>;
   remove(): void;
 }
 
@@ -42,6 +44,7 @@ function makeVersion(fill: (folder: string) => void): Version {
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   return {
     main: join(folder, 'src/main.ts'),
+    settings: { NODE_COMPILE_CACHE: join(folder, 'cache') },
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

@@ -49,10 +49,14 @@ async function mayCreate(url: string): Promise<boolean> {
   }
 }
 
-/** Makes a database of its own on this server. */
-export async function createTestDatabase(serverUrl: string): Promise<TestDatabase> {
+/**
+ * Makes a database of its own on this server. Its commits do not wait for the disk, since the server outlives the test; a
+ * test that crashes the server asks for one `isSynced`.
+ */
+export async function createTestDatabase(serverUrl: string, { isSynced = false } = {}): Promise<TestDatabase> {
   const name = `gateway_test_${randomBytes(6).toString('hex')}`;
   await runOn(serverUrl, `CREATE DATABASE ${name}`);
+  if (!isSynced) await runOn(serverUrl, `ALTER DATABASE ${name} SET synchronous_commit = off`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   const run = (sql: string) => runOn(url.href, sql);

@@ -43,7 +43,7 @@ export async function runChaos(options: {
   const { server, random, minutes, onProgress } = options;
   const folder = mkdtempSync(join(tmpdir(), 'chaos-'));
   const backend = await startScriptedBackend();
-  const database = await createTestDatabase(server.url);
+  const database = await createTestDatabase(server.url, { isSynced: true });
   const settings = {
     ...clusterSettings({ folder, backendUrl: backend.baseUrl, databaseUrl: database.url }),
     DRAIN_TIMEOUT_MS: '4000',

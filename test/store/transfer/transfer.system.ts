@@ -1,3 +1,4 @@
+import { copyFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect } from 'chai';
@@ -20,6 +21,7 @@ import {
 import { newHold, newKeyDraft } from '../../support/keys.ts';
 import { addManyRows } from '../../support/many-rows.ts';
 import { startStoreProcess } from '../../support/other-process.ts';
+import { PATIENT } from '../../support/patient.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome } from '../../support/records.ts';
 import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
@@ -29,24 +31,43 @@ const server = await findPostgres();
 const ROWS = 5000;
 
 if (server !== undefined) {
-  describe('a transfer from SQLite to PostgreSQL', function () {
-    this.timeout(60_000);
+  describe('a transfer from SQLite to PostgreSQL', () => {
     let shop: Workshop;
     let target: TestDatabase;
+    /** What is copied for each test: a database without rows, and one with many. */
+    let templates: Workshop;
+    let emptyFile: string;
+    let filledFile: string;
 
     before(async () => {
       target = await createTestDatabase(server);
+      templates = makeWorkshop();
+      emptyFile = `${templates.folder}/empty.db`;
+      filledFile = `${templates.folder}/filled.db`;
+      await upgradeDatabase({ kind: 'file', path: templates.file });
+      copyFileSync(templates.file, emptyFile);
+      addManyRows(templates.file, ROWS);
+      copyFileSync(templates.file, filledFile);
     });
-    after(() => target.drop());
-    beforeEach(async () => {
+    after(async () => {
+      await templates.clear();
+      await target.drop();
+    });
+    beforeEach(() => {
       shop = makeWorkshop();
-      await upgradeDatabase({ kind: 'file', path: shop.file });
+      makePrivateFolder(dirname(shop.file));
+      createPrivateFile(shop.file);
+      copyFileSync(emptyFile, shop.file);
     });
     afterEach(async () => {
       await shop.clear();
       // Cheaper than another database.
       await target.run('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
     });
+
+    function fill(): void {
+      copyFileSync(filledFile, shop.file);
+    }
 
     function transfer(options: Partial<TransferOptions> = {}): Promise<TransferReport> {
       return transferDatabase({
@@ -115,7 +136,7 @@ if (server !== undefined) {
     }
 
     it('brings every value of every row as it is', async () => {
-      addManyRows(shop.file, ROWS);
+      fill();
       const { tables, isNew, resumedAtRows, sums } = await transfer();
       await expectSame();
       expect(tables).to.deep.equal([
@@ -130,7 +151,7 @@ if (server !== undefined) {
     });
 
     it('tells how far it has come, first with what is copied and then with what is compared', async () => {
-      addManyRows(shop.file, ROWS);
+      fill();
       const told: TransferProgress[] = [];
       await transfer({ onProgress: (progress) => told.push(progress) });
       const ofRows = 2 * ROWS + ROWS / 100 + 1;
@@ -144,7 +165,7 @@ if (server !== undefined) {
     });
 
     it('goes on where it was interrupted, again and again', async () => {
-      addManyRows(shop.file, ROWS);
+      fill();
       await interrupt(({ rows }) => rows > 1000);
       const first = await countTarget('ledger');
       expect(first).to.be.within(1, ROWS - 1);
@@ -156,7 +177,7 @@ if (server !== undefined) {
     });
 
     it('goes on after its connection was lost', async () => {
-      addManyRows(shop.file, ROWS);
+      fill();
       let lost: Promise<unknown> | undefined;
       const cut = () => {
         lost ??= target.run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -220,7 +241,7 @@ if (server !== undefined) {
       await source.deleteKey(deleted.keyId);
       await source.close();
       await transfer();
-      const store = await openStore({ databaseUrl: target.url, recordRetentionDays: 30 });
+      const store = await openStore({ databaseUrl: target.url, recordRetentionDays: 30, limits: PATIENT });
       try {
         const [draft, again] = [newDraft(), newKeyedDraft('one')];
         expect(await store.accept(again)).to.include({ kind: 'duplicate' });
@@ -251,7 +272,7 @@ if (server !== undefined) {
       await source.close();
       await transfer();
       expect(await countTarget('ledger')).to.equal(1);
-      const store = await openStore({ databaseUrl: target.url, recordRetentionDays: 30 });
+      const store = await openStore({ databaseUrl: target.url, recordRetentionDays: 30, limits: PATIENT });
       await store.prune(0);
       await store.close();
       expect(await countTarget('ledger')).to.equal(0);
@@ -265,7 +286,7 @@ if (server !== undefined) {
       await (await startStoreProcess({ databaseUrl: `file:${shop.file}`, drafts: [draft] })).kill();
       expect(await plan()).to.include({ unfinished: 1 });
       expect((await transfer()).closed).to.equal(1);
-      const store = await openStore({ databaseUrl: target.url, recordRetentionDays: 30 });
+      const store = await openStore({ databaseUrl: target.url, recordRetentionDays: 30, limits: PATIENT });
       expect(await store.find(CALLER, draft.requestId)).to.include({
         status: 'failed',
         errorCode: 'gateway_interrupted',
@@ -337,7 +358,7 @@ if (server !== undefined) {
     });
 
     it('refuses a target that holds anything, by name, and does not touch its version', async () => {
-      const store = await openStore({ databaseUrl: target.url, recordRetentionDays: 30 });
+      const store = await openStore({ databaseUrl: target.url, recordRetentionDays: 30, limits: PATIENT });
       await store.createKey(newKeyDraft({ creditsMicro: 10 }));
       const living = await refusal(transfer());
       expect(living).to.match(
@@ -353,7 +374,7 @@ if (server !== undefined) {
     });
 
     it('refuses a target with a part of another source, until it is told to begin anew', async () => {
-      addManyRows(shop.file, ROWS);
+      fill();
       await interrupt(({ rows }) => rows > 1000);
       const store = await shop.open();
       await store.accept(newDraft());
@@ -366,7 +387,7 @@ if (server !== undefined) {
     });
 
     it('takes a source with as many rows, but later ones, for another', async () => {
-      addManyRows(shop.file, ROWS);
+      fill();
       await interrupt(({ rows }) => rows > 1000);
       shop.tamper(`UPDATE requests SET seq = seq + 1 WHERE seq = ${ROWS}`);
       expect(await refusal(transfer())).to.match(/holds an unfinished transfer, from another database/);
@@ -383,7 +404,7 @@ if (server !== undefined) {
     });
 
     it('does not go on beside a gateway that was started earlier', async () => {
-      addManyRows(shop.file, ROWS);
+      fill();
       await interrupt(({ rows }) => rows > 1000);
       await target.run(`INSERT INTO owners (owner, seen_at) VALUES ('living', clock_timestamp())`);
       expect(await refusal(transfer())).to.match(/is in use by a gateway/);
@@ -393,9 +414,9 @@ if (server !== undefined) {
     });
 
     it('lets no gateway and no check use a target that is not whole', async () => {
-      addManyRows(shop.file, ROWS);
+      fill();
       await interrupt(({ rows }) => rows > 1000);
-      const use = openStore({ databaseUrl: target.url, recordRetentionDays: 30 });
+      const use = openStore({ databaseUrl: target.url, recordRetentionDays: 30, limits: PATIENT });
       expect(await refusal(use)).to.match(/holds a part of another one: db migrate was interrupted, or still runs/);
       const check = checkDatabase({ kind: 'postgres', url: target.url });
       expect(await refusal(check)).to.match(/holds a part of another one/);
@@ -441,14 +462,14 @@ if (server !== undefined) {
       },
     ]) {
       it(`finds ${what}, and names the table`, async () => {
-        addManyRows(shop.file, ROWS);
+        fill();
         await interrupt(({ step }) => step === 'compare');
         await target.run(sql);
         const error = await transfer().catch((error: unknown) => error);
         if (!(error instanceof TransferMismatch)) throw new Error('no difference was found', { cause: error });
         expect(error.message).to.match(/^postgres:\/\/\S+ is not what the source is, and no gateway may use it:$/m);
         for (const line of told) expect(error.message).to.match(line);
-        const use = openStore({ databaseUrl: target.url, recordRetentionDays: 30 });
+        const use = openStore({ databaseUrl: target.url, recordRetentionDays: 30, limits: PATIENT });
         expect(await refusal(use)).to.match(/holds a part of another one/);
         await transfer({ restart: true });
         await expectSame();
