@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { parseDocument } from 'yaml';
+import packageJson from '../../package.json' with { type: 'json' };
 import { blocksRunAs, howIsRun } from './blocks.ts';
 import { BLOCKS, readBlocks } from './documents.ts';
 
@@ -24,6 +26,25 @@ describe('the blocks of code in README and the guides', () => {
       // A list may be cut at its beginning and at its end.
       const whole = code.replaceAll(/,\s*…\s*(?=[,}\]])/g, '');
       expect(() => JSON.parse(whole) as unknown).not.to.throw();
+    });
+  }
+});
+
+describe('the configurations of other programs in the guides', () => {
+  for (const { path, line, code } of blocksRunAs('yaml')) {
+    it(`are YAML where they say so: ${path}:${line}`, () => {
+      expect(parseDocument(code, { strict: true }).errors).to.deep.equal([]);
+    });
+  }
+
+  for (const { path, line, code } of blocksRunAs('unit')) {
+    it(`are a unit of systemd, which starts the program of the package: ${path}:${line}`, () => {
+      const lines = code.split('\n').filter((text) => text !== '' && !text.startsWith('#'));
+      const sections = lines.filter((text) => text.startsWith('['));
+      expect(sections).to.deep.equal(['[Unit]', '[Service]', '[Install]']);
+      const wrong = lines.filter((text) => !sections.includes(text) && !/^[A-Z][A-Za-z]+=\S/.test(text));
+      expect(wrong).to.deep.equal([]);
+      expect(code).to.include(`/responses-gateway/${packageJson.bin['responses-gateway']} start\n`);
     });
   }
 });

@@ -16,6 +16,13 @@ export type How =
   | 'codex'
   /** As JSON, in which `…` stands for what is left out: `blocks.test.ts`. */
   | 'parsed'
+  /** As YAML, or as a unit of systemd: `blocks.test.ts`. */
+  | 'yaml'
+  | 'unit'
+  /** One command after the other, with a PostgreSQL: `databases.system.ts`. */
+  | 'postgres'
+  /** With the SDK of OpenTelemetry, in front of a collector: `test/clients/traces.test.ts`. */
+  | 'traces'
   /** What a command prints, which is compared where it follows the command: `commands.system.ts`. */
   | 'output'
   /** For another program, or for a machine that no test has. */
@@ -37,19 +44,19 @@ const RULES: readonly Rule[] = [
   { language: 'ts', how: 'client' },
   { language: 'toml', has: /^\[model_providers\.gateway\]$/m, how: 'codex' },
   { language: 'json', how: 'parsed' },
-  // In the configuration of other programs the names of settings are looked at, as everywhere.
-  ...['nginx', 'ini', 'yaml', 'promql'].map((language) => ({ language, how: 'not run' }) as const),
+  { language: 'yaml', how: 'yaml' },
+  { language: 'ini', how: 'unit' },
+  // names.test.ts looks at the metrics in queries, and at the settings in every configuration.
+  ...['nginx', 'promql'].map((language) => ({ language, how: 'not run' }) as const),
 
   // A text is an output, but for these.
   { language: 'text', has: /^docker (?:build|run|exec) /m, how: 'not run' },
-  { language: 'text', has: /^pg_(?:dump|restore) /m, how: 'not run' },
-  // test/cli/db-migrate.system.ts runs it.
-  { language: 'text', has: /^npm run -s cli -- db migrate --to postgres:/m, how: 'not run' },
+  { language: 'text', has: /^pg_dump /m, how: 'postgres' },
+  { language: 'text', has: /^npm run -s cli -- db migrate --to postgres:/m, how: 'postgres' },
   // test/package/installed.ts runs it.
   { language: 'text', has: /^npx responses-gateway /m, how: 'not run' },
-  // They need the SDK of OpenTelemetry, which is not installed here. test/gateway/tracing.test.ts has a small one.
-  { language: 'text', has: /^import .*'@opentelemetry\/sdk-node'/m, how: 'not run' },
-  { language: 'text', has: /^npx node --import \.\/tracing\.mjs /m, how: 'not run' },
+  { language: 'text', has: /^import .*'@opentelemetry\/sdk-node'/m, how: 'traces' },
+  { language: 'text', has: /^npx node --import \.\/tracing\.mjs /m, how: 'traces' },
   // What CI runs, or what would run this test again. names.test.ts looks for the scripts.
   { language: 'text', has: /^npm (?:ci|test|run [\w:]+)\b/m, how: 'not run' },
   { language: 'text', how: 'output' },
