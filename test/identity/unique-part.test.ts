@@ -7,10 +7,15 @@ describe('newUniquePartAt', () => {
   });
 
   it('gives another one each time, and each digit of chance its turn', () => {
-    const parts = Array.from({ length: 1000 }, () => newUniquePartAt(0));
+    const parts = Array.from({ length: 1000 }, (_, ms) => newUniquePartAt(ms));
     expect(new Set(parts).size).to.equal(1000);
     const changing = Array.from({ length: 20 }, (_, at) => new Set(parts.map((part) => part[12 + at])).size > 1);
-    // The digit of the version is always the same.
-    expect(changing).to.deep.equal([false, ...Array.from({ length: 19 }, () => true)]);
+    expect(changing).to.deep.equal(Array.from({ length: 20 }, () => true));
+  });
+
+  it('grows within a millisecond too', () => {
+    const parts = Array.from({ length: 1000 }, () => newUniquePartAt(7));
+    expect(parts).to.deep.equal(parts.toSorted());
+    expect(new Set(parts).size).to.equal(1000);
   });
 });

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import type { RequestId } from '../../src/contract/ids.ts';
-import { toRequestId, toUniquePart } from '../../src/core/ids.ts';
+import { toRequestId } from '../../src/core/ids.ts';
+import { newUniquePartAt } from '../../src/identity/unique-part.ts';
 import type { Identity } from '../../src/identity/identities.ts';
 import type { Outcome, RecordDraft } from '../../src/store/store.ts';
 import type { Usage } from '../../src/contract/types.ts';
@@ -16,7 +16,7 @@ export const USAGE: Usage = {
 };
 
 export function newRequestId(): RequestId {
-  return toRequestId(toUniquePart(randomBytes(16).toString('hex')));
+  return toRequestId(newUniquePartAt(Date.now()));
 }
 
 export function newDraft(overrides: Partial<RecordDraft> = {}): RecordDraft {
