@@ -19,6 +19,7 @@ import { showLanding } from './pages/landing.ts';
 import { refuseMetrics, showMetrics } from './pages/metrics.ts';
 import { createPassthrough } from './passthrough/passthrough.ts';
 import { showKey } from './records/key.ts';
+import { createReadLimits } from './records/read-limits.ts';
 import { createRequestRoutes } from './records/requests.ts';
 import { showUsage, showUsageOfAll } from './records/usage.ts';
 import { countInputTokens } from './responses/count-input-tokens.ts';
@@ -66,15 +67,16 @@ function createApi(services: Services): Router {
   const limit = limitLoad(load);
   const watch = watchRunning(services);
   const requests = createRequestRoutes(services);
+  const { limitReads, limitLists } = createReadLimits(services);
   const api = express.Router();
   api.use(takeKeyFromProtocols, authenticate(services.authenticator));
   api.route('/responses').get(openWebSocket(services)).all(methodNotAllowed('POST'));
   api.route('/responses/input_tokens').post(limit, watch, countInputTokens(services)).all(methodNotAllowed('POST'));
   api.route('/responses/compact').post(limit, postCompaction(services)).all(methodNotAllowed('POST'));
-  api.route('/requests').get(requests.list).all(methodNotAllowed('GET'));
-  api.route('/requests/:id').get(requests.show).all(methodNotAllowed('GET'));
+  api.route('/requests').get(limitReads, limitLists, requests.list).all(methodNotAllowed('GET'));
+  api.route('/requests/:id').get(limitReads, requests.show).all(methodNotAllowed('GET'));
   api.route('/requests/:id/cancel').post(requests.cancel).all(methodNotAllowed('POST'));
-  api.route('/usage').get(showUsage(services)).all(methodNotAllowed('GET'));
+  api.route('/usage').get(limitReads, showUsage(services)).all(methodNotAllowed('GET'));
   api.route('/key').get(showKey(services)).all(methodNotAllowed('GET'));
   // In the other modes chat completions are not recorded, and are passed through.
   if (authMode === 'managed') {

@@ -1,0 +1,61 @@
+import type { RequestHandler } from 'express';
+import { ApiError } from '../../core/errors.ts';
+import { callerOf } from '../access/authenticate.ts';
+
+export interface ReadLimits {
+  /** Counts a read in the minute of its caller. */
+  readonly limitReads: RequestHandler;
+  /** Lets few lists of a caller run at once. */
+  readonly limitLists: RequestHandler;
+}
+
+const MINUTE_MS = 60_000;
+const READS_PER_MINUTE = 600;
+/** Clients poll each of their requests a few times. */
+const READS_PER_REQUEST = 10;
+const LISTS_AT_ONCE = 2;
+
+/** Returns the limits of this process. Reading takes nothing from the requests of a key. */
+export function createReadLimits({ nowMs }: { readonly nowMs: () => number }): ReadLimits {
+  const reads = new Map<string, number>();
+  const lists = new Map<string, number>();
+  let minute = 0;
+
+  return {
+    limitReads(_req, res, next) {
+      const { identity, key } = callerOf(res);
+      const atMs = nowMs();
+      const now = Math.floor(atMs / MINUTE_MS);
+      if (now !== minute) reads.clear();
+      minute = now;
+      const count = (reads.get(identity[0]) ?? 0) + 1;
+      const limit = Math.max(READS_PER_MINUTE, READS_PER_REQUEST * (key?.limits.requestsPerMinute ?? 0));
+      if (count > limit) {
+        const seconds = Math.ceil(((now + 1) * MINUTE_MS - atMs) / 1000);
+        throw refusal(`The API key may read records ${limit} times a minute. Try again in ${seconds} s.`, seconds);
+      }
+      reads.set(identity[0], count);
+      next();
+    },
+    limitLists(req, res, next) {
+      // With the header it is the lookup of one record.
+      if (req.headers['idempotency-key'] !== undefined) return next();
+      const caller = callerOf(res).identity[0];
+      const running = lists.get(caller) ?? 0;
+      if (running >= LISTS_AT_ONCE) {
+        throw refusal(`The API key has ${LISTS_AT_ONCE} lists running. Try again when one has ended.`, 1);
+      }
+      lists.set(caller, running + 1);
+      res.once('close', () => {
+        const left = (lists.get(caller) ?? 1) - 1;
+        if (left === 0) lists.delete(caller);
+        else lists.set(caller, left);
+      });
+      return next();
+    },
+  };
+}
+
+function refusal(message: string, seconds: number): ApiError {
+  return new ApiError('rate_limit_exceeded', { message, headers: { 'retry-after': String(seconds) } });
+}

@@ -1,0 +1,111 @@
+import { expect } from 'chai';
+import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
+import { openGateway, TEST_KEY, type TestGateway } from '../../support/gateway.ts';
+import { openManagedGateway } from '../../support/managed.ts';
+import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
+import { useRealSockets } from '../../support/real-sockets.ts';
+
+const MINUTE_MS = 60_000;
+
+describe('reading records', () => {
+  useRealSockets();
+
+  let nowMs: number;
+  let workshop: Workshop;
+  let backend: ScriptedBackend;
+  let gateway: TestGateway;
+  let arrived: PromiseWithResolvers<void>;
+  let held: PromiseWithResolvers<void>;
+
+  beforeEach(async () => {
+    nowMs = 1_790_000_000 * 1000 - 20_000;
+    arrived = Promise.withResolvers();
+    held = Promise.withResolvers();
+    held.resolve();
+    workshop = makeWorkshop();
+    backend = await startScriptedBackend();
+    const store = await workshop.open({ file: undefined });
+    let lists = 0;
+    const slow: typeof store = {
+      ...store,
+      async list(caller, query) {
+        lists += 1;
+        if (lists === 2) arrived.resolve();
+        await held.promise;
+        return store.list(caller, query);
+      },
+    };
+    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl }, { store: slow, nowMs: () => nowMs });
+  });
+  afterEach(async () => {
+    held.resolve();
+    await gateway.close();
+    await backend.close();
+    await workshop.clear();
+  });
+
+  const RECORD = '/api/v1/requests/req_0123456789abcdef0123456789abcdef';
+
+  async function read(path = RECORD, key: string = TEST_KEY): Promise<Response> {
+    const reply = await fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${key}` } });
+    await reply.clone().text();
+    return reply;
+  }
+
+  async function readTimes(times: number, key?: string): Promise<readonly number[]> {
+    const statuses = new Set<number>();
+    for (let done = 0; done < times; done += 1) statuses.add((await read(RECORD, key)).status);
+    return [...statuses];
+  }
+
+  it('has a minute of its own, for each key', async () => {
+    expect(await readTimes(600)).to.deep.equal([404]);
+    const refused = await read('/api/v1/usage');
+    expect(refused.status).to.equal(429);
+    expect(refused.headers.get('retry-after')).to.equal(String(Math.ceil((MINUTE_MS - (nowMs % MINUTE_MS)) / 1000)));
+    expect(await refused.json()).to.have.nested.property('error.code', 'rate_limit_exceeded');
+    expect((await read('/api/v1/requests')).status).to.equal(429);
+    expect((await read(RECORD, 'another-key-of-some-length')).status).to.equal(404);
+    nowMs += MINUTE_MS;
+    expect((await read('/api/v1/requests')).status).to.equal(200);
+  });
+
+  it('runs two lists of a key at once', async () => {
+    held = Promise.withResolvers();
+    const running = [read('/api/v1/requests'), read('/api/v1/requests')];
+    await arrived.promise;
+    const refused = await read('/api/v1/requests?status=failed');
+    expect(refused.status).to.equal(429);
+    expect(refused.headers.get('retry-after')).to.equal('1');
+    expect(await refused.json()).to.have.nested.property('error.code', 'rate_limit_exceeded');
+    expect((await read()).status).to.equal(404);
+    held.resolve();
+    expect((await Promise.all(running)).map(({ status }) => status)).to.deep.equal([200, 200]);
+    expect((await read('/api/v1/requests')).status).to.equal(200);
+  });
+});
+
+describe('reading records with a key of many requests per minute', () => {
+  useRealSockets();
+
+  it('may be done ten times for each of them', async () => {
+    const backend = await startScriptedBackend();
+    const nowMs = () => 1_790_000_000_000;
+    const gateway = await openManagedGateway({ UPSTREAM_BASE_URL: backend.baseUrl }, { nowMs });
+    try {
+      const { secret } = await gateway.issue({ limits: { requestsPerMinute: 61 } });
+      const headers = { authorization: `Bearer ${secret}` };
+      const statuses: number[] = [];
+      for (let done = 0; done < 611; done += 1) {
+        const reply = await fetch(`${gateway.url}/api/v1/requests/req_0123456789abcdef0123456789abcdef`, { headers });
+        await reply.text();
+        statuses.push(reply.status);
+      }
+      expect(statuses.slice(0, 610).every((status) => status === 404)).to.equal(true);
+      expect(statuses.at(-1)).to.equal(429);
+    } finally {
+      await gateway.close();
+      await backend.close();
+    }
+  });
+});
