@@ -30,6 +30,13 @@ type AloneName = (typeof ALONE_NAMES)[number];
 
 export const ALONE: ReadonlySet<Operation[0]> = new Set(ALONE_NAMES);
 
+const LISTS: ReadonlySet<Operation[0]> = new Set(['list', 'findCallers', 'sumUsage'] satisfies OperationName[]);
+
+export interface EngineConnections {
+  readonly connections: Connections;
+  readonly forLists: Connections;
+}
+
 function prepareOperations(owner: Owner) {
   return {
     looking: {
@@ -50,7 +57,7 @@ function prepareOperations(owner: Owner) {
 }
 
 /** Creates the engine. Changes of records are written together; lookups run concurrently. */
-export function createEngine(connections: Connections, owner: Owner): RemoteEngine {
+export function createEngine({ connections, forLists }: EngineConnections, owner: Owner): RemoteEngine {
   const { looking, changing } = prepareOperations(owner);
 
   async function run(mode: Mode, batch: readonly Operation[]): Promise<Reply> {
@@ -99,7 +106,10 @@ export function createEngine(connections: Connections, owner: Owner): RemoteEngi
 
   function lookUpAll(batch: readonly Operation[]): Promise<readonly unknown[]> {
     return Promise.all(
-      batch.map((operation) => connections.lookUp((connection) => runOne<unknown>(looking, connection, operation))),
+      batch.map((operation) => {
+        const pool = LISTS.has(operation[0]) ? forLists : connections;
+        return pool.lookUp((connection) => runOne<unknown>(looking, connection, operation));
+      }),
     );
   }
 
@@ -107,7 +117,7 @@ export function createEngine(connections: Connections, owner: Owner): RemoteEngi
     run,
     async close() {
       await owner.release().catch(() => undefined);
-      await connections.close();
+      await Promise.all([connections.close(), forLists.close()]);
     },
   };
 }

@@ -33,12 +33,14 @@ export async function openPostgresStore({
   const health = createHealth(log);
   const onLost = (message: string) => log.info({ reason: message }, 'a connection to the database was lost');
   const connections = openPool({ url, size: poolSize, onLost });
+  // A list may take as long as hundreds of other calls, so it has a connection of its own.
+  const forLists = openPool({ url, size: 1, onLost });
   try {
     await migrate(url);
     const owner = await takeOwner(connections, (error) =>
       log.warn({ reason: toReason(error) }, 'the heartbeat of this process could not be written'),
     );
-    const engine = createEngine(connections, owner);
+    const engine = createEngine({ connections, forLists }, owner);
     const queue = createBatchQueue({
       engine,
       alone: ALONE,
@@ -65,7 +67,7 @@ export async function openPostgresStore({
       },
     });
   } catch (error) {
-    await connections.close();
+    await Promise.all([connections.close(), forLists.close()]);
     if (error instanceof StoreOpenError) throw error;
     throw new StoreOpenError(`The database ${showDatabase(url)} cannot be opened: ${toReason(error)}.`, {
       cause: error,

@@ -30,6 +30,8 @@ export interface BatchQueue {
 export interface CallOptions {
   /** Changes nothing, so it is answered even while nothing can be written. */
   readonly isLookup?: boolean;
+  /** A lookup that reads many rows. Only one at a time runs, so that other calls hardly wait. */
+  readonly isList?: boolean;
   /** Retried, even after its caller got an error, until the engine takes it. */
   readonly isKept?: boolean;
   /** Runs after the caller got an error, because the operation may have taken effect. */
@@ -111,6 +113,7 @@ export function createBatchQueue({
   let lastFailure = SLOW;
   let onIdle: (() => void) | undefined;
   const slots = createLookupSlots({ places: lookupSlots, run: lookUp, onIdle: noteIdle });
+  const listSlot = createLookupSlots({ places: 1, run: lookUp, onIdle: noteIdle });
 
   function call<Name extends OperationName>(operation: OperationOf<Name>, care?: CallOptions): Promise<ResultOf<Name>>;
   // The compiler cannot see that each call gets the result of its own operation.
@@ -121,7 +124,8 @@ export function createBatchQueue({
   function ask(operation: Operation, care: CallOptions = {}): Promise<unknown> {
     if (isClosed) return Promise.reject(toUnavailable('the store is closed'));
     const room = care.isKept === true ? limit.waiting + limit.kept : limit.waiting;
-    if (waiting.length + slots.size + kept.length >= room) return Promise.reject(toUnavailable(TOO_MANY));
+    if (waiting.length + slots.size + listSlot.size + kept.length >= room)
+      return Promise.reject(toUnavailable(TOO_MANY));
     return new Promise((resolve, reject) => {
       const deadlineMs = performance.now() + limit.answerWithinMs;
       waiting.push({ operation, care, deadlineMs, caller: { resolve, reject }, failures: 0 });
@@ -143,7 +147,11 @@ export function createBatchQueue({
       const batch = lookupSlots === 0 ? taken : taken.filter((call) => !isLookup(call));
       const reply = batch.length === 0 ? undefined : await runBatch(batch);
       running = [];
-      if (lookupSlots > 0) slots.add(taken.filter(isLookup));
+      if (lookupSlots > 0) {
+        const lookups = taken.filter(isLookup);
+        slots.add(lookups.filter((call) => !isList(call)));
+        listSlot.add(lookups.filter(isList));
+      }
       if (reply !== undefined && 'failure' in reply) await putOff(batch, reply.failure);
       await endOfTurn();
     }
@@ -168,7 +176,7 @@ export function createBatchQueue({
   }
 
   function noteIdle(): void {
-    if (!isAwake && kept.length === 0 && slots.size === 0) onIdle?.();
+    if (!isAwake && kept.length === 0 && slots.size + listSlot.size === 0) onIdle?.();
   }
 
   async function lookUp(call: Call): Promise<void> {
@@ -185,19 +193,27 @@ export function createBatchQueue({
     if (kept.length > 0 && performance.now() >= keptRetryAtMs) return takeBatch(kept);
     if (areLookupsFirst) {
       areLookupsFirst = false;
-      const lookups = new Set(waiting.filter(isLookup).slice(0, limit.lookups));
+      const lookups = new Set(takeLookups());
       waiting = waiting.filter((call) => !lookups.has(call));
       if (lookups.size > 0) return [...lookups];
     }
     return takeBatch(waiting);
   }
 
+  function takeLookups(): readonly Call[] {
+    const lookups = waiting.filter(isLookup);
+    const list = lookups.find(isList);
+    return lookups.filter((call) => !isList(call) || call === list).slice(0, limit.lookups);
+  }
+
   function takeBatch(calls: Call[]): Call[] {
     let lookups = 0;
+    let lists = 0;
     const end = calls.findIndex((call, index) => {
       if (lookupSlots === 0 && isLookup(call)) lookups += 1;
+      if (lookupSlots === 0 && isList(call)) lists += 1;
       const isCut = index > 0 && (isAlone(call) || isAlone(calls[index - 1]));
-      return isCut || index === limit.batch || lookups > limit.lookups;
+      return isCut || index === limit.batch || lookups > limit.lookups || lists > 1;
     });
     return calls.splice(0, end === -1 ? calls.length : end);
   }
@@ -269,7 +285,7 @@ export function createBatchQueue({
 
   function sweep(): void {
     const nowMs = performance.now();
-    const all = () => [...running, ...waiting, ...slots.calls, ...kept];
+    const all = () => [...running, ...waiting, ...slots.calls, ...listSlot.calls, ...kept];
     for (const call of all()) if (call.deadlineMs <= nowMs) refuse(call);
     waiting = waiting.filter(isWanted);
     if (all().length > 0) return;
@@ -282,9 +298,9 @@ export function createBatchQueue({
     const over = new Promise<void>((resolve) => {
       onIdle = resolve;
     });
-    if (isAwake || kept.length > 0 || slots.size > 0)
+    if (isAwake || kept.length > 0 || slots.size + listSlot.size > 0)
       await Promise.race([over, delay(limit.closeWithinMs, undefined, { ref: false })]);
-    const left = [...running, ...waiting, ...slots.calls, ...kept];
+    const left = [...running, ...waiting, ...slots.calls, ...listSlot.calls, ...kept];
     for (const call of left) refuse(call);
     waiting = [];
     kept = [];
@@ -302,6 +318,10 @@ function endOfTurn(): Promise<void> {
 
 function isLookup({ care }: Call): boolean {
   return care.isLookup === true;
+}
+
+function isList({ care }: Call): boolean {
+  return care.isList === true;
 }
 
 function isPassing({ reason }: Failure): boolean {

@@ -10,6 +10,7 @@ import { toPage } from './pages.ts';
 import { addSums, toUsageRow } from './usage-rows.ts';
 
 const LOOKUP: CallOptions = { isLookup: true };
+const LIST: CallOptions = { isLookup: true, isList: true };
 
 /** Returns the calls about keys, credits and usage. */
 export function createAccountCalls(queue: BatchQueue, clock: () => number): AccountStore {
@@ -99,7 +100,7 @@ async function listUsage(
     const span = { from, until: Math.min(from + stepHours, endHour) };
     for (const name of caller ?? [null]) {
       signal?.throwIfAborted();
-      for (const found of await queue.call(['sumUsage', name, per, span], LOOKUP)) {
+      for (const found of await queue.call(['sumUsage', name, per, span], LIST)) {
         const row = toUsageRow(found, caller?.[0]);
         const place = JSON.stringify([row.startMs, row.caller, row.model]);
         const sum = sums.get(place);

@@ -49,6 +49,8 @@ describe('the queue', () => {
   const finish = (queue: BatchQueue) => queue.call(DISCARD, { isKept: true });
   const create = (queue: BatchQueue) => queue.call(PROBE, { undo: ['deleteKey', newKeyId()] });
   const find = (queue: BatchQueue) => queue.call(['find', ['c'], id], { isLookup: true });
+  const sum = (queue: BatchQueue) =>
+    queue.call(['sumUsage', null, 'day', { from: 0, until: 1 }], { isLookup: true, isList: true });
   const PROBE = ['probeWrite'] as const;
   const DISCARD = ['discard', id, 0] as const;
 
@@ -59,6 +61,16 @@ describe('the queue', () => {
   function failWith(reason: FailureReason): () => Reply {
     return () => ({ failure: { reason, message: 'on purpose' } });
   }
+
+  it('takes one list at most into a batch', async () => {
+    const queue = makeLane();
+    await Promise.all([sum(queue), find(queue), sum(queue), accept(queue), sum(queue), find(queue)]);
+    expect(batches.map(({ names }) => names)).to.deep.equal([
+      ['sumUsage', 'find'],
+      ['sumUsage', 'probeWrite'],
+      ['sumUsage', 'find'],
+    ]);
+  });
 
   it('gives an operation a batch of its own where the engine asks for that', async () => {
     const queue = makeLane({}, new Set(['discard']));
@@ -296,6 +308,22 @@ describe('the queue', () => {
       ]);
       letGo.resolve();
       await Promise.all(finds);
+    });
+
+    it('lets no lookup wait for a list, of which one runs at a time', async () => {
+      const held = Promise.withResolvers<void>();
+      answer = async (batch) => {
+        if (batch[0]?.[0] === 'sumUsage') await held.promise;
+        return succeed(batch);
+      };
+      const queue = makeOpen(1);
+      const lists = [sum(queue), sum(queue)];
+      await find(queue);
+      await Promise.all([find(queue), accept(queue)]);
+      expect(batches.filter(({ names }) => names[0] === 'sumUsage')).to.have.lengthOf(1);
+      held.resolve();
+      await Promise.all(lists);
+      expect(batches.filter(({ names }) => names[0] === 'sumUsage')).to.have.lengthOf(2);
     });
 
     it('runs so many lookups at once, and the others as soon as there is a place', async () => {
