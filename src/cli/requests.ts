@@ -3,18 +3,18 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { labelCaller } from '../accounts/usage.ts';
 import type { Config } from '../config/config.ts';
 import { formatAmount } from '../core/money/decimal.ts';
-import { ERRORS } from '../core/errors.ts';
+import { ERRORS, isErrorCode, type ErrorCode } from '../core/errors.ts';
 import type { RequestId } from '../contract/ids.ts';
 import { parseRequestId } from '../core/ids.ts';
 import { toRecord } from '../requests/show-record.ts';
-import type { OperatorQuery, OwnedRecord } from '../store/operator.ts';
+import { MOST_CALLERS, type OperatorPage, type OperatorQuery, type OwnedRecord } from '../store/operator.ts';
 import type { RecordStatus } from '../store/store.ts';
 import { CliError, type CliContext } from './context.ts';
 import { withStore, type OpenStore } from './database.ts';
 import { formatCount, formatMoment, formatMomentOr, formatSpan } from './format.ts';
 import { toGatewayUrl } from './snippets.ts';
 import { addExamples } from './help.ts';
-import { parseDuration, wholeNumber } from './options.ts';
+import { parseDuration, parseMoment, wholeNumber } from './options.ts';
 import { createPrinter, type Paint, type Style } from './printer.ts';
 import { formatFields, formatTable, type Column } from './table.ts';
 
@@ -25,7 +25,10 @@ interface ListOptions {
   readonly after?: RequestId;
   readonly status?: RecordStatus;
   readonly model?: string;
+  readonly error?: ErrorCode;
   readonly key?: string;
+  readonly from?: number;
+  readonly until?: number;
 }
 
 interface WatchOptions extends ListOptions {
@@ -45,7 +48,10 @@ function addFilters(command: Command): Command {
   return command
     .addOption(new Option('--status <status>').choices(['processing', 'succeeded', 'failed', 'cancelled']))
     .option('--model <model>', 'only requests for this model, as the caller named it')
+    .option('--error <code>', 'only requests that ended with this error, as the column ERROR shows it', toErrorCode)
     .option('--key <key>', 'only requests of this caller, as the column KEY shows it')
+    .option('--from <time>', 'only requests that arrived at this time or later', parseMoment)
+    .option('--until <time>', 'only requests that arrived before this time', parseMoment)
     .option('--limit <n>', 'how many, up to 100', wholeNumber(1, 100), 20);
 }
 
@@ -55,11 +61,15 @@ function addList(requests: Command, context: CliContext): void {
     .option('--after <id>', 'continue after this request', toId)
     .action((options: ListOptions, command: Command) =>
       withStore(context, async ({ store, config }) => {
-        const page = await store.listAll(toQuery(options));
-        if (page === undefined) throw new CliError('There is no request with the id of --after.');
-        const value = { object: 'list', data: page.records.map(toJson(config)), has_more: page.hasMore };
+        const page = await listPage(store, options);
+        const value = {
+          object: 'list',
+          data: page.records.map(toJson(config)),
+          has_more: page.hasMore,
+          last_id: page.lastId,
+        };
         createPrinter(context, command).show(value, (paint) => {
-          const more = page.hasMore ? [`More: --after ${page.records.at(-1)?.requestId}`] : [];
+          const more = page.hasMore ? [`More: --after ${page.lastId}`] : [];
           return [...formatTable(COLUMNS, page.records, paint), ...more];
         });
       }),
@@ -67,6 +77,7 @@ function addList(requests: Command, context: CliContext): void {
   addExamples(list, [
     ['requests list --status failed', 'what went wrong lately'],
     ['requests list --key key_… --model llama-3.3-70b', 'of one key, for one model'],
+    ['requests list --error upstream_timeout --from 2026-11-01', 'of one error, since a day'],
   ]);
 }
 
@@ -134,7 +145,15 @@ function addWatch(requests: Command, context: CliContext): void {
 }
 
 async function listNewest(store: OpenStore, options: ListOptions): Promise<readonly OwnedRecord[]> {
-  return (await store.listAll(toQuery(options)))?.records ?? [];
+  return (await listPage(store, options)).records;
+}
+
+async function listPage(store: OpenStore, options: ListOptions): Promise<OperatorPage> {
+  const page = await store.listAll(toQuery(options));
+  if (page !== undefined) return page;
+  throw new CliError(
+    `More than ${MOST_CALLERS} callers begin with ${options.key}; give more of the one that you mean.`,
+  );
 }
 
 type PrintRecords = (records: readonly OwnedRecord[]) => void;
@@ -161,13 +180,16 @@ function toLine(record: OwnedRecord): string {
     .join('  ');
 }
 
-function toQuery({ limit, after, status, model, key }: ListOptions): OperatorQuery {
+function toQuery({ limit, after, status, model, error, key, from, until }: ListOptions): OperatorQuery {
   return {
     limit,
     ...(after !== undefined && { after }),
     ...(status !== undefined && { status }),
     ...(model !== undefined && { model }),
+    ...(error !== undefined && { errorCode: error }),
     ...(key !== undefined && { callerPrefix: key }),
+    ...(from !== undefined && { fromMs: from }),
+    ...(until !== undefined && { untilMs: until }),
   };
 }
 
@@ -175,6 +197,11 @@ function toId(text: string): RequestId {
   const id = parseRequestId(text);
   if (id === undefined) throw new InvalidArgumentError('It must be the id of a request, req_… or resp_….');
   return id;
+}
+
+function toErrorCode(text: string): ErrorCode {
+  if (!isErrorCode(text)) throw new InvalidArgumentError('It must be the code of an error, such as upstream_error.');
+  return text;
 }
 
 function unknownRequest(id: RequestId): CliError {

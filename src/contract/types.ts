@@ -1681,7 +1681,7 @@ export interface RequestList {
   data: RequestRecord[];
   first_id: string | null;
   /**
-   * The value of `after` for the next page.
+   * The value of `after` for the next page. It may be the id of a record that is not in this page.
    */
   last_id: string | null;
   has_more: boolean;

@@ -57,6 +57,11 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
+/** True for a code of the table. */
+export function isErrorCode(value: unknown): value is ErrorCode {
+  return typeof value === 'string' && Object.hasOwn(ERRORS, value);
+}
+
 /** A strict client loses the message unless all four fields are strings. */
 export interface ErrorBody {
   readonly error: { readonly message: string; readonly type: string; readonly param: string; readonly code: string };

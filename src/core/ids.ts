@@ -40,6 +40,11 @@ export function parseRequestId(text: string): RequestId | undefined {
   return unique === undefined ? undefined : toRequestId(unique as UniquePart);
 }
 
+/** Returns the least id that a request of this moment can have: the ids begin with their time. */
+export function firstRequestIdAt(ms: number): string {
+  return `req_${Math.max(0, ms).toString(16).padStart(12, '0')}`;
+}
+
 /** Returns the id of the response that a record is about. */
 export function toResponseIdOf(requestId: RequestId): ResponseId {
   return toResponseId(requestId.slice('req_'.length) as UniquePart);

@@ -1,11 +1,14 @@
 import type { RequestId } from '../contract/ids.ts';
-import type { CancelRequest, RecordQuery, StoredRecord } from './store.ts';
+import type { CancelRequest, RecordPage, RecordQuery, StoredRecord } from './store.ts';
 
 export interface OperatorStore {
+  /** Undefined when more callers than MOST_CALLERS begin with `callerPrefix`. */
   listAll(query: OperatorQuery): Promise<OperatorPage | undefined>;
   findAny(requestId: RequestId): Promise<OwnedRecord | undefined>;
   requestCancelOfAny(requestId: RequestId): Promise<CancelRequest | undefined>;
 }
+
+export const MOST_CALLERS = 16;
 
 export interface OperatorQuery extends RecordQuery {
   readonly callerPrefix?: string;
@@ -16,7 +19,6 @@ export interface OwnedRecord extends StoredRecord {
   readonly caller: string;
 }
 
-export interface OperatorPage {
+export interface OperatorPage extends Omit<RecordPage, 'records'> {
   readonly records: readonly OwnedRecord[];
-  readonly hasMore: boolean;
 }

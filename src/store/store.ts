@@ -42,8 +42,8 @@ export interface Store extends AccountStore {
   /** Returns what `accept` would call a duplicate, for times when nothing may be accepted. */
   findDuplicate(caller: Identity, idempotency: Idempotency): Promise<StoredRecord | undefined>;
   findByIdempotencyKey(caller: Identity, key: Identity): Promise<StoredRecord | undefined>;
-  /** Throws the reason of the signal once it has aborted. */
-  list(caller: Identity, query: RecordQuery, signal?: StopSignal): Promise<RecordPage | undefined>;
+  /** Reads a bounded number of records. Throws the reason of a signal that has aborted. */
+  list(caller: Identity, query: RecordQuery, signal?: StopSignal): Promise<RecordPage>;
   /**
    * Ends the records of dead processes: `gateway_interrupted`, or `cancelled` after a requested
    * cancel. Returns how many.
@@ -132,12 +132,20 @@ export interface StoredRecord {
 export interface RecordQuery {
   /** 1 to 100. */
   readonly limit: number;
+  /** The page continues below this id, whether or not it has a record. */
   readonly after?: RequestId;
   readonly status?: RecordStatus;
   readonly model?: string;
+  readonly errorCode?: ErrorCode;
+  /** Requests that arrived from this time on, and before the other: the ids have the time. */
+  readonly fromMs?: number;
+  readonly untilMs?: number;
 }
 
 export interface RecordPage {
+  /** May be fewer than the limit, even none, while older records may fit. */
   readonly records: readonly StoredRecord[];
   readonly hasMore: boolean;
+  /** The `after` of the next page; null when the page is empty and the last. */
+  readonly lastId: RequestId | null;
 }

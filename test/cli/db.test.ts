@@ -38,10 +38,10 @@ describe('db', () => {
     await store.accept(newDraft());
     await store.close();
     // What the index holds are callers, which are then looked for where models belong.
-    shop.tamper(`UPDATE sqlite_schema SET sql = 'CREATE INDEX requests_by_caller ON requests (model)'
-            WHERE name = 'requests_by_caller'`);
+    shop.tamper(`UPDATE sqlite_schema SET sql = 'CREATE INDEX requests_of_caller ON requests (model, request_id)'
+            WHERE name = 'requests_of_caller'`);
     const { status, stdout, stderr } = await run('db check', { env });
-    expect(stdout).to.match(/row 1 missing from index requests_by_caller/);
+    expect(stdout).to.match(/row 1 missing from index requests_of_caller/);
     expect(stdout).not.to.contain('The database is sound');
     expect(stderr).to.equal('The database is not sound; restore a backup.\n');
     expect(status).to.equal(1);

@@ -117,13 +117,33 @@ describe('requests', () => {
     expect(again.stderr).to.equal('It had ended before, and stays as it is.\n');
   });
 
-  for (const line of ['requests show', 'requests cancel', 'requests list --after']) {
+  for (const line of ['requests show', 'requests cancel']) {
     it(`ends with 1 when there is no such request (${line})`, async () => {
       const { status, stdout, stderr } = await run(`${line} ${newRequestId()}`, { env });
       expect(stderr).to.match(/^There is no request [^\n]+\.\n$/);
       expect({ status, stdout }).to.deep.equal({ status: 1, stdout: '' });
     });
   }
+
+  it('goes on after a request that is gone, and picks by error and time', async () => {
+    const [old, failed] = [await accept(), await accept()];
+    await store.finish(failed.requestId, newOutcome({ status: 'failed', errorCode: 'upstream_timeout' }));
+    const picks: readonly (readonly [options: string, ids: readonly string[]])[] = [
+      [`--after ${newRequestId()}`, [failed.requestId, old.requestId]],
+      ['--error upstream_timeout', [failed.requestId]],
+      ['--from 2020-01-01 --status processing', [old.requestId]],
+      ['--until 2020-01-01', []],
+    ];
+    for (const [options, ids] of picks) {
+      const { stdout } = await run(`requests list --json ${options}`, { env });
+      const { data } = JSON.parse(stdout) as { readonly data: readonly { readonly request_id: string }[] };
+      expect(
+        data.map(({ request_id }) => request_id),
+        options,
+      ).to.deep.equal(ids);
+    }
+    expect((await run('requests list --error none', { env })).stderr).to.match(/must be the code of an error/);
+  });
 
   it('ends with 1 where no other process can see the database', async () => {
     const memory = await run('requests list', { env: { DATABASE_URL: ':memory:' } });

@@ -284,7 +284,7 @@ export function describeCharges(name: string, engine: EngineUnderTest): void {
         const keyId = await makeKey({ creditsMicro: 5 });
         const answers = await acceptAtOnce(20, () => newKeyedDraft('key', { hold: newHold(keyId, 10) }));
         expect(count(answers)).to.deep.equal({ insufficient_credits: 20 });
-        expect(await store.list(CALLER, { limit: 1 })).to.deep.equal({ records: [], hasMore: false });
+        expect(await store.list(CALLER, { limit: 1 })).to.deep.equal({ records: [], hasMore: false, lastId: null });
       });
 
       it('counts holds together only as far as they can be counted', async () => {

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RequestId } from '../../src/contract/ids.ts';
-import { toRequestId, toUniquePart } from '../../src/core/ids.ts';
+import { firstRequestIdAt, toRequestId, toUniquePart } from '../../src/core/ids.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Identity } from '../../src/identity/identities.ts';
 import type { Outcome, RecordQuery, Store, StoredRecord } from '../../src/store/store.ts';
@@ -279,11 +279,15 @@ export function describeStore(name: string, engine: EngineUnderTest): void {
         { what: 'finds nothing by the key', ask: () => store.findByIdempotencyKey(STRANGER, key) },
         { what: 'finds no duplicate', ask: () => store.findDuplicate(STRANGER, { key, body: ['body'] }) },
         { what: 'cannot cancel it', ask: (id) => store.requestCancel(STRANGER, id) },
-        { what: 'cannot list after it', ask: (id) => store.list(STRANGER, { limit: 5, after: id }) },
+        {
+          what: 'lists nothing after it',
+          ask: (id) => store.list(STRANGER, { limit: 5, after: id }),
+          answer: { records: [], hasMore: false, lastId: null },
+        },
         {
           what: 'lists nothing',
           ask: () => store.list(STRANGER, { limit: 5 }),
-          answer: { records: [], hasMore: false },
+          answer: { records: [], hasMore: false, lastId: null },
         },
       ];
       for (const { what, ask, answer } of questions) {
@@ -343,22 +347,25 @@ export function describeStore(name: string, engine: EngineUnderTest): void {
         return drafts.map(({ requestId }) => requestId);
       }
 
-      async function numbers(query: RecordQuery): Promise<number[] | undefined> {
+      async function numbers(query: RecordQuery): Promise<number[]> {
         const page = await store.list(CALLER, query);
-        return page?.records.map(({ requestId }) => Number.parseInt(requestId.slice('req_'.length), 16));
+        return page.records.map(toNumber);
+      }
+
+      /** Each page until there is no more. */
+      async function pages(query: RecordQuery): Promise<number[][]> {
+        const found: number[][] = [];
+        let page = await store.list(CALLER, query);
+        for (found.push(page.records.map(toNumber)); page.hasMore; found.push(page.records.map(toNumber))) {
+          if (page.lastId === null) throw new Error('there is more, and no place to continue from');
+          page = await store.list(CALLER, { ...query, after: page.lastId });
+        }
+        return found;
       }
 
       it('shows the newest first, page by page', async () => {
         await fill(25);
-        const pages: number[][] = [];
-        let after: RequestId | undefined;
-        for (let isMore = true; isMore;) {
-          const page = await store.list(CALLER, { limit: 10, ...(after !== undefined && { after }) });
-          pages.push((page?.records ?? []).map(({ requestId }) => Number.parseInt(requestId.slice(4), 16)));
-          after = page?.records.at(-1)?.requestId;
-          isMore = page?.hasMore ?? false;
-        }
-        expect(pages).to.deep.equal([range(25, 16), range(15, 6), range(5, 1)]);
+        expect(await pages({ limit: 10 })).to.deep.equal([range(25, 16), range(15, 6), range(5, 1)]);
       });
 
       it('says that there is no more when the page ends with the oldest', async () => {
@@ -380,10 +387,40 @@ export function describeStore(name: string, engine: EngineUnderTest): void {
         expect(await numbers({ limit: 10, status: 'processing', model: 'even' })).to.deep.equal([10, 8, 6, 4]);
       });
 
-      it('finds one record among thousands that a filter leaves out', async () => {
+      it('keeps to an error', async () => {
+        const ids = await fill(10);
+        const failed = newOutcome({ status: 'failed', errorCode: 'upstream_error' });
+        for (const id of [ids[1], ids[6], ids[8]]) if (id !== undefined) await store.finish(id, failed);
+        if (ids[3] !== undefined) await store.finish(ids[3], newOutcome({ status: 'failed', errorCode: 'forbidden' }));
+        expect(await numbers({ limit: 10, errorCode: 'upstream_error' })).to.deep.equal([9, 7, 2]);
+        expect(await numbers({ limit: 10, errorCode: 'upstream_error', model: 'even' })).to.deep.equal([2]);
+        expect(await numbers({ limit: 10, status: 'failed', model: 'even' })).to.deep.equal([4, 2]);
+        expect(await numbers({ limit: 10, status: 'failed', errorCode: 'internal_error' })).to.deep.equal([]);
+        expect(await pages({ limit: 2, status: 'failed' })).to.deep.equal([
+          [9, 7],
+          [4, 2],
+        ]);
+      });
+
+      it('keeps to a time of arrival, which the ids have', async () => {
+        const at = (ms: number, number: number) =>
+          newDraft({ requestId: `${firstRequestIdAt(ms)}${String(number).padStart(20, '0')}` as RequestId });
+        for (const draft of [at(5, 1), at(6, 2), at(6, 3), at(8, 4)]) await store.accept(draft);
+        const span = async (query: Partial<RecordQuery>) =>
+          (await store.list(CALLER, { limit: 10, ...query })).records.map(({ requestId }) => Number(requestId.at(-1)));
+        expect(await span({ fromMs: 6 })).to.deep.equal([4, 3, 2]);
+        expect(await span({ untilMs: 8 })).to.deep.equal([3, 2, 1]);
+        expect(await span({ fromMs: 6, untilMs: 7, status: 'processing' })).to.deep.equal([3, 2]);
+        expect(await span({ fromMs: 6, untilMs: 8, model: 'some-model', after: at(6, 3).requestId })).to.deep.equal([
+          2,
+        ]);
+        expect(await span({ fromMs: 8, untilMs: 6 })).to.deep.equal([]);
+      });
+
+      it('reads a bounded number of records for a page, and comes to what fits them', async () => {
         const ids = await fill(4500);
         if (ids[0] !== undefined) await store.finish(ids[0], newOutcome());
-        expect(await numbers({ limit: 10, status: 'succeeded' })).to.deep.equal([1]);
+        expect(await pages({ limit: 10, status: 'succeeded' })).to.deep.equal([[], [], [1]]);
       });
 
       it('shows what is unfinished page by page, whatever of it others have', async () => {
@@ -403,9 +440,12 @@ export function describeStore(name: string, engine: EngineUnderTest): void {
         expect(await store.list(CALLER, { limit: 1 }, signal).catch((error: unknown) => error)).to.equal(reason);
       });
 
-      it('knows no page after a record that does not exist', async () => {
-        await fill(1);
-        expect(await store.list(CALLER, { limit: 1, after: newRequestId() })).to.equal(undefined);
+      it('goes on after a record that is gone', async () => {
+        const ids = await fill(5);
+        const page = await store.list(CALLER, { limit: 2 });
+        expect(page.lastId).to.equal(ids[3]);
+        for (const id of [ids[3], ids[2]]) if (id !== undefined) await store.discard(id);
+        expect(await numbers({ limit: 5, ...(page.lastId !== null && { after: page.lastId }) })).to.deep.equal([2, 1]);
       });
     });
 
@@ -451,9 +491,25 @@ export function describeStore(name: string, engine: EngineUnderTest): void {
         for (const draft of drafts) await store.accept(draft);
         const ids = drafts.map(({ requestId }) => requestId);
         const first = await store.list(now, { limit: 3 });
-        expect(first?.records.map(({ requestId }) => requestId)).to.deep.equal([ids[3], ids[2], ids[1]]);
+        expect(first.records.map(({ requestId }) => requestId)).to.deep.equal([ids[3], ids[2], ids[1]]);
         const rest = await store.list(now, { limit: 3, after: ids[2] ?? newRequestId() });
-        expect(rest?.records.map(({ requestId }) => requestId)).to.deep.equal([ids[1], ids[0]]);
+        expect(rest.records.map(({ requestId }) => requestId)).to.deep.equal([ids[1], ids[0]]);
+      });
+
+      it('goes on below what neither secret has been searched for yet', async () => {
+        const drafts = Array.from({ length: 2200 }, (_, index) => newDraft({ caller: index === 50 ? past : now }));
+        for (const draft of drafts.slice(1)) void store.accept(draft);
+        await store.accept(drafts[0] ?? newDraft());
+        for (const draft of [drafts[0], drafts[50]]) if (draft) await store.finish(draft.requestId, newOutcome());
+        const first = await store.list(now, { limit: 3, status: 'succeeded' });
+        expect(first.hasMore).to.equal(true);
+        const rest = await store.list(now, {
+          limit: 3,
+          status: 'succeeded',
+          ...(first.lastId && { after: first.lastId }),
+        });
+        const found = [...first.records, ...rest.records].map(({ requestId }) => requestId);
+        expect(found).to.deep.equal([drafts[50]?.requestId, drafts[0]?.requestId]);
       });
 
       it('hides what was written with the new one from whoever has the old one only', async () => {
@@ -529,6 +585,10 @@ export function describeStore(name: string, engine: EngineUnderTest): void {
 
 function numbered(number: number): RequestId {
   return toRequestId(toUniquePart(number.toString(16).padStart(32, '0')));
+}
+
+function toNumber({ requestId }: StoredRecord): number {
+  return Number.parseInt(requestId.slice('req_'.length), 16);
 }
 
 function range(from: number, downTo: number): number[] {

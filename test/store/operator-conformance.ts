@@ -1,7 +1,9 @@
 /** What every engine promises its operator; called by the tests of each. */
 import { expect } from 'chai';
+import type { RequestId } from '../../src/contract/ids.ts';
+import { firstRequestIdAt } from '../../src/core/ids.ts';
 import { connectStore } from '../../src/store/open.ts';
-import type { OperatorQuery, OperatorStore } from '../../src/store/operator.ts';
+import { MOST_CALLERS, type OperatorQuery, type OperatorStore } from '../../src/store/operator.ts';
 import type { RecordDraft, Store } from '../../src/store/store.ts';
 import { newDraft, newOutcome, newRequestId } from '../support/records.ts';
 import { PATIENT } from '../support/patient.ts';
@@ -47,7 +49,6 @@ export function describeOperatorStore(name: string, makeDatabase: () => string):
       expect(page?.records.map(({ requestId }) => requestId)).to.deep.equal([third, second]);
       expect(page?.hasMore).to.equal(true);
       expect(await idsOf({ after: second as RecordDraft['requestId'] })).to.deep.equal([first]);
-      expect(await idsOf({ after: newRequestId() })).to.equal(undefined);
     });
 
     it('filters by status, model and the beginning of the caller', async () => {
@@ -61,12 +62,30 @@ export function describeOperatorStore(name: string, makeDatabase: () => string):
       expect(await idsOf({ callerPrefix: 'caller-' })).to.deep.equal([ended.requestId, running.requestId]);
       expect(await idsOf({ callerPrefix: 'aller-1', model: 'n' })).to.deep.equal([other.requestId]);
       expect(await idsOf({ callerPrefix: '%' })).to.deep.equal([]);
+      expect(await idsOf({ callerPrefix: 'caller-1', status: 'succeeded' })).to.deep.equal([]);
     });
 
-    it('finds what few of many records have', async () => {
-      const rare = await accept({ model: 'rare' });
-      await Promise.all(Array.from({ length: 4100 }, () => accept({})));
-      expect(await idsOf({ model: 'rare' })).to.deep.equal([rare.requestId]);
+    it('filters by error and time of arrival', async () => {
+      const early = await accept({ requestId: `${firstRequestIdAt(5)}${'0'.repeat(20)}` as RequestId });
+      const late = await accept({ requestId: `${firstRequestIdAt(9)}${'0'.repeat(20)}` as RequestId });
+      for (const { requestId } of [early, late]) {
+        await store.finish(requestId, newOutcome({ status: 'failed', errorCode: 'upstream_timeout' }));
+      }
+      expect(await idsOf({ errorCode: 'upstream_timeout' })).to.deep.equal([late.requestId, early.requestId]);
+      expect(await idsOf({ errorCode: 'upstream_timeout', untilMs: 9 })).to.deep.equal([early.requestId]);
+      expect(await idsOf({ errorCode: 'upstream_error' })).to.deep.equal([]);
+      expect(await idsOf({ fromMs: 6 })).to.deep.equal([late.requestId]);
+    });
+
+    it('lists callers with a common beginning together, and asks for more of it when they are many', async () => {
+      const mixed = await Promise.all(['aB1', 'ab2', 'AB3', 'aB0'].map((caller) => accept({ caller: [caller] })));
+      expect(await idsOf({ callerPrefix: 'aB' })).to.have.members(
+        [mixed[0], mixed[3]].map((draft) => draft?.requestId),
+      );
+      for (let number = 0; number < MOST_CALLERS; number += 1) await accept({ caller: [`many ${number}`] });
+      expect(await idsOf({ callerPrefix: 'many' })).to.have.lengthOf(10);
+      await accept({ caller: ['many more'] });
+      expect(await idsOf({ callerPrefix: 'many' })).to.equal(undefined);
     });
 
     it('finds a record, whose ever it is', async () => {

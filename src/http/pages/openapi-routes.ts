@@ -198,12 +198,15 @@ const REQUEST_OPERATIONS: readonly Operation[] = [
     alias: '/v1/requests',
     tag: 'Requests',
     summary: "List the caller's own records",
-    description: 'Newest first. With an `Idempotency-Key` header the reply is the one record of that key.',
+    description:
+      'Newest first. While `has_more` is true, ask for the next page with `after` = `last_id`; a page may have fewer records ' +
+      'than `limit`, or none, because each call looks through a bounded number of them. With an `Idempotency-Key` header the ' +
+      'reply is the one record of that key.',
     auth: 'apiKey',
     parameters: [
       { ...IDEMPOTENCY_KEY, description: 'Asks for the one record of the request that was sent with this key.' },
       PAGE_SIZE,
-      AFTER,
+      { ...AFTER, description: 'The `last_id` of the previous page, or any other id of a request.' },
       {
         name: 'status',
         in: 'query',
@@ -211,6 +214,20 @@ const REQUEST_OPERATIONS: readonly Operation[] = [
         schema: { enum: ['processing', 'succeeded', 'failed', 'cancelled'] },
       },
       { name: 'model', in: 'query', description: 'Only records of this model.', schema: { type: 'string' } },
+      {
+        name: 'error_code',
+        in: 'query',
+        description: 'Only records of requests that ended with this error.',
+        schema: { type: 'string' },
+      },
+      {
+        name: 'from',
+        in: 'query',
+        description:
+          'Only requests that arrived then or later: Unix time in seconds, or a UTC time such as `2026-03-01T12:30Z`.',
+        schema: { type: 'string' },
+      },
+      { name: 'until', in: 'query', description: 'Only requests that arrived before.', schema: { type: 'string' } },
     ],
     replies: {
       200: {

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import { ApiError } from '../../core/errors.ts';
+import { ApiError, isErrorCode } from '../../core/errors.ts';
 import type { RequestId } from '../../contract/ids.ts';
 import { parseRequestId } from '../../core/ids.ts';
 import type { Identities } from '../../identity/identities.ts';
@@ -10,6 +10,7 @@ import { callerOf } from '../access/authenticate.ts';
 import { untilServed } from '../until-served.ts';
 import { parseIdempotencyKey } from '../../requests/idempotency-key.ts';
 import { baseUrlOf } from '../base-url.ts';
+import { invalidQuery, readTime } from './query.ts';
 import type { RunningRequests } from '../../requests/running.ts';
 
 export interface RequestRoutesOptions {
@@ -51,13 +52,12 @@ export function createRequestRoutes({
       }
       const query = readQuery(req.query);
       const page = await store.list(identity, query, untilServed(res));
-      if (page === undefined) throw new ApiError('request_not_found', { param: 'after' });
       const data = page.records.map((record) => toRecord(record, baseUrl));
       res.json({
         object: 'list',
         data,
         first_id: data.at(0)?.request_id ?? null,
-        last_id: data.at(-1)?.request_id ?? null,
+        last_id: page.lastId,
         has_more: page.hasMore,
       } satisfies RequestList);
     },
@@ -88,7 +88,7 @@ function isStatus(value: unknown): value is RecordStatus {
 }
 
 function readQuery(query: Readonly<Record<string, unknown>>): RecordQuery {
-  const { limit = '20', after, status, model } = query;
+  const { limit = '20', after, status, model, error_code: errorCode } = query;
   if (typeof limit !== 'string' || !/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > 100) {
     throw invalidQuery('limit', 'limit must be a whole number from 1 to 100.');
   }
@@ -98,14 +98,18 @@ function readQuery(query: Readonly<Record<string, unknown>>): RecordQuery {
     throw invalidQuery('status', 'status must be one of processing, succeeded, failed, cancelled.');
   }
   if (model !== undefined && typeof model !== 'string') throw invalidQuery('model', 'model must be given once.');
+  if (errorCode !== undefined && !isErrorCode(errorCode)) {
+    throw invalidQuery('error_code', 'error_code must be the code of an error, such as upstream_error.');
+  }
+  const fromMs = readTime('from', query['from']);
+  const untilMs = readTime('until', query['until']);
   return {
     limit: Number(limit),
     ...(afterId !== undefined && { after: afterId }),
     ...(status !== undefined && { status }),
     ...(model !== undefined && { model }),
+    ...(errorCode !== undefined && { errorCode }),
+    ...(fromMs !== undefined && { fromMs }),
+    ...(untilMs !== undefined && { untilMs }),
   };
-}
-
-function invalidQuery(param: string, message: string): ApiError {
-  return new ApiError('invalid_request', { param, message });
 }

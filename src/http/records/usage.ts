@@ -1,13 +1,13 @@
 import { DAY_MS } from '../../core/time.ts';
 import type { RequestHandler } from 'express';
 import { toUsageOfKey, toUsageOfModel, USUAL_SPAN_MS } from '../../accounts/usage.ts';
-import { ApiError } from '../../core/errors.ts';
 import { parseKeyId } from '../../core/ids.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
 import { USAGE_KEPT_DAYS, type AccountStore, type UsageQuery, type UsageRow } from '../../store/keys.ts';
 import type { KeyUsageList, UsageList } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
 import { untilServed } from '../until-served.ts';
+import { invalidQuery, readTime } from './query.ts';
 
 const MAX_DAYS: Readonly<Record<UsageQuery['per'], number>> = {
   hour: 31,
@@ -36,7 +36,7 @@ export function showUsageOfAll({ store, nowMs }: ShowUsageOptions): RequestHandl
   return async (req, res) => {
     const { key } = req.query;
     const keyId = typeof key === 'string' ? parseKeyId(key) : undefined;
-    if (key !== undefined && keyId === undefined) throw invalid('key', 'key must be the id of a key.');
+    if (key !== undefined && keyId === undefined) throw invalidQuery('key', 'key must be the id of a key.');
     const query = { ...(keyId !== undefined && { caller: [keyId] as const }), ...readQuery(req.query, nowMs()) };
     const rows = await listUsage(store, query, untilServed(res));
     res.json({ object: 'list', data: rows.map(toUsageOfKey) } satisfies KeyUsageList);
@@ -50,38 +50,22 @@ async function listUsage(
 ): Promise<readonly UsageRow[]> {
   const rows = await store.listUsage(query, signal);
   if (rows.length <= MAX_ENTRIES) return rows;
-  throw invalid('from', `The answer has more than ${MAX_ENTRIES} entries. Ask for less time, or for longer spans.`);
+  throw invalidQuery(
+    'from',
+    `The answer has more than ${MAX_ENTRIES} entries. Ask for less time, or for longer spans.`,
+  );
 }
 
 function readQuery(query: Readonly<Record<string, unknown>>, nowMs: number): Omit<UsageQuery, 'caller'> {
   const { per = 'day' } = query;
-  if (per !== 'hour' && per !== 'day' && per !== 'month') throw invalid('per', 'per must be one of hour, day, month.');
+  if (per !== 'hour' && per !== 'day' && per !== 'month')
+    throw invalidQuery('per', 'per must be one of hour, day, month.');
   const maxDays = MAX_DAYS[per];
   const untilMs = readTime('until', query['until']) ?? nowMs;
   const fromMs = readTime('from', query['from']) ?? untilMs - USUAL_SPAN_MS[per];
-  if (fromMs >= untilMs) throw invalid('from', 'from must be before until.');
+  if (fromMs >= untilMs) throw invalidQuery('from', 'from must be before until.');
   if (untilMs - fromMs > maxDays * DAY_MS) {
-    throw invalid('from', `from must be at most ${maxDays} days before until with per=${per}.`);
+    throw invalidQuery('from', `from must be at most ${maxDays} days before until with per=${per}.`);
   }
   return { per, fromMs, untilMs };
-}
-
-/** A plus sign, as in other time zones, would be a space in a query. */
-const TIME = /^(?:(?<seconds>\d{1,10})|\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?Z)?)$/;
-
-function readTime(name: string, text: unknown): number | undefined {
-  if (text === undefined) return undefined;
-  const found = typeof text === 'string' ? TIME.exec(text) : null;
-  const seconds = found?.groups?.['seconds'];
-  if (seconds !== undefined) return Number(seconds) * 1000;
-  const ms = found === null ? NaN : Date.parse(found[0]);
-  // A thirtieth of February is taken for a day in March.
-  if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(found?.[0].replace('Z', '') ?? '')) {
-    throw invalid(name, `${name} must be Unix time in seconds, or a UTC time such as 2026-03-01 or 2026-03-01T12:30Z.`);
-  }
-  return ms;
-}
-
-function invalid(param: string, message: string): ApiError {
-  return new ApiError('invalid_request', { param, message });
 }

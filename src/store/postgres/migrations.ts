@@ -152,6 +152,24 @@ export const MIGRATIONS: readonly Migration[] = [
       );
     `,
   },
+  {
+    name: '0008_lists',
+    runsBeside: '0003_ledger_references',
+    // Lists go by the id, which has the time, so an index serves pages, spans of time and ids of
+    // records that are gone. Successes are not in the partial indexes: most records succeed.
+    sql: `
+      CREATE INDEX IF NOT EXISTS requests_of_caller ON requests (caller COLLATE "C", request_id COLLATE "C");
+      CREATE INDEX IF NOT EXISTS requests_of_caller_by_model ON requests (caller COLLATE "C", model COLLATE "C", request_id COLLATE "C");
+      CREATE INDEX IF NOT EXISTS requests_of_caller_by_status ON requests (caller COLLATE "C", status COLLATE "C", request_id COLLATE "C")
+        WHERE status NOT IN ('processing', 'succeeded');
+      CREATE INDEX IF NOT EXISTS requests_of_caller_by_error ON requests (caller COLLATE "C", error_code COLLATE "C", request_id COLLATE "C")
+        WHERE error_code IS NOT NULL;
+      CREATE INDEX IF NOT EXISTS requests_by_model ON requests (model COLLATE "C", request_id COLLATE "C");
+      CREATE INDEX IF NOT EXISTS requests_by_status ON requests (status COLLATE "C", request_id COLLATE "C") WHERE status NOT IN ('processing', 'succeeded');
+      CREATE INDEX IF NOT EXISTS requests_by_error ON requests (error_code COLLATE "C", request_id COLLATE "C") WHERE error_code IS NOT NULL;
+      DROP INDEX requests_by_caller;
+    `,
+  },
 ];
 
 /** "Reqs": no other program on the same database uses it for a lock. */

@@ -4,7 +4,6 @@ import { checkAmount } from './funds.ts';
 import type { OperatorStore } from '../operator.ts';
 import type { Identity } from '../../identity/identities.ts';
 import type { Acceptance, Idempotency, Store, StoredRecord, StoreLog } from '../store.ts';
-import type { RequestId } from '../../contract/ids.ts';
 import { createAccountCalls, toRates } from './key-calls.ts';
 import type { PaidRow } from './charges.ts';
 import type { Failure } from './failures.ts';
@@ -13,9 +12,10 @@ import { createOperatorCalls } from './operator-calls.ts';
 import type { RemoteEngine } from './operations.ts';
 import { listRecords } from './pages.ts';
 import { prune } from './pruning.ts';
-import { toDraftRow, toOutcomeRow, toRecord, type IdempotencyRow, type ListStep, type RecordRow } from './rows.ts';
+import { toDraftRow, toOutcomeRow, toRecord, type IdempotencyRow, type RecordRow } from './rows.ts';
 
 const LOOKUP: CallOptions = { isLookup: true };
+const LIST: CallOptions = { isLookup: true, isList: true };
 
 /** One probe answers all readiness checks of this time, so that they cannot keep the disk busy. */
 const PROBE_HOLDS_MS = 200;
@@ -68,10 +68,9 @@ export function createEngineStore({
       return toFound(await queue.call(['findByIdempotencyKey', pair(caller, key)], LOOKUP));
     },
     async list(caller, query, signal) {
-      const findPlace = (requestId: RequestId) => queue.call(['findPlace', caller, requestId], LOOKUP);
-      const lists = caller.map((name) => (step: ListStep) => queue.call(['list', { ...step, caller: name }], LOOKUP));
-      const page = await listRecords({ findPlace, lists }, query, signal);
-      return page && { records: page.rows.map(toRecord), hasMore: page.hasMore };
+      signal?.throwIfAborted();
+      const { rows, ...page } = await listRecords((step) => queue.call(['list', step], LIST), caller, query);
+      return { ...page, records: rows.map(toRecord) };
     },
     listCancelRequested: () => queue.call(['listCancelRequested'], LOOKUP),
     hearCancels,

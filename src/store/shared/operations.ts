@@ -5,16 +5,8 @@ import type { RecordStatus } from '../store.ts';
 import type { CountedRow, PaidRow } from './charges.ts';
 import type { Failure } from './failures.ts';
 import type { FoundKeyRow, KeyDraftRow, KeyRow } from './key-rows.ts';
-import type {
-  CallerListStep,
-  CancelRow,
-  DraftRow,
-  IdempotencyRow,
-  ListedRows,
-  OperatorListStep,
-  OutcomeRow,
-  RecordRow,
-} from './rows.ts';
+import type { ListedRows, ListStep } from './list-query.ts';
+import type { CancelRow, DraftRow, IdempotencyRow, OutcomeRow, RecordRow } from './rows.ts';
 import type { HourSpan, UsageSumRow } from './usage-rows.ts';
 
 export interface Operations {
@@ -31,12 +23,10 @@ export interface Operations {
   find(callers: readonly string[], requestId: RequestId): RecordRow | null;
   findDuplicate(candidates: readonly IdempotencyRow[]): RecordRow | null;
   findByIdempotencyKey(candidates: readonly Omit<IdempotencyRow, 'body'>[]): RecordRow | null;
-  findPlace(callers: readonly string[], requestId: RequestId): number | null;
-  list(step: CallerListStep): ListedRows;
+  list(step: ListStep): ListedRows;
   listCancelRequested(): readonly RequestId[];
 
-  findPlaceOfAny(requestId: RequestId): number | null;
-  listAll(step: OperatorListStep): ListedRows;
+  findCallers(prefix: string, limit: number): readonly string[];
   findAny(requestId: RequestId): RecordRow | null;
   requestCancelOfAny(requestId: RequestId, nowMs: number): CancelRow | null;
 

@@ -1,22 +1,21 @@
-import type { OperatorStore, OwnedRecord } from '../operator.ts';
+import { MOST_CALLERS, type OperatorStore, type OwnedRecord } from '../operator.ts';
 import type { BatchQueue, CallOptions } from './batch-queue.ts';
 import { listRecords } from './pages.ts';
 import { toRecord, type RecordRow } from './rows.ts';
 
 const LOOKUP: CallOptions = { isLookup: true };
+const LIST: CallOptions = { isLookup: true, isList: true };
 
 export function createOperatorCalls(queue: BatchQueue, clock: () => number): OperatorStore {
+  const findCallers = (prefix: string) => queue.call(['findCallers', prefix, MOST_CALLERS + 1], LIST);
+
   return {
     async listAll(query) {
       const { callerPrefix = '' } = query;
-      const page = await listRecords(
-        {
-          findPlace: (requestId) => queue.call(['findPlaceOfAny', requestId], LOOKUP),
-          lists: [(step) => queue.call(['listAll', { ...step, callerPrefix }], LOOKUP)],
-        },
-        query,
-      );
-      return page && { records: page.rows.map(toOwned), hasMore: page.hasMore };
+      const callers = callerPrefix === '' ? [null] : await findCallers(callerPrefix);
+      if (callers.length > MOST_CALLERS) return undefined;
+      const { rows, ...page } = await listRecords((step) => queue.call(['list', step], LIST), callers, query);
+      return { ...page, records: rows.map(toOwned) };
     },
     async findAny(requestId) {
       const row = await queue.call(['findAny', requestId], LOOKUP);

@@ -1,7 +1,8 @@
 import type { RequestId } from '../../contract/ids.ts';
-import type { StopSignal } from '../../core/stop-signal.ts';
-import type { RecordQuery } from '../store.ts';
-import type { ListedRows, ListStep, RecordRow } from './rows.ts';
+import { firstRequestIdAt } from '../../core/ids.ts';
+import type { RecordPage, RecordQuery } from '../store.ts';
+import type { ListedRows, ListStep } from './list-query.ts';
+import type { RecordRow } from './rows.ts';
 
 export interface Page<Row> {
   readonly rows: readonly Row[];
@@ -13,41 +14,46 @@ export function toPage<Row>(found: readonly Row[], limit: number): Page<Row> {
   return { rows: found.slice(0, limit), hasMore: found.length > limit };
 }
 
-export interface RecordLists {
-  readonly findPlace: (requestId: RequestId) => Promise<number | null>;
-  /** A caller has one list under each secret. */
-  readonly lists: readonly ((step: ListStep) => Promise<ListedRows>)[];
+export interface RowPage extends Omit<RecordPage, 'records'> {
+  readonly rows: readonly RecordRow[];
 }
 
-/** Returns a page of all lists, newest first; undefined when they do not have `query.after`. */
+/**
+ * Returns a page of these callers together, newest first; a caller is one under each secret. `null`
+ * is all callers.
+ */
 export async function listRecords(
-  { findPlace, lists }: RecordLists,
+  takeStep: (step: ListStep) => Promise<ListedRows>,
+  callers: readonly (string | null)[],
   query: RecordQuery,
-  signal?: StopSignal,
-): Promise<Page<RecordRow> | undefined> {
-  const beforeSeq = query.after === undefined ? Number.MAX_SAFE_INTEGER : await findPlace(query.after);
-  if (beforeSeq === null) return undefined;
-  const found = await Promise.all(lists.map((takeStep) => collect(takeStep, { query, beforeSeq, signal })));
-  const newestFirst = found.flat().sort((one, other) => other.seq - one.seq);
-  return toPage(newestFirst, query.limit);
+): Promise<RowPage> {
+  const { limit, status = null, model = null, errorCode = null } = query;
+  const step = { status, model, errorCode, ...toSpan(query), limit: limit + 1 };
+  const lists = await Promise.all(callers.map((caller) => takeStep({ ...step, caller })));
+  // Where one list has not been searched, it may have newer records than the others have found.
+  const searchedTo = lists.map((list) => list.searchedTo).reduce(newerOf, null);
+  const found = lists
+    .flatMap(({ rows }) => rows)
+    .filter(({ requestId }) => searchedTo === null || requestId >= searchedTo)
+    .sort((one, other) => (one.requestId < other.requestId ? 1 : -1));
+  const rows = found.slice(0, limit);
+  const last = rows.at(-1)?.requestId ?? null;
+  if (found.length > limit) return { rows, hasMore: true, lastId: last };
+  return { rows, hasMore: searchedTo !== null, lastId: searchedTo ?? last };
 }
 
-interface Search {
-  readonly query: RecordQuery;
-  readonly beforeSeq: number;
-  readonly signal: StopSignal | undefined;
+function newerOf(one: RequestId | null, other: RequestId | null): RequestId | null {
+  if (one === null || other === null) return one ?? other;
+  return one > other ? one : other;
 }
 
-async function collect(takeStep: RecordLists['lists'][number], search: Search): Promise<readonly RecordRow[]> {
-  const { status = null, model = null, limit } = search.query;
-  const wanted = limit + 1;
-  const found: RecordRow[] = [];
-  let beforeSeq: number | null = search.beforeSeq;
-  while (beforeSeq !== null && found.length < wanted) {
-    search.signal?.throwIfAborted();
-    const step: ListedRows = await takeStep({ beforeSeq, status, model, limit: wanted - found.length });
-    found.push(...step.rows);
-    beforeSeq = step.nextBeforeSeq;
-  }
-  return found;
+/** Greater than every id. */
+const END = 'req_g';
+
+function toSpan({ after, fromMs, untilMs }: RecordQuery): Pick<ListStep, 'from' | 'before'> {
+  const until = untilMs === undefined ? END : firstRequestIdAt(untilMs);
+  return {
+    from: fromMs === undefined ? '' : firstRequestIdAt(fromMs),
+    before: after !== undefined && after < until ? after : until,
+  };
 }

@@ -75,33 +75,6 @@ export interface CancelRow {
   readonly record: RecordRow;
 }
 
-/** Null selects all. */
-export interface ListStep {
-  readonly beforeSeq: number;
-  readonly status: RecordStatus | null;
-  readonly model: string | null;
-  readonly limit: number;
-}
-
-export interface CallerListStep extends ListStep {
-  readonly caller: string;
-}
-
-export interface OperatorListStep extends ListStep {
-  readonly callerPrefix: string;
-}
-
-export interface ListedRows {
-  readonly rows: readonly RecordRow[];
-  readonly nextBeforeSeq: number | null;
-}
-
-/**
- * A filter that few records pass would otherwise search all of them at once, while other calls
- * wait. One step finds all unfinished records, which are few and have an index.
- */
-export const LIST_WINDOW = 2000;
-
 export function isFinal(record: RecordRow): boolean {
   return record.status !== 'processing';
 }

@@ -1,49 +1,24 @@
-import type { Database } from 'better-sqlite3';
-import type { RequestId } from '../../contract/ids.ts';
-import {
-  LIST_WINDOW,
-  RECORD_COLUMNS,
-  type CallerListStep,
-  type IdempotencyRow,
-  type ListedRows,
-  type RecordRow,
-} from '../shared/rows.ts';
+import type { Database, Statement } from 'better-sqlite3';
+import { toListedRows, toListQueries, type ListedRows, type ListQuery, type ListStep } from '../shared/list-query.ts';
+import { RECORD_COLUMNS, type IdempotencyRow, type RecordRow } from '../shared/rows.ts';
+
+type Values = Readonly<Record<string, unknown>>;
 
 export function prepareLists(database: Database) {
-  const selectSeq = database
-    .prepare<[RequestId, string], number>('SELECT seq FROM requests WHERE request_id = ? AND caller = ?')
-    .pluck();
+  /** There are some dozen combinations of filters, of which most databases see a few. */
+  const prepared = new Map<string, Statement<[Values], RecordRow>>();
 
-  function findPlace(callers: readonly string[], requestId: RequestId): number | null {
-    for (const caller of callers) {
-      const seq = selectSeq.get(requestId, caller);
-      if (seq !== undefined) return seq;
-    }
-    return null;
+  function all({ name, text, values }: ListQuery): readonly RecordRow[] {
+    const statement = prepared.get(name) ?? database.prepare<[Values], RecordRow>(text);
+    prepared.set(name, statement);
+    return statement.all(Object.fromEntries(values.map((value, index) => [String(index + 1), value])));
   }
 
-  const selectFloor = database
-    .prepare<[CallerListStep], number>(
-      `SELECT seq FROM requests WHERE caller = :caller AND seq < :beforeSeq ORDER BY seq DESC LIMIT 1 OFFSET ${LIST_WINDOW - 1}`,
-    )
-    .pluck();
-
-  const selectWindow = database.prepare<[CallerListStep & { readonly floor: number }], RecordRow>(`
-    SELECT ${RECORD_COLUMNS} FROM requests
-    WHERE caller = :caller AND seq < :beforeSeq AND seq >= :floor
-      AND status = coalesce(:status, status) AND model = coalesce(:model, model)
-    ORDER BY seq DESC LIMIT :limit`);
-
-  // SQLite would choose the index on callers, which leads through all records of the caller.
-  const selectUnfinished = database.prepare<[CallerListStep], RecordRow>(`
-    SELECT ${RECORD_COLUMNS} FROM requests INDEXED BY requests_by_owner
-    WHERE owner IS NOT NULL AND caller = :caller AND seq < :beforeSeq AND model = coalesce(:model, model)
-    ORDER BY seq DESC LIMIT :limit`);
-
-  function list(step: CallerListStep): ListedRows {
-    if (step.status === 'processing') return { rows: selectUnfinished.all(step), nextBeforeSeq: null };
-    const floor = selectFloor.get(step) ?? null;
-    return { rows: selectWindow.all({ ...step, floor: floor ?? 0 }), nextBeforeSeq: floor };
+  function list(step: ListStep): ListedRows {
+    const { rows, floor } = toListQueries(step);
+    const found = all(rows);
+    const [last] = found.length < step.limit && floor !== null ? all(floor) : [];
+    return toListedRows(found, step.limit, last?.requestId ?? null);
   }
 
   const selectByKey = database.prepare<[Omit<IdempotencyRow, 'body'>], RecordRow>(`
@@ -55,5 +30,5 @@ export function prepareLists(database: Database) {
     return found.sort((one, other) => other.seq - one.seq)[0] ?? null;
   }
 
-  return { findPlace, list, findByIdempotencyKey };
+  return { list, findByIdempotencyKey };
 }

@@ -133,6 +133,24 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT;
     `,
   },
+  {
+    name: '0006_lists',
+    runsBeside: '0003_ledger_references',
+    // Lists go by the id, which has the time, so an index serves pages, spans of time and ids of
+    // records that are gone. Successes are not in the partial indexes: most records succeed.
+    sql: `
+      CREATE INDEX requests_of_caller ON requests (caller, request_id);
+      CREATE INDEX requests_of_caller_by_model ON requests (caller, model, request_id);
+      CREATE INDEX requests_of_caller_by_status ON requests (caller, status, request_id)
+        WHERE status NOT IN ('processing', 'succeeded');
+      CREATE INDEX requests_of_caller_by_error ON requests (caller, error_code, request_id)
+        WHERE error_code IS NOT NULL;
+      CREATE INDEX requests_by_model ON requests (model, request_id);
+      CREATE INDEX requests_by_status ON requests (status, request_id) WHERE status NOT IN ('processing', 'succeeded');
+      CREATE INDEX requests_by_error ON requests (error_code, request_id) WHERE error_code IS NOT NULL;
+      DROP INDEX requests_by_caller;
+    `,
+  },
 ];
 
 /**

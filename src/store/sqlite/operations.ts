@@ -92,12 +92,15 @@ function prepareOperations(
   };
 }
 
+/** A page for the table and each index of the records. */
+const PROBE_BYTES = 12 * 4096;
+
 function prepareChecks(database: Database) {
-  const insertProbe = database.prepare('INSERT INTO write_probes (filler) VALUES (zeroblob(4096))');
+  const insertProbe = database.prepare(`INSERT INTO write_probes (filler) VALUES (zeroblob(${PROBE_BYTES}))`);
   const deleteProbes = database.prepare('DELETE FROM write_probes');
   const findMark = prepareFindMark(database);
 
-  /** The probe needs a new page, as `accept` may, so that a full disk is noticed. */
+  /** The probe needs new pages, as `accept` may, so that a full disk is noticed. */
   function probeWrite(): string | null {
     insertProbe.run();
     deleteProbes.run();

@@ -1,43 +1,22 @@
 import type { Database } from 'better-sqlite3';
 import type { RequestId } from '../../contract/ids.ts';
-import {
-  LIST_WINDOW,
-  RECORD_COLUMNS,
-  type CancelRow,
-  type ListedRows,
-  type OperatorListStep,
-  type RecordRow,
-} from '../shared/rows.ts';
+import { RECORD_COLUMNS, type CancelRow, type RecordRow } from '../shared/rows.ts';
 
 export function prepareOperator(database: Database) {
-  const selectSeq = database.prepare<[RequestId], number>('SELECT seq FROM requests WHERE request_id = ?').pluck();
-
-  function findPlaceOfAny(requestId: RequestId): number | null {
-    return selectSeq.get(requestId) ?? null;
-  }
-
-  const selectFloor = database
-    .prepare<[OperatorListStep], number>(
-      `SELECT seq FROM requests WHERE seq < :beforeSeq ORDER BY seq DESC LIMIT 1 OFFSET ${LIST_WINDOW - 1}`,
+  // Goes from one caller to the next by the index, whatever number of records they have.
+  const selectCallers = database
+    .prepare<[{ readonly prefix: string; readonly limit: number }], string>(
+      `WITH RECURSIVE found (caller) AS (
+        SELECT min(caller) FROM requests WHERE caller >= :prefix
+        UNION ALL
+        SELECT (SELECT min(caller) FROM requests WHERE caller > found.caller) FROM found
+        WHERE substr(found.caller, 1, length(:prefix)) = :prefix)
+      SELECT caller FROM found WHERE substr(caller, 1, length(:prefix)) = :prefix LIMIT :limit`,
     )
     .pluck();
 
-  const selectWindow = database.prepare<[OperatorListStep & { readonly floor: number }], RecordRow>(`
-    SELECT ${RECORD_COLUMNS} FROM requests
-    WHERE seq < :beforeSeq AND seq >= :floor AND substr(caller, 1, length(:callerPrefix)) = :callerPrefix
-      AND status = coalesce(:status, status) AND model = coalesce(:model, model)
-    ORDER BY seq DESC LIMIT :limit`);
-
-  const selectUnfinished = database.prepare<[OperatorListStep], RecordRow>(`
-    SELECT ${RECORD_COLUMNS} FROM requests INDEXED BY requests_by_owner
-    WHERE owner IS NOT NULL AND seq < :beforeSeq AND substr(caller, 1, length(:callerPrefix)) = :callerPrefix
-      AND model = coalesce(:model, model)
-    ORDER BY seq DESC LIMIT :limit`);
-
-  function listAll(step: OperatorListStep): ListedRows {
-    if (step.status === 'processing') return { rows: selectUnfinished.all(step), nextBeforeSeq: null };
-    const floor = selectFloor.get(step) ?? null;
-    return { rows: selectWindow.all({ ...step, floor: floor ?? 0 }), nextBeforeSeq: floor };
+  function findCallers(prefix: string, limit: number): readonly string[] {
+    return selectCallers.all({ prefix, limit });
   }
 
   const select = database.prepare<[RequestId], RecordRow>(
@@ -58,5 +37,5 @@ export function prepareOperator(database: Database) {
     return row === undefined ? null : { kind, record: row };
   }
 
-  return { findPlaceOfAny, listAll, findAny, requestCancelOfAny };
+  return { findCallers, findAny, requestCancelOfAny };
 }

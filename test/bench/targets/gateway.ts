@@ -58,7 +58,7 @@ async function createEmptyStore(): Promise<Store> {
     find: () => Promise.resolve(undefined),
     findDuplicate: () => Promise.resolve(undefined),
     findByIdempotencyKey: () => Promise.resolve(undefined),
-    list: () => Promise.resolve({ records: [], hasMore: false }),
+    list: () => Promise.resolve({ records: [], hasMore: false, lastId: null }),
     recover: () => Promise.resolve(0),
     prune: () => Promise.resolve(0),
     checkWritable: () => Promise.resolve(undefined),

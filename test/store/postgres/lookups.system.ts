@@ -1,11 +1,22 @@
 import { expect } from 'chai';
 import { Client } from 'pg';
+import { LIST_WINDOW } from '../../../src/store/shared/list-query.ts';
 import { LOOKUPS } from '../../../src/store/postgres/lookups.ts';
 import { migrate } from '../../../src/store/postgres/migrations.ts';
 import { toConnection, type Connection } from '../../../src/store/postgres/pool.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
+import { ALL_RECORDS, LIST_PLANS, nameOf } from '../shared/list-plans.ts';
 
 const server = await findPostgres();
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Index Name'?: string;
+  readonly 'Relation Name'?: string;
+  readonly 'Actual Rows'?: number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly Plans?: readonly PlanNode[];
+}
 
 if (server !== undefined) {
   describe('the plan by which PostgreSQL', () => {
@@ -13,23 +24,26 @@ if (server !== undefined) {
     let client: Client;
     /** Runs each statement with its plan. */
     let connection: Connection;
-    let plan: string;
+    let plans: PlanNode[];
 
     before(async () => {
       database = await createTestDatabase(server);
       await migrate(database.url);
+      // Nearly all of one caller, one model and one end, so that a guess by the average is wrong.
       await database.run(`
         INSERT INTO owners (owner, seen_at) VALUES ('o', now());
         INSERT INTO requests (request_id, caller, owner, endpoint, model, stream, status, created_at_ms, completed_at_ms,
-          estimated_input_tokens)
-        SELECT 'req_' || i, 'caller', CASE i % 1000 WHEN 0 THEN 'o' END, 'responses', 'model', 0,
-          CASE i % 1000 WHEN 0 THEN 'processing' ELSE 'succeeded' END, i, CASE i % 1000 WHEN 0 THEN NULL ELSE i END, 7
-        FROM generate_series(1, 20000) AS i;
+          error_code, estimated_input_tokens)
+        SELECT 'req_' || lpad(to_hex(i), 32, '0'), CASE i % 500 WHEN 1 THEN 'other' ELSE 'c' END,
+          CASE i % 1000 WHEN 0 THEN 'o' END, 'responses', CASE i % 400 WHEN 2 THEN 'm' ELSE 'usual' END, 0,
+          CASE WHEN i % 1000 = 0 THEN 'processing' WHEN i % 300 = 3 THEN 'failed' ELSE 'succeeded' END, i,
+          CASE i % 1000 WHEN 0 THEN NULL ELSE i END, CASE WHEN i % 300 = 3 THEN 'upstream_error' END, 7
+        FROM generate_series(1, 200000) AS i;
         ANALYZE requests`);
     });
     after(() => database.drop());
     beforeEach(async () => {
-      plan = '';
+      plans = [];
       client = new Client({ connectionString: database.url });
       await client.connect();
       // As after some uses of a prepared statement: one plan for all values.
@@ -38,30 +52,44 @@ if (server !== undefined) {
       connection = {
         ...plain,
         async rows({ name, text }, values) {
-          const lines = await plain.rows({ name: `explain_${name}`, text: `EXPLAIN ${text}` }, values);
-          plan += lines.flatMap((line) => Object.values(line)).join('\n');
+          const explain = { name: `explain_${name}`, text: `EXPLAIN (ANALYZE, FORMAT JSON) ${text}` };
+          const [row] = await plain.rows<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }>(explain, values);
+          plans.push(...(row?.['QUERY PLAN'] ?? []).map(({ Plan }) => Plan));
           return plain.rows({ name, text }, values);
         },
       };
     });
     afterEach(() => client.end());
 
-    it('lists the unfinished records of a caller looks at unfinished records alone', async () => {
-      const step = { beforeSeq: 1_000_000, status: 'processing', limit: 21 } as const;
-      const { rows } = await LOOKUPS.list(connection, { ...step, caller: 'caller', model: 'model' });
-      expect(rows).to.have.lengthOf(20);
-      expect(plan)
-        .to.match(/using requests_by_owner/)
-        .and.not.to.match(/requests_by_caller|requests_pkey|Seq Scan/);
-    });
+    for (const { filters, index } of LIST_PLANS) {
+      it(`lists ${nameOf(filters)} reads one index alone, and few rows of it`, async () => {
+        const { rows } = await LOOKUPS.list(connection, { ...ALL_RECORDS, ...filters });
+        expect(rows.length).to.be.at.most(21);
+        const reads = plans.flatMap(nodesOf).filter(isRead);
+        expect(new Set(reads.map((node) => node['Index Name']))).to.deep.equal(
+          new Set([index === 'byId' ? 'requests_request_id_key' : index]),
+        );
+        const visited = reads.map((node) => (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0));
+        for (const rows of visited) expect(rows).to.be.at.most(LIST_WINDOW);
+      });
+    }
 
-    it('lists those of all callers looks at unfinished records alone', async () => {
-      const step = { beforeSeq: 1_000_000, status: 'processing', limit: 21 } as const;
-      const { rows } = await LOOKUPS.listAll(connection, { ...step, callerPrefix: 'call', model: null });
-      expect(rows).to.have.lengthOf(20);
-      expect(plan)
-        .to.match(/using requests_by_owner/)
-        .and.not.to.match(/requests_by_caller|requests_pkey|Seq Scan/);
+    it('finds callers goes from one to the next', async () => {
+      expect(await LOOKUPS.findCallers(connection, 'oth', 17)).to.deep.equal(['other']);
+      expect(await LOOKUPS.findCallers(connection, '', 17)).to.deep.equal(['c', 'other']);
+      const reads = plans.flatMap(nodesOf).filter(isRead);
+      for (const node of reads) expect(node['Index Name']).to.equal('requests_of_caller');
+      for (const node of reads) expect(node['Actual Rows']).to.be.at.most(1);
     });
   });
+}
+
+function nodesOf(plan: PlanNode): readonly PlanNode[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+}
+
+/** A bitmap scan of the table names its index one node below. */
+function isRead(node: PlanNode): boolean {
+  const type = node['Node Type'];
+  return (type.includes('Index') || type === 'Seq Scan') && type !== 'Bitmap Heap Scan';
 }

@@ -68,8 +68,8 @@ describe('a backup', () => {
     const store = await shop.open();
     await store.accept(newDraft());
     await store.close();
-    shop.tamper(`UPDATE sqlite_schema SET sql = 'CREATE INDEX requests_by_caller ON requests (model)'
-                 WHERE name = 'requests_by_caller'`);
+    shop.tamper(`UPDATE sqlite_schema SET sql = 'CREATE INDEX requests_of_caller ON requests (model, request_id)'
+                 WHERE name = 'requests_of_caller'`);
     expect(await reasonOf(backupDatabase(shop.file, destination, () => undefined))).to.match(/^The copy is not sound/);
     expect(readdirSync(join(shop.folder, 'backups'))).to.deep.equal([]);
   });

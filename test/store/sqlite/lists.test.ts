@@ -1,47 +1,57 @@
 import { expect } from 'chai';
 import Sqlite, { type Database } from 'better-sqlite3';
+import { toListQueries } from '../../../src/store/shared/list-query.ts';
 import { prepareLists } from '../../../src/store/sqlite/lists.ts';
 import { prepareOperator } from '../../../src/store/sqlite/operator.ts';
-import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
+import { migrate, MIGRATIONS } from '../../../src/store/sqlite/migrations.ts';
+import { ALL_RECORDS, LIST_PLANS, nameOf } from '../shared/list-plans.ts';
 
 describe('the plan by which SQLite', () => {
-  let shop: Workshop;
   let database: Database;
   /** With their values, as they were run. */
   let statements: string[];
 
-  beforeEach(async () => {
+  beforeEach(() => {
     statements = [];
-    shop = makeWorkshop();
-    await shop.open();
-    database = new Sqlite(shop.file, { verbose: (sql) => statements.push(String(sql)) });
+    database = new Sqlite(':memory:', { verbose: (sql) => statements.push(String(sql)) });
+    migrate(database, MIGRATIONS);
+    statements = [];
   });
-  afterEach(async () => {
-    database.close();
-    await shop.clear();
-  });
+  afterEach(() => database.close());
 
-  const step = { beforeSeq: 1_000_000, status: 'processing', model: 'model', limit: 21 } as const;
-  const lists: readonly { name: string; run: () => unknown }[] = [
-    {
-      name: 'lists the unfinished records of a caller',
-      run: () => prepareLists(database).list({ ...step, caller: 'caller' }),
-    },
-    {
-      name: 'lists those of all callers',
-      run: () => prepareOperator(database).listAll({ ...step, callerPrefix: 'caller' }),
-    },
-  ];
-  for (const { name, run } of lists) {
-    it(`${name} looks at unfinished records alone`, () => {
-      run();
-      const plan = statements
-        .flatMap((sql) => database.prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all())
-        .map(({ detail }) => detail);
-      expect(plan).to.deep.equal([
-        'SEARCH requests USING INDEX requests_by_owner (owner>?)',
-        'USE TEMP B-TREE FOR ORDER BY',
-      ]);
+  function planOf(sql: string): readonly string[] {
+    const explain = database.prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`);
+    return explain.all().map(({ detail }) => detail);
+  }
+
+  for (const { filters, index } of LIST_PLANS) {
+    it(`lists ${nameOf(filters)} reads one index alone, in its order`, () => {
+      const step = { ...ALL_RECORDS, ...filters };
+      prepareLists(database).list(step);
+      const { floor } = toListQueries(step);
+      const ran = [...statements];
+      expect(ran).to.have.lengthOf(floor === null ? 1 : 2);
+      const name = index === 'byId' ? 'sqlite_autoindex_requests_1' : index;
+      for (const sql of ran) {
+        const [searches, others] = split(planOf(sql));
+        expect(searches).to.have.lengthOf(1);
+        expect(searches[0]).to.match(new RegExp(`^SEARCH requests USING (COVERING )?INDEX ${name} \\(`));
+        // The rows of a window are put in order once more, which the index had found in order.
+        const isWindow = others.some((line) => line.startsWith('MATERIALIZE'));
+        if (!isWindow) expect(others).to.deep.equal([]);
+      }
     });
   }
+
+  it('finds callers goes from one to the next', () => {
+    prepareOperator(database).findCallers('c', 17);
+    const lines = [...statements].flatMap(planOf).filter((line) => line.includes('requests'));
+    expect(lines).to.have.lengthOf(2);
+    for (const line of lines) expect(line).to.match(/^SEARCH requests USING COVERING INDEX requests_of_caller/);
+  });
 });
+
+function split(lines: readonly string[]): readonly [searches: readonly string[], others: readonly string[]] {
+  const isSearch = (line: string) => line.includes('requests');
+  return [lines.filter(isSearch), lines.filter((line) => !isSearch(line))];
+}
