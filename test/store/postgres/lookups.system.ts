@@ -78,7 +78,7 @@ if (server !== undefined) {
       expect(await LOOKUPS.findCallers(connection, 'oth', 17)).to.deep.equal(['other']);
       expect(await LOOKUPS.findCallers(connection, '', 17)).to.deep.equal(['c', 'other']);
       const reads = plans.flatMap(nodesOf).filter(isRead);
-      for (const node of reads) expect(node['Index Name']).to.equal('requests_of_caller');
+      for (const node of reads) expect(node['Index Name']).to.match(/^requests_of_caller/);
       for (const node of reads) expect(node['Actual Rows']).to.be.at.most(1);
     });
   });
