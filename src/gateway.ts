@@ -8,7 +8,7 @@ import { probeKeys } from './backend/probe.ts';
 import { describeStart, NO_KEY_YET } from './config/banner.ts';
 import { wantsMetrics, type Config } from './config/config.ts';
 import { createCurrentPrices, type CurrentPrices } from './config/current-prices.ts';
-import { openWithSecret } from './config/gateway-secret.ts';
+import { loadSecret, openWithSecret } from './config/gateway-secret.ts';
 import { watchPrices } from './config/price-watch.ts';
 import type { NewUniquePart } from './core/ids.ts';
 import { createTokenEstimator } from './core/tokens/estimate.ts';
@@ -75,9 +75,10 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   const log = overrides.log ?? createLogger(config.logLevel, await openLogOutput(config.logFormat));
   const isManaged = config.authMode === 'managed';
 
-  const opening = overrides.store ?? openStore({ ...config, clock: nowMs, log });
-  const isCompared = overrides.store !== undefined || shared !== undefined;
-  const { store: records, secret } = await openWithSecret(config, opening, { isCompared });
+  const { store: records, secret } =
+    overrides.store === undefined
+      ? await openWithSecret(config, openStore({ ...config, clock: nowMs, log }), { isCompared: shared !== undefined })
+      : { store: overrides.store, secret: loadSecret(config) };
   const identities = createIdentities(secret, config.gatewaySecretPrevious);
   const backends = await openBackends(config, overrides, log);
   const { baseUrl, isDemo, keyOwner, upstream, backend, proxy } = backends;

@@ -18,7 +18,7 @@ export type SecretSettings = Pick<Config, 'databaseUrl' | 'gatewaySecret' | 'gat
  */
 export async function openWithSecret<Opened extends Pick<Store, 'close'> | undefined>(
   settings: SecretSettings,
-  opening: Promise<Opened> | Opened,
+  opening: Promise<Opened>,
   { isCompared = false }: { readonly isCompared?: boolean } = {},
 ): Promise<{ readonly store: Opened; readonly secret: string }> {
   const store = await opening;

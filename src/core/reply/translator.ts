@@ -70,10 +70,10 @@ export function createTranslator(options: TranslatorOptions): Translator {
       attempt(() => (typeof chunk === 'string' ? output.writeWords(chunk) : readChunk(chunk)));
       return takeEvents();
     },
-    addSpent(earlier) {
-      spent = earlier;
-      translator.usage = earlier.usage;
-      translator.outputLength = earlier.outputLength;
+    addSpent({ usage, outputLength }) {
+      spent = { usage, outputLength };
+      translator.usage = usage;
+      translator.outputLength = outputLength;
     },
     addCompaction(encryptedContent, { isLast }) {
       attempt(() => {
