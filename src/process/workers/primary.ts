@@ -14,7 +14,7 @@ import type { JoinedMetrics } from '../../telemetry/joined-metrics.ts';
 import { createLogger, openLogOutput } from '../../telemetry/log.ts';
 import { openSharedStore, type SharedStore } from '../../store/open.ts';
 import type { Operation } from '../../store/shared/operations.ts';
-import { createSupervisor, type LaunchedWorker } from './supervisor.ts';
+import { createSupervisor, DiedAtStart, type LaunchedWorker } from './supervisor.ts';
 import type { Addresses } from '../../http/servers.ts';
 import type { PrimaryService, WorkerStart } from './messages.ts';
 import { forkWorker, type WorkerProcess } from './worker-process.ts';
@@ -91,7 +91,8 @@ export async function openWorkers(config: Config): Promise<Gateway> {
       prices.reload();
       const { present } = prices;
       if (present === null || present === before) return;
-      for (const { rpc } of supervisor.serving) rpc.ask('changePrices', present.table).catch(() => undefined);
+      // One that is being started was sent the prices of before, and hears these after them.
+      for (const { rpc } of supervisor.living) rpc.ask('changePrices', present.table).catch(() => undefined);
     },
     get banner() {
       const { url, metricsUrl } = addresses;
@@ -115,7 +116,7 @@ async function openMetrics(): Promise<JoinedMetrics> {
 
 async function whenReady({ rpc, ended }: WorkerProcess, start: WorkerStart): Promise<Addresses> {
   const died = ended.then((how) => {
-    throw new Error(`Worker ${start.number} ended before it listened (${how}).`);
+    throw new DiedAtStart(`Worker ${start.number} ended before it listened (${how}).`);
   });
   // The end of the process says more than the end of the rpc, which comes a moment earlier.
   const answer = rpc

@@ -17,15 +17,25 @@ export interface LaunchedWorker extends WorkerProcess {
 }
 
 export interface Supervisor {
-  /** Throws when one worker cannot start; then none is started again. */
+  /**
+   * Resolves when all workers listen. Throws when one cannot, or has died several times before it
+   * could; then none is started again.
+   */
   start(): Promise<Addresses>;
   readonly serving: readonly WorkerProcess[];
+  /** Also those that do not listen yet. */
+  readonly living: readonly WorkerProcess[];
   stop(how: 'drain' | 'close', withinMs: number): Promise<void>;
 }
 
 const RESTART = { firstMs: 100, atMostMs: 10_000 };
 /** A worker that has lived for this long did not die of its start. */
 const STEADY_MS = 10_000;
+/** One that dies each time ends the start of the gateway, which takes 1.5 s of waits. */
+const FIRST_STARTS = 5;
+
+/** A worker whose process ended before it listened. Another try may succeed. */
+export class DiedAtStart extends Error {}
 
 interface Started {
   readonly resolve: (addresses: Addresses) => void;
@@ -40,14 +50,22 @@ export function createSupervisor({ count, launch, log }: SupervisorOptions): Sup
 
   async function keepAlive(number: number, first: PromiseWithResolvers<Addresses>): Promise<void> {
     const waitAfter = createBackOff(RESTART);
-    let onStart: Started = { resolve: first.resolve, reject: first.reject };
+    let startsLeft = FIRST_STARTS;
+    const onStart: Started = {
+      resolve(addresses) {
+        startsLeft = Infinity;
+        first.resolve(addresses);
+      },
+      reject(error) {
+        startsLeft -= 1;
+        const isTriedAgain = error instanceof DiedAtStart ? startsLeft > 0 : startsLeft === Infinity;
+        if (isTriedAgain) log.error({ worker: number, reason: messageOf(error) }, 'a worker could not be started');
+        else first.reject(error);
+      },
+    };
     while (!stopping.signal.aborted) {
       const startedAtMs = performance.now();
       const how = await run(number, onStart);
-      onStart = {
-        resolve: () => undefined,
-        reject: (error) => log.error({ worker: number, reason: messageOf(error) }, 'a worker could not be started'),
-      };
       if (stopping.signal.aborted) return;
       const restartInMs = waitAfter(performance.now() - startedAtMs >= STEADY_MS);
       log.error({ worker: number, how, restartInMs }, 'a worker ended, and is started again');
@@ -101,6 +119,9 @@ export function createSupervisor({ count, launch, log }: SupervisorOptions): Sup
     },
     get serving() {
       return [...serving];
+    },
+    get living() {
+      return [...living.values()];
     },
     async stop(how, withinMs) {
       stopping.abort();

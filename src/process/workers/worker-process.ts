@@ -22,8 +22,16 @@ export function forkWorker(service: PrimaryService): WorkerProcess {
   cluster.setupPrimary({ exec: fileURLToPath(file), args: [], serialization: 'advanced' });
   const forked = cluster.fork();
   const giveBack = watchHandovers(forked.process);
-  const rpc = openRpc<WorkerService>((message) => forked.send(message, () => undefined), service);
-  forked.on('message', rpc.receive);
+  const post = (message: object): unknown => forked.send(message, () => undefined);
+  // `node:cluster` drops what comes before the worker listens, which its first message shows.
+  let early: object[] | undefined = [];
+  const rpc = openRpc<WorkerService>((message) => void (early?.push(message) ?? post(message)), service);
+  forked.on('message', (message: unknown) => {
+    const held = early ?? [];
+    early = undefined;
+    for (const each of held) post(each);
+    rpc.receive(message);
+  });
   return {
     pid: forked.process.pid ?? 0,
     rpc,

@@ -37,11 +37,14 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 cluster.worker?.on('error', ignore);
 const primary = openRpc<PrimaryService>((message) => process.send?.(message, ignore), service);
 process.on('message', primary.receive);
+// Shows that messages are heard from now on.
+process.send?.('here', ignore);
 
 async function start({ number, config, priceTable, demoBaseUrl, isStoreClient }: WorkerStart): Promise<Addresses> {
-  const log = createLogger(config.logLevel, await openLogOutput(config.logFormat)).child({ worker: number });
   const prices = priceTable === null ? null : createPrices(priceTable);
+  // In the turn of the message: a later change of prices must not be undone.
   current.replace(prices);
+  const log = createLogger(config.logLevel, await openLogOutput(config.logFormat)).child({ worker: number });
   const opened = await createGateway(
     { ...config, prices },
     {

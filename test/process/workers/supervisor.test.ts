@@ -1,5 +1,10 @@
 import { expect } from 'chai';
-import { createSupervisor, type Supervisor, type LaunchedWorker } from '../../../src/process/workers/supervisor.ts';
+import {
+  createSupervisor,
+  DiedAtStart,
+  type Supervisor,
+  type LaunchedWorker,
+} from '../../../src/process/workers/supervisor.ts';
 import type { Addresses } from '../../../src/http/servers.ts';
 import { allArrived } from '../../support/time.ts';
 import { useHeldTime } from '../../support/held-time.ts';
@@ -71,6 +76,39 @@ describe('a supervisor of workers', () => {
     await passTime(10_000);
     expect(puppets, 'none is started again').to.have.lengthOf(2);
     expect(said.map(({ message }) => message)).to.deep.equal(['a worker listens']);
+  });
+
+  it('starts one again that died before it listened, and waits for it', async () => {
+    const started = supervisor.start();
+    puppets[0]?.ready.resolve(ADDRESS);
+    for (const waitMs of [100, 200, 400, 800]) {
+      puppets.at(-1)?.ready.reject(new DiedAtStart('it was killed'));
+      await passTime(waitMs);
+    }
+    expect(puppets.map(({ number }) => number)).to.deep.equal([1, 2, 2, 2, 2, 2]);
+    puppets.at(-1)?.ready.resolve(ADDRESS);
+    expect(await started).to.equal(ADDRESS);
+    expect(supervisor.serving).to.have.lengthOf(2);
+    expect(said.filter(({ message }) => message === 'a worker could not be started')).to.have.lengthOf(4);
+  });
+
+  it('gives a start up when a worker has died five times before it listened', async () => {
+    const failed = supervisor.start().catch((error: unknown) => error);
+    puppets[0]?.ready.resolve(ADDRESS);
+    for (const waitMs of [100, 200, 400, 800, 10_000]) {
+      puppets.at(-1)?.ready.reject(new DiedAtStart('it was killed'));
+      await passTime(waitMs);
+    }
+    expect(await failed).to.have.property('message', 'it was killed');
+    expect(puppets, 'none is started again').to.have.lengthOf(6);
+  });
+
+  it('knows those that are being started', async () => {
+    const started = supervisor.start();
+    expect(supervisor.living.map(({ pid }) => pid)).to.deep.equal([1, 2]);
+    expect(supervisor.serving).to.deep.equal([]);
+    for (const { ready } of puppets) ready.resolve(ADDRESS);
+    await started;
   });
 
   it('starts the number again which has died, and has it when it listens', async () => {

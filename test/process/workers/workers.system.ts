@@ -1,6 +1,8 @@
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import Sqlite from 'better-sqlite3';
 import type { RequestRecord } from '../../../src/contract/types.ts';
@@ -179,6 +181,30 @@ describe('workers that share a port', () => {
     expect(await workers.gateway.ended()).to.deep.equal({ exitCode: 0, stderr: '' });
   });
 
+  it('start one again that dies before it listens', async () => {
+    const die = `import cluster from 'node:cluster'; if (cluster.worker?.id === 2) process.kill(process.pid, 'SIGKILL');`;
+    await open({ NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(die)}` });
+    workers.backend.always(answer());
+    for (const worker of [1, 2]) {
+      expect(await (await workers.connect(worker)).create(BODY)).to.include({ status: 200 });
+    }
+    expect(workers.lines.find(({ msg }) => msg === 'a worker could not be started')).to.include({
+      worker: 2,
+      reason: 'Worker 2 ended before it listened (SIGKILL).',
+    });
+  });
+
+  it('end a start in which each of them dies, and say so', async () => {
+    const die = `import cluster from 'node:cluster'; if (cluster.isWorker) process.exit(7);`;
+    workers = await openWorkers({
+      NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(die)}`,
+      LOG_LEVEL: 'silent',
+    });
+    const { stderr, exitCode } = await workers.gateway.ended();
+    expect(stderr).to.match(/^Worker [12] ended before it listened \(exit code 7\)\.\n$/);
+    expect(exitCode).to.equal(1);
+  });
+
   it('end with the first process when that is killed, and the next start closes what all of them left', async () => {
     await open();
     workers.backend.always(({ hang }) => hang());
@@ -209,7 +235,8 @@ describe('workers that share a port', () => {
         await answer()(stage);
       });
       const connections = [await workers.connect(1), await workers.connect(2)];
-      const idle = await Promise.all([workers.connect(1), workers.connect(2)]);
+      const idle = [];
+      for (const worker of [1, 2]) idle.push([await workers.connect(worker), await workers.connect(worker)] as const);
       const replies = [];
       for (const connection of connections) {
         replies.push(startOn(connection));
@@ -218,13 +245,28 @@ describe('workers that share a port', () => {
       // Those who send it to every process, as systemd does, may reach the workers first.
       for (const worker of [1, 2]) process.kill(workers.pidOf(worker), 'SIGTERM');
       workers.gateway.signal('SIGTERM');
-      for (const connection of idle) {
-        await until(async () => (await connection.ask('GET', '/readyz')).status === 503);
-        expect(await connection.create(BODY)).to.include({ status: 503 });
+      for (const [asking, creating] of idle) {
+        // The reply that says so closes its connection.
+        await until(async () => (await asking.ask('GET', '/readyz')).status === 503);
+        expect(await creating.create(BODY)).to.include({ status: 503 });
       }
       goOn.resolve();
       for (const reply of replies) expect(await reply).to.include({ status: 200 });
       expect(await workers.gateway.ended()).to.deep.equal({ exitCode: 0, stderr: '' });
+    });
+
+    it('take requests for DRAIN_DELAY_MS more, while none of them is ready', async () => {
+      await open({ DRAIN_DELAY_MS: '60000' });
+      workers.backend.always(answer());
+      const idle = [];
+      for (const worker of [1, 2]) idle.push([await workers.connect(worker), await workers.connect(worker)] as const);
+      workers.gateway.signal('SIGTERM');
+      for (const [asking, creating] of idle) {
+        await until(async () => (await asking.ask('GET', '/readyz')).status === 503);
+        expect(await creating.create(BODY)).to.include({ status: 200 });
+      }
+      workers.gateway.signal('SIGTERM');
+      expect(await workers.gateway.ended()).to.include({ exitCode: 143 });
     });
 
     it('end what takes longer than it may, and kill one which does not end', async () => {
@@ -379,6 +421,39 @@ describe('workers that share a port', () => {
       expect(charged()).to.deep.equal([1, 2, 3, 4].map(() => 11 * 2 + 7 * 100));
       const said = workers.lines.filter(({ msg }) => msg.startsWith('PRICES_FILE'));
       expect(said, 'lines about prices').to.have.lengthOf(1);
+    });
+
+    it('in a change of prices while one of them is being started', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'gate-'));
+      const [arrived, gate] = [join(folder, 'arrived'), join(folder, 'gate')];
+      // The third process waits before it reads its first message.
+      const wait = `import cluster from 'node:cluster'; import fs from 'node:fs'; import { setTimeout } from 'node:timers/promises';
+        if (cluster.worker?.id === 3) {
+          fs.writeFileSync(${JSON.stringify(arrived)}, '');
+          while (!fs.existsSync(${JSON.stringify(gate)})) await setTimeout(5);
+        }`;
+      try {
+        await open({ ...MANAGED, NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(wait)}` });
+        workers.backend.always(answer());
+        const key = await workers.issueKey({ credits: '1.00' });
+        process.kill(workers.pidOf(2), 'SIGKILL');
+        await until(() => existsSync(arrived));
+        writeFileSync(workers.pricesFile, withPrice('100'));
+        const read = workers.nextLine(({ msg }) => msg.startsWith('PRICES_FILE'));
+        const next = workers.nextLine(listens(2));
+        workers.gateway.signal('SIGHUP');
+        await read;
+        writeFileSync(gate, '');
+        await next;
+        for (const worker of [1, 2]) {
+          const connection = await workers.connect(worker, key.secret);
+          expect(await connection.create(BODY)).to.include({ status: 200 });
+          await noneProcessing(connection);
+        }
+        expect(charged()).to.deep.equal([1, 2].map(() => 11 * 2 + 7 * 100));
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
     });
 
     it('in the end of a key, which the others soon take no longer', async () => {
