@@ -21,6 +21,21 @@ export function useHeldTime(): (ms: number) => Promise<void> {
   return pass;
 }
 
+/**
+ * Lets time pass in which the process stands still, in a test with `useHeldTime`: all timers that
+ * are due then fire at its end, before anything that has arrived meanwhile is read.
+ */
+export async function standStill(ms: number): Promise<void> {
+  if (held === undefined) throw new Error('time is not held');
+  held.nowMs += ms;
+  const { waiting, nowMs } = held;
+  const isDue = ({ dueMs }: HeldTimer): boolean => dueMs <= nowMs;
+  for (const timer of [...waiting].filter(isDue).toSorted((one, other) => one.dueMs - other.dueMs)) {
+    if (waiting.has(timer) && isDue(timer)) timer.fire();
+  }
+  await allArrived();
+}
+
 function hold(): void {
   const holding = { nowMs: performance.now(), waiting: new Set<HeldTimer>() };
   held = holding;

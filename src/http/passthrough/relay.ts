@@ -131,7 +131,12 @@ function watch(proxyReq: ClientRequest, forwarding: Running, options: ProxyOptio
   proxyReq.setTimeout(options.firstByteTimeoutMs);
   proxyReq.on('timeout', () => {
     // The agent's limit for idle sockets does not apply to a connection that is being made.
-    if (forwarding.phase !== 'connecting') giveUp('The backend did not answer in time.');
+    if (forwarding.phase === 'connecting') return;
+    // The process may have stood still, and not the backend, so what has arrived is read first.
+    const bytesRead = proxyReq.socket?.bytesRead;
+    setImmediate(() => {
+      if (proxyReq.socket?.bytesRead === bytesRead) giveUp('The backend did not answer in time.');
+    });
   });
 }
 

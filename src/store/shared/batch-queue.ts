@@ -71,6 +71,8 @@ const LIMITS: BatchQueueLimits = {
 const NONE: ReadonlySet<Operation[0]> = new Set();
 
 const SWEEP_MS = 100;
+/** A sweep that comes this late shows that the process was paused or very busy. */
+const STOOD_STILL_MS = 500;
 const RETRY_PASSING_MS = 5;
 const RETRY_KEPT_FIRST_MS = 50;
 const RETRY_KEPT_AT_MOST_MS = 1000;
@@ -81,7 +83,9 @@ const SLOW: Failure = { reason: 'busy', message: 'the database takes too long' }
 interface Call {
   readonly operation: Operation;
   readonly care: CallOptions;
-  readonly deadlineMs: number;
+  deadlineMs: number;
+  /** Once for each call, so that it ends even if the process is paused again and again. */
+  hasMoreTime: boolean;
   /** Undefined once the caller has its answer. */
   caller: { readonly resolve: (result: unknown) => void; readonly reject: (error: Error) => void } | undefined;
   failures: number;
@@ -110,6 +114,7 @@ export function createBatchQueue({
   let isAwake = false;
   let isClosed = false;
   let sweeper: NodeJS.Timeout | undefined;
+  let sweptAtMs = 0;
   let lastFailure = SLOW;
   let onIdle: (() => void) | undefined;
   const slots = createLookupSlots({ places: lookupSlots, run: lookUp, onIdle: noteIdle });
@@ -128,13 +133,16 @@ export function createBatchQueue({
       return Promise.reject(toUnavailable(TOO_MANY));
     return new Promise((resolve, reject) => {
       const deadlineMs = performance.now() + limit.answerWithinMs;
-      waiting.push({ operation, care, deadlineMs, caller: { resolve, reject }, failures: 0 });
+      waiting.push({ operation, care, deadlineMs, hasMoreTime: false, caller: { resolve, reject }, failures: 0 });
       wake();
     });
   }
 
   function wake(): void {
-    sweeper ??= setInterval(sweep, SWEEP_MS);
+    if (sweeper === undefined) {
+      sweptAtMs = performance.now();
+      sweeper = setInterval(sweep, SWEEP_MS);
+    }
     if (isAwake) return;
     isAwake = true;
     void work();
@@ -273,7 +281,14 @@ export function createBatchQueue({
 
   function undo({ care }: Call): void {
     if (care.undo === undefined || kept.length >= limit.waiting + limit.kept) return;
-    kept.push({ operation: care.undo, care: { isKept: true }, deadlineMs: 0, caller: undefined, failures: 0 });
+    kept.push({
+      operation: care.undo,
+      care: { isKept: true },
+      deadlineMs: 0,
+      hasMoreTime: false,
+      caller: undefined,
+      failures: 0,
+    });
   }
 
   function refuse(call: Call): void {
@@ -286,11 +301,20 @@ export function createBatchQueue({
   function sweep(): void {
     const nowMs = performance.now();
     const all = () => [...running, ...waiting, ...slots.calls, ...listSlot.calls, ...kept];
+    const lateMs = nowMs - sweptAtMs - SWEEP_MS;
+    sweptAtMs = nowMs;
+    // The time in which this process stood still is not the store's, whose answer may have arrived.
+    if (lateMs >= STOOD_STILL_MS) for (const call of all()) giveMoreTime(call, lateMs);
     for (const call of all()) if (call.deadlineMs <= nowMs) refuse(call);
     waiting = waiting.filter(isWanted);
     if (all().length > 0) return;
     clearInterval(sweeper);
     sweeper = undefined;
+  }
+
+  function giveMoreTime(call: Call, ms: number): void {
+    if (!call.hasMoreTime) call.deadlineMs += ms;
+    call.hasMoreTime = true;
   }
 
   async function close(): Promise<number> {

@@ -6,6 +6,7 @@ import { newKeyId } from '../../support/keys.ts';
 import { PATIENT } from '../../support/patient.ts';
 import { newRequestId } from '../../support/records.ts';
 import { failureCode } from '../../support/sqlite.ts';
+import { standStill, useHeldTime } from '../../support/held-time.ts';
 import { allArrived, until } from '../../support/time.ts';
 
 describe('the queue', () => {
@@ -386,6 +387,35 @@ describe('the queue', () => {
       expect(await failureCode(find(queue))).to.equal('store_unavailable');
       letGo.resolve();
       await Promise.all(finds);
+    });
+  });
+
+  describe('of a process that stood still', () => {
+    const passTime = useHeldTime();
+
+    it('takes what the store has answered meanwhile, and gives it the rest of its time', async () => {
+      const disk = Promise.withResolvers<void>();
+      answer = async (batch) => {
+        await disk.promise;
+        return succeed(batch);
+      };
+      const queue = makeLane({ answerWithinMs: 2000 });
+      const [first, second] = [accept(queue), find(queue)];
+      await passTime(1500);
+      await standStill(10_000);
+      await passTime(300);
+      disk.resolve();
+      expect(await first).to.equal(null);
+      expect(await second).to.equal(null);
+    });
+
+    it('refuses what the store does not answer in its time all the same', async () => {
+      answer = () => new Promise(() => undefined);
+      const refused = failureCode(accept(makeLane({ answerWithinMs: 2000 })));
+      await passTime(1500);
+      await standStill(10_000);
+      await passTime(600);
+      expect(await refused).to.equal('store_unavailable');
     });
   });
 });
