@@ -37,7 +37,10 @@ export { readConfig, ConfigError, type Config } from './config/config.ts';
 export interface Gateway {
   /** Throws if a port is taken. */
   listen(): Promise<Addresses>;
-  /** Refuses new requests, lets running ones end within `DRAIN_TIMEOUT_MS`, and closes. */
+  /**
+   * Takes requests for `DRAIN_DELAY_MS` more while readiness fails, then refuses new ones, lets
+   * running ones end within `DRAIN_TIMEOUT_MS`, and closes.
+   */
   drain(): Promise<void>;
   /** Ends all requests with `gateway_interrupted`, and closes. */
   close(): Promise<void>;

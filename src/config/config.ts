@@ -65,6 +65,7 @@ export interface Config {
   readonly headerHoldMs: number;
   readonly keepaliveCommentMs: number;
   readonly keepaliveEventMs: number;
+  readonly drainDelayMs: number;
   readonly drainTimeoutMs: number;
   /** 0 estimates all counts by arithmetic. */
   readonly tokenCountTimeoutMs: number;
@@ -302,6 +303,7 @@ function toConfig(
     headerHoldMs: settings.HEADER_HOLD_MS,
     keepaliveCommentMs: settings.KEEPALIVE_COMMENT_MS,
     keepaliveEventMs: settings.KEEPALIVE_EVENT_MS,
+    drainDelayMs: settings.DRAIN_DELAY_MS,
     drainTimeoutMs: settings.DRAIN_TIMEOUT_MS,
     tokenCountTimeoutMs: settings.TOKEN_COUNT_TIMEOUT_MS,
     logLevel: settings.LOG_LEVEL,

@@ -2,7 +2,7 @@
 import ucs2length from 'ajv/dist/runtime/ucs2length.js';
 "use strict";
 export const isSettings = validate10;
-const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"settings.json","title":"Settings","description":"The environment after each text is read as the type stated here and the defaults are filled in. Required settings have a default.","type":"object","properties":{"HOST":{"description":"The address to listen on. Other machines can reach every address that is not a loopback address.","type":"string","pattern":"^[^\\s/]{1,255}$","default":"127.0.0.1","examples":["127.0.0.1","0.0.0.0","::1"]},"PORT":{"description":"The TCP port to listen on; 0 takes any free one.","type":"integer","minimum":0,"maximum":65535,"default":8080},"PUBLIC_BASE_URL":{"description":"The address under which clients reach the gateway, for the links in its replies. Without it the gateway makes links from the address of the request.","type":"string","examples":["https://gateway.example.com"]},"TRUST_PROXY":{"description":"The proxies in front whose word about the address and the host of the caller is believed: their number, or their addresses and subnets, separated by commas (also loopback, linklocal and uniquelocal). With 0 no proxy is believed.","type":"string","maxLength":4096,"default":"0","examples":["1","loopback, 10.0.0.0/8"]},"UPSTREAM_BASE_URL":{"description":"The base URL of the chat completions backend, with its /v1. Without it an embedded demo backend answers, on loopback only.","type":"string","examples":["https://api.example.com/v1","http://127.0.0.1:8000/v1"]},"UPSTREAM_API_KEY":{"description":"The key that the gateway sends to the backend. It is refused with AUTH_MODE=passthrough, where it would let every stranger in.","type":"string","pattern":"^[\\x21-\\x7e]{1,4096}$","writeOnly":true},"UPSTREAM_DIALECT":{"description":"The kind of backend. Kinds differ in the name of the token limit, the field for reasoning and the order of messages. One of generic, openai, azure, vllm, sglang, llamacpp, ollama, deepseek, mistral, groq, openrouter, together, or one that DIALECTS_FILE describes.","type":"string","pattern":"^\\S{1,64}$","default":"generic","examples":["vllm","my-backend"]},"DIALECTS_FILE":{"description":"A JSON file with your own kinds of backends. Each one extends a built-in kind.","type":"string","minLength":1,"maxLength":4096,"examples":["./dialects.json"]},"MODEL_ALIASES":{"description":"Other names for the models of the backend, as a JSON object. They hold on both endpoints, and /models lists them.","type":"object","propertyNames":{"minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$"},"additionalProperties":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$"},"maxProperties":1000,"default":{},"examples":["{\"gpt-5\": \"llama-3.3-70b\"}"],"tsType":"Readonly<Record<string, string>>"},"DEFAULT_MODEL_ID":{"description":"The model that the docs, the landing page and the console recommend. It never replaces a missing `model`.","type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","examples":["llama-3.3-70b"]},"PASSTHROUGH_PATHS":{"description":"More paths that are passed on to the backend unchanged, with everything below them, separated by commas.","type":"array","items":{"type":"string","pattern":"^/v1(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$","maxLength":256},"maxItems":64,"default":[],"examples":["/v1/embeddings, /v1/audio"]},"AUTH_MODE":{"title":"AuthMode","description":"Says what checks the key of the caller: the backend (passthrough), or the gateway, against API_KEYS (static) or the keys that it issues itself, with models, limits and credits (managed).","enum":["passthrough","static","managed"],"default":"passthrough"},"API_KEYS":{"description":"The keys that AUTH_MODE=static accepts, separated by commas or white space.","type":"array","items":{"type":"string","pattern":"^[\\x21-\\x7e]+$","maxLength":512},"maxItems":10000,"default":[],"writeOnly":true},"API_KEYS_FILE":{"description":"A file with more keys for AUTH_MODE=static, one on each line. A line that begins with # is a comment.","type":"string","minLength":1,"examples":["/run/secrets/api-keys"]},"ADMIN_TOKEN":{"description":"The bearer token of the admin API at /admin/v1, which manages the keys. At least 16 characters. Without it there is no such path.","type":"string","pattern":"^[\\x21-\\x7e]{16,4096}$","minLength":16,"writeOnly":true},"CORS_ORIGINS":{"description":"The origins of web pages that may call the gateway, separated by commas. * stands for all. Browsers send no cookies with such calls.","type":"array","items":{"type":"string","pattern":"^(?:\\*|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?)$","maxLength":512},"maxItems":1000,"default":[],"examples":["https://app.example.com, http://localhost:3000","*"]},"DATABASE_URL":{"description":"The database for records, keys and ledgers: file: and a path, :memory: for as long as the process lives, or postgres:// and a server, which several gateways can share.","type":"string","pattern":"^(?::memory:|file:(?!//(?!/))[^:?#][^?#]*(?<!/)|postgres(?:ql)?://\\S+)$","maxLength":4096,"default":"file:./data/gateway.db","examples":["file:./data/gateway.db",":memory:","postgres://gateway:password@db.example.com/gateway"]},"DATABASE_POOL_SIZE":{"description":"The most connections to PostgreSQL that each process opens. One of them writes, and the others read.","type":"integer","minimum":2,"maximum":100,"default":5},"WORKERS":{"description":"The number of processes that share the port. With more than one, a first process keeps the records and restarts the others when they die. More than one per core does not help.","type":"integer","minimum":1,"maximum":64,"default":1},"GATEWAY_SECRET":{"description":"The secret that hashes keys and bodies, and seals reasoning. At least 16 characters. Without it the gateway makes one and keeps it beside the database. With PostgreSQL you must set it, to the same value for all gateways. The database knows its secret: a start with another one is refused.","type":"string","minLength":16,"maxLength":4096,"writeOnly":true},"GATEWAY_SECRET_PREVIOUS":{"description":"The secret before the present one. Set it while you change the secret, so that older records and seals can still be read. If several gateways share a database, first set the next secret here on all of them.","type":"string","minLength":16,"maxLength":4096,"writeOnly":true},"RECORD_RETENTION_DAYS":{"description":"How long a record is kept after its request has ended, in days.","type":"integer","minimum":1,"maximum":36500,"default":30},"PRICES_FILE":{"description":"A JSON file with the prices of the models, as the guide on managed keys shows it. SIGHUP reads it again.","type":"string","minLength":1,"maxLength":4096,"examples":["./prices.json"]},"DEFAULT_MAX_OUTPUT_TOKENS":{"description":"The most tokens of output that are reserved for a request, and how many are reserved if it names no limit. It does not cut answers.","type":"integer","minimum":1,"maximum":1000000000,"default":4096},"COMPACTION_MODEL":{"description":"The model that writes the summaries of compactions, by the name that callers use. Without it the model of the request does.","type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","examples":["llama-3.3-70b"]},"COMPACTION_MAX_OUTPUT_TOKENS":{"description":"The most tokens of output for a summary, the thoughts of the model included.","type":"integer","minimum":16,"maximum":131072,"default":4096},"HOSTED_TOOLS":{"title":"HostedToolsPolicy","description":"What happens to tools that only a server can execute, such as web_search: drop leaves them out and names them in the x-dropped-tools header, reject refuses the request.","enum":["drop","reject"],"default":"drop"},"IMAGE_URLS":{"title":"ImageUrlPolicy","description":"Which URLs of images, files and audio a request to the Responses endpoint may have, since the backend fetches them: any, those of public hosts over https and data: URLs (https-public), or data: URLs alone (data). The network of the backend must stop a public name that leads to a private address.","enum":["any","https-public","data"],"default":"any"},"REASONING_OUTPUT":{"title":"ReasoningOutput","description":"How the reasoning of the backend is shown: as summary, as content, or hidden. Hidden reasoning travels sealed if the backend takes it back.","enum":["summary","content","hidden"],"default":"summary"},"ITEM_MEMORY_TTL_S":{"description":"How long this process remembers the items of a reply for clients that send references to them (item_reference), in seconds. 0 remembers nothing. It needs WORKERS=1, since another process does not know the items.","type":"integer","minimum":0,"maximum":604800,"default":0},"MAX_BODY_BYTES":{"description":"The largest request body after decompression, in bytes.","type":"integer","minimum":1,"maximum":268435456,"default":33554432},"MAX_BODY_BYTES_IN_FLIGHT":{"description":"The most bytes that the bodies of all running requests may have together, after decompression. A request beyond it gets 503 server_overloaded.","type":"integer","minimum":1,"maximum":1099511627776,"default":536870912},"MAX_CONCURRENT_REQUESTS":{"description":"The most requests that may run at once. A request beyond it gets 503 server_overloaded.","type":"integer","minimum":1,"maximum":1000000,"default":2000},"MAX_REQUESTS_PER_SOCKET":{"description":"The number of requests after which a connection is closed, so that clients spread over the gateways behind a load balancer. 0 means never.","type":"integer","minimum":0,"maximum":1000000000,"default":0},"MAX_WEBSOCKETS":{"description":"The most WebSockets that may be open at once, idle ones included. A handshake beyond it gets 503 with Retry-After.","type":"integer","minimum":0,"maximum":1000000,"default":2000},"WEBSOCKET_IDLE_TIMEOUT_MS":{"description":"How long a WebSocket may be without a request before it is closed, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":600000},"WEBSOCKET_MAX_AGE_MS":{"description":"How old a WebSocket may become, in milliseconds. It then gets websocket_connection_limit_reached, and is closed when the running response ends.","type":"integer","minimum":1,"maximum":86400000,"default":3600000},"CONNECT_TIMEOUT_MS":{"description":"How long a connection to the backend may take, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":5000},"FIRST_BYTE_TIMEOUT_MS":{"description":"How long the backend may take to begin its answer, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":600000},"IDLE_TIMEOUT_MS":{"description":"How long the backend may be silent in the middle of its answer, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":300000},"HEADER_HOLD_MS":{"description":"How long the headers of a stream wait for its first event, in milliseconds. A failure until then is an ordinary HTTP error.","type":"integer","minimum":0,"maximum":86400000,"default":10000},"KEEPALIVE_COMMENT_MS":{"description":"How long a stream may be silent before it gets a comment line, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":15000},"KEEPALIVE_EVENT_MS":{"description":"How long a stream may be silent before it gets response.in_progress again, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":60000},"DRAIN_TIMEOUT_MS":{"description":"How long running requests may go on after SIGTERM, in milliseconds.","type":"integer","minimum":0,"maximum":86400000,"default":30000},"TOKEN_COUNT_TIMEOUT_MS":{"description":"How long a count of input tokens may take, in milliseconds. A longer one is replaced by an estimate by arithmetic; 0 always estimates. The first count loads a vocabulary, which takes about a second, and 70 MB until a minute has passed without another count.","type":"integer","minimum":0,"maximum":60000,"default":3000},"LOG_LEVEL":{"title":"LogLevel","description":"The least severe log lines that are written.","enum":["fatal","error","warn","info","debug","trace","silent"],"default":"info"},"LOG_FORMAT":{"title":"LogFormat","description":"How log lines are written: pretty for people, json for programs. auto is pretty in a terminal and json elsewhere, and with NODE_ENV=production.","enum":["auto","json","pretty"],"default":"auto"},"METRICS_TOKEN":{"description":"The bearer token of /metrics. At least 16 characters. Without it, metrics are served on METRICS_PORT only.","type":"string","minLength":16,"pattern":"^[\\x21-\\x7e]{16,4096}$","writeOnly":true},"METRICS_PORT":{"description":"A TCP port that serves /metrics alone; they are then not served beside the API. 0 takes any free port.","type":"integer","minimum":0,"maximum":65535},"METRICS_HOST":{"description":"The address that METRICS_PORT listens on. An address that is not a loopback address needs METRICS_TOKEN.","type":"string","pattern":"^[^\\s/]{1,255}$","default":"127.0.0.1","examples":["127.0.0.1","0.0.0.0"]},"NODE_ENV":{"description":"The kind of environment. With production the demo backend is refused.","type":"string","maxLength":64,"examples":["production"]}},"required":["HOST","PORT","TRUST_PROXY","UPSTREAM_DIALECT","MODEL_ALIASES","PASSTHROUGH_PATHS","AUTH_MODE","API_KEYS","CORS_ORIGINS","DATABASE_URL","DATABASE_POOL_SIZE","WORKERS","RECORD_RETENTION_DAYS","DEFAULT_MAX_OUTPUT_TOKENS","COMPACTION_MAX_OUTPUT_TOKENS","HOSTED_TOOLS","IMAGE_URLS","REASONING_OUTPUT","ITEM_MEMORY_TTL_S","MAX_BODY_BYTES","MAX_BODY_BYTES_IN_FLIGHT","MAX_CONCURRENT_REQUESTS","MAX_REQUESTS_PER_SOCKET","MAX_WEBSOCKETS","WEBSOCKET_IDLE_TIMEOUT_MS","WEBSOCKET_MAX_AGE_MS","CONNECT_TIMEOUT_MS","FIRST_BYTE_TIMEOUT_MS","IDLE_TIMEOUT_MS","HEADER_HOLD_MS","KEEPALIVE_COMMENT_MS","KEEPALIVE_EVENT_MS","DRAIN_TIMEOUT_MS","TOKEN_COUNT_TIMEOUT_MS","LOG_LEVEL","LOG_FORMAT","METRICS_HOST"]};
+const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"settings.json","title":"Settings","description":"The environment after each text is read as the type stated here and the defaults are filled in. Required settings have a default.","type":"object","properties":{"HOST":{"description":"The address to listen on. Other machines can reach every address that is not a loopback address.","type":"string","pattern":"^[^\\s/]{1,255}$","default":"127.0.0.1","examples":["127.0.0.1","0.0.0.0","::1"]},"PORT":{"description":"The TCP port to listen on; 0 takes any free one.","type":"integer","minimum":0,"maximum":65535,"default":8080},"PUBLIC_BASE_URL":{"description":"The address under which clients reach the gateway, for the links in its replies. Without it the gateway makes links from the address of the request.","type":"string","examples":["https://gateway.example.com"]},"TRUST_PROXY":{"description":"The proxies in front whose word about the address and the host of the caller is believed: their number, or their addresses and subnets, separated by commas (also loopback, linklocal and uniquelocal). With 0 no proxy is believed.","type":"string","maxLength":4096,"default":"0","examples":["1","loopback, 10.0.0.0/8"]},"UPSTREAM_BASE_URL":{"description":"The base URL of the chat completions backend, with its /v1. Without it an embedded demo backend answers, on loopback only.","type":"string","examples":["https://api.example.com/v1","http://127.0.0.1:8000/v1"]},"UPSTREAM_API_KEY":{"description":"The key that the gateway sends to the backend. It is refused with AUTH_MODE=passthrough, where it would let every stranger in.","type":"string","pattern":"^[\\x21-\\x7e]{1,4096}$","writeOnly":true},"UPSTREAM_DIALECT":{"description":"The kind of backend. Kinds differ in the name of the token limit, the field for reasoning and the order of messages. One of generic, openai, azure, vllm, sglang, llamacpp, ollama, deepseek, mistral, groq, openrouter, together, or one that DIALECTS_FILE describes.","type":"string","pattern":"^\\S{1,64}$","default":"generic","examples":["vllm","my-backend"]},"DIALECTS_FILE":{"description":"A JSON file with your own kinds of backends. Each one extends a built-in kind.","type":"string","minLength":1,"maxLength":4096,"examples":["./dialects.json"]},"MODEL_ALIASES":{"description":"Other names for the models of the backend, as a JSON object. They hold on both endpoints, and /models lists them.","type":"object","propertyNames":{"minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$"},"additionalProperties":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$"},"maxProperties":1000,"default":{},"examples":["{\"gpt-5\": \"llama-3.3-70b\"}"],"tsType":"Readonly<Record<string, string>>"},"DEFAULT_MODEL_ID":{"description":"The model that the docs, the landing page and the console recommend. It never replaces a missing `model`.","type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","examples":["llama-3.3-70b"]},"PASSTHROUGH_PATHS":{"description":"More paths that are passed on to the backend unchanged, with everything below them, separated by commas.","type":"array","items":{"type":"string","pattern":"^/v1(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$","maxLength":256},"maxItems":64,"default":[],"examples":["/v1/embeddings, /v1/audio"]},"AUTH_MODE":{"title":"AuthMode","description":"Says what checks the key of the caller: the backend (passthrough), or the gateway, against API_KEYS (static) or the keys that it issues itself, with models, limits and credits (managed).","enum":["passthrough","static","managed"],"default":"passthrough"},"API_KEYS":{"description":"The keys that AUTH_MODE=static accepts, separated by commas or white space.","type":"array","items":{"type":"string","pattern":"^[\\x21-\\x7e]+$","maxLength":512},"maxItems":10000,"default":[],"writeOnly":true},"API_KEYS_FILE":{"description":"A file with more keys for AUTH_MODE=static, one on each line. A line that begins with # is a comment.","type":"string","minLength":1,"examples":["/run/secrets/api-keys"]},"ADMIN_TOKEN":{"description":"The bearer token of the admin API at /admin/v1, which manages the keys. At least 16 characters. Without it there is no such path.","type":"string","pattern":"^[\\x21-\\x7e]{16,4096}$","minLength":16,"writeOnly":true},"CORS_ORIGINS":{"description":"The origins of web pages that may call the gateway, separated by commas. * stands for all. Browsers send no cookies with such calls.","type":"array","items":{"type":"string","pattern":"^(?:\\*|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?)$","maxLength":512},"maxItems":1000,"default":[],"examples":["https://app.example.com, http://localhost:3000","*"]},"DATABASE_URL":{"description":"The database for records, keys and ledgers: file: and a path, :memory: for as long as the process lives, or postgres:// and a server, which several gateways can share.","type":"string","pattern":"^(?::memory:|file:(?!//(?!/))[^:?#][^?#]*(?<!/)|postgres(?:ql)?://\\S+)$","maxLength":4096,"default":"file:./data/gateway.db","examples":["file:./data/gateway.db",":memory:","postgres://gateway:password@db.example.com/gateway"]},"DATABASE_POOL_SIZE":{"description":"The most connections to PostgreSQL that each process opens. One of them writes, and the others read.","type":"integer","minimum":2,"maximum":100,"default":5},"WORKERS":{"description":"The number of processes that share the port. With more than one, a first process keeps the records and restarts the others when they die. More than one per core does not help.","type":"integer","minimum":1,"maximum":64,"default":1},"GATEWAY_SECRET":{"description":"The secret that hashes keys and bodies, and seals reasoning. At least 16 characters. Without it the gateway makes one and keeps it beside the database. With PostgreSQL you must set it, to the same value for all gateways. The database knows its secret: a start with another one is refused.","type":"string","minLength":16,"maxLength":4096,"writeOnly":true},"GATEWAY_SECRET_PREVIOUS":{"description":"The secret before the present one. Set it while you change the secret, so that older records and seals can still be read. If several gateways share a database, first set the next secret here on all of them.","type":"string","minLength":16,"maxLength":4096,"writeOnly":true},"RECORD_RETENTION_DAYS":{"description":"How long a record is kept after its request has ended, in days.","type":"integer","minimum":1,"maximum":36500,"default":30},"PRICES_FILE":{"description":"A JSON file with the prices of the models, as the guide on managed keys shows it. SIGHUP reads it again.","type":"string","minLength":1,"maxLength":4096,"examples":["./prices.json"]},"DEFAULT_MAX_OUTPUT_TOKENS":{"description":"The most tokens of output that are reserved for a request, and how many are reserved if it names no limit. It does not cut answers.","type":"integer","minimum":1,"maximum":1000000000,"default":4096},"COMPACTION_MODEL":{"description":"The model that writes the summaries of compactions, by the name that callers use. Without it the model of the request does.","type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","examples":["llama-3.3-70b"]},"COMPACTION_MAX_OUTPUT_TOKENS":{"description":"The most tokens of output for a summary, the thoughts of the model included.","type":"integer","minimum":16,"maximum":131072,"default":4096},"HOSTED_TOOLS":{"title":"HostedToolsPolicy","description":"What happens to tools that only a server can execute, such as web_search: drop leaves them out and names them in the x-dropped-tools header, reject refuses the request.","enum":["drop","reject"],"default":"drop"},"IMAGE_URLS":{"title":"ImageUrlPolicy","description":"Which URLs of images, files and audio a request to the Responses endpoint may have, since the backend fetches them: any, those of public hosts over https and data: URLs (https-public), or data: URLs alone (data). The network of the backend must stop a public name that leads to a private address.","enum":["any","https-public","data"],"default":"any"},"REASONING_OUTPUT":{"title":"ReasoningOutput","description":"How the reasoning of the backend is shown: as summary, as content, or hidden. Hidden reasoning travels sealed if the backend takes it back.","enum":["summary","content","hidden"],"default":"summary"},"ITEM_MEMORY_TTL_S":{"description":"How long this process remembers the items of a reply for clients that send references to them (item_reference), in seconds. 0 remembers nothing. It needs WORKERS=1, since another process does not know the items.","type":"integer","minimum":0,"maximum":604800,"default":0},"MAX_BODY_BYTES":{"description":"The largest request body after decompression, in bytes.","type":"integer","minimum":1,"maximum":268435456,"default":33554432},"MAX_BODY_BYTES_IN_FLIGHT":{"description":"The most bytes that the bodies of all running requests may have together, after decompression. A request beyond it gets 503 server_overloaded.","type":"integer","minimum":1,"maximum":1099511627776,"default":536870912},"MAX_CONCURRENT_REQUESTS":{"description":"The most requests that may run at once. A request beyond it gets 503 server_overloaded.","type":"integer","minimum":1,"maximum":1000000,"default":2000},"MAX_REQUESTS_PER_SOCKET":{"description":"The number of requests after which a connection is closed, so that clients spread over the gateways behind a load balancer. 0 means never.","type":"integer","minimum":0,"maximum":1000000000,"default":0},"MAX_WEBSOCKETS":{"description":"The most WebSockets that may be open at once, idle ones included. A handshake beyond it gets 503 with Retry-After.","type":"integer","minimum":0,"maximum":1000000,"default":2000},"WEBSOCKET_IDLE_TIMEOUT_MS":{"description":"How long a WebSocket may be without a request before it is closed, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":600000},"WEBSOCKET_MAX_AGE_MS":{"description":"How old a WebSocket may become, in milliseconds. It then gets websocket_connection_limit_reached, and is closed when the running response ends.","type":"integer","minimum":1,"maximum":86400000,"default":3600000},"CONNECT_TIMEOUT_MS":{"description":"How long a connection to the backend may take, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":5000},"FIRST_BYTE_TIMEOUT_MS":{"description":"How long the backend may take to begin its answer, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":600000},"IDLE_TIMEOUT_MS":{"description":"How long the backend may be silent in the middle of its answer, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":300000},"HEADER_HOLD_MS":{"description":"How long the headers of a stream wait for its first event, in milliseconds. A failure until then is an ordinary HTTP error.","type":"integer","minimum":0,"maximum":86400000,"default":10000},"KEEPALIVE_COMMENT_MS":{"description":"How long a stream may be silent before it gets a comment line, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":15000},"KEEPALIVE_EVENT_MS":{"description":"How long a stream may be silent before it gets response.in_progress again, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":60000},"DRAIN_DELAY_MS":{"description":"How long after SIGTERM requests are still taken, while /readyz is 503 already, in milliseconds. Set it to what a load balancer needs to see that, such as 5000. 0 refuses new requests at once.","type":"integer","minimum":0,"maximum":86400000,"default":0},"DRAIN_TIMEOUT_MS":{"description":"How long running requests may go on after SIGTERM and DRAIN_DELAY_MS, in milliseconds.","type":"integer","minimum":0,"maximum":86400000,"default":30000},"TOKEN_COUNT_TIMEOUT_MS":{"description":"How long a count of input tokens may take, in milliseconds. A longer one is replaced by an estimate by arithmetic; 0 always estimates. The first count loads a vocabulary, which takes about a second, and 70 MB until a minute has passed without another count.","type":"integer","minimum":0,"maximum":60000,"default":3000},"LOG_LEVEL":{"title":"LogLevel","description":"The least severe log lines that are written.","enum":["fatal","error","warn","info","debug","trace","silent"],"default":"info"},"LOG_FORMAT":{"title":"LogFormat","description":"How log lines are written: pretty for people, json for programs. auto is pretty in a terminal and json elsewhere, and with NODE_ENV=production.","enum":["auto","json","pretty"],"default":"auto"},"METRICS_TOKEN":{"description":"The bearer token of /metrics. At least 16 characters. Without it, metrics are served on METRICS_PORT only.","type":"string","minLength":16,"pattern":"^[\\x21-\\x7e]{16,4096}$","writeOnly":true},"METRICS_PORT":{"description":"A TCP port that serves /metrics alone; they are then not served beside the API. 0 takes any free port.","type":"integer","minimum":0,"maximum":65535},"METRICS_HOST":{"description":"The address that METRICS_PORT listens on. An address that is not a loopback address needs METRICS_TOKEN.","type":"string","pattern":"^[^\\s/]{1,255}$","default":"127.0.0.1","examples":["127.0.0.1","0.0.0.0"]},"NODE_ENV":{"description":"The kind of environment. With production the demo backend is refused.","type":"string","maxLength":64,"examples":["production"]}},"required":["HOST","PORT","TRUST_PROXY","UPSTREAM_DIALECT","MODEL_ALIASES","PASSTHROUGH_PATHS","AUTH_MODE","API_KEYS","CORS_ORIGINS","DATABASE_URL","DATABASE_POOL_SIZE","WORKERS","RECORD_RETENTION_DAYS","DEFAULT_MAX_OUTPUT_TOKENS","COMPACTION_MAX_OUTPUT_TOKENS","HOSTED_TOOLS","IMAGE_URLS","REASONING_OUTPUT","ITEM_MEMORY_TTL_S","MAX_BODY_BYTES","MAX_BODY_BYTES_IN_FLIGHT","MAX_CONCURRENT_REQUESTS","MAX_REQUESTS_PER_SOCKET","MAX_WEBSOCKETS","WEBSOCKET_IDLE_TIMEOUT_MS","WEBSOCKET_MAX_AGE_MS","CONNECT_TIMEOUT_MS","FIRST_BYTE_TIMEOUT_MS","IDLE_TIMEOUT_MS","HEADER_HOLD_MS","KEEPALIVE_COMMENT_MS","KEEPALIVE_EVENT_MS","DRAIN_DELAY_MS","DRAIN_TIMEOUT_MS","TOKEN_COUNT_TIMEOUT_MS","LOG_LEVEL","LOG_FORMAT","METRICS_HOST"]};
 const pattern0 = new RegExp("^[^\\s/]{1,255}$", "u");
 const pattern1 = new RegExp("^[\\x21-\\x7e]{1,4096}$", "u");
 const pattern2 = new RegExp("^\\S{1,64}$", "u");
@@ -114,6 +114,9 @@ data.KEEPALIVE_COMMENT_MS = 15000;
 }
 if(data.KEEPALIVE_EVENT_MS === undefined){
 data.KEEPALIVE_EVENT_MS = 60000;
+}
+if(data.DRAIN_DELAY_MS === undefined){
+data.DRAIN_DELAY_MS = 0;
 }
 if(data.DRAIN_TIMEOUT_MS === undefined){
 data.DRAIN_TIMEOUT_MS = 30000;
@@ -450,8 +453,8 @@ vErrors.push(err31);
 }
 errors++;
 }
-if(data.DRAIN_TIMEOUT_MS === undefined){
-const err32 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "DRAIN_TIMEOUT_MS"},message:"must have required property '"+"DRAIN_TIMEOUT_MS"+"'"};
+if(data.DRAIN_DELAY_MS === undefined){
+const err32 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "DRAIN_DELAY_MS"},message:"must have required property '"+"DRAIN_DELAY_MS"+"'"};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -460,8 +463,8 @@ vErrors.push(err32);
 }
 errors++;
 }
-if(data.TOKEN_COUNT_TIMEOUT_MS === undefined){
-const err33 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "TOKEN_COUNT_TIMEOUT_MS"},message:"must have required property '"+"TOKEN_COUNT_TIMEOUT_MS"+"'"};
+if(data.DRAIN_TIMEOUT_MS === undefined){
+const err33 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "DRAIN_TIMEOUT_MS"},message:"must have required property '"+"DRAIN_TIMEOUT_MS"+"'"};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -470,8 +473,8 @@ vErrors.push(err33);
 }
 errors++;
 }
-if(data.LOG_LEVEL === undefined){
-const err34 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "LOG_LEVEL"},message:"must have required property '"+"LOG_LEVEL"+"'"};
+if(data.TOKEN_COUNT_TIMEOUT_MS === undefined){
+const err34 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "TOKEN_COUNT_TIMEOUT_MS"},message:"must have required property '"+"TOKEN_COUNT_TIMEOUT_MS"+"'"};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -480,8 +483,8 @@ vErrors.push(err34);
 }
 errors++;
 }
-if(data.LOG_FORMAT === undefined){
-const err35 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "LOG_FORMAT"},message:"must have required property '"+"LOG_FORMAT"+"'"};
+if(data.LOG_LEVEL === undefined){
+const err35 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "LOG_LEVEL"},message:"must have required property '"+"LOG_LEVEL"+"'"};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -490,8 +493,8 @@ vErrors.push(err35);
 }
 errors++;
 }
-if(data.METRICS_HOST === undefined){
-const err36 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "METRICS_HOST"},message:"must have required property '"+"METRICS_HOST"+"'"};
+if(data.LOG_FORMAT === undefined){
+const err36 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "LOG_FORMAT"},message:"must have required property '"+"LOG_FORMAT"+"'"};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -500,10 +503,8 @@ vErrors.push(err36);
 }
 errors++;
 }
-let data0 = data.HOST;
-if(typeof data0 === "string"){
-if(!pattern0.test(data0)){
-const err37 = {instancePath:instancePath+"/HOST",schemaPath:"#/properties/HOST/pattern",keyword:"pattern",params:{pattern: "^[^\\s/]{1,255}$"},message:"must match pattern \""+"^[^\\s/]{1,255}$"+"\""};
+if(data.METRICS_HOST === undefined){
+const err37 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "METRICS_HOST"},message:"must have required property '"+"METRICS_HOST"+"'"};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -512,9 +513,10 @@ vErrors.push(err37);
 }
 errors++;
 }
-}
-else {
-const err38 = {instancePath:instancePath+"/HOST",schemaPath:"#/properties/HOST/type",keyword:"type",params:{type: "string"},message:"must be string"};
+let data0 = data.HOST;
+if(typeof data0 === "string"){
+if(!pattern0.test(data0)){
+const err38 = {instancePath:instancePath+"/HOST",schemaPath:"#/properties/HOST/pattern",keyword:"pattern",params:{pattern: "^[^\\s/]{1,255}$"},message:"must match pattern \""+"^[^\\s/]{1,255}$"+"\""};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -523,9 +525,9 @@ vErrors.push(err38);
 }
 errors++;
 }
-let data1 = data.PORT;
-if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err39 = {instancePath:instancePath+"/PORT",schemaPath:"#/properties/PORT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+}
+else {
+const err39 = {instancePath:instancePath+"/HOST",schemaPath:"#/properties/HOST/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -534,9 +536,9 @@ vErrors.push(err39);
 }
 errors++;
 }
-if((typeof data1 == "number") && (isFinite(data1))){
-if(data1 > 65535 || isNaN(data1)){
-const err40 = {instancePath:instancePath+"/PORT",schemaPath:"#/properties/PORT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535"};
+let data1 = data.PORT;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+const err40 = {instancePath:instancePath+"/PORT",schemaPath:"#/properties/PORT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -545,8 +547,9 @@ vErrors.push(err40);
 }
 errors++;
 }
-if(data1 < 0 || isNaN(data1)){
-const err41 = {instancePath:instancePath+"/PORT",schemaPath:"#/properties/PORT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 65535 || isNaN(data1)){
+const err41 = {instancePath:instancePath+"/PORT",schemaPath:"#/properties/PORT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535"};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -555,10 +558,8 @@ vErrors.push(err41);
 }
 errors++;
 }
-}
-if(data.PUBLIC_BASE_URL !== undefined){
-if(typeof data.PUBLIC_BASE_URL !== "string"){
-const err42 = {instancePath:instancePath+"/PUBLIC_BASE_URL",schemaPath:"#/properties/PUBLIC_BASE_URL/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data1 < 0 || isNaN(data1)){
+const err42 = {instancePath:instancePath+"/PORT",schemaPath:"#/properties/PORT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -568,10 +569,9 @@ vErrors.push(err42);
 errors++;
 }
 }
-let data3 = data.TRUST_PROXY;
-if(typeof data3 === "string"){
-if(func2(data3) > 4096){
-const err43 = {instancePath:instancePath+"/TRUST_PROXY",schemaPath:"#/properties/TRUST_PROXY/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+if(data.PUBLIC_BASE_URL !== undefined){
+if(typeof data.PUBLIC_BASE_URL !== "string"){
+const err43 = {instancePath:instancePath+"/PUBLIC_BASE_URL",schemaPath:"#/properties/PUBLIC_BASE_URL/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -581,8 +581,10 @@ vErrors.push(err43);
 errors++;
 }
 }
-else {
-const err44 = {instancePath:instancePath+"/TRUST_PROXY",schemaPath:"#/properties/TRUST_PROXY/type",keyword:"type",params:{type: "string"},message:"must be string"};
+let data3 = data.TRUST_PROXY;
+if(typeof data3 === "string"){
+if(func2(data3) > 4096){
+const err44 = {instancePath:instancePath+"/TRUST_PROXY",schemaPath:"#/properties/TRUST_PROXY/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -591,9 +593,9 @@ vErrors.push(err44);
 }
 errors++;
 }
-if(data.UPSTREAM_BASE_URL !== undefined){
-if(typeof data.UPSTREAM_BASE_URL !== "string"){
-const err45 = {instancePath:instancePath+"/UPSTREAM_BASE_URL",schemaPath:"#/properties/UPSTREAM_BASE_URL/type",keyword:"type",params:{type: "string"},message:"must be string"};
+}
+else {
+const err45 = {instancePath:instancePath+"/TRUST_PROXY",schemaPath:"#/properties/TRUST_PROXY/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -602,12 +604,9 @@ vErrors.push(err45);
 }
 errors++;
 }
-}
-if(data.UPSTREAM_API_KEY !== undefined){
-let data5 = data.UPSTREAM_API_KEY;
-if(typeof data5 === "string"){
-if(!pattern1.test(data5)){
-const err46 = {instancePath:instancePath+"/UPSTREAM_API_KEY",schemaPath:"#/properties/UPSTREAM_API_KEY/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]{1,4096}$"},message:"must match pattern \""+"^[\\x21-\\x7e]{1,4096}$"+"\""};
+if(data.UPSTREAM_BASE_URL !== undefined){
+if(typeof data.UPSTREAM_BASE_URL !== "string"){
+const err46 = {instancePath:instancePath+"/UPSTREAM_BASE_URL",schemaPath:"#/properties/UPSTREAM_BASE_URL/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -617,8 +616,11 @@ vErrors.push(err46);
 errors++;
 }
 }
-else {
-const err47 = {instancePath:instancePath+"/UPSTREAM_API_KEY",schemaPath:"#/properties/UPSTREAM_API_KEY/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data.UPSTREAM_API_KEY !== undefined){
+let data5 = data.UPSTREAM_API_KEY;
+if(typeof data5 === "string"){
+if(!pattern1.test(data5)){
+const err47 = {instancePath:instancePath+"/UPSTREAM_API_KEY",schemaPath:"#/properties/UPSTREAM_API_KEY/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]{1,4096}$"},message:"must match pattern \""+"^[\\x21-\\x7e]{1,4096}$"+"\""};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -628,10 +630,8 @@ vErrors.push(err47);
 errors++;
 }
 }
-let data6 = data.UPSTREAM_DIALECT;
-if(typeof data6 === "string"){
-if(!pattern2.test(data6)){
-const err48 = {instancePath:instancePath+"/UPSTREAM_DIALECT",schemaPath:"#/properties/UPSTREAM_DIALECT/pattern",keyword:"pattern",params:{pattern: "^\\S{1,64}$"},message:"must match pattern \""+"^\\S{1,64}$"+"\""};
+else {
+const err48 = {instancePath:instancePath+"/UPSTREAM_API_KEY",schemaPath:"#/properties/UPSTREAM_API_KEY/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -641,8 +641,10 @@ vErrors.push(err48);
 errors++;
 }
 }
-else {
-const err49 = {instancePath:instancePath+"/UPSTREAM_DIALECT",schemaPath:"#/properties/UPSTREAM_DIALECT/type",keyword:"type",params:{type: "string"},message:"must be string"};
+let data6 = data.UPSTREAM_DIALECT;
+if(typeof data6 === "string"){
+if(!pattern2.test(data6)){
+const err49 = {instancePath:instancePath+"/UPSTREAM_DIALECT",schemaPath:"#/properties/UPSTREAM_DIALECT/pattern",keyword:"pattern",params:{pattern: "^\\S{1,64}$"},message:"must match pattern \""+"^\\S{1,64}$"+"\""};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -651,11 +653,9 @@ vErrors.push(err49);
 }
 errors++;
 }
-if(data.DIALECTS_FILE !== undefined){
-let data7 = data.DIALECTS_FILE;
-if(typeof data7 === "string"){
-if(func2(data7) > 4096){
-const err50 = {instancePath:instancePath+"/DIALECTS_FILE",schemaPath:"#/properties/DIALECTS_FILE/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+}
+else {
+const err50 = {instancePath:instancePath+"/UPSTREAM_DIALECT",schemaPath:"#/properties/UPSTREAM_DIALECT/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -664,8 +664,11 @@ vErrors.push(err50);
 }
 errors++;
 }
-if(func2(data7) < 1){
-const err51 = {instancePath:instancePath+"/DIALECTS_FILE",schemaPath:"#/properties/DIALECTS_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(data.DIALECTS_FILE !== undefined){
+let data7 = data.DIALECTS_FILE;
+if(typeof data7 === "string"){
+if(func2(data7) > 4096){
+const err51 = {instancePath:instancePath+"/DIALECTS_FILE",schemaPath:"#/properties/DIALECTS_FILE/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -674,9 +677,8 @@ vErrors.push(err51);
 }
 errors++;
 }
-}
-else {
-const err52 = {instancePath:instancePath+"/DIALECTS_FILE",schemaPath:"#/properties/DIALECTS_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(func2(data7) < 1){
+const err52 = {instancePath:instancePath+"/DIALECTS_FILE",schemaPath:"#/properties/DIALECTS_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -686,10 +688,8 @@ vErrors.push(err52);
 errors++;
 }
 }
-let data8 = data.MODEL_ALIASES;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(Object.keys(data8).length > 1000){
-const err53 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/maxProperties",keyword:"maxProperties",params:{limit: 1000},message:"must NOT have more than 1000 properties"};
+else {
+const err53 = {instancePath:instancePath+"/DIALECTS_FILE",schemaPath:"#/properties/DIALECTS_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -698,11 +698,11 @@ vErrors.push(err53);
 }
 errors++;
 }
-for(const key0 in data8){
-const _errs19 = errors;
-if(typeof key0 === "string"){
-if(func2(key0) > 256){
-const err54 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",propertyName:key0};
+}
+let data8 = data.MODEL_ALIASES;
+if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
+if(Object.keys(data8).length > 1000){
+const err54 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/maxProperties",keyword:"maxProperties",params:{limit: 1000},message:"must NOT have more than 1000 properties"};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -711,8 +711,11 @@ vErrors.push(err54);
 }
 errors++;
 }
-if(func2(key0) < 1){
-const err55 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key0};
+for(const key0 in data8){
+const _errs19 = errors;
+if(typeof key0 === "string"){
+if(func2(key0) > 256){
+const err55 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",propertyName:key0};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -721,8 +724,8 @@ vErrors.push(err55);
 }
 errors++;
 }
-if(!pattern3.test(key0)){
-const err56 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",propertyName:key0};
+if(func2(key0) < 1){
+const err56 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key0};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -731,10 +734,8 @@ vErrors.push(err56);
 }
 errors++;
 }
-}
-var valid1 = _errs19 === errors;
-if(!valid1){
-const err57 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid"};
+if(!pattern3.test(key0)){
+const err57 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",propertyName:key0};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -744,11 +745,9 @@ vErrors.push(err57);
 errors++;
 }
 }
-for(const key1 in data8){
-let data9 = data8[key1];
-if(typeof data9 === "string"){
-if(func2(data9) > 256){
-const err58 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
+var valid1 = _errs19 === errors;
+if(!valid1){
+const err58 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid"};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -757,8 +756,12 @@ vErrors.push(err58);
 }
 errors++;
 }
-if(func2(data9) < 1){
-const err59 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+for(const key1 in data8){
+let data9 = data8[key1];
+if(typeof data9 === "string"){
+if(func2(data9) > 256){
+const err59 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -767,8 +770,8 @@ vErrors.push(err59);
 }
 errors++;
 }
-if(!pattern3.test(data9)){
-const err60 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\""};
+if(func2(data9) < 1){
+const err60 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -777,9 +780,8 @@ vErrors.push(err60);
 }
 errors++;
 }
-}
-else {
-const err61 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!pattern3.test(data9)){
+const err61 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\""};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -789,9 +791,8 @@ vErrors.push(err61);
 errors++;
 }
 }
-}
 else {
-const err62 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err62 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -800,11 +801,10 @@ vErrors.push(err62);
 }
 errors++;
 }
-if(data.DEFAULT_MODEL_ID !== undefined){
-let data10 = data.DEFAULT_MODEL_ID;
-if(typeof data10 === "string"){
-if(func2(data10) > 256){
-const err63 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
+}
+}
+else {
+const err63 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -813,8 +813,11 @@ vErrors.push(err63);
 }
 errors++;
 }
-if(func2(data10) < 1){
-const err64 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(data.DEFAULT_MODEL_ID !== undefined){
+let data10 = data.DEFAULT_MODEL_ID;
+if(typeof data10 === "string"){
+if(func2(data10) > 256){
+const err64 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -823,8 +826,8 @@ vErrors.push(err64);
 }
 errors++;
 }
-if(!pattern3.test(data10)){
-const err65 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\""};
+if(func2(data10) < 1){
+const err65 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -833,9 +836,8 @@ vErrors.push(err65);
 }
 errors++;
 }
-}
-else {
-const err66 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!pattern3.test(data10)){
+const err66 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\""};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -845,10 +847,8 @@ vErrors.push(err66);
 errors++;
 }
 }
-let data11 = data.PASSTHROUGH_PATHS;
-if(Array.isArray(data11)){
-if(data11.length > 64){
-const err67 = {instancePath:instancePath+"/PASSTHROUGH_PATHS",schemaPath:"#/properties/PASSTHROUGH_PATHS/maxItems",keyword:"maxItems",params:{limit: 64},message:"must NOT have more than 64 items"};
+else {
+const err67 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -857,12 +857,11 @@ vErrors.push(err67);
 }
 errors++;
 }
-const len0 = data11.length;
-for(let i0=0; i0<len0; i0++){
-let data12 = data11[i0];
-if(typeof data12 === "string"){
-if(func2(data12) > 256){
-const err68 = {instancePath:instancePath+"/PASSTHROUGH_PATHS/" + i0,schemaPath:"#/properties/PASSTHROUGH_PATHS/items/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
+}
+let data11 = data.PASSTHROUGH_PATHS;
+if(Array.isArray(data11)){
+if(data11.length > 64){
+const err68 = {instancePath:instancePath+"/PASSTHROUGH_PATHS",schemaPath:"#/properties/PASSTHROUGH_PATHS/maxItems",keyword:"maxItems",params:{limit: 64},message:"must NOT have more than 64 items"};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -871,8 +870,12 @@ vErrors.push(err68);
 }
 errors++;
 }
-if(!pattern6.test(data12)){
-const err69 = {instancePath:instancePath+"/PASSTHROUGH_PATHS/" + i0,schemaPath:"#/properties/PASSTHROUGH_PATHS/items/pattern",keyword:"pattern",params:{pattern: "^/v1(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$"},message:"must match pattern \""+"^/v1(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$"+"\""};
+const len0 = data11.length;
+for(let i0=0; i0<len0; i0++){
+let data12 = data11[i0];
+if(typeof data12 === "string"){
+if(func2(data12) > 256){
+const err69 = {instancePath:instancePath+"/PASSTHROUGH_PATHS/" + i0,schemaPath:"#/properties/PASSTHROUGH_PATHS/items/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -881,9 +884,8 @@ vErrors.push(err69);
 }
 errors++;
 }
-}
-else {
-const err70 = {instancePath:instancePath+"/PASSTHROUGH_PATHS/" + i0,schemaPath:"#/properties/PASSTHROUGH_PATHS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!pattern6.test(data12)){
+const err70 = {instancePath:instancePath+"/PASSTHROUGH_PATHS/" + i0,schemaPath:"#/properties/PASSTHROUGH_PATHS/items/pattern",keyword:"pattern",params:{pattern: "^/v1(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$"},message:"must match pattern \""+"^/v1(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$"+"\""};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -893,9 +895,8 @@ vErrors.push(err70);
 errors++;
 }
 }
-}
 else {
-const err71 = {instancePath:instancePath+"/PASSTHROUGH_PATHS",schemaPath:"#/properties/PASSTHROUGH_PATHS/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err71 = {instancePath:instancePath+"/PASSTHROUGH_PATHS/" + i0,schemaPath:"#/properties/PASSTHROUGH_PATHS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -904,9 +905,10 @@ vErrors.push(err71);
 }
 errors++;
 }
-let data13 = data.AUTH_MODE;
-if(!(((data13 === "passthrough") || (data13 === "static")) || (data13 === "managed"))){
-const err72 = {instancePath:instancePath+"/AUTH_MODE",schemaPath:"#/properties/AUTH_MODE/enum",keyword:"enum",params:{allowedValues: schema11.properties.AUTH_MODE.enum},message:"must be equal to one of the allowed values"};
+}
+}
+else {
+const err72 = {instancePath:instancePath+"/PASSTHROUGH_PATHS",schemaPath:"#/properties/PASSTHROUGH_PATHS/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -915,10 +917,9 @@ vErrors.push(err72);
 }
 errors++;
 }
-let data14 = data.API_KEYS;
-if(Array.isArray(data14)){
-if(data14.length > 10000){
-const err73 = {instancePath:instancePath+"/API_KEYS",schemaPath:"#/properties/API_KEYS/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items"};
+let data13 = data.AUTH_MODE;
+if(!(((data13 === "passthrough") || (data13 === "static")) || (data13 === "managed"))){
+const err73 = {instancePath:instancePath+"/AUTH_MODE",schemaPath:"#/properties/AUTH_MODE/enum",keyword:"enum",params:{allowedValues: schema11.properties.AUTH_MODE.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err73];
 }
@@ -927,12 +928,10 @@ vErrors.push(err73);
 }
 errors++;
 }
-const len1 = data14.length;
-for(let i1=0; i1<len1; i1++){
-let data15 = data14[i1];
-if(typeof data15 === "string"){
-if(func2(data15) > 512){
-const err74 = {instancePath:instancePath+"/API_KEYS/" + i1,schemaPath:"#/properties/API_KEYS/items/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+let data14 = data.API_KEYS;
+if(Array.isArray(data14)){
+if(data14.length > 10000){
+const err74 = {instancePath:instancePath+"/API_KEYS",schemaPath:"#/properties/API_KEYS/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items"};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -941,8 +940,12 @@ vErrors.push(err74);
 }
 errors++;
 }
-if(!pattern7.test(data15)){
-const err75 = {instancePath:instancePath+"/API_KEYS/" + i1,schemaPath:"#/properties/API_KEYS/items/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]+$"},message:"must match pattern \""+"^[\\x21-\\x7e]+$"+"\""};
+const len1 = data14.length;
+for(let i1=0; i1<len1; i1++){
+let data15 = data14[i1];
+if(typeof data15 === "string"){
+if(func2(data15) > 512){
+const err75 = {instancePath:instancePath+"/API_KEYS/" + i1,schemaPath:"#/properties/API_KEYS/items/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -951,9 +954,8 @@ vErrors.push(err75);
 }
 errors++;
 }
-}
-else {
-const err76 = {instancePath:instancePath+"/API_KEYS/" + i1,schemaPath:"#/properties/API_KEYS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!pattern7.test(data15)){
+const err76 = {instancePath:instancePath+"/API_KEYS/" + i1,schemaPath:"#/properties/API_KEYS/items/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]+$"},message:"must match pattern \""+"^[\\x21-\\x7e]+$"+"\""};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -963,9 +965,8 @@ vErrors.push(err76);
 errors++;
 }
 }
-}
 else {
-const err77 = {instancePath:instancePath+"/API_KEYS",schemaPath:"#/properties/API_KEYS/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err77 = {instancePath:instancePath+"/API_KEYS/" + i1,schemaPath:"#/properties/API_KEYS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err77];
 }
@@ -974,11 +975,10 @@ vErrors.push(err77);
 }
 errors++;
 }
-if(data.API_KEYS_FILE !== undefined){
-let data16 = data.API_KEYS_FILE;
-if(typeof data16 === "string"){
-if(func2(data16) < 1){
-const err78 = {instancePath:instancePath+"/API_KEYS_FILE",schemaPath:"#/properties/API_KEYS_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+}
+else {
+const err78 = {instancePath:instancePath+"/API_KEYS",schemaPath:"#/properties/API_KEYS/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err78];
 }
@@ -987,9 +987,11 @@ vErrors.push(err78);
 }
 errors++;
 }
-}
-else {
-const err79 = {instancePath:instancePath+"/API_KEYS_FILE",schemaPath:"#/properties/API_KEYS_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data.API_KEYS_FILE !== undefined){
+let data16 = data.API_KEYS_FILE;
+if(typeof data16 === "string"){
+if(func2(data16) < 1){
+const err79 = {instancePath:instancePath+"/API_KEYS_FILE",schemaPath:"#/properties/API_KEYS_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err79];
 }
@@ -999,11 +1001,8 @@ vErrors.push(err79);
 errors++;
 }
 }
-if(data.ADMIN_TOKEN !== undefined){
-let data17 = data.ADMIN_TOKEN;
-if(typeof data17 === "string"){
-if(func2(data17) < 16){
-const err80 = {instancePath:instancePath+"/ADMIN_TOKEN",schemaPath:"#/properties/ADMIN_TOKEN/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
+else {
+const err80 = {instancePath:instancePath+"/API_KEYS_FILE",schemaPath:"#/properties/API_KEYS_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err80];
 }
@@ -1012,8 +1011,12 @@ vErrors.push(err80);
 }
 errors++;
 }
-if(!pattern8.test(data17)){
-const err81 = {instancePath:instancePath+"/ADMIN_TOKEN",schemaPath:"#/properties/ADMIN_TOKEN/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]{16,4096}$"},message:"must match pattern \""+"^[\\x21-\\x7e]{16,4096}$"+"\""};
+}
+if(data.ADMIN_TOKEN !== undefined){
+let data17 = data.ADMIN_TOKEN;
+if(typeof data17 === "string"){
+if(func2(data17) < 16){
+const err81 = {instancePath:instancePath+"/ADMIN_TOKEN",schemaPath:"#/properties/ADMIN_TOKEN/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
 if(vErrors === null){
 vErrors = [err81];
 }
@@ -1022,9 +1025,8 @@ vErrors.push(err81);
 }
 errors++;
 }
-}
-else {
-const err82 = {instancePath:instancePath+"/ADMIN_TOKEN",schemaPath:"#/properties/ADMIN_TOKEN/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!pattern8.test(data17)){
+const err82 = {instancePath:instancePath+"/ADMIN_TOKEN",schemaPath:"#/properties/ADMIN_TOKEN/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]{16,4096}$"},message:"must match pattern \""+"^[\\x21-\\x7e]{16,4096}$"+"\""};
 if(vErrors === null){
 vErrors = [err82];
 }
@@ -1034,10 +1036,8 @@ vErrors.push(err82);
 errors++;
 }
 }
-let data18 = data.CORS_ORIGINS;
-if(Array.isArray(data18)){
-if(data18.length > 1000){
-const err83 = {instancePath:instancePath+"/CORS_ORIGINS",schemaPath:"#/properties/CORS_ORIGINS/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items"};
+else {
+const err83 = {instancePath:instancePath+"/ADMIN_TOKEN",schemaPath:"#/properties/ADMIN_TOKEN/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err83];
 }
@@ -1046,12 +1046,11 @@ vErrors.push(err83);
 }
 errors++;
 }
-const len2 = data18.length;
-for(let i2=0; i2<len2; i2++){
-let data19 = data18[i2];
-if(typeof data19 === "string"){
-if(func2(data19) > 512){
-const err84 = {instancePath:instancePath+"/CORS_ORIGINS/" + i2,schemaPath:"#/properties/CORS_ORIGINS/items/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+}
+let data18 = data.CORS_ORIGINS;
+if(Array.isArray(data18)){
+if(data18.length > 1000){
+const err84 = {instancePath:instancePath+"/CORS_ORIGINS",schemaPath:"#/properties/CORS_ORIGINS/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items"};
 if(vErrors === null){
 vErrors = [err84];
 }
@@ -1060,8 +1059,12 @@ vErrors.push(err84);
 }
 errors++;
 }
-if(!pattern9.test(data19)){
-const err85 = {instancePath:instancePath+"/CORS_ORIGINS/" + i2,schemaPath:"#/properties/CORS_ORIGINS/items/pattern",keyword:"pattern",params:{pattern: "^(?:\\*|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?)$"},message:"must match pattern \""+"^(?:\\*|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?)$"+"\""};
+const len2 = data18.length;
+for(let i2=0; i2<len2; i2++){
+let data19 = data18[i2];
+if(typeof data19 === "string"){
+if(func2(data19) > 512){
+const err85 = {instancePath:instancePath+"/CORS_ORIGINS/" + i2,schemaPath:"#/properties/CORS_ORIGINS/items/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err85];
 }
@@ -1070,9 +1073,8 @@ vErrors.push(err85);
 }
 errors++;
 }
-}
-else {
-const err86 = {instancePath:instancePath+"/CORS_ORIGINS/" + i2,schemaPath:"#/properties/CORS_ORIGINS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!pattern9.test(data19)){
+const err86 = {instancePath:instancePath+"/CORS_ORIGINS/" + i2,schemaPath:"#/properties/CORS_ORIGINS/items/pattern",keyword:"pattern",params:{pattern: "^(?:\\*|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?)$"},message:"must match pattern \""+"^(?:\\*|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?)$"+"\""};
 if(vErrors === null){
 vErrors = [err86];
 }
@@ -1082,9 +1084,8 @@ vErrors.push(err86);
 errors++;
 }
 }
-}
 else {
-const err87 = {instancePath:instancePath+"/CORS_ORIGINS",schemaPath:"#/properties/CORS_ORIGINS/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err87 = {instancePath:instancePath+"/CORS_ORIGINS/" + i2,schemaPath:"#/properties/CORS_ORIGINS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err87];
 }
@@ -1093,10 +1094,10 @@ vErrors.push(err87);
 }
 errors++;
 }
-let data20 = data.DATABASE_URL;
-if(typeof data20 === "string"){
-if(func2(data20) > 4096){
-const err88 = {instancePath:instancePath+"/DATABASE_URL",schemaPath:"#/properties/DATABASE_URL/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+}
+}
+else {
+const err88 = {instancePath:instancePath+"/CORS_ORIGINS",schemaPath:"#/properties/CORS_ORIGINS/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err88];
 }
@@ -1105,8 +1106,10 @@ vErrors.push(err88);
 }
 errors++;
 }
-if(!pattern10.test(data20)){
-const err89 = {instancePath:instancePath+"/DATABASE_URL",schemaPath:"#/properties/DATABASE_URL/pattern",keyword:"pattern",params:{pattern: "^(?::memory:|file:(?!//(?!/))[^:?#][^?#]*(?<!/)|postgres(?:ql)?://\\S+)$"},message:"must match pattern \""+"^(?::memory:|file:(?!//(?!/))[^:?#][^?#]*(?<!/)|postgres(?:ql)?://\\S+)$"+"\""};
+let data20 = data.DATABASE_URL;
+if(typeof data20 === "string"){
+if(func2(data20) > 4096){
+const err89 = {instancePath:instancePath+"/DATABASE_URL",schemaPath:"#/properties/DATABASE_URL/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err89];
 }
@@ -1115,9 +1118,8 @@ vErrors.push(err89);
 }
 errors++;
 }
-}
-else {
-const err90 = {instancePath:instancePath+"/DATABASE_URL",schemaPath:"#/properties/DATABASE_URL/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!pattern10.test(data20)){
+const err90 = {instancePath:instancePath+"/DATABASE_URL",schemaPath:"#/properties/DATABASE_URL/pattern",keyword:"pattern",params:{pattern: "^(?::memory:|file:(?!//(?!/))[^:?#][^?#]*(?<!/)|postgres(?:ql)?://\\S+)$"},message:"must match pattern \""+"^(?::memory:|file:(?!//(?!/))[^:?#][^?#]*(?<!/)|postgres(?:ql)?://\\S+)$"+"\""};
 if(vErrors === null){
 vErrors = [err90];
 }
@@ -1126,9 +1128,9 @@ vErrors.push(err90);
 }
 errors++;
 }
-let data21 = data.DATABASE_POOL_SIZE;
-if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
-const err91 = {instancePath:instancePath+"/DATABASE_POOL_SIZE",schemaPath:"#/properties/DATABASE_POOL_SIZE/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+}
+else {
+const err91 = {instancePath:instancePath+"/DATABASE_URL",schemaPath:"#/properties/DATABASE_URL/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err91];
 }
@@ -1137,9 +1139,9 @@ vErrors.push(err91);
 }
 errors++;
 }
-if((typeof data21 == "number") && (isFinite(data21))){
-if(data21 > 100 || isNaN(data21)){
-const err92 = {instancePath:instancePath+"/DATABASE_POOL_SIZE",schemaPath:"#/properties/DATABASE_POOL_SIZE/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+let data21 = data.DATABASE_POOL_SIZE;
+if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
+const err92 = {instancePath:instancePath+"/DATABASE_POOL_SIZE",schemaPath:"#/properties/DATABASE_POOL_SIZE/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err92];
 }
@@ -1148,8 +1150,9 @@ vErrors.push(err92);
 }
 errors++;
 }
-if(data21 < 2 || isNaN(data21)){
-const err93 = {instancePath:instancePath+"/DATABASE_POOL_SIZE",schemaPath:"#/properties/DATABASE_POOL_SIZE/minimum",keyword:"minimum",params:{comparison: ">=", limit: 2},message:"must be >= 2"};
+if((typeof data21 == "number") && (isFinite(data21))){
+if(data21 > 100 || isNaN(data21)){
+const err93 = {instancePath:instancePath+"/DATABASE_POOL_SIZE",schemaPath:"#/properties/DATABASE_POOL_SIZE/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err93];
 }
@@ -1158,10 +1161,8 @@ vErrors.push(err93);
 }
 errors++;
 }
-}
-let data22 = data.WORKERS;
-if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
-const err94 = {instancePath:instancePath+"/WORKERS",schemaPath:"#/properties/WORKERS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data21 < 2 || isNaN(data21)){
+const err94 = {instancePath:instancePath+"/DATABASE_POOL_SIZE",schemaPath:"#/properties/DATABASE_POOL_SIZE/minimum",keyword:"minimum",params:{comparison: ">=", limit: 2},message:"must be >= 2"};
 if(vErrors === null){
 vErrors = [err94];
 }
@@ -1170,9 +1171,10 @@ vErrors.push(err94);
 }
 errors++;
 }
-if((typeof data22 == "number") && (isFinite(data22))){
-if(data22 > 64 || isNaN(data22)){
-const err95 = {instancePath:instancePath+"/WORKERS",schemaPath:"#/properties/WORKERS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64"};
+}
+let data22 = data.WORKERS;
+if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
+const err95 = {instancePath:instancePath+"/WORKERS",schemaPath:"#/properties/WORKERS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err95];
 }
@@ -1181,8 +1183,9 @@ vErrors.push(err95);
 }
 errors++;
 }
-if(data22 < 1 || isNaN(data22)){
-const err96 = {instancePath:instancePath+"/WORKERS",schemaPath:"#/properties/WORKERS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data22 == "number") && (isFinite(data22))){
+if(data22 > 64 || isNaN(data22)){
+const err96 = {instancePath:instancePath+"/WORKERS",schemaPath:"#/properties/WORKERS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64"};
 if(vErrors === null){
 vErrors = [err96];
 }
@@ -1191,12 +1194,8 @@ vErrors.push(err96);
 }
 errors++;
 }
-}
-if(data.GATEWAY_SECRET !== undefined){
-let data23 = data.GATEWAY_SECRET;
-if(typeof data23 === "string"){
-if(func2(data23) > 4096){
-const err97 = {instancePath:instancePath+"/GATEWAY_SECRET",schemaPath:"#/properties/GATEWAY_SECRET/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+if(data22 < 1 || isNaN(data22)){
+const err97 = {instancePath:instancePath+"/WORKERS",schemaPath:"#/properties/WORKERS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err97];
 }
@@ -1205,8 +1204,12 @@ vErrors.push(err97);
 }
 errors++;
 }
-if(func2(data23) < 16){
-const err98 = {instancePath:instancePath+"/GATEWAY_SECRET",schemaPath:"#/properties/GATEWAY_SECRET/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
+}
+if(data.GATEWAY_SECRET !== undefined){
+let data23 = data.GATEWAY_SECRET;
+if(typeof data23 === "string"){
+if(func2(data23) > 4096){
+const err98 = {instancePath:instancePath+"/GATEWAY_SECRET",schemaPath:"#/properties/GATEWAY_SECRET/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err98];
 }
@@ -1215,9 +1218,8 @@ vErrors.push(err98);
 }
 errors++;
 }
-}
-else {
-const err99 = {instancePath:instancePath+"/GATEWAY_SECRET",schemaPath:"#/properties/GATEWAY_SECRET/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(func2(data23) < 16){
+const err99 = {instancePath:instancePath+"/GATEWAY_SECRET",schemaPath:"#/properties/GATEWAY_SECRET/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
 if(vErrors === null){
 vErrors = [err99];
 }
@@ -1227,11 +1229,8 @@ vErrors.push(err99);
 errors++;
 }
 }
-if(data.GATEWAY_SECRET_PREVIOUS !== undefined){
-let data24 = data.GATEWAY_SECRET_PREVIOUS;
-if(typeof data24 === "string"){
-if(func2(data24) > 4096){
-const err100 = {instancePath:instancePath+"/GATEWAY_SECRET_PREVIOUS",schemaPath:"#/properties/GATEWAY_SECRET_PREVIOUS/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+else {
+const err100 = {instancePath:instancePath+"/GATEWAY_SECRET",schemaPath:"#/properties/GATEWAY_SECRET/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err100];
 }
@@ -1240,8 +1239,12 @@ vErrors.push(err100);
 }
 errors++;
 }
-if(func2(data24) < 16){
-const err101 = {instancePath:instancePath+"/GATEWAY_SECRET_PREVIOUS",schemaPath:"#/properties/GATEWAY_SECRET_PREVIOUS/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
+}
+if(data.GATEWAY_SECRET_PREVIOUS !== undefined){
+let data24 = data.GATEWAY_SECRET_PREVIOUS;
+if(typeof data24 === "string"){
+if(func2(data24) > 4096){
+const err101 = {instancePath:instancePath+"/GATEWAY_SECRET_PREVIOUS",schemaPath:"#/properties/GATEWAY_SECRET_PREVIOUS/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err101];
 }
@@ -1250,9 +1253,8 @@ vErrors.push(err101);
 }
 errors++;
 }
-}
-else {
-const err102 = {instancePath:instancePath+"/GATEWAY_SECRET_PREVIOUS",schemaPath:"#/properties/GATEWAY_SECRET_PREVIOUS/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(func2(data24) < 16){
+const err102 = {instancePath:instancePath+"/GATEWAY_SECRET_PREVIOUS",schemaPath:"#/properties/GATEWAY_SECRET_PREVIOUS/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
 if(vErrors === null){
 vErrors = [err102];
 }
@@ -1262,9 +1264,8 @@ vErrors.push(err102);
 errors++;
 }
 }
-let data25 = data.RECORD_RETENTION_DAYS;
-if(!(((typeof data25 == "number") && (!(data25 % 1) && !isNaN(data25))) && (isFinite(data25)))){
-const err103 = {instancePath:instancePath+"/RECORD_RETENTION_DAYS",schemaPath:"#/properties/RECORD_RETENTION_DAYS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+else {
+const err103 = {instancePath:instancePath+"/GATEWAY_SECRET_PREVIOUS",schemaPath:"#/properties/GATEWAY_SECRET_PREVIOUS/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err103];
 }
@@ -1273,9 +1274,10 @@ vErrors.push(err103);
 }
 errors++;
 }
-if((typeof data25 == "number") && (isFinite(data25))){
-if(data25 > 36500 || isNaN(data25)){
-const err104 = {instancePath:instancePath+"/RECORD_RETENTION_DAYS",schemaPath:"#/properties/RECORD_RETENTION_DAYS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 36500},message:"must be <= 36500"};
+}
+let data25 = data.RECORD_RETENTION_DAYS;
+if(!(((typeof data25 == "number") && (!(data25 % 1) && !isNaN(data25))) && (isFinite(data25)))){
+const err104 = {instancePath:instancePath+"/RECORD_RETENTION_DAYS",schemaPath:"#/properties/RECORD_RETENTION_DAYS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err104];
 }
@@ -1284,8 +1286,9 @@ vErrors.push(err104);
 }
 errors++;
 }
-if(data25 < 1 || isNaN(data25)){
-const err105 = {instancePath:instancePath+"/RECORD_RETENTION_DAYS",schemaPath:"#/properties/RECORD_RETENTION_DAYS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data25 == "number") && (isFinite(data25))){
+if(data25 > 36500 || isNaN(data25)){
+const err105 = {instancePath:instancePath+"/RECORD_RETENTION_DAYS",schemaPath:"#/properties/RECORD_RETENTION_DAYS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 36500},message:"must be <= 36500"};
 if(vErrors === null){
 vErrors = [err105];
 }
@@ -1294,12 +1297,8 @@ vErrors.push(err105);
 }
 errors++;
 }
-}
-if(data.PRICES_FILE !== undefined){
-let data26 = data.PRICES_FILE;
-if(typeof data26 === "string"){
-if(func2(data26) > 4096){
-const err106 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+if(data25 < 1 || isNaN(data25)){
+const err106 = {instancePath:instancePath+"/RECORD_RETENTION_DAYS",schemaPath:"#/properties/RECORD_RETENTION_DAYS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err106];
 }
@@ -1308,8 +1307,12 @@ vErrors.push(err106);
 }
 errors++;
 }
-if(func2(data26) < 1){
-const err107 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+if(data.PRICES_FILE !== undefined){
+let data26 = data.PRICES_FILE;
+if(typeof data26 === "string"){
+if(func2(data26) > 4096){
+const err107 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err107];
 }
@@ -1318,9 +1321,8 @@ vErrors.push(err107);
 }
 errors++;
 }
-}
-else {
-const err108 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(func2(data26) < 1){
+const err108 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err108];
 }
@@ -1330,9 +1332,8 @@ vErrors.push(err108);
 errors++;
 }
 }
-let data27 = data.DEFAULT_MAX_OUTPUT_TOKENS;
-if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
-const err109 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+else {
+const err109 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err109];
 }
@@ -1341,9 +1342,10 @@ vErrors.push(err109);
 }
 errors++;
 }
-if((typeof data27 == "number") && (isFinite(data27))){
-if(data27 > 1000000000 || isNaN(data27)){
-const err110 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000},message:"must be <= 1000000000"};
+}
+let data27 = data.DEFAULT_MAX_OUTPUT_TOKENS;
+if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
+const err110 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err110];
 }
@@ -1352,8 +1354,9 @@ vErrors.push(err110);
 }
 errors++;
 }
-if(data27 < 1 || isNaN(data27)){
-const err111 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data27 == "number") && (isFinite(data27))){
+if(data27 > 1000000000 || isNaN(data27)){
+const err111 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000},message:"must be <= 1000000000"};
 if(vErrors === null){
 vErrors = [err111];
 }
@@ -1362,12 +1365,8 @@ vErrors.push(err111);
 }
 errors++;
 }
-}
-if(data.COMPACTION_MODEL !== undefined){
-let data28 = data.COMPACTION_MODEL;
-if(typeof data28 === "string"){
-if(func2(data28) > 256){
-const err112 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
+if(data27 < 1 || isNaN(data27)){
+const err112 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err112];
 }
@@ -1376,8 +1375,12 @@ vErrors.push(err112);
 }
 errors++;
 }
-if(func2(data28) < 1){
-const err113 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+if(data.COMPACTION_MODEL !== undefined){
+let data28 = data.COMPACTION_MODEL;
+if(typeof data28 === "string"){
+if(func2(data28) > 256){
+const err113 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
 if(vErrors === null){
 vErrors = [err113];
 }
@@ -1386,8 +1389,8 @@ vErrors.push(err113);
 }
 errors++;
 }
-if(!pattern3.test(data28)){
-const err114 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\""};
+if(func2(data28) < 1){
+const err114 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err114];
 }
@@ -1396,9 +1399,8 @@ vErrors.push(err114);
 }
 errors++;
 }
-}
-else {
-const err115 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!pattern3.test(data28)){
+const err115 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\""};
 if(vErrors === null){
 vErrors = [err115];
 }
@@ -1408,9 +1410,8 @@ vErrors.push(err115);
 errors++;
 }
 }
-let data29 = data.COMPACTION_MAX_OUTPUT_TOKENS;
-if(!(((typeof data29 == "number") && (!(data29 % 1) && !isNaN(data29))) && (isFinite(data29)))){
-const err116 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+else {
+const err116 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err116];
 }
@@ -1419,9 +1420,10 @@ vErrors.push(err116);
 }
 errors++;
 }
-if((typeof data29 == "number") && (isFinite(data29))){
-if(data29 > 131072 || isNaN(data29)){
-const err117 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 131072},message:"must be <= 131072"};
+}
+let data29 = data.COMPACTION_MAX_OUTPUT_TOKENS;
+if(!(((typeof data29 == "number") && (!(data29 % 1) && !isNaN(data29))) && (isFinite(data29)))){
+const err117 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err117];
 }
@@ -1430,8 +1432,9 @@ vErrors.push(err117);
 }
 errors++;
 }
-if(data29 < 16 || isNaN(data29)){
-const err118 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 16},message:"must be >= 16"};
+if((typeof data29 == "number") && (isFinite(data29))){
+if(data29 > 131072 || isNaN(data29)){
+const err118 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 131072},message:"must be <= 131072"};
 if(vErrors === null){
 vErrors = [err118];
 }
@@ -1440,10 +1443,8 @@ vErrors.push(err118);
 }
 errors++;
 }
-}
-let data30 = data.HOSTED_TOOLS;
-if(!((data30 === "drop") || (data30 === "reject"))){
-const err119 = {instancePath:instancePath+"/HOSTED_TOOLS",schemaPath:"#/properties/HOSTED_TOOLS/enum",keyword:"enum",params:{allowedValues: schema11.properties.HOSTED_TOOLS.enum},message:"must be equal to one of the allowed values"};
+if(data29 < 16 || isNaN(data29)){
+const err119 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 16},message:"must be >= 16"};
 if(vErrors === null){
 vErrors = [err119];
 }
@@ -1452,9 +1453,10 @@ vErrors.push(err119);
 }
 errors++;
 }
-let data31 = data.IMAGE_URLS;
-if(!(((data31 === "any") || (data31 === "https-public")) || (data31 === "data"))){
-const err120 = {instancePath:instancePath+"/IMAGE_URLS",schemaPath:"#/properties/IMAGE_URLS/enum",keyword:"enum",params:{allowedValues: schema11.properties.IMAGE_URLS.enum},message:"must be equal to one of the allowed values"};
+}
+let data30 = data.HOSTED_TOOLS;
+if(!((data30 === "drop") || (data30 === "reject"))){
+const err120 = {instancePath:instancePath+"/HOSTED_TOOLS",schemaPath:"#/properties/HOSTED_TOOLS/enum",keyword:"enum",params:{allowedValues: schema11.properties.HOSTED_TOOLS.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err120];
 }
@@ -1463,9 +1465,9 @@ vErrors.push(err120);
 }
 errors++;
 }
-let data32 = data.REASONING_OUTPUT;
-if(!(((data32 === "summary") || (data32 === "content")) || (data32 === "hidden"))){
-const err121 = {instancePath:instancePath+"/REASONING_OUTPUT",schemaPath:"#/properties/REASONING_OUTPUT/enum",keyword:"enum",params:{allowedValues: schema11.properties.REASONING_OUTPUT.enum},message:"must be equal to one of the allowed values"};
+let data31 = data.IMAGE_URLS;
+if(!(((data31 === "any") || (data31 === "https-public")) || (data31 === "data"))){
+const err121 = {instancePath:instancePath+"/IMAGE_URLS",schemaPath:"#/properties/IMAGE_URLS/enum",keyword:"enum",params:{allowedValues: schema11.properties.IMAGE_URLS.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err121];
 }
@@ -1474,9 +1476,9 @@ vErrors.push(err121);
 }
 errors++;
 }
-let data33 = data.ITEM_MEMORY_TTL_S;
-if(!(((typeof data33 == "number") && (!(data33 % 1) && !isNaN(data33))) && (isFinite(data33)))){
-const err122 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+let data32 = data.REASONING_OUTPUT;
+if(!(((data32 === "summary") || (data32 === "content")) || (data32 === "hidden"))){
+const err122 = {instancePath:instancePath+"/REASONING_OUTPUT",schemaPath:"#/properties/REASONING_OUTPUT/enum",keyword:"enum",params:{allowedValues: schema11.properties.REASONING_OUTPUT.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err122];
 }
@@ -1485,9 +1487,9 @@ vErrors.push(err122);
 }
 errors++;
 }
-if((typeof data33 == "number") && (isFinite(data33))){
-if(data33 > 604800 || isNaN(data33)){
-const err123 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/maximum",keyword:"maximum",params:{comparison: "<=", limit: 604800},message:"must be <= 604800"};
+let data33 = data.ITEM_MEMORY_TTL_S;
+if(!(((typeof data33 == "number") && (!(data33 % 1) && !isNaN(data33))) && (isFinite(data33)))){
+const err123 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err123];
 }
@@ -1496,8 +1498,9 @@ vErrors.push(err123);
 }
 errors++;
 }
-if(data33 < 0 || isNaN(data33)){
-const err124 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if((typeof data33 == "number") && (isFinite(data33))){
+if(data33 > 604800 || isNaN(data33)){
+const err124 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/maximum",keyword:"maximum",params:{comparison: "<=", limit: 604800},message:"must be <= 604800"};
 if(vErrors === null){
 vErrors = [err124];
 }
@@ -1506,10 +1509,8 @@ vErrors.push(err124);
 }
 errors++;
 }
-}
-let data34 = data.MAX_BODY_BYTES;
-if(!(((typeof data34 == "number") && (!(data34 % 1) && !isNaN(data34))) && (isFinite(data34)))){
-const err125 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data33 < 0 || isNaN(data33)){
+const err125 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err125];
 }
@@ -1518,9 +1519,10 @@ vErrors.push(err125);
 }
 errors++;
 }
-if((typeof data34 == "number") && (isFinite(data34))){
-if(data34 > 268435456 || isNaN(data34)){
-const err126 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/maximum",keyword:"maximum",params:{comparison: "<=", limit: 268435456},message:"must be <= 268435456"};
+}
+let data34 = data.MAX_BODY_BYTES;
+if(!(((typeof data34 == "number") && (!(data34 % 1) && !isNaN(data34))) && (isFinite(data34)))){
+const err126 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err126];
 }
@@ -1529,8 +1531,9 @@ vErrors.push(err126);
 }
 errors++;
 }
-if(data34 < 1 || isNaN(data34)){
-const err127 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data34 == "number") && (isFinite(data34))){
+if(data34 > 268435456 || isNaN(data34)){
+const err127 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/maximum",keyword:"maximum",params:{comparison: "<=", limit: 268435456},message:"must be <= 268435456"};
 if(vErrors === null){
 vErrors = [err127];
 }
@@ -1539,10 +1542,8 @@ vErrors.push(err127);
 }
 errors++;
 }
-}
-let data35 = data.MAX_BODY_BYTES_IN_FLIGHT;
-if(!(((typeof data35 == "number") && (!(data35 % 1) && !isNaN(data35))) && (isFinite(data35)))){
-const err128 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data34 < 1 || isNaN(data34)){
+const err128 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err128];
 }
@@ -1551,9 +1552,10 @@ vErrors.push(err128);
 }
 errors++;
 }
-if((typeof data35 == "number") && (isFinite(data35))){
-if(data35 > 1099511627776 || isNaN(data35)){
-const err129 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"};
+}
+let data35 = data.MAX_BODY_BYTES_IN_FLIGHT;
+if(!(((typeof data35 == "number") && (!(data35 % 1) && !isNaN(data35))) && (isFinite(data35)))){
+const err129 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err129];
 }
@@ -1562,8 +1564,9 @@ vErrors.push(err129);
 }
 errors++;
 }
-if(data35 < 1 || isNaN(data35)){
-const err130 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data35 == "number") && (isFinite(data35))){
+if(data35 > 1099511627776 || isNaN(data35)){
+const err130 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"};
 if(vErrors === null){
 vErrors = [err130];
 }
@@ -1572,10 +1575,8 @@ vErrors.push(err130);
 }
 errors++;
 }
-}
-let data36 = data.MAX_CONCURRENT_REQUESTS;
-if(!(((typeof data36 == "number") && (!(data36 % 1) && !isNaN(data36))) && (isFinite(data36)))){
-const err131 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data35 < 1 || isNaN(data35)){
+const err131 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err131];
 }
@@ -1584,9 +1585,10 @@ vErrors.push(err131);
 }
 errors++;
 }
-if((typeof data36 == "number") && (isFinite(data36))){
-if(data36 > 1000000 || isNaN(data36)){
-const err132 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+}
+let data36 = data.MAX_CONCURRENT_REQUESTS;
+if(!(((typeof data36 == "number") && (!(data36 % 1) && !isNaN(data36))) && (isFinite(data36)))){
+const err132 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err132];
 }
@@ -1595,8 +1597,9 @@ vErrors.push(err132);
 }
 errors++;
 }
-if(data36 < 1 || isNaN(data36)){
-const err133 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data36 == "number") && (isFinite(data36))){
+if(data36 > 1000000 || isNaN(data36)){
+const err133 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err133];
 }
@@ -1605,10 +1608,8 @@ vErrors.push(err133);
 }
 errors++;
 }
-}
-let data37 = data.MAX_REQUESTS_PER_SOCKET;
-if(!(((typeof data37 == "number") && (!(data37 % 1) && !isNaN(data37))) && (isFinite(data37)))){
-const err134 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data36 < 1 || isNaN(data36)){
+const err134 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err134];
 }
@@ -1617,9 +1618,10 @@ vErrors.push(err134);
 }
 errors++;
 }
-if((typeof data37 == "number") && (isFinite(data37))){
-if(data37 > 1000000000 || isNaN(data37)){
-const err135 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000},message:"must be <= 1000000000"};
+}
+let data37 = data.MAX_REQUESTS_PER_SOCKET;
+if(!(((typeof data37 == "number") && (!(data37 % 1) && !isNaN(data37))) && (isFinite(data37)))){
+const err135 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err135];
 }
@@ -1628,8 +1630,9 @@ vErrors.push(err135);
 }
 errors++;
 }
-if(data37 < 0 || isNaN(data37)){
-const err136 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if((typeof data37 == "number") && (isFinite(data37))){
+if(data37 > 1000000000 || isNaN(data37)){
+const err136 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000},message:"must be <= 1000000000"};
 if(vErrors === null){
 vErrors = [err136];
 }
@@ -1638,10 +1641,8 @@ vErrors.push(err136);
 }
 errors++;
 }
-}
-let data38 = data.MAX_WEBSOCKETS;
-if(!(((typeof data38 == "number") && (!(data38 % 1) && !isNaN(data38))) && (isFinite(data38)))){
-const err137 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data37 < 0 || isNaN(data37)){
+const err137 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err137];
 }
@@ -1650,9 +1651,10 @@ vErrors.push(err137);
 }
 errors++;
 }
-if((typeof data38 == "number") && (isFinite(data38))){
-if(data38 > 1000000 || isNaN(data38)){
-const err138 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+}
+let data38 = data.MAX_WEBSOCKETS;
+if(!(((typeof data38 == "number") && (!(data38 % 1) && !isNaN(data38))) && (isFinite(data38)))){
+const err138 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err138];
 }
@@ -1661,8 +1663,9 @@ vErrors.push(err138);
 }
 errors++;
 }
-if(data38 < 0 || isNaN(data38)){
-const err139 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if((typeof data38 == "number") && (isFinite(data38))){
+if(data38 > 1000000 || isNaN(data38)){
+const err139 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err139];
 }
@@ -1671,10 +1674,8 @@ vErrors.push(err139);
 }
 errors++;
 }
-}
-let data39 = data.WEBSOCKET_IDLE_TIMEOUT_MS;
-if(!(((typeof data39 == "number") && (!(data39 % 1) && !isNaN(data39))) && (isFinite(data39)))){
-const err140 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data38 < 0 || isNaN(data38)){
+const err140 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err140];
 }
@@ -1683,9 +1684,10 @@ vErrors.push(err140);
 }
 errors++;
 }
-if((typeof data39 == "number") && (isFinite(data39))){
-if(data39 > 86400000 || isNaN(data39)){
-const err141 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+}
+let data39 = data.WEBSOCKET_IDLE_TIMEOUT_MS;
+if(!(((typeof data39 == "number") && (!(data39 % 1) && !isNaN(data39))) && (isFinite(data39)))){
+const err141 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err141];
 }
@@ -1694,8 +1696,9 @@ vErrors.push(err141);
 }
 errors++;
 }
-if(data39 < 1 || isNaN(data39)){
-const err142 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data39 == "number") && (isFinite(data39))){
+if(data39 > 86400000 || isNaN(data39)){
+const err142 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err142];
 }
@@ -1704,10 +1707,8 @@ vErrors.push(err142);
 }
 errors++;
 }
-}
-let data40 = data.WEBSOCKET_MAX_AGE_MS;
-if(!(((typeof data40 == "number") && (!(data40 % 1) && !isNaN(data40))) && (isFinite(data40)))){
-const err143 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data39 < 1 || isNaN(data39)){
+const err143 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err143];
 }
@@ -1716,9 +1717,10 @@ vErrors.push(err143);
 }
 errors++;
 }
-if((typeof data40 == "number") && (isFinite(data40))){
-if(data40 > 86400000 || isNaN(data40)){
-const err144 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+}
+let data40 = data.WEBSOCKET_MAX_AGE_MS;
+if(!(((typeof data40 == "number") && (!(data40 % 1) && !isNaN(data40))) && (isFinite(data40)))){
+const err144 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err144];
 }
@@ -1727,8 +1729,9 @@ vErrors.push(err144);
 }
 errors++;
 }
-if(data40 < 1 || isNaN(data40)){
-const err145 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data40 == "number") && (isFinite(data40))){
+if(data40 > 86400000 || isNaN(data40)){
+const err145 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err145];
 }
@@ -1737,10 +1740,8 @@ vErrors.push(err145);
 }
 errors++;
 }
-}
-let data41 = data.CONNECT_TIMEOUT_MS;
-if(!(((typeof data41 == "number") && (!(data41 % 1) && !isNaN(data41))) && (isFinite(data41)))){
-const err146 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data40 < 1 || isNaN(data40)){
+const err146 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err146];
 }
@@ -1749,9 +1750,10 @@ vErrors.push(err146);
 }
 errors++;
 }
-if((typeof data41 == "number") && (isFinite(data41))){
-if(data41 > 86400000 || isNaN(data41)){
-const err147 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+}
+let data41 = data.CONNECT_TIMEOUT_MS;
+if(!(((typeof data41 == "number") && (!(data41 % 1) && !isNaN(data41))) && (isFinite(data41)))){
+const err147 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err147];
 }
@@ -1760,8 +1762,9 @@ vErrors.push(err147);
 }
 errors++;
 }
-if(data41 < 1 || isNaN(data41)){
-const err148 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data41 == "number") && (isFinite(data41))){
+if(data41 > 86400000 || isNaN(data41)){
+const err148 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err148];
 }
@@ -1770,10 +1773,8 @@ vErrors.push(err148);
 }
 errors++;
 }
-}
-let data42 = data.FIRST_BYTE_TIMEOUT_MS;
-if(!(((typeof data42 == "number") && (!(data42 % 1) && !isNaN(data42))) && (isFinite(data42)))){
-const err149 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data41 < 1 || isNaN(data41)){
+const err149 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err149];
 }
@@ -1782,9 +1783,10 @@ vErrors.push(err149);
 }
 errors++;
 }
-if((typeof data42 == "number") && (isFinite(data42))){
-if(data42 > 86400000 || isNaN(data42)){
-const err150 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+}
+let data42 = data.FIRST_BYTE_TIMEOUT_MS;
+if(!(((typeof data42 == "number") && (!(data42 % 1) && !isNaN(data42))) && (isFinite(data42)))){
+const err150 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err150];
 }
@@ -1793,8 +1795,9 @@ vErrors.push(err150);
 }
 errors++;
 }
-if(data42 < 1 || isNaN(data42)){
-const err151 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data42 == "number") && (isFinite(data42))){
+if(data42 > 86400000 || isNaN(data42)){
+const err151 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err151];
 }
@@ -1803,10 +1806,8 @@ vErrors.push(err151);
 }
 errors++;
 }
-}
-let data43 = data.IDLE_TIMEOUT_MS;
-if(!(((typeof data43 == "number") && (!(data43 % 1) && !isNaN(data43))) && (isFinite(data43)))){
-const err152 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data42 < 1 || isNaN(data42)){
+const err152 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err152];
 }
@@ -1815,9 +1816,10 @@ vErrors.push(err152);
 }
 errors++;
 }
-if((typeof data43 == "number") && (isFinite(data43))){
-if(data43 > 86400000 || isNaN(data43)){
-const err153 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+}
+let data43 = data.IDLE_TIMEOUT_MS;
+if(!(((typeof data43 == "number") && (!(data43 % 1) && !isNaN(data43))) && (isFinite(data43)))){
+const err153 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err153];
 }
@@ -1826,8 +1828,9 @@ vErrors.push(err153);
 }
 errors++;
 }
-if(data43 < 1 || isNaN(data43)){
-const err154 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data43 == "number") && (isFinite(data43))){
+if(data43 > 86400000 || isNaN(data43)){
+const err154 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err154];
 }
@@ -1836,10 +1839,8 @@ vErrors.push(err154);
 }
 errors++;
 }
-}
-let data44 = data.HEADER_HOLD_MS;
-if(!(((typeof data44 == "number") && (!(data44 % 1) && !isNaN(data44))) && (isFinite(data44)))){
-const err155 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data43 < 1 || isNaN(data43)){
+const err155 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err155];
 }
@@ -1848,9 +1849,10 @@ vErrors.push(err155);
 }
 errors++;
 }
-if((typeof data44 == "number") && (isFinite(data44))){
-if(data44 > 86400000 || isNaN(data44)){
-const err156 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+}
+let data44 = data.HEADER_HOLD_MS;
+if(!(((typeof data44 == "number") && (!(data44 % 1) && !isNaN(data44))) && (isFinite(data44)))){
+const err156 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err156];
 }
@@ -1859,8 +1861,9 @@ vErrors.push(err156);
 }
 errors++;
 }
-if(data44 < 0 || isNaN(data44)){
-const err157 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if((typeof data44 == "number") && (isFinite(data44))){
+if(data44 > 86400000 || isNaN(data44)){
+const err157 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err157];
 }
@@ -1869,10 +1872,8 @@ vErrors.push(err157);
 }
 errors++;
 }
-}
-let data45 = data.KEEPALIVE_COMMENT_MS;
-if(!(((typeof data45 == "number") && (!(data45 % 1) && !isNaN(data45))) && (isFinite(data45)))){
-const err158 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data44 < 0 || isNaN(data44)){
+const err158 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err158];
 }
@@ -1881,9 +1882,10 @@ vErrors.push(err158);
 }
 errors++;
 }
-if((typeof data45 == "number") && (isFinite(data45))){
-if(data45 > 86400000 || isNaN(data45)){
-const err159 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+}
+let data45 = data.KEEPALIVE_COMMENT_MS;
+if(!(((typeof data45 == "number") && (!(data45 % 1) && !isNaN(data45))) && (isFinite(data45)))){
+const err159 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err159];
 }
@@ -1892,8 +1894,9 @@ vErrors.push(err159);
 }
 errors++;
 }
-if(data45 < 1 || isNaN(data45)){
-const err160 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data45 == "number") && (isFinite(data45))){
+if(data45 > 86400000 || isNaN(data45)){
+const err160 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err160];
 }
@@ -1902,10 +1905,8 @@ vErrors.push(err160);
 }
 errors++;
 }
-}
-let data46 = data.KEEPALIVE_EVENT_MS;
-if(!(((typeof data46 == "number") && (!(data46 % 1) && !isNaN(data46))) && (isFinite(data46)))){
-const err161 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data45 < 1 || isNaN(data45)){
+const err161 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err161];
 }
@@ -1914,9 +1915,10 @@ vErrors.push(err161);
 }
 errors++;
 }
-if((typeof data46 == "number") && (isFinite(data46))){
-if(data46 > 86400000 || isNaN(data46)){
-const err162 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+}
+let data46 = data.KEEPALIVE_EVENT_MS;
+if(!(((typeof data46 == "number") && (!(data46 % 1) && !isNaN(data46))) && (isFinite(data46)))){
+const err162 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err162];
 }
@@ -1925,8 +1927,9 @@ vErrors.push(err162);
 }
 errors++;
 }
-if(data46 < 1 || isNaN(data46)){
-const err163 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data46 == "number") && (isFinite(data46))){
+if(data46 > 86400000 || isNaN(data46)){
+const err163 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err163];
 }
@@ -1935,10 +1938,8 @@ vErrors.push(err163);
 }
 errors++;
 }
-}
-let data47 = data.DRAIN_TIMEOUT_MS;
-if(!(((typeof data47 == "number") && (!(data47 % 1) && !isNaN(data47))) && (isFinite(data47)))){
-const err164 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data46 < 1 || isNaN(data46)){
+const err164 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err164];
 }
@@ -1947,9 +1948,10 @@ vErrors.push(err164);
 }
 errors++;
 }
-if((typeof data47 == "number") && (isFinite(data47))){
-if(data47 > 86400000 || isNaN(data47)){
-const err165 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+}
+let data47 = data.DRAIN_DELAY_MS;
+if(!(((typeof data47 == "number") && (!(data47 % 1) && !isNaN(data47))) && (isFinite(data47)))){
+const err165 = {instancePath:instancePath+"/DRAIN_DELAY_MS",schemaPath:"#/properties/DRAIN_DELAY_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err165];
 }
@@ -1958,8 +1960,9 @@ vErrors.push(err165);
 }
 errors++;
 }
-if(data47 < 0 || isNaN(data47)){
-const err166 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if((typeof data47 == "number") && (isFinite(data47))){
+if(data47 > 86400000 || isNaN(data47)){
+const err166 = {instancePath:instancePath+"/DRAIN_DELAY_MS",schemaPath:"#/properties/DRAIN_DELAY_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err166];
 }
@@ -1968,10 +1971,8 @@ vErrors.push(err166);
 }
 errors++;
 }
-}
-let data48 = data.TOKEN_COUNT_TIMEOUT_MS;
-if(!(((typeof data48 == "number") && (!(data48 % 1) && !isNaN(data48))) && (isFinite(data48)))){
-const err167 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data47 < 0 || isNaN(data47)){
+const err167 = {instancePath:instancePath+"/DRAIN_DELAY_MS",schemaPath:"#/properties/DRAIN_DELAY_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err167];
 }
@@ -1980,9 +1981,10 @@ vErrors.push(err167);
 }
 errors++;
 }
-if((typeof data48 == "number") && (isFinite(data48))){
-if(data48 > 60000 || isNaN(data48)){
-const err168 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"};
+}
+let data48 = data.DRAIN_TIMEOUT_MS;
+if(!(((typeof data48 == "number") && (!(data48 % 1) && !isNaN(data48))) && (isFinite(data48)))){
+const err168 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err168];
 }
@@ -1991,8 +1993,9 @@ vErrors.push(err168);
 }
 errors++;
 }
-if(data48 < 0 || isNaN(data48)){
-const err169 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if((typeof data48 == "number") && (isFinite(data48))){
+if(data48 > 86400000 || isNaN(data48)){
+const err169 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err169];
 }
@@ -2001,10 +2004,8 @@ vErrors.push(err169);
 }
 errors++;
 }
-}
-let data49 = data.LOG_LEVEL;
-if(!(((((((data49 === "fatal") || (data49 === "error")) || (data49 === "warn")) || (data49 === "info")) || (data49 === "debug")) || (data49 === "trace")) || (data49 === "silent"))){
-const err170 = {instancePath:instancePath+"/LOG_LEVEL",schemaPath:"#/properties/LOG_LEVEL/enum",keyword:"enum",params:{allowedValues: schema11.properties.LOG_LEVEL.enum},message:"must be equal to one of the allowed values"};
+if(data48 < 0 || isNaN(data48)){
+const err170 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err170];
 }
@@ -2013,9 +2014,10 @@ vErrors.push(err170);
 }
 errors++;
 }
-let data50 = data.LOG_FORMAT;
-if(!(((data50 === "auto") || (data50 === "json")) || (data50 === "pretty"))){
-const err171 = {instancePath:instancePath+"/LOG_FORMAT",schemaPath:"#/properties/LOG_FORMAT/enum",keyword:"enum",params:{allowedValues: schema11.properties.LOG_FORMAT.enum},message:"must be equal to one of the allowed values"};
+}
+let data49 = data.TOKEN_COUNT_TIMEOUT_MS;
+if(!(((typeof data49 == "number") && (!(data49 % 1) && !isNaN(data49))) && (isFinite(data49)))){
+const err171 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err171];
 }
@@ -2024,11 +2026,9 @@ vErrors.push(err171);
 }
 errors++;
 }
-if(data.METRICS_TOKEN !== undefined){
-let data51 = data.METRICS_TOKEN;
-if(typeof data51 === "string"){
-if(func2(data51) < 16){
-const err172 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
+if((typeof data49 == "number") && (isFinite(data49))){
+if(data49 > 60000 || isNaN(data49)){
+const err172 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"};
 if(vErrors === null){
 vErrors = [err172];
 }
@@ -2037,8 +2037,8 @@ vErrors.push(err172);
 }
 errors++;
 }
-if(!pattern8.test(data51)){
-const err173 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]{16,4096}$"},message:"must match pattern \""+"^[\\x21-\\x7e]{16,4096}$"+"\""};
+if(data49 < 0 || isNaN(data49)){
+const err173 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err173];
 }
@@ -2048,8 +2048,9 @@ vErrors.push(err173);
 errors++;
 }
 }
-else {
-const err174 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/type",keyword:"type",params:{type: "string"},message:"must be string"};
+let data50 = data.LOG_LEVEL;
+if(!(((((((data50 === "fatal") || (data50 === "error")) || (data50 === "warn")) || (data50 === "info")) || (data50 === "debug")) || (data50 === "trace")) || (data50 === "silent"))){
+const err174 = {instancePath:instancePath+"/LOG_LEVEL",schemaPath:"#/properties/LOG_LEVEL/enum",keyword:"enum",params:{allowedValues: schema11.properties.LOG_LEVEL.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err174];
 }
@@ -2058,11 +2059,9 @@ vErrors.push(err174);
 }
 errors++;
 }
-}
-if(data.METRICS_PORT !== undefined){
-let data52 = data.METRICS_PORT;
-if(!(((typeof data52 == "number") && (!(data52 % 1) && !isNaN(data52))) && (isFinite(data52)))){
-const err175 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+let data51 = data.LOG_FORMAT;
+if(!(((data51 === "auto") || (data51 === "json")) || (data51 === "pretty"))){
+const err175 = {instancePath:instancePath+"/LOG_FORMAT",schemaPath:"#/properties/LOG_FORMAT/enum",keyword:"enum",params:{allowedValues: schema11.properties.LOG_FORMAT.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err175];
 }
@@ -2071,9 +2070,11 @@ vErrors.push(err175);
 }
 errors++;
 }
-if((typeof data52 == "number") && (isFinite(data52))){
-if(data52 > 65535 || isNaN(data52)){
-const err176 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535"};
+if(data.METRICS_TOKEN !== undefined){
+let data52 = data.METRICS_TOKEN;
+if(typeof data52 === "string"){
+if(func2(data52) < 16){
+const err176 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
 if(vErrors === null){
 vErrors = [err176];
 }
@@ -2082,8 +2083,8 @@ vErrors.push(err176);
 }
 errors++;
 }
-if(data52 < 0 || isNaN(data52)){
-const err177 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(!pattern8.test(data52)){
+const err177 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]{16,4096}$"},message:"must match pattern \""+"^[\\x21-\\x7e]{16,4096}$"+"\""};
 if(vErrors === null){
 vErrors = [err177];
 }
@@ -2093,11 +2094,8 @@ vErrors.push(err177);
 errors++;
 }
 }
-}
-let data53 = data.METRICS_HOST;
-if(typeof data53 === "string"){
-if(!pattern0.test(data53)){
-const err178 = {instancePath:instancePath+"/METRICS_HOST",schemaPath:"#/properties/METRICS_HOST/pattern",keyword:"pattern",params:{pattern: "^[^\\s/]{1,255}$"},message:"must match pattern \""+"^[^\\s/]{1,255}$"+"\""};
+else {
+const err178 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err178];
 }
@@ -2107,8 +2105,10 @@ vErrors.push(err178);
 errors++;
 }
 }
-else {
-const err179 = {instancePath:instancePath+"/METRICS_HOST",schemaPath:"#/properties/METRICS_HOST/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data.METRICS_PORT !== undefined){
+let data53 = data.METRICS_PORT;
+if(!(((typeof data53 == "number") && (!(data53 % 1) && !isNaN(data53))) && (isFinite(data53)))){
+const err179 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err179];
 }
@@ -2117,11 +2117,9 @@ vErrors.push(err179);
 }
 errors++;
 }
-if(data.NODE_ENV !== undefined){
-let data54 = data.NODE_ENV;
-if(typeof data54 === "string"){
-if(func2(data54) > 64){
-const err180 = {instancePath:instancePath+"/NODE_ENV",schemaPath:"#/properties/NODE_ENV/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
+if((typeof data53 == "number") && (isFinite(data53))){
+if(data53 > 65535 || isNaN(data53)){
+const err180 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535"};
 if(vErrors === null){
 vErrors = [err180];
 }
@@ -2130,9 +2128,8 @@ vErrors.push(err180);
 }
 errors++;
 }
-}
-else {
-const err181 = {instancePath:instancePath+"/NODE_ENV",schemaPath:"#/properties/NODE_ENV/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data53 < 0 || isNaN(data53)){
+const err181 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err181];
 }
@@ -2143,13 +2140,62 @@ errors++;
 }
 }
 }
-else {
-const err182 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+let data54 = data.METRICS_HOST;
+if(typeof data54 === "string"){
+if(!pattern0.test(data54)){
+const err182 = {instancePath:instancePath+"/METRICS_HOST",schemaPath:"#/properties/METRICS_HOST/pattern",keyword:"pattern",params:{pattern: "^[^\\s/]{1,255}$"},message:"must match pattern \""+"^[^\\s/]{1,255}$"+"\""};
 if(vErrors === null){
 vErrors = [err182];
 }
 else {
 vErrors.push(err182);
+}
+errors++;
+}
+}
+else {
+const err183 = {instancePath:instancePath+"/METRICS_HOST",schemaPath:"#/properties/METRICS_HOST/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err183];
+}
+else {
+vErrors.push(err183);
+}
+errors++;
+}
+if(data.NODE_ENV !== undefined){
+let data55 = data.NODE_ENV;
+if(typeof data55 === "string"){
+if(func2(data55) > 64){
+const err184 = {instancePath:instancePath+"/NODE_ENV",schemaPath:"#/properties/NODE_ENV/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
+if(vErrors === null){
+vErrors = [err184];
+}
+else {
+vErrors.push(err184);
+}
+errors++;
+}
+}
+else {
+const err185 = {instancePath:instancePath+"/NODE_ENV",schemaPath:"#/properties/NODE_ENV/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err185];
+}
+else {
+vErrors.push(err185);
+}
+errors++;
+}
+}
+}
+else {
+const err186 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err186];
+}
+else {
+vErrors.push(err186);
 }
 errors++;
 }

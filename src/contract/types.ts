@@ -1857,7 +1857,11 @@ export interface Settings {
    */
   KEEPALIVE_EVENT_MS: number;
   /**
-   * How long running requests may go on after SIGTERM, in milliseconds.
+   * How long after SIGTERM requests are still taken, while /readyz is 503 already, in milliseconds. Set it to what a load balancer needs to see that, such as 5000. 0 refuses new requests at once.
+   */
+  DRAIN_DELAY_MS: number;
+  /**
+   * How long running requests may go on after SIGTERM and DRAIN_DELAY_MS, in milliseconds.
    */
   DRAIN_TIMEOUT_MS: number;
   /**

@@ -11,12 +11,12 @@ export const showHealth: RequestHandler = (_req, res) => {
 
 export interface ReadinessOptions {
   readonly store: Pick<Store, 'checkWritable'>;
-  readonly running: Pick<RunningRequests, 'draining'>;
+  readonly running: Pick<RunningRequests, 'leaving'>;
   readonly marks: Identity;
   readonly log: Pick<StoreLog, 'warn'>;
 }
 
-/** Replies 503 during a drain, without a writable store, or with the database of another secret. */
+/** Replies 503 once the gateway is to stop, without a writable store, or with the database of another secret. */
 export function showReadiness({ store, running, marks, log }: ReadinessOptions): RequestHandler {
   let knewSecret = true;
   return async (_req, res) => {
@@ -24,7 +24,7 @@ export function showReadiness({ store, running, marks, log }: ReadinessOptions):
     const secret = mark === undefined || marks.includes(mark);
     if (knewSecret && !secret) log.warn({}, 'the database belongs to another GATEWAY_SECRET now; start with that one');
     knewSecret = secret;
-    const checks = { accepting: !running.draining, ...written, secret };
+    const checks = { accepting: !running.leaving, ...written, secret };
     const ready = checks.accepting && checks.store && checks.secret;
     res
       .status(ready ? 200 : 503)

@@ -20,15 +20,19 @@ export interface HttpServerOptions {
   readonly maxRequestsPerSocket?: number;
   readonly upgrades?: (req: IncomingMessage) => boolean;
   readonly classes?: Partial<ServerClasses>;
+  /** While it is true, each reply closes its connection. */
+  readonly isLeaving?: () => boolean;
 }
 
 /** Creates a server that refuses with JSON what never reaches the application. */
 export function createHttpServer(
   listener: RequestListener,
   newRequestId: () => RequestId,
-  { maxRequestsPerSocket = 0, upgrades = () => false, classes = {} }: HttpServerOptions = {},
+  { maxRequestsPerSocket = 0, upgrades = () => false, classes = {}, isLeaving = () => false }: HttpServerOptions = {},
 ): Server {
   const serve = (req: IncomingMessage, res: ServerResponse): void => {
+    // A pool of connections must not send another request here.
+    if (isLeaving()) res.shouldKeepAlive = false;
     if (req.rawHeaders.length > 2 * MAX_HEADERS) {
       refuseInTurn(res, TOO_MANY_HEADERS);
       return;

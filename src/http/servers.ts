@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { toRequestId } from '../core/ids.ts';
 import { createApp, createMetricsApp } from './app.ts';
 import { serverClassesOf } from './express-prototypes.ts';
@@ -21,7 +22,10 @@ export interface Upgrades {
 export interface Servers {
   /** Throws if a port is taken. */
   listen(): Promise<Addresses>;
-  /** Refuses new requests, and resolves when no request runs or `DRAIN_TIMEOUT_MS` has passed. */
+  /**
+   * Refuses new requests after `DRAIN_DELAY_MS`, in which readiness fails already. Resolves when no
+   * request runs, or `DRAIN_TIMEOUT_MS` later.
+   */
   drain(): Promise<void>;
   /** Ends all requests with `gateway_interrupted`, and all connections. */
   close(): Promise<void>;
@@ -31,7 +35,7 @@ const INTERRUPT_MS = 2000;
 
 /** Creates the server of the application, and the one of `METRICS_PORT` if it is set. */
 export function createServers(services: Services, upgrades: Upgrades): Servers {
-  const { running, newUniquePart, drainTimeoutMs } = services;
+  const { running, newUniquePart, drainDelayMs, drainTimeoutMs } = services;
   const { host, port, maxRequestsPerSocket, metricsHost, metricsPort } = services;
   const newRequestId = () => toRequestId(newUniquePart());
   const app = createApp(services);
@@ -39,6 +43,7 @@ export function createServers(services: Services, upgrades: Upgrades): Servers {
     maxRequestsPerSocket,
     classes: serverClassesOf(app),
     upgrades: (req) => upgrades.takes(req),
+    isLeaving: () => running.leaving,
   });
   const metricsServer = metricsPort === null ? undefined : createHttpServer(createMetricsApp(services), newRequestId);
 
@@ -49,6 +54,8 @@ export function createServers(services: Services, upgrades: Upgrades): Servers {
       return { url, metricsUrl: await listen(metricsServer, { host: metricsHost, port: metricsPort ?? 0 }) };
     },
     async drain() {
+      running.leave();
+      if (drainDelayMs > 0) await delay(drainDelayMs, undefined, { ref: false });
       running.drain();
       upgrades.leave();
       await running.whenIdle(drainTimeoutMs);

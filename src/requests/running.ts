@@ -10,11 +10,15 @@ export interface RunningRequests {
    * that its client and its record agree.
    */
   cancelIf(requestId: RequestId, asked: Promise<boolean>): Promise<void>;
+  /** Readiness fails from now on, so that load balancers send no new requests. */
+  leave(): void;
+  /** Refuses new requests from now on. */
   drain(): void;
   /** Ends all requests with `gateway_interrupted`. */
   interrupt(): void;
   /** Resolves when no request runs, at the latest after this time. */
   whenIdle(withinMs: number): Promise<void>;
+  readonly leaving: boolean;
   readonly draining: boolean;
   readonly busy: boolean;
 }
@@ -35,7 +39,7 @@ interface Run extends RunningRequest {
 export function createRunningRequests(): RunningRequests {
   const running = new Map<RequestId, Run>();
   let waiting: (() => void)[] = [];
-  let draining = false;
+  let state: 'open' | 'leaving' | 'draining' = 'open';
 
   return {
     begin(requestId) {
@@ -63,8 +67,11 @@ export function createRunningRequests(): RunningRequests {
       }
       return decided;
     },
+    leave() {
+      if (state === 'open') state = 'leaving';
+    },
     drain() {
-      draining = true;
+      state = 'draining';
     },
     interrupt() {
       for (const run of running.values()) run.abort(new ApiError('gateway_interrupted'));
@@ -79,8 +86,11 @@ export function createRunningRequests(): RunningRequests {
         });
       });
     },
+    get leaving() {
+      return state !== 'open';
+    },
     get draining() {
-      return draining;
+      return state === 'draining';
     },
     get busy() {
       return running.size > 0;

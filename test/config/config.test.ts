@@ -54,6 +54,7 @@ describe('readConfig', () => {
       headerHoldMs: 10_000,
       keepaliveCommentMs: 15_000,
       keepaliveEventMs: 60_000,
+      drainDelayMs: 0,
       drainTimeoutMs: 30_000,
       tokenCountTimeoutMs: 3000,
       maxWebSockets: 2000,

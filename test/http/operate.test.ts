@@ -20,7 +20,7 @@ describe('operate', () => {
     const log = { warn: (_fields: object, message: string) => said.push(message) };
     const app = express();
     const running = {
-      get draining() {
+      get leaving() {
         return draining;
       },
     };

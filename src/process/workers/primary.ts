@@ -83,7 +83,7 @@ export async function openWorkers(config: Config): Promise<Gateway> {
       for (const warning of config.warnings) log.warn(warning);
       return addresses;
     },
-    drain: () => end('drain', config.drainTimeoutMs + END_WITHIN_MS),
+    drain: () => end('drain', config.drainDelayMs + config.drainTimeoutMs + END_WITHIN_MS),
     close: () => end('close', END_WITHIN_MS),
     probe: async () => supervisor.serving[0]?.rpc.ask('probe'),
     reload() {
