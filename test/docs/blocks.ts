@@ -23,6 +23,8 @@ export type How =
   | 'postgres'
   /** With the SDK of OpenTelemetry, in front of a collector: `test/clients/traces.test.ts`. */
   | 'traces'
+  /** By a load balancer in front of two gateways: `test/cluster/balancers.system.ts`. */
+  | 'balancer'
   /** What a command prints, which is compared where it follows the command: `commands.system.ts`. */
   | 'output'
   /** For another program, or for a machine that no test has. */
@@ -46,8 +48,9 @@ const RULES: readonly Rule[] = [
   { language: 'json', how: 'parsed' },
   { language: 'yaml', how: 'yaml' },
   { language: 'ini', how: 'unit' },
+  ...['nginx', 'haproxy', 'caddyfile'].map((language) => ({ language, how: 'balancer' }) as const),
   // names.test.ts looks at the metrics in queries, and at the settings in every configuration.
-  ...['nginx', 'promql'].map((language) => ({ language, how: 'not run' }) as const),
+  { language: 'promql', how: 'not run' },
 
   // A text is an output, but for these.
   { language: 'text', has: /^docker (?:build|run|exec) /m, how: 'not run' },
