@@ -4,7 +4,6 @@ import { newHold, newKeyDraft } from '../support/keys.ts';
 import { openStore } from '../../src/store/open.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../support/postgres.ts';
 import { newDraft } from '../support/records.ts';
-import { PATIENT } from '../support/patient.ts';
 
 const server = await findPostgres();
 
@@ -35,7 +34,7 @@ if (server !== undefined) {
     });
 
     it('check counts, and finds ledgers and holds that do not add up', async () => {
-      const store = await openStore({ databaseUrl: database.url, recordRetentionDays: 30, limits: PATIENT });
+      const store = await openStore({ databaseUrl: database.url, recordRetentionDays: 30 });
       const { keyId } = await store.createKey(newKeyDraft({ creditsMicro: 1000 }));
       await store.accept(newDraft({ hold: newHold(keyId, 30) }));
       const sound = await run('db check', { env });

@@ -10,7 +10,6 @@ import { answer, stream, text } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { expectBooksToAddUp } from '../support/books.ts';
 import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../support/managed.ts';
-import { PATIENT } from '../support/patient.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 
 /** 11 tokens of input at 2 millionths, and 7 of output at 10. */
@@ -36,7 +35,7 @@ describe('a compaction', () => {
     folder = mkdtempSync(join(tmpdir(), 'compaction-'));
     file = join(folder, 'gateway.db');
     backend = await startScriptedBackend();
-    const store = await openStore({ databaseUrl: `file:${file}`, recordRetentionDays: 30, limits: PATIENT });
+    const store = await openStore({ databaseUrl: `file:${file}`, recordRetentionDays: 30 });
     gateway = await openManagedGateway(
       {
         UPSTREAM_BASE_URL: backend.baseUrl,

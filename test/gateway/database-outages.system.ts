@@ -7,6 +7,7 @@ import { finish, text, usageChunk, KNOWN_USAGE } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { startOwnPostgres, type OwnPostgres } from '../support/own-postgres.ts';
+import { useImpatientStores } from '../support/patient.ts';
 import { isPostgresInstalled } from '../support/postgres-server.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { startStallingProxy, type StallingProxy } from '../support/stalling-proxy.ts';
@@ -21,6 +22,7 @@ if (!isInstalled) console.log('  not run, since PostgreSQL is not installed: its
 if (isInstalled) {
   describe('a gateway whose PostgreSQL', () => {
     useRealSockets();
+    useImpatientStores();
     let server: OwnPostgres;
     let proxy: StallingProxy;
     let backend: ScriptedBackend;

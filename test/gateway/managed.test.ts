@@ -15,7 +15,6 @@ import { expectBooksToAddUp } from '../support/books.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { newKeyDraft } from '../support/keys.ts';
 import { GATEWAY_SECRET, openManagedGateway, type IssuedKey, type ManagedGateway } from '../support/managed.ts';
-import { PATIENT } from '../support/patient.ts';
 
 const ADMIN_TOKEN = 'the-token-of-the-admin-api-in-a-test';
 const NOW_MS = 1_790_000_050_000;
@@ -374,7 +373,7 @@ describe('a gateway that issues keys, when secrets change', () => {
 
   it('loses no record, no duplicate, no seal and no balance', async () => {
     const [old, young] = ['the old secret of the gateway', 'the young secret of the gateway'] as const;
-    const store = await openStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
+    const store = await openStore({ databaseUrl, recordRetentionDays: 30 });
     const first = issueSecret((text) => createIdentities(old, null).keySecret(text));
     const key = await store.createKey(newKeyDraft({ secret: first.kept, creditsMicro: 1_000_000 }));
     const thought = { role: 'assistant', reasoning_content: 'a thought', content: 'Hello' };

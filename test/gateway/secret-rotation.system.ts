@@ -12,7 +12,6 @@ import { callerOf } from '../records/caller.ts';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { newKeyDraft } from '../support/keys.ts';
-import { PATIENT } from '../support/patient.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../support/postgres.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 
@@ -58,7 +57,7 @@ if (server !== undefined) {
         GATEWAY_SECRET_PREVIOUS: previous,
         LOG_LEVEL: 'silent',
       });
-      const opened = await openWithSecret(config, openStore({ ...config, limits: PATIENT }));
+      const opened = await openWithSecret(config, openStore({ ...config }));
       // A clock by which no key is remembered: each request looks for its key, as the first one of
       // a second does.
       let nowMs = Date.now();
@@ -138,7 +137,7 @@ if (server !== undefined) {
     });
 
     it('finds a key at every moment, while gateways know it by one secret and the other in turn', async () => {
-      const open = () => openStore({ databaseUrl: database.url, recordRetentionDays: 30, limits: PATIENT });
+      const open = () => openStore({ databaseUrl: database.url, recordRetentionDays: 30 });
       const stores = [await open(), await open()] as const;
       const { keyId } = await stores[0].createKey(newKeyDraft({ secret: { hash: ['old'], prefix: 'rgk_' } }));
       const lookAs = async (store: Store, ...hash: [string, string]) => {

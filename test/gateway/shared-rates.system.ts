@@ -6,7 +6,6 @@ import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { openManagedGateway, type ManagedGateway } from '../support/managed.ts';
 import { inOneMinute } from '../support/one-minute.ts';
-import { PATIENT } from '../support/patient.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../support/postgres.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 
@@ -25,7 +24,7 @@ if (server !== undefined) {
       backend.always(answer());
       gateways = [];
       for (let times = 0; times < 2; times += 1) {
-        const store = await openStore({ databaseUrl: database.url, recordRetentionDays: 30, limits: PATIENT });
+        const store = await openStore({ databaseUrl: database.url, recordRetentionDays: 30 });
         gateways.push(await openManagedGateway({ UPSTREAM_BASE_URL: backend.baseUrl }, { store }));
       }
     });

@@ -7,7 +7,6 @@ import { openStore } from '../../src/store/open.ts';
 import type { Identity } from '../../src/identity/identities.ts';
 import type { Outcome, RecordQuery, Store, StoredRecord } from '../../src/store/store.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome, newRequestId, USAGE } from '../support/records.ts';
-import { PATIENT } from '../support/patient.ts';
 
 export interface EngineUnderTest {
   /** Returns the URL of a database without records. */
@@ -38,7 +37,7 @@ export function useStore(
 ): () => Promise<Store> {
   let databaseUrl: string;
   let store: Store;
-  const openAnother = (): Promise<Store> => open({ databaseUrl, recordRetentionDays: 30, clock, limits: PATIENT });
+  const openAnother = (): Promise<Store> => open({ databaseUrl, recordRetentionDays: 30, clock });
   const [opening, closing] = empty === undefined ? [beforeEach, afterEach] : [before, after];
   opening(async () => {
     databaseUrl = makeDatabase();

@@ -8,7 +8,6 @@ import { NO_LIMITS, newHold, newKeyDraft, newKeyId } from '../support/keys.ts';
 import { runs } from '../support/property.ts';
 import { newDraft, newOutcome, newRequestId } from '../support/records.ts';
 import type { EngineUnderTest } from './conformance.ts';
-import { PATIENT } from '../support/patient.ts';
 
 const START_MS = Date.UTC(2026, 8, 10);
 const DAY_MS = 86_400_000;
@@ -117,7 +116,6 @@ export function describeFunds(name: string, { makeDatabase, open = openStore }: 
         databaseUrl: makeDatabase(),
         recordRetentionDays: 30,
         clock: () => START_MS,
-        limits: PATIENT,
       });
     });
     after(() => store.close());

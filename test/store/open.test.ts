@@ -3,7 +3,6 @@ import { openClientStore, openSharedStore, type SharedStore } from '../../src/st
 import type { StoreClient } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newHold, newKeyDraft } from '../support/keys.ts';
-import { PATIENT } from '../support/patient.ts';
 import { CALLER, newDraft, newKeyedDraft } from '../support/records.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
 
@@ -22,7 +21,7 @@ for (const place of ['a file', 'memory'] as const) {
       shop = makeWorkshop();
       clients = [];
       const databaseUrl = place === 'memory' ? ':memory:' : `file:${shop.file}`;
-      const opened = await openSharedStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
+      const opened = await openSharedStore({ databaseUrl, recordRetentionDays: 30 });
       if (opened === undefined) throw new Error('it is not shared');
       host = opened;
     });
@@ -36,7 +35,7 @@ for (const place of ['a file', 'memory'] as const) {
       const client = host.admit();
       const connected = {
         client,
-        store: openClientStore({ run: (...batch) => client.run(...batch), limits: PATIENT }),
+        store: openClientStore({ run: (...batch) => client.run(...batch) }),
       };
       clients.push(connected);
       return connected;

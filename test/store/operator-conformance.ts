@@ -6,7 +6,6 @@ import { connectStore } from '../../src/store/open.ts';
 import { MOST_CALLERS, type OperatorQuery, type OperatorStore } from '../../src/store/operator.ts';
 import type { RecordDraft, Store } from '../../src/store/store.ts';
 import { newDraft, newOutcome, newRequestId } from '../support/records.ts';
-import { PATIENT } from '../support/patient.ts';
 
 const NOW_MS = 1_790_000_000_000;
 
@@ -16,7 +15,7 @@ export function describeOperatorStore(name: string, makeDatabase: () => string):
     let store: Store & OperatorStore;
 
     beforeEach(async () => {
-      store = await connectStore({ databaseUrl: makeDatabase(), clock: () => NOW_MS, limits: PATIENT });
+      store = await connectStore({ databaseUrl: makeDatabase(), clock: () => NOW_MS });
     });
     afterEach(() => store.close());
 

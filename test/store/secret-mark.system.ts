@@ -6,7 +6,6 @@ import { changeMark, readMarking } from '../../src/store/secret-mark.ts';
 import { backupDatabase } from '../../src/store/sqlite/backup.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newKeyDraft } from '../support/keys.ts';
-import { PATIENT } from '../support/patient.ts';
 import { createTestDatabase, findPostgres } from '../support/postgres.ts';
 import { newDraft } from '../support/records.ts';
 import { makeWorkshop } from '../support/sqlite.ts';
@@ -47,7 +46,7 @@ function describeMark(engine: string, makePlace: () => Promise<TestPlace>): void
     });
 
     async function open(): Promise<Store> {
-      const store = await openStore({ databaseUrl: place.url, recordRetentionDays: 30, limits: PATIENT });
+      const store = await openStore({ databaseUrl: place.url, recordRetentionDays: 30 });
       stores.push(store);
       return store;
     }

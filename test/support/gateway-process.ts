@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { until } from './time.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
+const PATIENT = join(import.meta.dirname, 'patient.ts');
 
 export interface GatewayProcess {
   /** Where it listens; undefined when it ended without a banner. */
@@ -27,6 +28,8 @@ export interface ProcessOptions {
   readonly main?: string;
   /** Of this one, beside those that it shares with others. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Whether its store gives up as early as that of a gateway in use: for tests whose database does not answer. */
+  readonly isImpatient?: boolean;
   /** Hears what comes after the banner: the lines of the log. */
   readonly onLog?: (text: string) => void;
 }
@@ -37,9 +40,15 @@ export interface ProcessOptions {
  */
 export async function startGatewayProcess(
   settings: Readonly<Record<string, string>>,
-  { folder = process.cwd(), main = MAIN, settings: own = {}, onLog = () => undefined }: ProcessOptions = {},
+  {
+    folder = process.cwd(),
+    main = MAIN,
+    settings: own = {},
+    isImpatient = false,
+    onLog = () => {},
+  }: ProcessOptions = {},
 ): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, [main], {
+  const child = spawn(process.execPath, [...(isImpatient ? [] : ['--import', PATIENT]), main], {
     cwd: folder,
     env: { PORT: '0', DATABASE_URL: ':memory:', LOG_LEVEL: 'silent', ...settings, ...own },
     stdio: ['ignore', 'pipe', 'pipe'],

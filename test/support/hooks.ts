@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import nock from 'nock';
 import { keepCompiled } from '../../src/process/compile-cache.ts';
+import './patient.ts';
 
 // As at every start of a clone. Threads and further processes know of it too, and a test starts many of them.
 keepCompiled(join(import.meta.dirname, '../../src'), process.env);

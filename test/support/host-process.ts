@@ -4,6 +4,7 @@
  */
 import { openSqliteStore, type StoreClient, type SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { openRpc } from '../../src/core/rpc.ts';
+import './patient.ts';
 
 export type HostService = {
   /** Undefined keeps everything in memory. Returns the number of the guest. */

@@ -18,7 +18,6 @@ import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openGateway, type TestGateway } from './gateway.ts';
 import { newKeyDraft } from './keys.ts';
-import { PATIENT } from './patient.ts';
 
 export const GATEWAY_SECRET = 'the secret of a managed gateway in a test';
 
@@ -49,8 +48,7 @@ export async function openManagedGateway(
   const pricesFile = join(folder, 'prices.json');
   writeFileSync(pricesFile, JSON.stringify(PRICES));
   const clock = overrides.nowMs ?? Date.now;
-  const store =
-    overrides.store ?? (await openStore({ databaseUrl: ':memory:', recordRetentionDays: 30, clock, limits: PATIENT }));
+  const store = overrides.store ?? (await openStore({ databaseUrl: ':memory:', recordRetentionDays: 30, clock }));
   const gateway = await openGateway(
     { AUTH_MODE: 'managed', GATEWAY_SECRET, PRICES_FILE: pricesFile, ...settings },
     { ...overrides, store },

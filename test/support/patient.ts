@@ -1,2 +1,17 @@
-/** For tests that are not about time: on a busy machine a call of the store can take longer than a client should wait. */
+/**
+ * Makes the stores of this process wait long for an answer, unless their limits say otherwise: on a busy machine, a call of the
+ * store can take longer than a client should wait. The hooks of mocha load it, and so does each gateway that a test starts.
+ */
+
+import { DEFAULT_LIMITS } from '../../src/store/shared/batch-queue.ts';
+
 export const PATIENT = { answerWithinMs: 60_000 };
+
+const { answerWithinMs } = DEFAULT_LIMITS;
+Object.assign(DEFAULT_LIMITS, PATIENT);
+
+/** For a `describe` about databases that do not answer: its stores give up as early as those of a gateway in use. */
+export function useImpatientStores(): void {
+  before(() => void Object.assign(DEFAULT_LIMITS, { answerWithinMs }));
+  after(() => void Object.assign(DEFAULT_LIMITS, PATIENT));
+}

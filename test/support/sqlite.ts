@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from '../../src/store/sqlite/sqlite-store.ts';
 import type { StoreLog } from '../../src/store/store.ts';
-import { PATIENT } from './patient.ts';
 
 export interface Workshop {
   readonly folder: string;
@@ -36,7 +35,7 @@ export function makeWorkshop(): Workshop {
     said,
     log,
     async open(options = {}) {
-      const store = await openSqliteStore({ file, clock: Date.now, log, limits: PATIENT, ...options });
+      const store = await openSqliteStore({ file, clock: Date.now, log, ...options });
       stores.push(store);
       return store;
     },

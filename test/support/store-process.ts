@@ -7,7 +7,7 @@ import type { Hold } from '../../src/store/keys.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { RecordDraft, Store } from '../../src/store/store.ts';
 import { CALLER, newDraft, newOutcome } from './records.ts';
-import { PATIENT } from './patient.ts';
+import './patient.ts';
 
 export interface StoreJob {
   readonly databaseUrl: string;
@@ -26,7 +26,7 @@ export interface StoreJob {
 process.stdin.on('end', () => process.exit()).resume();
 
 const job: StoreJob = JSON.parse(process.argv[2] ?? '{}');
-const store = await openStore({ databaseUrl: job.databaseUrl, recordRetentionDays: 30, limits: PATIENT });
+const store = await openStore({ databaseUrl: job.databaseUrl, recordRetentionDays: 30 });
 await Promise.all((job.drafts ?? []).map((draft) => store.accept(draft)));
 await Promise.all((job.cancels ?? []).map((requestId) => store.requestCancel(CALLER, requestId)));
 say('ready');

@@ -59,7 +59,8 @@ export interface BatchQueueLimits {
   readonly closeWithinMs: number;
 }
 
-const LIMITS: BatchQueueLimits = {
+/** What holds where the options of a store do not say otherwise. */
+export const DEFAULT_LIMITS: BatchQueueLimits = {
   batch: 256,
   lookups: 16,
   waiting: 10_000,
@@ -100,7 +101,7 @@ export function createBatchQueue({
   onSuccess,
   limits,
 }: BatchQueueOptions): BatchQueue {
-  const limit: BatchQueueLimits = { ...LIMITS, ...limits };
+  const limit: BatchQueueLimits = { ...DEFAULT_LIMITS, ...limits };
   let waiting: Call[] = [];
   /**
    * Failed changes to retry in batches of their own: on a full disk a change without a new page

@@ -70,7 +70,10 @@ export function createNode({ name, settings, onLog, onStderr }: NodeOptions): No
     },
     async start() {
       for (;;) {
-        const started = await startGatewayProcess({ ...settings, LOG_LEVEL: 'warn', LOG_FORMAT: 'json' }, { onLog });
+        const started = await startGatewayProcess(
+          { ...settings, LOG_LEVEL: 'warn', LOG_FORMAT: 'json' },
+          { onLog, isImpatient: true },
+        );
         if (started.url !== undefined) {
           gateway = started;
           ({ url } = started);

@@ -5,7 +5,7 @@ import type { OperatorStore } from '../../../src/store/operator.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { StoreOpenError, type Store, type StoreLog } from '../../../src/store/store.ts';
 import { newHold, newKeyDraft, newKeyId } from '../../support/keys.ts';
-import { PATIENT } from '../../support/patient.ts';
+import { PATIENT, useImpatientStores } from '../../support/patient.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome, newRequestId } from '../../support/records.ts';
 import { failureCode } from '../../support/sqlite.ts';
@@ -18,6 +18,7 @@ const SECONDS_MS = 20_000;
 
 if (server !== undefined) {
   describe('the store on PostgreSQL, when things go wrong', () => {
+    useImpatientStores();
     let database: TestDatabase;
     let proxy: StallingProxy;
     let stores: (Store & OperatorStore)[];

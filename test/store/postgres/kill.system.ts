@@ -6,9 +6,8 @@ import { newDraft } from '../../support/records.ts';
 import { killInTheMiddle, startStoreProcess } from '../../support/other-process.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { until } from '../../support/time.ts';
-import { PATIENT } from '../../support/patient.ts';
 
-/** A short form by default; `KILL_ROUNDS=200` for the long one. */
+/** A short form by default; `KILL_ROUNDS=200 mocha --timeout 0` for the long one. */
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 3);
 
 const server = await findPostgres();
@@ -25,7 +24,7 @@ if (server !== undefined) {
     it(`loses nothing it acknowledged, and each hold is settled once, ${ROUNDS} times`, async () => {
       const databaseUrl = database.url;
       const { keyId } = newKeyDraft();
-      const first = await openStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
+      const first = await openStore({ databaseUrl, recordRetentionDays: 30 });
       await first.createKey(newKeyDraft({ keyId, creditsMicro: 1e12 }));
       await first.close();
       for (let round = 0; round < ROUNDS; round += 1) {
@@ -35,7 +34,7 @@ if (server !== undefined) {
         );
         await Promise.all(others.map(killInTheMiddle));
         await database.age();
-        const store = await openStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
+        const store = await openStore({ databaseUrl, recordRetentionDays: 30 });
         // What the server still does for a process that is gone holds the row of its owner for a moment.
         await until(async () => {
           await store.recover();
@@ -62,7 +61,7 @@ if (server !== undefined) {
 
     it('is noticed by another, which closes what it has left', async () => {
       const databaseUrl = database.url;
-      const store = await openStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
+      const store = await openStore({ databaseUrl, recordRetentionDays: 30 });
       const other = await startStoreProcess({ databaseUrl, drafts: [newDraft()] });
       await other.kill();
       const killedAtMs = performance.now();

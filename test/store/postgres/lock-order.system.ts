@@ -11,7 +11,6 @@ import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts
 import type { OperatorStore } from '../../../src/store/operator.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { newHold, newKeyDraft } from '../../support/keys.ts';
-import { PATIENT } from '../../support/patient.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { newDraft, newKeyedDraft, newOutcome } from '../../support/records.ts';
 import { until } from '../../support/time.ts';
@@ -34,7 +33,6 @@ if (server !== undefined) {
         poolSize: 2,
         clock: Date.now,
         log: SILENT,
-        limits: PATIENT,
       });
     });
     after(async () => {

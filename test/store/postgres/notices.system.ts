@@ -4,7 +4,6 @@ import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts
 import { openPool, type Connections } from '../../../src/store/postgres/pool.ts';
 import type { OperatorStore } from '../../../src/store/operator.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { PATIENT } from '../../support/patient.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { CALLER, newDraft } from '../../support/records.ts';
 import { until } from '../../support/time.ts';
@@ -42,7 +41,7 @@ if (server !== undefined) {
     });
 
     async function openStore(): Promise<Store & OperatorStore> {
-      const options = { url: database.url, poolSize: 2, clock: Date.now, log: SILENT, limits: PATIENT };
+      const options = { url: database.url, poolSize: 2, clock: Date.now, log: SILENT };
       const store = await openPostgresStore(options);
       closing.push(() => store.close());
       return store;

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { Client } from 'pg';
-import { PATIENT } from '../../support/patient.ts';
 import { newDraft } from '../../support/records.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { preparePrices, prepareRecovery, takeOwner, type Owner } from '../../../src/store/postgres/owners.ts';
@@ -79,7 +78,6 @@ if (server !== undefined) {
           poolSize: 2,
           clock: Date.now,
           log: console,
-          limits: PATIENT,
         });
         await store.accept(newDraft());
         dead = String((await living()).find((name) => name !== owner.name));

@@ -39,7 +39,7 @@ describe('the queue', () => {
       alone,
       lookupSlots,
       onFailure: ({ reason }) => failures.push(reason),
-      limits: { ...PATIENT, closeWithinMs: 50, ...limits },
+      limits: { closeWithinMs: 50, ...limits },
     });
     queues.push(queue);
     return queue;

@@ -4,9 +4,8 @@ import { openStore } from '../../../src/store/open.ts';
 import { newKeyDraft } from '../../support/keys.ts';
 import { killInTheMiddle, startStoreProcess } from '../../support/other-process.ts';
 import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
-import { PATIENT } from '../../support/patient.ts';
 
-/** A short form by default; `KILL_ROUNDS=200` for the long one. */
+/** A short form by default; `KILL_ROUNDS=200 mocha --timeout 0` for the long one. */
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 5);
 
 describe('a process that is killed while it accepts and finishes requests', () => {
@@ -22,7 +21,7 @@ describe('a process that is killed while it accepts and finishes requests', () =
     for (let round = 0; round < ROUNDS; round += 1) {
       const other = await startStoreProcess({ databaseUrl, churn: 8 });
       await killInTheMiddle(other);
-      const store = await openStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
+      const store = await openStore({ databaseUrl, recordRetentionDays: 30 });
       await store.close();
       const statuses = readStatuses();
       for (const line of other.lines) {
@@ -37,14 +36,14 @@ describe('a process that is killed while it accepts and finishes requests', () =
   it(`settles each hold once and its ledger adds up, ${ROUNDS} times`, async () => {
     const databaseUrl = `file:${shop.file}`;
     const { keyId } = newKeyDraft();
-    const first = await openStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
+    const first = await openStore({ databaseUrl, recordRetentionDays: 30 });
     await first.createKey(newKeyDraft({ keyId, creditsMicro: 1e12 }));
     await first.close();
     for (let round = 0; round < ROUNDS; round += 1) {
       const hold = { keyId, heldMicro: 1000, interruptedCostMicro: 7, tokens: 0 };
       const other = await startStoreProcess({ databaseUrl, churn: 8, hold, costMicro: 300 });
       await killInTheMiddle(other);
-      const store = await openStore({ databaseUrl, recordRetentionDays: 30, limits: PATIENT });
+      const store = await openStore({ databaseUrl, recordRetentionDays: 30 });
       const key = await store.findKey(keyId);
       await store.close();
       const sums = readSums();
