@@ -58,7 +58,8 @@ export async function withStore<Result>(
   const marking = await readMarking(database);
   const isNew = marking.mark === undefined && marking.isEmpty;
   const secret = beginsKeys && isNew ? await takeSecret(config) : findFittingSecret(config, database, marking);
-  const store = await connectStore({ ...config, clock: nowMs });
+  // A command has nothing to do while the database works.
+  const store = await connectStore({ ...config, clock: nowMs, isInline: true });
   try {
     return await use({ store, config, secret });
   } finally {

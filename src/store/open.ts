@@ -3,7 +3,7 @@ import { locateDatabase } from './database-url.ts';
 import { createHealth, createEngineStore } from './shared/engine-store.ts';
 import { createBatchQueue, type BatchQueueLimits } from './shared/batch-queue.ts';
 import type { OperatorStore } from './operator.ts';
-import { openSqliteStore, type StoreClient, type SqliteStore } from './sqlite/sqlite-store.ts';
+import { openSqliteStore, type StoreClient, type SqliteStore, type SqliteStoreOptions } from './sqlite/sqlite-store.ts';
 import type { Store, StoreLog } from './store.ts';
 import { startUpkeep } from './upkeep.ts';
 
@@ -74,14 +74,23 @@ async function keepTidy<Some extends Store>(store: Some, options: StoreOptions):
 }
 
 /** Opens the store without recovery or pruning. Throws StoreOpenError. */
-export async function connectStore(options: Omit<StoreOptions, 'recordRetentionDays'>): Promise<Store & OperatorStore> {
-  const { databaseUrl, databasePoolSize = POOL_SIZE, clock = Date.now, log = SILENT, limits = {} } = options;
+export async function connectStore(
+  options: Omit<StoreOptions, 'recordRetentionDays'> & Pick<SqliteStoreOptions, 'isInline'>,
+): Promise<Store & OperatorStore> {
+  const {
+    databaseUrl,
+    databasePoolSize = POOL_SIZE,
+    clock = Date.now,
+    log = SILENT,
+    limits = {},
+    isInline = false,
+  } = options;
   const location = locateDatabase(databaseUrl);
   switch (location.kind) {
     case 'memory':
       return openSqliteStore({ file: undefined, clock, log, limits });
     case 'file':
-      return openSqliteStore({ file: location.path, clock, log, limits });
+      return openSqliteStore({ file: location.path, clock, log, limits, isInline });
     case 'postgres': {
       // Only gateways on PostgreSQL load its driver.
       const { openPostgresStore } = await import('./postgres/postgres-store.ts');

@@ -27,6 +27,8 @@ export interface SqliteStoreOptions {
   readonly clock: () => number;
   readonly log: StoreLog;
   readonly startWorker?: StartWorker;
+  /** Runs a database file in this thread, which waits for the disk then. */
+  readonly isInline?: boolean;
   readonly limits?: Partial<BatchQueueLimits>;
 }
 
@@ -52,7 +54,7 @@ export async function openSqliteStore({ clock, log, limits, ...options }: Sqlite
 }
 
 async function start(
-  { file, startWorker }: Omit<SqliteStoreOptions, 'clock' | 'log' | 'limits'>,
+  { file, startWorker, isInline = false }: Omit<SqliteStoreOptions, 'clock' | 'log' | 'limits'>,
   log: StoreLog,
 ): Promise<{ readonly engine: RemoteEngine; readonly owners: Owners }> {
   if (file === undefined) {
@@ -67,11 +69,14 @@ async function start(
     const realFile = realpathSync(file);
     const owners = ownersInFiles(realFile);
     lock = owners.take();
-    const engine = await startThread({
-      engine: { file: realFile, owner: lock.owner },
-      onDeath: (message) => log.warn({ reason: message }, 'the thread of the store died and is started again'),
-      ...(startWorker === undefined ? {} : { startWorker }),
-    });
+    const place = { file: realFile, owner: lock.owner };
+    const engine = isInline
+      ? startInline(place)
+      : await startThread({
+          engine: place,
+          onDeath: (message) => log.warn({ reason: message }, 'the thread of the store died and is started again'),
+          ...(startWorker === undefined ? {} : { startWorker }),
+        });
     return { engine: { ...engine, close: () => engine.close().finally(() => lock?.release()) }, owners };
   } catch (error) {
     lock?.release();
