@@ -1,25 +1,18 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { ChatBatch } from '../../src/core/chat.ts';
-import type { ChatBackend } from '../../src/backend/chat.ts';
-import { ApiError } from '../../src/core/errors.ts';
-import type { StopSignal } from '../../src/core/stop-signal.ts';
 import type { Environment } from '../../src/config/settings.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { RequestRecord } from '../../src/contract/types.ts';
 import { startScriptedBackend, type Script, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
-import { allArrived } from '../support/time.ts';
-import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
+import { AT_ONCE_MS, allArrived } from '../support/time.ts';
+import { makeWorkshop } from '../support/sqlite.ts';
+import { describeCancelRaces } from './cancel-races.ts';
 import { readError, readRecord, readTold, type Caller, type Told } from './caller.ts';
 import { answer, callArguments, finish, stream, text, usageChunk } from './chunks.ts';
 import { callerBy, isJson, KINDS, type Kind } from './web-socket-caller.ts';
 
 const KEY = { 'idempotency-key': 'key-1' };
-
-/** What everybody involved has to learn within this time. */
-const CEILING_MS = 5000;
 
 interface Phase {
   readonly phase: string;
@@ -98,7 +91,7 @@ describe('a cancel', () => {
 
   async function open(
     settings: Environment = {},
-    overrides: { store?: Store; backend?: ChatBackend } = {},
+    overrides: { store?: Store } = {},
     kind: Kind = 'stream',
   ): Promise<void> {
     gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...settings }, overrides);
@@ -144,7 +137,7 @@ describe('a cancel', () => {
 
         const { aborted, atMs } = await asked.closed;
         expect(aborted).to.equal(true);
-        expect(Math.max(answerMs, atMs - startMs, finalMs)).to.be.within(0, CEILING_MS);
+        expect(Math.max(answerMs, atMs - startMs, finalMs)).to.be.within(0, AT_ONCE_MS);
         slowest.answerMs = Math.max(slowest.answerMs, answerMs);
         slowest.abortMs = Math.max(slowest.abortMs, atMs - startMs);
         slowest.finalMs = Math.max(slowest.finalMs, finalMs);
@@ -262,113 +255,6 @@ describe('a cancel', () => {
       });
     }
   });
-
-  describe('in a race with the end', () => {
-    const ROUNDS = 300;
-    const AT_ONCE = 50;
-    let workshop: Workshop;
-
-    beforeEach(() => {
-      workshop = makeWorkshop();
-    });
-    afterEach(async () => {
-      await gateway.close();
-      await workshop.clear();
-    });
-
-    it(`leaves one final state, which never changes, ${ROUNDS} times`, async () => {
-      const store = await workshop.open();
-      const ids = new Map<string, (requestId: string) => void>();
-      await open(
-        {},
-        {
-          backend: randomBackend,
-          store: {
-            ...store,
-            async accept(draft) {
-              const acceptance = await store.accept(draft);
-              ids.get(draft.model)?.(draft.requestId);
-              return acceptance;
-            },
-          },
-        },
-      );
-
-      const finals = new Map<string, RequestRecord>();
-      const tally = { cancelled: 0, succeeded: 0, failed: 0 };
-      async function race(index: number): Promise<void> {
-        const model = `m-${index}`;
-        const known = new Promise<string>((resolve) => ids.set(model, resolve));
-        const asking = caller.create({ model, input: 'Hello', stream: index % 2 === 0 });
-        const requestId = await known;
-        await randomPause();
-        const reply = await caller.cancel(requestId);
-        const answered = await readRecord(reply);
-        const told = await readTold(await asking);
-        const record = await caller.final(requestId);
-        finals.set(requestId, record);
-
-        // The client is told what the record says, however close it was.
-        if (reply.status === 202) {
-          expect(record.status).to.equal('cancelled');
-          expect(told.code).to.equal('request_cancelled');
-          tally.cancelled += 1;
-        } else {
-          expect(reply.status).to.equal(200);
-          expect(record).to.deep.equal(answered);
-          expect(told.code).to.equal(record.error?.code);
-          expect(record.status).to.equal(told.code === undefined ? 'succeeded' : 'failed');
-          tally[told.code === undefined ? 'succeeded' : 'failed'] += 1;
-        }
-      }
-
-      for (let first = 0; first < ROUNDS; first += AT_ONCE) {
-        await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => race(first + index)));
-      }
-      console.log(`\n  Of ${ROUNDS} races ${JSON.stringify(tally)}`);
-      expect(Math.min(...Object.values(tally)), 'a race that one side always wins is none').to.be.above(ROUNDS / 50);
-      expect(await readAll()).to.deep.equal(finals);
-      expect(finals.size).to.equal(ROUNDS);
-    });
-
-    async function readAll(): Promise<Map<string, RequestRecord>> {
-      const records = new Map<string, RequestRecord>();
-      for (let after = ''; ;) {
-        const reply = await caller.get(`/api/v1/requests?limit=100${after}`);
-        const page = (await reply.json()) as { data: readonly RequestRecord[]; last_id: string; has_more: boolean };
-        for (const record of page.data) records.set(record.request_id, record);
-        if (!page.has_more) return records;
-        after = `&after=${page.last_id}`;
-      }
-    }
-  });
 });
 
-/** Answers within some milliseconds, in pieces, or fails on the way, and stops as soon as it is told to. */
-const randomBackend: ChatBackend = {
-  async ask(_request, { signal }, listener) {
-    await randomPause(signal);
-    listener.begin({ headers: {}, limitTotal: () => undefined });
-    await listener.take(batchOf(text('Hel')));
-    await randomPause(signal);
-    if (Math.random() < 0.3) throw new ApiError('upstream_error');
-    await listener.take(batchOf(text('lo'), finish('stop')));
-    await randomPause(signal);
-    await listener.take({ ...batchOf(usageChunk), done: true });
-  },
-  close: () => Promise.resolve(),
-};
-
-function batchOf(...chunks: readonly object[]): ChatBatch {
-  return { chunks: chunks as ChatBatch['chunks'], done: false };
-}
-
-/** Up to some milliseconds, and often none at all. Throws the reason of the signal when it aborts. */
-async function randomPause(signal?: StopSignal): Promise<void> {
-  const ms = Math.random() * 12 - 4;
-  const over = ms <= 0 ? Promise.resolve() : delay(ms);
-  if (signal === undefined) return over;
-  signal.throwIfAborted();
-  await Promise.race([over, new Promise<void>((resolve) => signal.addEventListener('abort', resolve))]);
-  signal.throwIfAborted();
-}
+describeCancelRaces(50);

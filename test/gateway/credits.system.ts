@@ -1,0 +1,3 @@
+import { describeCredits } from './credits-crowds.ts';
+
+describeCredits({ covered: 200, greedy: 100, mixed: 150 });

@@ -1,0 +1,3 @@
+import { describeCancelRaces } from './cancel-races.ts';
+
+describeCancelRaces(300);
