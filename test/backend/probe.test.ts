@@ -3,6 +3,8 @@ import { probeKeys, tryMadeUpKey } from '../../src/backend/probe.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 
+const PATIENT = { timeoutMs: 60_000 };
+
 describe('probeKeys', () => {
   useRealSockets();
 
@@ -16,22 +18,24 @@ describe('probeKeys', () => {
     await backend.close();
   });
 
+  const ask = (baseUrl: string, { timeoutMs }: { timeoutMs: number } = PATIENT) => probeKeys(baseUrl, { timeoutMs });
+
   for (const status of [401, 403]) {
     it(`has nothing to say of a backend that answers ${status} to a made-up key`, async () => {
       backend.reply({ json: { error: {} }, status });
-      expect(await probeKeys(backend.baseUrl)).to.equal(undefined);
+      expect(await ask(backend.baseUrl)).to.equal(undefined);
     });
   }
 
   it('warns of a backend that takes a made-up key', async () => {
     backend.reply({ json: { object: 'list', data: [] } });
-    expect(await probeKeys(backend.baseUrl)).to.match(/made-up key.*same request records/);
+    expect(await ask(backend.baseUrl)).to.match(/made-up key.*same request records/);
   });
 
   it('asks with another key each time, which nobody could have given out', async () => {
     backend.always({ json: {}, status: 401 });
-    await probeKeys(backend.baseUrl);
-    await probeKeys(`${backend.baseUrl}/?api-version=7`);
+    await ask(backend.baseUrl);
+    await ask(`${backend.baseUrl}/?api-version=7`);
     const keys = backend.requests.map(({ headers }) => headers.authorization);
     expect(keys[0]).to.match(/^Bearer probe-[\w-]{32}$/);
     expect(keys[1]).not.to.equal(keys[0]);
@@ -43,23 +47,23 @@ describe('probeKeys', () => {
 
   it('says that it could not find out where there are no models to list', async () => {
     backend.reply({ text: 'no', status: 404 });
-    expect(await probeKeys(backend.baseUrl)).to.match(/404.*UPSTREAM_BASE_URL/);
+    expect(await ask(backend.baseUrl)).to.match(/404.*UPSTREAM_BASE_URL/);
   });
 
   it('says that it could not find out from a backend in trouble', async () => {
     backend.reply({ text: 'no', status: 503 });
-    expect(await probeKeys(backend.baseUrl)).to.match(/503/);
+    expect(await ask(backend.baseUrl)).to.match(/503/);
   });
 
   it('says that nobody is there', async () => {
     const gone = await startScriptedBackend();
     await gone.close();
-    expect(await probeKeys(gone.baseUrl)).to.match(/could not be reached/);
+    expect(await ask(gone.baseUrl)).to.match(/could not be reached/);
   });
 
   it('does not wait for a backend that does not answer', async () => {
     backend.reply(({ hang }) => hang());
-    expect(await probeKeys(backend.baseUrl, { timeoutMs: 50 })).to.match(/could not be reached/);
+    expect(await ask(backend.baseUrl, { timeoutMs: 50 })).to.match(/could not be reached/);
   });
 
   it('does not wait for the end of a list without one', async () => {
@@ -67,7 +71,7 @@ describe('probeKeys', () => {
       start();
       while (await write('x'.repeat(1000)));
     });
-    expect(await probeKeys(backend.baseUrl, { timeoutMs: 60_000 })).to.match(/made-up key/);
+    expect(await ask(backend.baseUrl)).to.match(/made-up key/);
     expect(await backend.requests[0]?.closed).to.include({ aborted: true });
   });
 });
@@ -92,14 +96,14 @@ describe('tryMadeUpKey', () => {
   ]) {
     it(`makes of a ${status} that the key is ${expected.kind}`, async () => {
       backend.reply({ json: {}, status });
-      expect(await tryMadeUpKey(backend.baseUrl)).to.deep.equal(expected);
+      expect(await tryMadeUpKey(backend.baseUrl, PATIENT)).to.deep.equal(expected);
     });
   }
 
   it('gives up when it is told to', async () => {
     backend.always(({ hang }) => hang());
     const controller = new AbortController();
-    const check = tryMadeUpKey(backend.baseUrl, { signal: controller.signal });
+    const check = tryMadeUpKey(backend.baseUrl, { ...PATIENT, signal: controller.signal });
     const { closed } = await backend.request(1);
     controller.abort();
     expect(await check).to.deep.equal({ kind: 'unreachable' });

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { answer, text } from '../records/chunks.ts';
 import { callerOf } from '../records/caller.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
+import { allArrived } from '../support/time.ts';
 import { errorOf, refusalOf, responseOf, useScene } from '../support/web-socket-scene.ts';
 
 const HELLO = { model: 'm', input: 'Hello' };
@@ -172,7 +172,7 @@ describe('a frame', () => {
     await scene.backend.request(1);
     let running = 0;
     // As many as there will be, and then no more.
-    for (let before = -1; running !== before || running < 64; before = running, await delay(200))
+    for (let before = -1; running !== before || running < 64; before = running, await allArrived())
       running = await readRunning();
     expect(running).to.be.within(64, 70);
   });

@@ -3,6 +3,9 @@
 // Also while a test holds time still.
 const setRealTimeout = setTimeout;
 
+/** What happens at once takes less, even on a busy machine. What a limit of the gateway ends by default takes longer. */
+export const AT_ONCE_MS = 30_000;
+
 /** Waits until something holds. */
 export async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
   while (!(await holds())) await turn(5);

@@ -17,7 +17,7 @@ import { startScriptedBackend, type Reply, type ScriptedBackend } from '../../su
 import { useHeldTime } from '../../support/held-time.ts';
 import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../../support/managed.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
-import { allArrived, untilSteady } from '../../support/time.ts';
+import { AT_ONCE_MS, allArrived, untilSteady } from '../../support/time.ts';
 import { loadRecordings, readSaid, type Recording } from '../../support/recordings.ts';
 
 const MESSAGES = [{ role: 'user' as const, content: 'Hello' }];
@@ -519,7 +519,7 @@ describe('chat completions which are counted', () => {
           await gone.catch(() => undefined);
           const { aborted, atMs } = await asked.closed;
           expect(aborted).to.equal(true);
-          expect(atMs - leftAtMs).to.be.below(5000);
+          expect(atMs - leftAtMs).to.be.below(AT_ONCE_MS);
           const { request_id: id } = await readRecord(await caller.get('/api/v1/requests', headers));
           const record = await caller.final(id);
           expect(record).to.deep.include({ status: 'cancelled', usage_estimated: usage === 'estimated' });
