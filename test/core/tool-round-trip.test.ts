@@ -11,6 +11,7 @@ import {
   type BackendAnswer,
   type BackendCall,
 } from '../support/conversation.ts';
+import { runs } from '../support/property.ts';
 
 /** A tool as the client knows it, in the fields that a call of it has beside its arguments. */
 interface ClientTool {
@@ -63,7 +64,7 @@ describe('the round trip of tool calls', () => {
           ]);
         }
       }),
-      { numRuns: 300 },
+      runs(300),
     );
   });
 
@@ -83,7 +84,7 @@ describe('the round trip of tool calls', () => {
         }
         expect(messages.length).to.equal(at + 1 + calls.length);
       }),
-      { numRuns: 150 },
+      runs(150),
     );
   });
 

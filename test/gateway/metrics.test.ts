@@ -6,6 +6,7 @@ import { backendOf } from '../support/scripted-backend.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { readExposition, sumOf, type Family } from '../support/exposition.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
+import { casesOf } from '../support/property.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { useHeldTime } from '../support/held-time.ts';
 import { allArrived, turn } from '../support/time.ts';
@@ -361,14 +362,15 @@ describe('/metrics', () => {
     }
   });
 
-  it('keeps its size whatever models, keys and paths a thousand callers think of', async () => {
+  const callers = casesOf([...Array(1000).keys()]);
+  it(`keeps its size whatever models, keys and paths ${callers.length} callers think of`, async () => {
     gateway = await openGateway(
       { UPSTREAM_BASE_URL: backend.baseUrl, METRICS_TOKEN: TOKEN },
       { backend: backendOf([text('Hi'), finish('stop'), usageChunk] as ChatChunk[]) },
     );
-    let next = 0;
+    const left = callers.values();
     await Promise.all(Array.from({ length: 32 }, work));
-    const families = await scrapeWhen(1000);
+    const families = await scrapeWhen(callers.length);
     const samples = [...families.values()].flatMap(({ samples }) => samples);
     // Some of them are there from the beginning, and a model has about seventy.
     expect(samples.length).to.be.within(3000, 5500);
@@ -379,8 +381,7 @@ describe('/metrics', () => {
     ).to.deep.equal([]);
 
     async function work(): Promise<void> {
-      while (next < 1000) {
-        const number = next++;
+      for (const number of left) {
         await (await ask(number, `${number}-${Math.random().toString(36).slice(2)}`)).arrayBuffer();
       }
     }

@@ -5,6 +5,7 @@ import type { OutputItem, ResponseEvent, ResponseResource } from '../../src/cont
 import { startScriptedBackend, type ScriptedBackend, type Stage } from '../support/backend.ts';
 import { loadFixtures, type Fixture } from '../support/fixtures.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { casesOf } from '../support/property.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { loadRecordings, readSaid, type Recording, type Said } from '../support/recordings.ts';
 import { speakTo } from '../support/web-socket.ts';
@@ -37,7 +38,7 @@ describe('the gateway in front of recorded backends', () => {
   let backend: ScriptedBackend;
 
   before(async () => {
-    console.log(`\n  ${recordings.length} recordings are replayed through the gateway`);
+    console.log(`\n  ${casesOf(recordings).length} recordings are replayed through the gateway`);
     backend = await startScriptedBackend();
   });
 
@@ -53,7 +54,7 @@ describe('the gateway in front of recorded backends', () => {
     return gateway;
   }
 
-  for (const recording of recordings) {
+  for (const recording of casesOf(recordings)) {
     it(`passes on what ${recording.name} says, whole and in pieces`, async () => {
       const { body, tools } = recording;
       backend.always((stage) => replay(stage, recording));
@@ -74,7 +75,8 @@ describe('the gateway in front of recorded backends', () => {
     });
   }
 
-  for (const recording of recordings.filter(({ contentType }) => contentType === 'text/event-stream')) {
+  const streams = recordings.filter(({ contentType }) => contentType === 'text/event-stream');
+  for (const recording of casesOf(streams)) {
     const part = cutBeforeEnd(recording.body);
     it(`never completes ${recording.name} when it is cut`, async () => {
       const { text } = readSaid(part);
@@ -91,7 +93,7 @@ describe('the gateway in front of recorded backends', () => {
     });
   }
 
-  for (const fixture of loadFixtures()) {
+  for (const fixture of casesOf(loadFixtures())) {
     it(`gives over HTTP what the fixture ${fixture.name} gives`, async () => {
       backend.always({ text: fixture.sse, headers: { 'content-type': 'text/event-stream' } });
       const gateway = await open(toEnvironment(fixture));

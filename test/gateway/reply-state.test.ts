@@ -3,6 +3,7 @@ import OpenAI, { BadRequestError } from 'openai';
 import type { Response as SdkResponse, ResponseInputItem } from 'openai/resources/responses/responses';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
+import { casesOf } from '../support/property.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { playState, STATE_BACKENDS, type StateBackend } from '../support/state-backends.ts';
 
@@ -80,24 +81,28 @@ describe('a conversation with a backend that wants its state back', () => {
     return texts;
   }
 
-  for (const [name, played] of Object.entries(STATE_BACKENDS)) {
-    for (const reasoningOutput of ['summary', 'content', 'hidden']) {
-      it(`goes on with ${name} where reasoning is ${reasoningOutput}`, async () => {
-        const client = await open(played, reasoningOutput);
-        for (const stream of [false, true]) {
-          for (const include of [false, true]) {
-            for (const [how, replay] of Object.entries(REPLAYS)) {
-              const texts = await talk(client, { stream, include, replay });
-              expect(
-                texts,
-                `${how}, ${stream ? 'streamed' : 'JSON'}${include ? ', sealed thoughts' : ''}`,
-              ).to.deep.equal(['It rains.', 'You are welcome.']);
-            }
-          }
-        }
-      });
-    }
+  const talks = Object.entries(STATE_BACKENDS).flatMap(([name, played]) =>
+    ['summary', 'content', 'hidden'].flatMap((reasoningOutput) =>
+      [false, true].flatMap((stream) =>
+        [false, true].flatMap((include) =>
+          Object.entries(REPLAYS).map(([how, replay]) => ({
+            what: `${name} where reasoning is ${reasoningOutput}: ${how}, ${stream ? 'streamed' : 'JSON'}${include ? ', sealed thoughts' : ''}`,
+            played,
+            reasoningOutput,
+            way: { stream, include, replay },
+          })),
+        ),
+      ),
+    ),
+  );
+  for (const { what, played, reasoningOutput, way } of casesOf(talks)) {
+    it(`goes on with ${what}`, async () => {
+      const client = await open(played, reasoningOutput);
+      expect(await talk(client, way)).to.deep.equal(['It rains.', 'You are welcome.']);
+    });
+  }
 
+  for (const [name, played] of Object.entries(STATE_BACKENDS)) {
     it(`fails with ${name} where its client drops the reasoning items`, async () => {
       const client = await open(played);
       const replay: Replay = (output) => output.filter(({ type }) => type !== 'reasoning');

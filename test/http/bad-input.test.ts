@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { assert, asyncProperty, constantFrom, integer, jsonValue, oneof, uint8Array } from 'fast-check';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
+import { runs } from '../support/property.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { allArrived } from '../support/time.ts';
 
@@ -428,13 +429,14 @@ describe('bad input', () => {
   let backend: ScriptedBackend;
   let gateway: TestGateway;
 
-  beforeEach(async () => {
+  // One for all tests, since a refused request changes nothing.
+  before(async () => {
     backend = await startScriptedBackend();
     backend.always({ json: COMPLETION });
     gateway = await open();
   });
 
-  afterEach(async () => {
+  after(async () => {
     await gateway.close();
     await backend.close();
   });
@@ -462,6 +464,7 @@ describe('bad input', () => {
     ...headers,
   ]) {
     it(`refuses ${name}`, async () => {
+      const asked = backend.requests.length;
       const response = await post(body, given);
       const text = await response.text();
       expect(response.headers.get('content-type')).to.equal('application/json; charset=utf-8');
@@ -477,7 +480,7 @@ describe('bad input', () => {
       });
       expect(sentence).to.be.a('string').with.length.above(10);
       expect(text).not.to.include('canary');
-      expect(backend.requests).to.have.length(0);
+      expect(backend.requests).to.have.length(asked);
       await stillWorks();
     });
   }
@@ -566,7 +569,7 @@ describe('bad input', () => {
         expect(response.status, JSON.stringify(body)).to.be.below(500);
         await response.text();
       }),
-      { numRuns: 400 },
+      runs(400),
     );
   });
 
@@ -577,7 +580,7 @@ describe('bad input', () => {
         expect(response.status).to.be.within(400, 499);
         await response.text();
       }),
-      { numRuns: 100 },
+      runs(100),
     );
   });
 });

@@ -1,14 +1,19 @@
-/** The part of the cases that `npm test` tries; test/properties.system.ts tries all of them. */
+/** The part of the cases that `npm test` tries; test/all-cases.system.ts tries all of them. */
 const SHARE = 0.2;
+
+/** Whether `npm test` runs, and not a file by hand or the system tests. */
+const isPart = process.env['npm_lifecycle_event'] === 'test';
 
 /**
  * How property tests run: always the same cases, so that a red test stays red. `FAST_CHECK_SEED` tries others; the seed of a
  * failure stands in its message.
  */
 export function runs(numRuns: number): { readonly seed: number; readonly numRuns: number } {
-  const isPart = process.env['npm_lifecycle_event'] === 'test';
-  return {
-    seed: Number(process.env['FAST_CHECK_SEED'] ?? 20_261_121),
-    numRuns: isPart ? Math.ceil(numRuns * SHARE) : numRuns,
-  };
+  const seed = Number(process.env['FAST_CHECK_SEED'] ?? 20_261_121);
+  return { seed, numRuns: isPart ? Math.ceil(numRuns * SHARE) : numRuns };
+}
+
+/** The cases to try of a long list, spread evenly over it. */
+export function casesOf<Case>(all: readonly Case[]): readonly Case[] {
+  return isPart ? all.filter((_, at) => at % Math.round(1 / SHARE) === 0) : all;
 }

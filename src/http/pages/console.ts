@@ -37,6 +37,9 @@ const VENDOR = {
   'vendor/eventsource-parser/errors.js': ['eventsource-parser/stream', 'errors.js'],
 } as const;
 
+/** Loaded once for all gateways of a process. */
+let files: ReadonlyMap<string, StaticFile> | undefined;
+
 /**
  * Must be mounted at `/console` before `authenticate`: the page asks for the key. Throws if a file
  * is missing.
@@ -44,7 +47,8 @@ const VENDOR = {
 export function createConsole(options: ConsoleOptions): Router {
   const router = express.Router();
   router.use(securePage, enterFolder);
-  for (const [path, file] of loadFiles()) {
+  files ??= loadFiles();
+  for (const [path, file] of files) {
     router
       .route(`/${path}`)
       .get((_req, res) => sendFile(res, file))
@@ -61,16 +65,16 @@ const enterFolder: RequestHandler = (req, res, next) => {
 };
 
 function loadFiles(): ReadonlyMap<string, StaticFile> {
-  const files = new Map<string, StaticFile>();
+  const found = new Map<string, StaticFile>();
   for (const name of readdirSync(FOLDER)) {
     const type = CONTENT_TYPES[extname(name)];
     if (type === undefined) continue;
-    files.set(name === 'index.html' ? '' : name, readFile(new URL(name, FOLDER), type));
+    found.set(name === 'index.html' ? '' : name, readFile(new URL(name, FOLDER), type));
   }
   for (const [path, [module, name]] of Object.entries(VENDOR)) {
-    files.set(path, readFile(new URL(name, import.meta.resolve(module)), CONTENT_TYPES[extname(name)] ?? ''));
+    found.set(path, readFile(new URL(name, import.meta.resolve(module)), CONTENT_TYPES[extname(name)] ?? ''));
   }
-  return files;
+  return found;
 }
 
 function readFile(url: URL, type: string): StaticFile {

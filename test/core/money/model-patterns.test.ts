@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { literalLength, matchesModel } from '../../../src/core/money/model-patterns.ts';
+import { runs } from '../../support/property.ts';
 
 describe('the pattern of a model', () => {
   const cases: { pattern: string; fits: string[]; others: string[] }[] = [
@@ -31,7 +32,7 @@ describe('the pattern of a model', () => {
         const expression = new RegExp(`^${pattern.replaceAll('*', '.*')}$`);
         expect(matchesModel(pattern, name)).to.equal(expression.test(name));
       }),
-      { numRuns: 2000 },
+      runs(2000),
     );
   });
 

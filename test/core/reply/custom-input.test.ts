@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { createCustomInputReader } from '../../../src/core/reply/custom-input.ts';
 import { cpuTimeMs } from '../../support/cpu-time.ts';
+import { runs } from '../../support/property.ts';
 
 /** What the pieces come to, and what each of them brought. */
 function read(pieces: Iterable<string>): { text: string; deltas: string[] } {
@@ -78,7 +79,7 @@ describe('createCustomInputReader', () => {
           ).to.equal(true);
         }
       }),
-      { numRuns: 2000 },
+      runs(2000),
     );
   });
 
@@ -88,7 +89,7 @@ describe('createCustomInputReader', () => {
         const json = fragments.join('');
         expect(read(cutAt(json, cuts)).text).to.equal(read([json]).text);
       }),
-      { numRuns: 3000 },
+      runs(3000),
     );
   });
 

@@ -3,6 +3,7 @@ import type { ChatChunk } from '../../../src/core/chat.ts';
 import { ApiError } from '../../../src/core/errors.ts';
 import type { ResponseEvent, ResponseResource } from '../../../src/contract/types.ts';
 import { chunkOf, openMachine, PLAIN_REQUEST, translate } from '../../support/machine.ts';
+import { casesOf } from '../../support/property.ts';
 import { expectWellFormed } from '../../support/well-formed.ts';
 
 const text = (content: string) => chunkOf({ content });
@@ -246,7 +247,7 @@ describe('createTranslator', () => {
         logprobs: true,
       },
     ];
-    for (const { name, chunk, times, logprobs = false } of cases) {
+    for (const { name, chunk, times, logprobs = false } of casesOf(cases)) {
       it(`fails the response: ${name}`, () => {
         const request = { ...PLAIN_REQUEST, ...(logprobs && { top_logprobs: 1 }) };
         const chunks = [...Array.from({ length: times }, () => chunk), chunkOf({}, 'stop')];

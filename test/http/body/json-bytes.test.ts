@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { array, assert, constantFrom, property } from 'fast-check';
 import { endOfString } from '../../../src/http/body/json-bytes.ts';
+import { runs } from '../../support/property.ts';
 
 describe('endOfString', () => {
   it('finds the quote that closes whatever string there is, and not one inside it', () => {
@@ -11,7 +12,7 @@ describe('endOfString', () => {
         const bytes = Buffer.concat([literal, Buffer.from(',"next"]')]);
         expect(endOfString(bytes, 1)).to.equal(literal.length - 1);
       }),
-      { numRuns: 1000 },
+      runs(1000),
     );
   });
 

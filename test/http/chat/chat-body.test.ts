@@ -4,6 +4,7 @@ import { ApiError } from '../../../src/core/errors.ts';
 import { REFUSED_FIELDS } from '../../../src/core/request/refused-fields.ts';
 import { asksForUsage, changeBody, findFields, limitOf } from '../../../src/http/chat/chat-body.ts';
 import { validateCreateChatCompletion } from '../../../src/requests/validate.ts';
+import { runs } from '../../support/property.ts';
 
 const UNLIMITED = { isLimited: false };
 const LIMITED = { isLimited: true };
@@ -193,7 +194,7 @@ describe('the limit of the output', () => {
           });
         },
       ),
-      { numRuns: 1000 },
+      runs(1000),
     );
   });
 });

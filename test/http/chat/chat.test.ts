@@ -16,6 +16,7 @@ import { answer, finish, KNOWN_USAGE, stream, text, USAGE, usageChunk } from '..
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../../support/backend.ts';
 import { useHeldTime } from '../../support/held-time.ts';
 import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../../support/managed.ts';
+import { casesOf } from '../../support/property.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
 import { AT_ONCE_MS, allArrived, untilSteady } from '../../support/time.ts';
 import { loadRecordings, readSaid, type Recording } from '../../support/recordings.ts';
@@ -961,7 +962,7 @@ describe('chat completions which are counted', () => {
   });
 
   describe('bytes', () => {
-    const recordings = loadRecordings();
+    const recordings = casesOf(loadRecordings());
     before(() => console.log(`\n  ${recordings.length} recordings are passed on as chat completions`));
 
     /** The same events without those which hold nothing but usage, found in another way than the gateway finds them. */
@@ -1024,8 +1025,9 @@ describe('chat completions which are counted', () => {
           await write(bytes.subarray(cut));
           end();
         });
-        for (let from = 1; from < bytes.length; from += 16) {
-          const cuts = Array.from({ length: Math.min(16, bytes.length - from) }, (_, index) => from + index);
+        const places = casesOf([...bytes.keys()].slice(1));
+        for (let from = 0; from < places.length; from += 16) {
+          const cuts = places.slice(from, from + 16);
           await Promise.all(
             cuts.map(async (cut) => {
               const [shown, hidden] = await Promise.all(
