@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import type { ChatChunk } from '../../src/core/chat.ts';
 import type { InputItem } from '../../src/contract/types.ts';
 import { chunkOf, openMachine, translate } from '../support/machine.ts';
+import { casesOf } from '../support/property.ts';
 
 const TIMES_LARGER = 25;
 const MAX_RATIO = 4;
@@ -90,7 +91,7 @@ describe('the cost of a request grows with its size', () => {
       },
     },
   ];
-  for (const { name, count, work } of cases) {
+  for (const { name, count, work } of casesOf(cases)) {
     it(name, () => {
       const small = work(count);
       const large = work(count * TIMES_LARGER);

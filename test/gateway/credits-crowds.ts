@@ -11,7 +11,7 @@ import { answer, stream, text, USAGE } from '../records/chunks.ts';
 import { startScriptedBackend, type Script, type ScriptedBackend } from '../support/backend.ts';
 import { expectBooksToAddUp } from '../support/books.ts';
 import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../support/managed.ts';
-import { runs } from '../support/property.ts';
+import { SEED } from '../support/property.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { turn, until } from '../support/time.ts';
 
@@ -154,7 +154,7 @@ export function describeCredits(crowds: Crowds): void {
       const holdMicro = await findHold();
       const { secret, key } = await gateway.issue({ creditsMicro: holds * holdMicro });
       const caller = callerOf(gateway.url, secret);
-      const lives = sample(anyLife, runs(crowds.mixed)).map((life) => ({
+      const lives = sample(anyLife, { seed: SEED, numRuns: crowds.mixed }).map((life) => ({
         ...life,
         reached: Promise.withResolvers<void>(),
       }));

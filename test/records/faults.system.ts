@@ -68,7 +68,7 @@ describe('the gateway whose store is in trouble', () => {
   beforeEach(async () => {
     backend = await startScriptedBackend();
     workshop = makeWorkshop();
-    store = await workshop.open();
+    store = await workshop.open({ isInline: false });
     gateway = await open(store);
     caller = callerOf(gateway.url);
     takeAway = undefined;
@@ -207,7 +207,7 @@ describe('the gateway whose store is in trouble', () => {
 
   it('says so on every route that needs it', async () => {
     await gateway.close();
-    const faulty = makeFaulty(await workshop.open());
+    const faulty = makeFaulty(await workshop.open({ isInline: false }));
     faulty.fail('accept', 'find', 'list', 'findByIdempotencyKey', 'requestCancel');
     gateway = await open(faulty);
     caller = callerOf(gateway.url);

@@ -12,6 +12,7 @@ export interface Workshop {
   /** What the stores have told their operator. */
   readonly said: readonly string[];
   readonly log: StoreLog;
+  /** In this thread, unless the options ask for another. */
   open(options?: Partial<SqliteStoreOptions>): Promise<SqliteStore>;
   /** Changes the database behind the back of all stores, its schema too: as a person with a tool may, or a bug of ours. */
   tamper(sql: string): void;
@@ -35,7 +36,8 @@ export function makeWorkshop(): Workshop {
     said,
     log,
     async open(options = {}) {
-      const store = await openSqliteStore({ file, clock: Date.now, log, ...options });
+      const isInline = options.startWorker === undefined;
+      const store = await openSqliteStore({ file, clock: Date.now, log, isInline, ...options });
       stores.push(store);
       return store;
     },

@@ -15,7 +15,7 @@ describe('the store on SQLite in trouble', () => {
 
   beforeEach(async () => {
     shop = makeWorkshop();
-    store = await shop.open();
+    store = await shop.open({ isInline: false });
     await store.accept(running);
   });
   afterEach(() => shop.clear());
@@ -84,7 +84,7 @@ describe('the store on SQLite in trouble', () => {
     });
 
     it('is closed within seconds, with a word about what could not be written', async () => {
-      const hasty = await shop.open({ limits: { closeWithinMs: 200 } });
+      const hasty = await shop.open({ isInline: false, limits: { closeWithinMs: 200 } });
       const draft = newDraft();
       await hasty.accept(draft);
       await hasty.pragma('query_only = 1');
@@ -114,7 +114,7 @@ describe('the store on SQLite in trouble', () => {
     });
 
     it('refuses after a while, and serves again afterwards', async () => {
-      const hasty = await shop.open({ limits: { answerWithinMs: 100 } });
+      const hasty = await shop.open({ isInline: false, limits: { answerWithinMs: 100 } });
       unlock = lockDatabase(shop.file);
       const refused = [hasty.accept(newDraft()), hasty.requestCancel(CALLER, running.requestId), hasty.checkWritable()];
       const codes = await Promise.all(refused.map(failureCode));

@@ -19,7 +19,7 @@ describe('SQLite, used by several processes', () => {
     const drafts = Array.from({ length: 3 }, () => newDraft());
     const databaseUrl = `file:${shop.file}`;
     const others = await Promise.all(drafts.map((draft) => startStoreProcess({ databaseUrl, drafts: [draft] })));
-    const store = await shop.open();
+    const store = await shop.open({ isInline: false });
     const page = await store.list(['caller'], { limit: 10 });
     expect(page?.records.map(({ requestId }) => requestId)).to.have.members(drafts.map(({ requestId }) => requestId));
     await Promise.all(others.map((other) => other.kill()));
