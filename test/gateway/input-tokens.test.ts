@@ -36,7 +36,8 @@ describe('a count of input tokens', () => {
 
   before(async () => {
     backend = await startScriptedBackend();
-    common = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...PATIENT }, { log });
+    const aliases = { MODEL_ALIASES: '{"mine": "openai/gpt-4-turbo"}' };
+    common = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...PATIENT, ...aliases }, { log });
   });
   after(async () => {
     await common.close();
@@ -133,7 +134,6 @@ describe('a count of input tokens', () => {
   });
 
   it('goes by the vocabulary of the model that the backend knows', async () => {
-    await open({ MODEL_ALIASES: '{"mine": "openai/gpt-4-turbo"}' });
     expect((await count({ ...HELLO, model: 'mine' })).estimated_by).to.equal('cl100k_base');
     expect((await count({ ...HELLO, model: 'qwen3-32b' })).estimated_by).to.equal('o200k_base');
   });

@@ -509,7 +509,9 @@ function refusal(status: number, error: object = {}): BackendReply {
 function failing(store: Store, failure: () => Error | undefined): Store {
   return new Proxy(store, {
     get(target, name: keyof Store) {
-      const call = target[name] as (...given: unknown[]) => unknown;
+      const call = target[name] as ((...given: unknown[]) => unknown) | undefined;
+      // Whoever awaits a store asks it for `then`.
+      if (call === undefined) return undefined;
       return (...given: unknown[]) => {
         const thrown = name === 'close' ? undefined : failure();
         return thrown === undefined ? call(...given) : Promise.reject(thrown);

@@ -75,7 +75,7 @@ describe('the database file', () => {
   it('is opened as soon as somebody else gives the lock back', async () => {
     await makeDatabase();
     const unlock = lockDatabase(shop.file);
-    const opened = shop.open();
+    const opened = shop.open({ isInline: false });
     await allArrived();
     unlock();
     await (await opened).checkWritable();
