@@ -57,7 +57,8 @@ export function callerOf(url: string, apiKey: string = TEST_KEY): Caller {
     async final(id) {
       let record = await caller.record(id);
       while (record.status === 'processing') {
-        await turn(5);
+        // A key may read 600 times a minute.
+        await turn(50);
         record = await caller.record(id);
       }
       return record;
