@@ -4,7 +4,10 @@ import { BlockList, isIP, isIPv6 } from 'node:net';
 import type { UrlFault } from '../core/request/parts.ts';
 import type { ImageUrlPolicy } from '../contract/types.ts';
 
-/** Returns why a policy refuses a URL. Inline data (a data: URL or base64) is always allowed. */
+/**
+ * Returns why a policy refuses a URL. data: URLs are always allowed. Base64 without `data:` is not,
+ * since it cannot be told from the path of a file.
+ */
 export const URL_FAULTS: { readonly [Policy in ImageUrlPolicy]: UrlFault | undefined } = {
   any: undefined,
   'https-public': (text) => (isSentAlong(text) ? undefined : publicUrlFault(text)),
@@ -12,7 +15,7 @@ export const URL_FAULTS: { readonly [Policy in ImageUrlPolicy]: UrlFault | undef
 };
 
 function isSentAlong(text: string): boolean {
-  return /^(?:data:|[\w+/=\s-]*$)/i.test(text);
+  return /^data:/i.test(text);
 }
 
 /** The gateway cannot know what a public name resolves to in the network of the backend. */

@@ -12,7 +12,6 @@ describe('IMAGE_URLS', () => {
     for (const text of [
       PIXEL,
       'DATA:image/png;base64,AAAA',
-      'iVBORw0KGgo_-+/=\n',
       'https://example.com/a.png?size=1#top',
       'HTTPS://Example.COM:443/',
       'https://example.com./a@b.png',
@@ -47,6 +46,12 @@ describe('IMAGE_URLS', () => {
         'https://example.com/a\nb',
         ' https://example.com/',
         'ht\ntps://example.com/',
+      ],
+      'base64 that may be the path of a file': [
+        'iVBORw0KGgo_-+/=\n',
+        '/proc/self/environ',
+        '/etc/passwd',
+        'localhost/admin',
       ],
       'other ports': ['https://example.com:8443/', 'https://example.com:80/', 'https://example.com:99999/'],
       'names that are not public': [

@@ -106,7 +106,8 @@ function toAudio(
   path: string,
   { audioForm, urlFault }: PartForms,
 ): ChatPart {
-  checkUrl(data, `${path}.input_audio.data`, urlFault);
+  // The format wants base64 here.
+  if (!/^[\w+/=\s-]*$/.test(data)) checkUrl(data, `${path}.input_audio.data`, urlFault);
   switch (audioForm) {
     case 'object':
       return { type: 'input_audio', input_audio: { data, format } };
