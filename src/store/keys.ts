@@ -42,6 +42,9 @@ export interface AccountStore {
   /** Adds tokens, which may be negative. Does nothing when the minute is over. */
   correctRate(keyId: KeyId, minute: number, tokens: number): Promise<void>;
   findRate(keyId: KeyId): Promise<RateStanding | undefined>;
+  /** Keeps the HMAC of a key that the backend has accepted. The latest 10,000 are kept. */
+  rememberAccepted(caller: string, atMs: number): Promise<void>;
+  listAccepted(): Promise<readonly string[]>;
 }
 
 /** How long usage is kept: a year, and one month more to compare with. */

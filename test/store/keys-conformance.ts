@@ -27,6 +27,18 @@ export function describeKeys(name: string, engine: EngineUnderTest): void {
       nowMs = NOW_MS;
     });
 
+    describe('rememberAccepted', () => {
+      it('keeps each caller once, the latest last', async () => {
+        for (const [caller, atMs] of [
+          ['accepted 1', NOW_MS],
+          ['accepted 2', NOW_MS + 1],
+          ['accepted 1', NOW_MS + 2],
+        ] as const)
+          await store.rememberAccepted(caller, atMs);
+        expect((await store.listAccepted()).slice(-2)).to.deep.equal(['accepted 2', 'accepted 1']);
+      });
+    });
+
     describe('createKey', () => {
       it('makes a key that holds what the draft says', async () => {
         const limits = { requestsPerMinute: 1, tokensPerMinute: 2, spendPerDayMicro: 3, spendPerMonthMicro: 4 };

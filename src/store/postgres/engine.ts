@@ -1,5 +1,6 @@
 import { DatabaseError } from 'pg';
 import type { Mode, Operation, OperationName, Operations, RemoteEngine, Reply } from '../shared/operations.ts';
+import { ACCEPTED_CHANGES, ACCEPTED_LOOKUPS } from './accepted.ts';
 import { CHANGE_NAMES, isPlainAcceptance, writeChanges, type Change, type ChangeName } from './changes.ts';
 import { PassingError, toFailure } from './failures.ts';
 import { KEY_CHANGES, KEY_LOOKUPS } from './keys.ts';
@@ -25,6 +26,7 @@ const ALONE_NAMES = [
   'probeWrite',
   'recoverSome',
   'comparePrices',
+  'rememberAccepted',
 ] as const satisfies readonly OperationName[];
 type AloneName = (typeof ALONE_NAMES)[number];
 
@@ -44,12 +46,14 @@ function prepareOperations(owner: Owner) {
       ...KEY_LOOKUPS,
       ...LEDGER_LOOKUPS,
       ...USAGE_LOOKUPS,
+      ...ACCEPTED_LOOKUPS,
       ...prepareCancels(owner),
     } satisfies Remote<Omit<Operations, AloneName | ChangeName>>,
     changing: {
       ...KEY_CHANGES,
       ...LEDGER_CHANGES,
       ...RETENTION,
+      ...ACCEPTED_CHANGES,
       ...prepareRecovery(owner),
       ...preparePrices(owner),
     } satisfies RemoteChanges<Pick<Operations, AloneName>>,

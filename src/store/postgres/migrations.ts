@@ -170,6 +170,17 @@ export const MIGRATIONS: readonly Migration[] = [
       DROP INDEX requests_by_caller;
     `,
   },
+  {
+    name: '0009_accepted_callers',
+    runsBeside: '0003_ledger_references',
+    sql: `
+      CREATE TABLE accepted_callers (
+        caller text PRIMARY KEY,
+        accepted_at_ms bigint NOT NULL
+      );
+      CREATE INDEX accepted_callers_by_time ON accepted_callers (accepted_at_ms);
+    `,
+  },
 ];
 
 /** "Reqs": no other program on the same database uses it for a lock. */

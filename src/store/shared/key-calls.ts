@@ -75,6 +75,10 @@ export function createAccountCalls(queue: BatchQueue, clock: () => number): Acco
     async findRate(keyId) {
       return toRates(await queue.call(['findRate', keyId, clock()], LOOKUP)).rates;
     },
+    async rememberAccepted(caller, atMs) {
+      await queue.call(['rememberAccepted', caller, atMs]);
+    },
+    listAccepted: () => queue.call(['listAccepted'], LOOKUP),
   };
 }
 

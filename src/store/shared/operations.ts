@@ -55,6 +55,11 @@ export interface Operations {
   sumUsage(caller: string | null, per: UsageQuery['per'], span: HourSpan): readonly UsageSumRow[];
   findUsageSpan(): HourSpan;
 
+  /** Keeps the latest MAX_ACCEPTED. */
+  rememberAccepted(caller: string, atMs: number): null;
+  /** Begins with the oldest. */
+  listAccepted(): readonly string[];
+
   comparePrices(version: string): readonly string[];
 
   /** Returns how many records of dead processes it closed; 0 at the end. */
@@ -95,6 +100,8 @@ export interface RemoteEngine {
   /** Resolves when the database is closed, or was given up after a few seconds. */
   close(): Promise<void>;
 }
+
+export const MAX_ACCEPTED = 10_000;
 
 /** One step deletes them in some milliseconds in a large database. */
 export const PRUNE_STEP = 100;

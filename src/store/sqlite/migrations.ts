@@ -151,6 +151,18 @@ export const MIGRATIONS: readonly Migration[] = [
       DROP INDEX requests_by_caller;
     `,
   },
+  {
+    name: '0007_accepted_callers',
+    runsBeside: '0003_ledger_references',
+    // HMACs of keys that the backend has accepted.
+    sql: `
+      CREATE TABLE accepted_callers (
+        caller TEXT PRIMARY KEY,
+        accepted_at_ms INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX accepted_callers_by_time ON accepted_callers (accepted_at_ms);
+    `,
+  },
 ];
 
 /**

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { prepareAccepted } from './accepted.ts';
 import { prepareCharges } from '../shared/charges.ts';
 import type { Operation, Operations } from '../shared/operations.ts';
 import { standingOf } from '../../core/money/rates.ts';
@@ -82,6 +83,7 @@ function prepareOperations(
     ...prepareKeys(database, unit.funding),
     ...prepareLedger(database, unit),
     ...prepareUsage(database),
+    ...prepareAccepted(database),
     ...prepareRecovery(database, who, lifecycle),
     ...prepareRetention(database),
     ...prepareChecks(database),
