@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { loadAcceptedCallers, NO_CALLERS, type AcceptedCallers } from './accounts/accepted-callers.ts';
 import { ADMIT_ALL, createAdmission } from './accounts/admission.ts';
 import { hasNoKeys, rememberKeys } from './accounts/keys.ts';
 import { createRateLimits } from './accounts/rates.ts';
@@ -57,6 +58,7 @@ export interface Gateway {
 export interface GatewayOverrides {
   readonly store?: Store;
   readonly backend?: ChatBackend;
+  readonly acceptedCallers?: AcceptedCallers;
   readonly log?: Logger;
   readonly nowMs?: () => number;
   readonly newUniquePart?: NewUniquePart;
@@ -86,7 +88,8 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   const backends = await openBackends(config, overrides, log);
   const { baseUrl, isDemo, keyOwner, upstream, backend, proxy } = backends;
 
-  const sockets = createSockets(config);
+  const sockets = createSockets();
+  const load = createLoad(config);
   const { observe, metrics } = await openTelemetry({
     baseUrl,
     dialect: config.upstreamDialect,
@@ -96,6 +99,8 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
 
   const prices = shared?.prices ?? createCurrentPrices({ ...config, log });
   const accounts = rememberKeys(store, nowMs);
+  const loaded = keyOwner === 'caller' ? await loadAcceptedCallers({ accounts, nowMs }) : NO_CALLERS;
+  const acceptedCallers = overrides.acceptedCallers ?? loaded;
   const rateLimits = isManaged ? createRateLimits({ accounts, nowMs }) : undefined;
   const admission =
     rateLimits === undefined ? ADMIT_ALL : createAdmission({ ...config, accounts, rateLimits, prices, nowMs });
@@ -132,8 +137,8 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     tokenizer,
     observe,
     metrics: metrics && (shared?.joinMetrics(metrics) ?? metrics),
-    authenticator: createAuthenticator({ ...config, accounts, identities, nowMs }),
-    load: createLoad(config),
+    authenticator: createAuthenticator({ ...config, accounts, acceptedCallers, identities, nowMs }),
+    load,
     // A silent client has the same time as a silent backend.
     clientStallMs: config.idleTimeoutMs,
     async loadWebSocket() {

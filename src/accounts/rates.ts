@@ -14,6 +14,8 @@ export interface RateLimits {
    * Takes a request without tokens. Throws ApiError `rate_limit_exceeded`, and then takes nothing.
    */
   take(key: RateLimitedKey): Promise<Taken>;
+  /** Takes a request that was refused before it could be taken. Does not wait. */
+  takeRefused(key: RateLimitedKey): void;
   /** `rates` is absent for a key without such limits. */
   taken(keyId: KeyId, tokens: number, rates: RateStanding | undefined): Taken;
   explain(keyId: KeyId, tokens: number, rates: RateStanding | undefined): ApiError;
@@ -46,6 +48,11 @@ export const NOTHING_TAKEN: Taken = { headers: {}, correct: () => undefined };
 const REFUSED_FOR_MS = 200;
 const MAX_REMEMBERED = 10_000;
 
+interface Refused {
+  readonly rates: RateStanding;
+  readonly atMs: number;
+}
+
 /** Returns the limits of all keys in this store. `nowMs` measures ages only. */
 export function createRateLimits({
   accounts,
@@ -54,24 +61,31 @@ export function createRateLimits({
   readonly accounts: Pick<AccountStore, 'takeRate' | 'correctRate' | 'findRate'>;
   readonly nowMs: () => number;
 }): RateLimits {
-  const refused = new Map<KeyId, { readonly rates: RateStanding; readonly atMs: number }>();
+  const refused = new Map<KeyId, Refused>();
 
   function explain(keyId: KeyId, tokens: number, rates: RateStanding | undefined): ApiError {
     if (rates === undefined) return new ApiError('rate_limit_exceeded');
+    remember(keyId, rates);
+    return refusalOf(tokens, rates);
+  }
+
+  function remember(keyId: KeyId, rates: RateStanding): void {
     refused.delete(keyId);
     const [oldest] = refused.keys();
     if (refused.size >= MAX_REMEMBERED && oldest !== undefined) refused.delete(oldest);
     refused.set(keyId, { rates, atMs: nowMs() });
-    return refusalOf(tokens, rates);
   }
 
   function taken(keyId: KeyId, tokens: number, rates: RateStanding | undefined): Taken {
     if (rates === undefined) return NOTHING_TAKEN;
     const takenAtMs = nowMs();
+    // The last request of the minute was taken, so that the next one is refused without the store.
+    if (isFinal({ rates })) remember(keyId, rates);
     return {
       headers: toHeaders(toState(rates)),
       correct(used) {
-        refused.delete(keyId);
+        const known = refused.get(keyId);
+        if (known !== undefined && !isFinal(known)) refused.delete(keyId);
         // Nothing reads the counts of a past minute.
         const isOver = nowMs() - takenAtMs > rates.resetMs;
         if (rates.tokensPerMinute === null || used === tokens || isOver) return;
@@ -85,7 +99,7 @@ export function createRateLimits({
     const known = refused.get(keyId);
     if (known === undefined) return;
     const ageMs = nowMs() - known.atMs;
-    if (ageMs < 0 || ageMs >= Math.min(REFUSED_FOR_MS, known.rates.resetMs)) {
+    if (ageMs < 0 || ageMs >= Math.min(isFinal(known) ? Infinity : REFUSED_FOR_MS, known.rates.resetMs)) {
       refused.delete(keyId);
       return;
     }
@@ -94,18 +108,21 @@ export function createRateLimits({
     if (exceedingOf(tokens, rates) !== undefined) throw refusalOf(tokens, rates);
   }
 
+  async function take(key: RateLimitedKey): Promise<Taken> {
+    const { requestsPerMinute, tokensPerMinute } = key.limits;
+    if (requestsPerMinute === null && tokensPerMinute === null) return NOTHING_TAKEN;
+    check(key, 0);
+    const verdict = await accounts.takeRate(key.keyId, 0);
+    if (verdict.refused === undefined) return taken(key.keyId, 0, verdict.rates);
+    throw verdict.refused === 'rate_limit_exceeded'
+      ? explain(key.keyId, 0, verdict.rates)
+      : new ApiError(verdict.refused);
+  }
+
   return {
     check,
-    async take(key) {
-      const { requestsPerMinute, tokensPerMinute } = key.limits;
-      if (requestsPerMinute === null && tokensPerMinute === null) return NOTHING_TAKEN;
-      check(key, 0);
-      const verdict = await accounts.takeRate(key.keyId, 0);
-      if (verdict.refused === undefined) return taken(key.keyId, 0, verdict.rates);
-      throw verdict.refused === 'rate_limit_exceeded'
-        ? explain(key.keyId, 0, verdict.rates)
-        : new ApiError(verdict.refused);
-    },
+    take,
+    takeRefused: (key) => void take(key).catch(() => undefined),
     taken,
     explain,
     async show({ keyId }) {
@@ -113,6 +130,11 @@ export function createRateLimits({
       return rates === undefined ? { resetMs: 0 } : toState(rates);
     },
   };
+}
+
+/** Tokens are given back before the minute is over, requests are not. */
+function isFinal({ rates }: Pick<Refused, 'rates'>): boolean {
+  return exceedingOf(0, rates) === 'requests';
 }
 
 function exceedingOf(tokens: number, rates: RateStanding): 'requests' | 'tokens' | undefined {

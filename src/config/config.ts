@@ -20,6 +20,9 @@ export interface Config {
   readonly port: number;
   /** Has no slash at its end. */
   readonly publicBaseUrl: string | null;
+  /** Whether only programs on this machine can reach the gateway. */
+  readonly isLoopback: boolean;
+  readonly allowedHosts: readonly string[];
   /** The value of `trust proxy` in Express: a number of hops, or addresses and subnets. */
   readonly trustProxy: number | readonly string[];
   /** Has no slash at its end; null starts the embedded demo backend. */
@@ -54,6 +57,8 @@ export interface Config {
   readonly maxBodyBytes: number;
   readonly maxBodyBytesInFlight: number;
   readonly maxConcurrentRequests: number;
+  /** 100 sets no limit. */
+  readonly callerSharePercent: number;
   /** 0 sets no limit. */
   readonly maxRequestsPerSocket: number;
   readonly maxWebSockets: number;
@@ -229,7 +234,6 @@ function findWorkerProblems({ WORKERS, ITEM_MEMORY_TTL_S }: Settings): readonly 
 
 function findDoubtful({
   UPSTREAM_BASE_URL,
-  HOST,
   API_KEYS,
   METRICS_PORT,
   METRICS_TOKEN,
@@ -239,8 +243,8 @@ function findDoubtful({
   if (UPSTREAM_BASE_URL !== undefined && new URL(UPSTREAM_BASE_URL).pathname === '/') {
     warnings.push('UPSTREAM_BASE_URL: has no path; most backends need their /v1 at its end');
   }
-  if (!isLoopback(HOST) && API_KEYS.some((key) => key.length < 16)) {
-    warnings.push('API_KEYS: has a key of less than 16 characters, which can be guessed from outside');
+  if (API_KEYS.some((key) => key.length < 16)) {
+    warnings.push('API_KEYS: has a key of less than 16 characters, which can be guessed');
   }
   if (METRICS_PORT !== undefined && METRICS_TOKEN === undefined && !isLoopback(METRICS_HOST)) {
     warnings.push(
@@ -263,6 +267,8 @@ function toConfig(
     host: settings.HOST,
     port: settings.PORT,
     publicBaseUrl: toBaseUrl(settings.PUBLIC_BASE_URL),
+    isLoopback: isLoopback(settings.HOST),
+    allowedHosts: Object.freeze(settings.ALLOWED_HOSTS),
     trustProxy: toTrustProxy(settings.TRUST_PROXY),
     upstreamBaseUrl: toBaseUrl(settings.UPSTREAM_BASE_URL),
     upstreamApiKey: settings.UPSTREAM_API_KEY ?? null,
@@ -293,6 +299,7 @@ function toConfig(
     maxBodyBytes: settings.MAX_BODY_BYTES,
     maxBodyBytesInFlight: settings.MAX_BODY_BYTES_IN_FLIGHT,
     maxConcurrentRequests: settings.MAX_CONCURRENT_REQUESTS,
+    callerSharePercent: settings.CALLER_SHARE,
     maxRequestsPerSocket: settings.MAX_REQUESTS_PER_SOCKET,
     maxWebSockets: settings.MAX_WEBSOCKETS,
     webSocketIdleTimeoutMs: settings.WEBSOCKET_IDLE_TIMEOUT_MS,

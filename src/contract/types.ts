@@ -1703,6 +1703,12 @@ export interface Settings {
    */
   PUBLIC_BASE_URL?: string;
   /**
+   * Further names in the Host header that are served while HOST is a loopback address and neither PUBLIC_BASE_URL nor TRUST_PROXY is set, separated by commas. Local names are always served; others could come from web pages on the internet (DNS rebinding).
+   *
+   * @maxItems 1000
+   */
+  ALLOWED_HOSTS: string[];
+  /**
    * The proxies in front whose word about the address and the host of the caller is believed: their number, or their addresses and subnets, separated by commas (also loopback, linklocal and uniquelocal). With 0 no proxy is believed.
    */
   TRUST_PROXY: string;
@@ -1813,9 +1819,13 @@ export interface Settings {
    */
   MAX_BODY_BYTES_IN_FLIGHT: number;
   /**
-   * The most requests that may run at once. A request beyond it gets 503 server_overloaded.
+   * The most requests that may run at once. One caller alone may have three quarters of them. A request beyond it gets 503 server_overloaded, or 429 concurrency_limit_exceeded.
    */
   MAX_CONCURRENT_REQUESTS: number;
+  /**
+   * The most that one caller may have of what all callers share (requests at once, bytes of bodies, WebSockets), in percent. 100 sets no limit beyond the shares that the guide on limits describes.
+   */
+  CALLER_SHARE: number;
   /**
    * The number of requests after which a connection is closed, so that clients spread over the gateways behind a load balancer. 0 means never.
    */

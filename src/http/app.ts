@@ -1,4 +1,5 @@
 import express, { type Express, type RequestHandler, type Router } from 'express';
+import { NO_CALLERS } from '../accounts/accepted-callers.ts';
 import { createAdministration } from '../accounts/administration.ts';
 import { toKeyId, toRequestId } from '../core/ids.ts';
 import { lazily } from '../core/lazily.ts';
@@ -8,6 +9,7 @@ import { factsOf } from '../telemetry/reply-facts.ts';
 import { authenticate, createAuthenticator } from './access/authenticate.ts';
 import { allowOrigins } from './access/cors.ts';
 import { takeKeyFromProtocols } from './access/key-protocol.ts';
+import { limitRate } from './access/limit-rate.ts';
 import { limitLoad } from './access/load.ts';
 import { secureApi } from './access/security-headers.ts';
 import { createAdminApi } from './admin.ts';
@@ -29,14 +31,17 @@ import type { Services } from './services.ts';
 
 /** Returns the application: middleware in its order, then every path. */
 export function createApp(services: Services): Express {
-  const { corsOrigins, load, authenticator } = services;
+  const { corsOrigins, load, rateLimits, authenticator } = services;
   const app = begin(services);
+  // No page of another origin may administer.
+  app.use('/admin/v1', createAdmin(services));
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
 
   // Most requests take this route, and Express tries the routes in order.
   app.post(
     ['/api/v1/responses', '/v1/responses'],
     authenticate(authenticator),
+    limitRate(rateLimits),
     limitLoad(load),
     postResponse(services),
   );
@@ -51,7 +56,6 @@ export function createApp(services: Services): Express {
     .get(services.metricsPort === null ? metricsOf(services) : refuseMetrics)
     .all(methodNotAllowed('GET'));
   app.use('/console', createConsole(services));
-  app.use('/admin/v1', createAdmin(services));
   return end(app);
 }
 
@@ -63,16 +67,17 @@ export function createMetricsApp(services: Services): Express {
 }
 
 function createApi(services: Services): Router {
-  const { load, authMode } = services;
+  const { load, rateLimits, authMode } = services;
   const limit = limitLoad(load);
+  const limitBoth = [limitRate(rateLimits), limit];
   const watch = watchRunning(services);
   const requests = createRequestRoutes(services);
   const { limitReads, limitLists } = createReadLimits(services);
   const api = express.Router();
   api.use(takeKeyFromProtocols, authenticate(services.authenticator));
   api.route('/responses').get(openWebSocket(services)).all(methodNotAllowed('POST'));
-  api.route('/responses/input_tokens').post(limit, watch, countInputTokens(services)).all(methodNotAllowed('POST'));
-  api.route('/responses/compact').post(limit, postCompaction(services)).all(methodNotAllowed('POST'));
+  api.route('/responses/input_tokens').post(limitBoth, watch, countInputTokens(services)).all(methodNotAllowed('POST'));
+  api.route('/responses/compact').post(limitBoth, postCompaction(services)).all(methodNotAllowed('POST'));
   api.route('/requests').get(limitReads, limitLists, requests.list).all(methodNotAllowed('GET'));
   api.route('/requests/:id').get(limitReads, requests.show).all(methodNotAllowed('GET'));
   api.route('/requests/:id/cancel').post(requests.cancel).all(methodNotAllowed('POST'));
@@ -80,7 +85,7 @@ function createApi(services: Services): Router {
   api.route('/key').get(showKey(services)).all(methodNotAllowed('GET'));
   // In the other modes chat completions are not recorded, and are passed through.
   if (authMode === 'managed') {
-    api.route('/chat/completions').post(limit, createChatCompletion(services)).all(methodNotAllowed('POST'));
+    api.route('/chat/completions').post(limitBoth, createChatCompletion(services)).all(methodNotAllowed('POST'));
   }
   api.use(limit, watch, createPassthrough(services));
   return api;
@@ -90,7 +95,9 @@ function createAdmin(services: Services): RequestHandler {
   const { adminToken, accounts, identities, newUniquePart, nowMs } = services;
   if (adminToken === null) return notFound;
   return createAdminApi({
-    authenticate: authenticate(createAuthenticator({ ...services, authMode: 'static', apiKeys: [adminToken] })),
+    authenticate: authenticate(
+      createAuthenticator({ ...services, acceptedCallers: NO_CALLERS, authMode: 'static', apiKeys: [adminToken] }),
+    ),
     administration: createAdministration({
       accounts,
       toHash: identities.keySecret,
@@ -108,6 +115,7 @@ function begin(services: Services): Express {
   app.disable('etag');
   app.set('trust proxy', services.trustProxy);
   app.use(secureApi, observeRequests(services));
+  if (services.trustProxy === 0) app.use(warnOfProxy(services));
   if (services.demo) app.use(markDemo);
   return app;
 }
@@ -122,6 +130,20 @@ const markDemo: RequestHandler = (_req, res, next) => {
   res.setHeader('x-demo-backend', 'true');
   next();
 };
+
+/** Behind a proxy that is not trusted, all callers have one address and its limits. */
+function warnOfProxy({ log }: Services): RequestHandler {
+  let hasWarned = false;
+  return (req, _res, next) => {
+    if (!hasWarned && req.headers['x-forwarded-for'] !== undefined) {
+      hasWarned = true;
+      log.warn(
+        'A request has an X-Forwarded-For header, and TRUST_PROXY is 0: all callers behind a proxy count as one address.',
+      );
+    }
+    next();
+  };
+}
 
 function metricsOf({ metrics, metricsToken }: Services): RequestHandler {
   return metrics === undefined ? refuseMetrics : showMetrics(metrics, metricsToken);

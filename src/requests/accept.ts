@@ -179,7 +179,7 @@ async function decide(
 
 /** Returns whether the idempotency key stays taken. */
 function writeEnd(
-  { draft, plan, admitted, taken }: Started,
+  { incoming, draft, plan, admitted, taken }: Started,
   ending: Ending,
   { store, estimator, keyOwner, nowMs, log }: AcceptServices & Pick<RequestFacts, 'log'>,
 ): boolean {
@@ -189,6 +189,7 @@ function writeEnd(
   const outcome = outcomeOf(ending, {
     completedAtMs: nowMs(),
     keyOwner,
+    isStranger: incoming.caller.holder().isStranger,
     estimateUsage: () => estimateUsage(estimator, plan, outputLength),
     costOf: (usage) => admitted.costOf(usage),
   });

@@ -14,6 +14,14 @@ export interface Caller {
   /** Is absent where the gateway issues no keys. */
   readonly key?: StoredKey;
   readonly backendHeaders: Readonly<Record<string, string>>;
+  /** Says for whom a share is taken now. A stranger can be accepted meanwhile. */
+  readonly holder: () => Holder;
+}
+
+/** The one who has a share: a caller, or the network of callers that were never accepted. */
+export interface Holder {
+  readonly name: string;
+  readonly isStranger: boolean;
 }
 
 export interface JsonBody {

@@ -16,6 +16,8 @@ export interface Ending {
 export interface OutcomeOptions {
   readonly completedAtMs: number;
   readonly keyOwner: KeyOwner;
+  /** Whether the backend has never accepted the key of the caller. */
+  readonly isStranger: boolean;
   readonly estimateUsage: () => Usage;
   /** In millionths of the currency; null if the model has no price. */
   readonly costOf: (usage: Usage) => number | null;
@@ -25,6 +27,9 @@ export interface OutcomeOptions {
 export function outcomeOf(ending: Ending, options: OutcomeOptions): Outcome | 'discard' {
   const { failure, hasOutput } = ending;
   if (failure === null) return { ...used('succeeded'), incompleteReason: ending.incompleteReason };
+  // Made-up keys must not fill the store.
+  if (options.isStranger && !hasOutput && (nothingRan(failure) || failure.code === 'client_disconnected'))
+    return 'discard';
   if (failure.code === 'request_cancelled' || failure.code === 'client_disconnected') {
     return { ...used('cancelled'), errorCode: failure.code };
   }

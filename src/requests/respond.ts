@@ -56,8 +56,10 @@ export async function respond(incoming: IncomingCreate, services: RespondService
 }
 
 /** `generate: false` asks for no output, only for an id that can be continued. */
-function warmUp(incoming: IncomingCreate, plan: ResponsePlan, services: RespondServices): void {
+async function warmUp(incoming: IncomingCreate, plan: ResponsePlan, services: RespondServices): Promise<void> {
   const { facts } = incoming;
+  const headers = await services.admission.admitFree(incoming.caller.key, plan);
+  for (const [name, value] of Object.entries(headers)) incoming.setHeader(name, value);
   nameLeftOut(incoming, plan.translation);
   facts.model = plan.model;
   facts.stream = plan.stream;

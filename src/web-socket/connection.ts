@@ -4,7 +4,9 @@ import type { Logger } from 'pino';
 import { WebSocket } from 'ws';
 import { ApiError, toApiError } from '../core/errors.ts';
 import type { NewUniquePart } from '../core/ids.ts';
-import type { Load, Share } from '../http/access/load.ts';
+import type { Load } from '../http/access/load.ts';
+import type { Share } from '../http/access/shares.ts';
+import type { Caller } from '../requests/incoming.ts';
 import type { Observe, Observed } from '../telemetry/observe.ts';
 import { noteFailure } from '../http/error-handler.ts';
 import { openFrameReply, toErrorFrame, type FrameReply } from './frame-reply.ts';
@@ -22,6 +24,7 @@ export class ClosingWebSocket extends WebSocket {
 export interface Opened {
   readonly ws: ClosingWebSocket;
   readonly socket: Socket;
+  readonly holder: Caller['holder'];
   readonly baseUrl: string;
   readonly log: Logger;
   readonly traceHeaders: IncomingHttpHeaders;
@@ -70,9 +73,9 @@ interface Waiting {
  * answer to its oldest request.
  */
 export function openConnection(opened: Opened, options: ConnectionOptions): Connection {
-  const { ws, socket, log, baseUrl } = opened;
+  const { ws, socket, log, baseUrl, holder } = opened;
   const { observe, newUniquePart, load } = options;
-  const reading = load.openShare();
+  const reading = load.bodyBytes.open(holder());
   const waiting: Waiting[] = [];
   let unread = 0;
   let held = 0;
@@ -94,7 +97,7 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     unread += piece.length;
     if (unread - held < UNCOUNTED_BYTES || !isOpen()) return;
     try {
-      reading.hold(unread - held);
+      reading.take(unread - held);
       held = unread;
     } catch (thrown) {
       refuse(toApiError(thrown));
@@ -155,8 +158,8 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     if (waiting.length >= MAX_WAITING) return tooManyWaiting();
     let share: Share | undefined;
     try {
-      share = load.enter();
-      share.hold(bytes.length);
+      share = load.enter(holder());
+      share.take(bytes.length);
       return { bytes, isBinary, share };
     } catch (error) {
       share?.release();

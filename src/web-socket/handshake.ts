@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Request, RequestHandler } from 'express';
 import { WebSocketServer } from 'ws';
 import { ApiError } from '../core/errors.ts';
-import type { Credentials } from '../http/access/authenticate.ts';
+import { callerOf, type Credentials } from '../http/access/authenticate.ts';
 import { baseUrlOf } from '../http/base-url.ts';
 import { refuseWhileDraining } from '../requests/running.ts';
 import { endSwitched } from '../telemetry/observe.ts';
@@ -22,7 +22,7 @@ export interface WebSocketOptions extends Omit<ConnectionOptions, 'serveFrame'>,
 /** Returns the route of WebSockets; a request without an upgrade goes to the next route. */
 export function openWebSocket(options: WebSocketOptions): RequestHandler {
   const { sockets, running, corsOrigins } = options;
-  const histories = createHistories({ maxBytes: options.maxBodyBytes });
+  const histories = createHistories({ maxBytes: options.maxBodyBytes, shares: options.load.historyBytes });
   const server = createWebSocketServer(options.maxBodyBytes);
 
   return (req, res, next) => {
@@ -34,14 +34,17 @@ export function openWebSocket(options: WebSocketOptions): RequestHandler {
     refuseWhileDraining(running);
     const baseUrl = baseUrlOf(req, options.publicBaseUrl);
     checkOrigin(req.headers.origin, [...corsOrigins, new URL(baseUrl).origin], req.host);
-    sockets.checkRoom();
+    const { holder } = callerOf(res);
+    const share = options.load.webSockets.open(holder());
+    share.take(1);
+    upgrade.socket.once('close', () => share.release());
     const { ip, log } = req;
     const credentials: Credentials = { headers: pick(req.headers, CALLER_HEADERS), rawHeaders: [], ip };
     const traceHeaders = pick(req.headers, TRACE_HEADERS);
     shakeHands(server, req, res, upgrade, (ws) => {
-      const history = histories.open();
+      const history = histories.open(holder());
       const connection = openConnection(
-        { ws, socket: upgrade.socket, baseUrl, log, traceHeaders },
+        { ws, socket: upgrade.socket, holder, baseUrl, log, traceHeaders },
         { ...options, serveFrame: (frame, reply) => serveFrame(frame, reply, { credentials, history }, options) },
       );
       sockets.add(connection);

@@ -2,6 +2,8 @@
 
 import { ApiError } from '../core/errors.ts';
 import { isList, readJson } from '../core/json.ts';
+import type { Share, Shares } from '../http/access/shares.ts';
+import type { Holder } from '../requests/incoming.ts';
 
 export interface History {
   /** Throws ApiError `previous_response_not_found` unless this response is the latest. */
@@ -16,26 +18,27 @@ export interface History {
 export interface HistoriesOptions {
   /** A larger history is dropped, and the client sends its full history once. */
   readonly maxBytes: number;
-  /** The least recently used histories are dropped first. */
-  readonly maxTotalBytes?: number;
+  /** Beyond its share a caller loses the histories that it used longest ago. */
+  readonly shares: Shares;
 }
 
 interface Latest {
   readonly responseId: string;
   readonly turns: readonly Buffer[];
   readonly bytes: number;
+  readonly owner: string;
+  readonly share: Share;
 }
 
-const MAX_TOTAL_BYTES = 256 * 1024 * 1024;
-
-export function createHistories({ maxBytes, maxTotalBytes = MAX_TOTAL_BYTES }: HistoriesOptions): { open(): History } {
+export function createHistories({ maxBytes, shares }: HistoriesOptions): { open(holder: Holder): History } {
   // In the order of their last use.
   const latestOf = new Map<History, Latest>();
-  let totalBytes = 0;
 
   return { open };
 
-  function open(): History {
+  function open(holder: Holder): History {
+    const owner = holder.name;
+    const share = shares.open(holder);
     const history: History = {
       get(responseId) {
         const latest = latestOf.get(history);
@@ -50,12 +53,8 @@ export function createHistories({ maxBytes, maxTotalBytes = MAX_TOTAL_BYTES }: H
         const bytes = before.bytes + turn.length;
         // A history that was dropped while its continuation ran would be incomplete.
         if (bytes > maxBytes || (continuedId !== undefined && before === EMPTY)) return;
-        latestOf.set(history, { responseId, turns: [...before.turns, turn], bytes });
-        totalBytes += bytes;
-        for (const oldest of latestOf.keys()) {
-          if (totalBytes <= maxTotalBytes) break;
-          drop(oldest);
-        }
+        if (!takeFor(owner, share, bytes)) return;
+        latestOf.set(history, { responseId, turns: [...before.turns, turn], bytes, owner, share });
       },
       delete(responseId) {
         if (latestOf.get(history)?.responseId === responseId) drop(history);
@@ -65,13 +64,32 @@ export function createHistories({ maxBytes, maxTotalBytes = MAX_TOTAL_BYTES }: H
     return history;
   }
 
+  /** Returns whether there is room, after the owner has lost as many other histories as needed. */
+  function takeFor(owner: string, share: Share, bytes: number): boolean {
+    while (!hasTaken(share, bytes)) {
+      const oldest = [...latestOf].find(([, latest]) => latest.owner === owner)?.[0];
+      if (oldest === undefined) return false;
+      drop(oldest);
+    }
+    return true;
+  }
+
   function drop(history: History): void {
-    totalBytes -= latestOf.get(history)?.bytes ?? 0;
+    latestOf.get(history)?.share.release();
     latestOf.delete(history);
   }
 }
 
-const EMPTY: Omit<Latest, 'responseId'> = { turns: [], bytes: 0 };
+const EMPTY: Pick<Latest, 'turns' | 'bytes'> = { turns: [], bytes: 0 };
+
+function hasTaken(share: Share, bytes: number): boolean {
+  try {
+    share.take(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function itemsOf(turn: Buffer): unknown[] {
   const items = readJson(turn.toString());

@@ -4,8 +4,10 @@ import type { Translator } from '../core/reply/translator.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import type { ResponseEvent } from '../contract/types.ts';
 import type { Authenticator, Credentials } from '../http/access/authenticate.ts';
-import type { Share } from '../http/access/load.ts';
+import { isUncounted } from '../http/access/limit-rate.ts';
+import type { Share } from '../http/access/shares.ts';
 import { createStreamReply } from '../http/responses/reply.ts';
+import type { Services } from '../http/services.ts';
 import type { Caller, Reply } from '../requests/incoming.ts';
 import { respond, type RespondServices } from '../requests/respond.ts';
 import { refuseWhileDraining } from '../requests/running.ts';
@@ -17,6 +19,7 @@ import type { History } from './history.ts';
 
 export interface ServeFrameOptions extends RespondServices {
   readonly authenticator: Authenticator;
+  readonly rateLimits: Services['rateLimits'];
   readonly maxBodyBytes: number;
   readonly headerHoldMs: number;
   readonly keepaliveEventMs: number;
@@ -39,15 +42,20 @@ export async function serveFrame(
 ): Promise<void> {
   const { facts } = reply;
   const { caller, noteReply } = await options.authenticator(credentials);
-  facts.keyPrefix = caller.key?.prefix;
+  const { key } = caller;
+  facts.keyPrefix = key?.prefix;
   try {
+    // A duplicate is answered at any time.
+    if (key !== undefined && !bytes.includes('idempotency_key')) options.rateLimits?.check(key, 0);
     const frame = readCreateFrame(bytes, isBinary);
     // `accept` refuses all other requests, because it finds duplicates first.
     if (frame.isWarmUp) refuseWhileDraining(options.running);
     await serveCreate(frame, reply, { caller, history, share }, options);
-    noteReply?.(reply.status() ?? 499, facts.backend !== 'not asked');
+    noteReply?.({ status: reply.status() ?? 499, backend: facts.backend, isPost: true });
   } catch (error) {
-    noteReply?.(toApiError(error).status, false);
+    const { status } = toApiError(error);
+    noteReply?.({ status, backend: facts.backend, isPost: true });
+    if (key !== undefined && isUncounted(status, facts.backend)) options.rateLimits?.takeRefused(key);
     throw error;
   }
 }
@@ -68,7 +76,7 @@ async function serveCreate(
       const past = history.get(previousResponseId);
       bytesRecalled = past.bytes;
       if (bytesRecalled + body.bytes.length > options.maxBodyBytes) throw tooLarge(options.maxBodyBytes);
-      share.hold(bytesRecalled);
+      share.take(bytesRecalled);
       const items = inputItemsOf(value['input']);
       checkOutputs(items, past.items);
       historyLength = past.items.length;

@@ -1,13 +1,10 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '../core/errors.ts';
 import type { Connection } from './connection.ts';
 
 export interface Sockets {
   readonly count: number;
   /** Returns whether this asks for a WebSocket on its path; any other upgrade is ignored. */
   takes(req: IncomingMessage): boolean;
-  /** Throws ApiError `server_overloaded` if the limit is reached. */
-  checkRoom(): void;
   add(connection: Connection): void;
   delete(connection: Connection): void;
   leave(): void;
@@ -17,7 +14,7 @@ export interface Sockets {
 /** Complete answers and closing frames reach the clients within this time. */
 const CLOSE_MS = 1000;
 
-export function createSockets({ maxWebSockets }: { readonly maxWebSockets: number }): Sockets {
+export function createSockets(): Sockets {
   const connections = new Set<Connection>();
   let waiting: (() => void)[] = [];
 
@@ -26,13 +23,6 @@ export function createSockets({ maxWebSockets }: { readonly maxWebSockets: numbe
       return connections.size;
     },
     takes: isHandshake,
-    checkRoom() {
-      if (connections.size < maxWebSockets) return;
-      throw new ApiError('server_overloaded', {
-        message: 'The limit of open WebSockets is reached.',
-        headers: { 'retry-after': '1' },
-      });
-    },
     add: (connection) => void connections.add(connection),
     delete(connection) {
       connections.delete(connection);

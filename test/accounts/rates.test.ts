@@ -211,9 +211,28 @@ describe('rate limits', () => {
       const first = await refusal(key);
       nowMs += 199;
       const second = await refusal(key);
-      expect(accepts).to.equal(2);
+      expect(accepts).to.equal(1);
       expect(second.message).to.equal(first.message);
       expect(second.headers['x-ratelimit-reset-requests']).to.equal('1m0s');
+    });
+
+    it('do not ask the store again in the same minute, since requests are never given back', async () => {
+      const key = await keyWith(1);
+      await take(key, 1);
+      nowMs += 59_999;
+      await refusal(key);
+      expect(accepts).to.equal(1);
+      nowMs += 1;
+      await take(key, 1);
+    });
+
+    it('ask the store again after 200 ms for tokens, which another process may give back', async () => {
+      const key = await keyWith(null, 100);
+      await take(key, 100);
+      await refusal(key);
+      nowMs += 199;
+      await refusal(key);
+      expect(accepts).to.equal(2);
       nowMs += 1;
       await refusal(key);
       expect(accepts).to.equal(3);

@@ -17,6 +17,8 @@ describe('readConfig', () => {
       host: '127.0.0.1',
       port: 8080,
       publicBaseUrl: null,
+      isLoopback: true,
+      allowedHosts: [],
       trustProxy: 0,
       upstreamBaseUrl: null,
       upstreamApiKey: null,
@@ -47,6 +49,7 @@ describe('readConfig', () => {
       maxBodyBytes: 32 * 1024 * 1024,
       maxBodyBytesInFlight: 512 * 1024 * 1024,
       maxConcurrentRequests: 2000,
+      callerSharePercent: 100,
       maxRequestsPerSocket: 0,
       connectTimeoutMs: 5_000,
       firstByteTimeoutMs: 600_000,
@@ -432,11 +435,11 @@ describe('readConfig', () => {
       warnings: ['UPSTREAM_BASE_URL: has no path; most backends need their /v1 at its end'],
     },
     {
-      env: { ...STATIC, HOST: '0.0.0.0', API_KEYS: 'short' },
-      warnings: ['API_KEYS: has a key of less than 16 characters, which can be guessed from outside'],
+      env: { ...STATIC, API_KEYS: 'short' },
+      warnings: ['API_KEYS: has a key of less than 16 characters, which can be guessed'],
     },
     { env: { ...STATIC, HOST: '0.0.0.0', API_KEYS: 'long-enough-to-hold' }, warnings: [] },
-    { env: { ...STATIC, API_KEYS: 'short' }, warnings: [] },
+    { env: { ...STATIC, API_KEYS: 'a-key-of-many-characters' }, warnings: [] },
     {
       env: { METRICS_PORT: '9090', METRICS_HOST: '0.0.0.0' },
       warnings: [

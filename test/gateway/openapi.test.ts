@@ -10,6 +10,7 @@ import { createIdentities } from '../../src/identity/identities.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { startScriptedBackend, type Reply as BackendReply, type ScriptedBackend } from '../support/backend.ts';
+import { speakTo } from '../support/web-socket.ts';
 import { readDescription, type Description, type Reply } from '../support/described-gateway.ts';
 import { GATEWAY_SECRET, openManagedGateway, type IssuedKey, type ManagedGateway } from '../support/managed.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
@@ -168,7 +169,7 @@ describe('the API description', () => {
     const [method = '', path = ''] = operation.split(' ');
     const asked = request(gateway.url + path, {
       method,
-      headers: ['host', 'gateway', 'authorization', 'Bearer one', 'authorization', 'Bearer two'],
+      headers: ['host', 'localhost', 'authorization', 'Bearer one', 'authorization', 'Bearer two'],
     }).end();
     const [reply] = (await once(asked, 'response')) as [IncomingMessage];
     return note(operation, {
@@ -313,13 +314,18 @@ describe('the API description', () => {
     });
 
     it('server_overloaded', async () => {
-      await reopen({ MAX_CONCURRENT_REQUESTS: '1', MAX_WEBSOCKETS: '0' });
+      // Nobody has its share before the capacity is used up.
+      await reopen({ MAX_CONCURRENT_REQUESTS: '1', MAX_WEBSOCKETS: '1' });
+      const { secret } = await gateway.issue();
       backend.always(({ hang }) => hang());
       const waiting = ask(CREATE);
       await backend.request(1);
+      const speaker = await speakTo(gateway.url, { headers: { authorization: `Bearer ${issued.secret}` } });
       for (const operation of withCode('server_overloaded')) {
-        expect((await ask(operation)).code, operation).to.equal('server_overloaded');
+        expect((await ask(operation, { token: secret })).code, operation).to.equal('server_overloaded');
+        expect((await ask(operation)).code, operation).to.equal('concurrency_limit_exceeded');
       }
+      speaker.close();
       await gateway.drain();
       await waiting;
     });

@@ -184,7 +184,7 @@ describe('a frame', () => {
     return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
   }
 
-  it('that continues more than there is memory for is a 503', async () => {
+  it('that continues more than its share of the memory is a 429', async () => {
     const speaker = await scene.open({ MAX_BODY_BYTES: '300000', MAX_BODY_BYTES_IN_FLIGHT: '300000' });
     const { id } = responseOf(await speaker.ask({ ...HELLO, input: 'x'.repeat(200_000) }));
     const other = await scene.speak();
@@ -192,17 +192,17 @@ describe('a frame', () => {
     other.send({ ...CREATE, input: 'x'.repeat(150_000) });
     await scene.backend.request(2);
     const refused = refusalOf(await speaker.ask({ ...HELLO, previous_response_id: id }));
-    expect(refused.slice(0, 2)).to.deep.equal([503, 'server_overloaded']);
+    expect(refused.slice(0, 2)).to.deep.equal([429, 'concurrency_limit_exceeded']);
   });
 
-  it('beyond what the gateway takes on at once is a 503', async () => {
+  it('beyond its share of what the gateway takes on at once is a 429', async () => {
     const speaker = await scene.open({ MAX_CONCURRENT_REQUESTS: '1' });
     scene.backend.reply(({ hang }) => hang());
     speaker.send(CREATE);
     await scene.backend.request(1);
     const other = await scene.speak();
     const refused = errorOf(await other.ask(HELLO));
-    expect([refused.status, refused.error.code]).to.deep.equal([503, 'server_overloaded']);
+    expect([refused.status, refused.error.code]).to.deep.equal([429, 'concurrency_limit_exceeded']);
     expect(refused.headers).to.include({ 'retry-after': '1' });
   });
 
@@ -216,7 +216,7 @@ describe('a frame', () => {
     await new Promise((resolve) => speaker.ws.once('pong', resolve));
     const other = await scene.speak();
     other.ws.send(`"${half}`, { binary: false, fin: false });
-    expect(errorOf(await other.answer()).error.code).to.equal('server_overloaded');
+    expect(errorOf(await other.answer()).error.code).to.equal('concurrency_limit_exceeded');
     expect((await other.closed).code).to.equal(1013);
     speaker.ws.send('"}', { binary: false, fin: true });
     responseOf(await speaker.answer());

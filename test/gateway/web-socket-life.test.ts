@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import { expect } from 'chai';
+import { allStrangers } from '../support/gateway.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { callerOf } from '../records/caller.ts';
 import { answer, finish, stream, text, usageChunk } from '../records/chunks.ts';
@@ -136,11 +137,10 @@ describe('the handshake of a WebSocket', () => {
     expect(statuses).to.deep.equal([...Array.from({ length: 30 }, () => 401), 429, 429]);
   });
 
-  it('beyond MAX_WEBSOCKETS is a 503, until one is closed', async () => {
+  it('beyond its share of MAX_WEBSOCKETS is a 429, until one is closed', async () => {
     const first = await scene.open({ MAX_WEBSOCKETS: '2' });
-    await scene.speak();
     const { reply, status, code } = await shake({ ...KEY, ...HANDSHAKE });
-    expect([status, code, reply.headers['retry-after']]).to.deep.equal([503, 'server_overloaded', '1']);
+    expect([status, code, reply.headers['retry-after']]).to.deep.equal([429, 'concurrency_limit_exceeded', '1']);
     first.close();
     await first.closed;
     // The gateway may hear of it a moment later.
@@ -208,7 +208,7 @@ describe('the key of a WebSocket', () => {
   });
 
   it('that the backend has taken is not held up by the failures of others', async () => {
-    const speaker = await scene.open();
+    const speaker = await scene.open({}, { acceptedCallers: await allStrangers() });
     responseOf(await speaker.ask(HELLO));
     const other = await scene.speak({ apiKey: 'wrong' });
     scene.backend.reply(...Array.from({ length: 30 }, () => ({ json: { error: { message: 'no' } }, status: 401 })));
@@ -218,7 +218,7 @@ describe('the key of a WebSocket', () => {
   });
 
   it('that the backend refuses counts among the failures of its address', async () => {
-    const speaker = await scene.open();
+    const speaker = await scene.open({}, { acceptedCallers: await allStrangers() });
     scene.backend.always({ json: { error: { message: 'no' } }, status: 401 });
     const codes = [];
     for (let attempt = 0; attempt < 32; attempt++) codes.push(refusalOf(await speaker.ask(HELLO))[1]);

@@ -171,7 +171,7 @@ describe('what ends how', () => {
       const socket = connect(Number(port), '127.0.0.1');
       const head = [
         'POST /v1/responses HTTP/1.1',
-        'host: gateway',
+        'host: localhost',
         'authorization: Bearer test-key',
         'content-type: application/json',
         'content-encoding: gzip',

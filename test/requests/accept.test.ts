@@ -12,6 +12,7 @@ import { startScriptedBackend, type ScriptedBackend } from '../support/backend.t
 import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../support/managed.ts';
 import { beginFacts } from '../support/observe.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
+import { until } from '../support/time.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
 
 /** Ten seconds into a minute. */
@@ -95,9 +96,9 @@ describe('accepting a request', () => {
     }
   }
 
-  it('gives back what a duplicate and a request without funds took of the rate limits', async () => {
+  it('counts a request without funds in the minute of its key, and no duplicate', async () => {
     const { secret, key } = await gateway.issue({
-      limits: { requestsPerMinute: 3, tokensPerMinute: 100_000 },
+      limits: { requestsPerMinute: 10, tokensPerMinute: 100_000 },
       creditsMicro: 2000,
     });
     const caller = callerOf(gateway.url, secret);
@@ -109,8 +110,9 @@ describe('accepting a request', () => {
       expect((await caller.create(REQUEST, { headers })).status).to.equal(409);
       expect((await caller.create({ ...REQUEST, max_output_tokens: 1000 })).status).to.equal(402);
     }
+    await until(async () => (await gateway.store.findRate(key.keyId))?.requests === 6);
     const { headers: last } = await caller.create(REQUEST);
-    expect(last.get('x-ratelimit-remaining-requests')).to.equal('1');
+    expect(last.get('x-ratelimit-remaining-requests')).to.equal('3');
     // What the first one used, and what this one has reserved.
     const [reserved] = (await gateway.store.listLedger(key.keyId, { limit: 100 }))?.entries.filter(
       ({ kind }) => kind === 'reserve',
@@ -205,7 +207,7 @@ describe('a request that was accepted', () => {
     const headers = new Map<string, string>();
     const incoming: Incoming = {
       facts: beginFacts(),
-      caller: { identity: ['me'], backendHeaders: {} },
+      caller: { identity: ['me'], backendHeaders: {}, holder: () => ({ name: 'me', isStranger: false }) },
       idempotencyKey: 'key',
       body: { bytes: Buffer.from('{}'), value: {} },
       baseUrl: () => 'http://gateway.test',

@@ -9,6 +9,7 @@
 
 import { readConfig, createGateway, type GatewayOverrides } from '../../src/gateway.ts';
 import type { Environment } from '../../src/config/settings.ts';
+import { loadAcceptedCallers, type AcceptedCallers } from '../../src/accounts/accepted-callers.ts';
 import { asDescribed } from './described-gateway.ts';
 
 export const TEST_KEY = 'test-key';
@@ -32,8 +33,22 @@ interface CreateInit {
   readonly signal?: AbortSignal;
 }
 
+/** Every key counts as one that the backend has accepted before. Tests about strangers pass others. */
+const ALL_ACCEPTED: AcceptedCallers = { has: () => true, add: () => undefined, delete: () => undefined };
+
+/** Callers of whom the backend has accepted nobody yet. */
+export function allStrangers(): Promise<AcceptedCallers> {
+  const accounts = { listAccepted: () => Promise.resolve([]), rememberAccepted: () => Promise.resolve() };
+  return loadAcceptedCallers({ accounts, nowMs: Date.now });
+}
+
 /** Starts it with these settings; `close` is for an `afterEach`. */
-export async function openGateway(settings: Environment, overrides?: GatewayOverrides): Promise<TestGateway> {
+export function openGateway(settings: Environment, overrides?: GatewayOverrides): Promise<TestGateway> {
+  return openGatewayAsItIs(settings, { acceptedCallers: ALL_ACCEPTED, ...overrides });
+}
+
+/** As `openGateway`, but the gateway finds out by itself whom the backend accepts. */
+export async function openGatewayAsItIs(settings: Environment, overrides?: GatewayOverrides): Promise<TestGateway> {
   const config = readConfig({ PORT: '0', DATABASE_URL: ':memory:', LOG_LEVEL: 'silent', ...settings });
   const gateway = await createGateway(config, overrides);
   const { url, metricsUrl } = await gateway.listen();

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { ApiError } from '../../src/core/errors.ts';
+import { createShares, type SharesOptions } from '../../src/http/access/shares.ts';
 import { createHistories, type History } from '../../src/web-socket/history.ts';
 
 /** Of fourteen bytes as JSON, in a list of its own. */
@@ -19,11 +20,11 @@ describe('createChains', () => {
   }
 
   it('remembers nothing at first', () => {
-    expect(remembers(createHistories({ maxBytes: 100 }).open(), 'resp_1')).to.equal(false);
+    expect(remembers(openHistory(100), 'resp_1')).to.equal(false);
   });
 
   it('puts the turns of a history together, and knows their size', () => {
-    const history = createHistories({ maxBytes: 100 }).open();
+    const history = openHistory(100);
     history.set('resp_1', [item('one')], undefined);
     history.set('resp_2', [item('two')], 'resp_1');
     expect(history.get('resp_2')).to.deep.equal({ items: [item('one'), item('two')], bytes: 2 * BYTES });
@@ -31,21 +32,21 @@ describe('createChains', () => {
   });
 
   it('gives items which the next request may change', () => {
-    const history = createHistories({ maxBytes: 100 }).open();
+    const history = openHistory(100);
     history.set('resp_1', [item('one')], undefined);
     Object.assign(history.get('resp_1').items[0] as object, { a: 'changed' });
     expect(history.get('resp_1').items).to.deep.equal([item('one')]);
   });
 
   it('begins anew with a response that continues nothing', () => {
-    const history = createHistories({ maxBytes: 100 }).open();
+    const history = openHistory(100);
     history.set('resp_1', [item('one')], undefined);
     history.set('resp_2', [item('two')], undefined);
     expect(history.get('resp_2').items).to.deep.equal([item('two')]);
   });
 
   it('forgets the response that it is told to, and no other', () => {
-    const history = createHistories({ maxBytes: 100 }).open();
+    const history = openHistory(100);
     history.set('resp_1', [item('one')], undefined);
     history.delete(undefined);
     history.delete('resp_2');
@@ -55,7 +56,7 @@ describe('createChains', () => {
   });
 
   it('forgets a history that grows too large, and takes a new one', () => {
-    const history = createHistories({ maxBytes: 2 * BYTES }).open();
+    const history = openHistory(2 * BYTES);
     history.set('resp_1', [item('one')], undefined);
     history.set('resp_2', [item('two')], 'resp_1');
     expect(remembers(history, 'resp_2')).to.equal(true);
@@ -66,31 +67,55 @@ describe('createChains', () => {
   });
 
   it('keeps no half of a conversation, whose beginning was forgotten meanwhile', () => {
-    const history = createHistories({ maxBytes: 100 }).open();
+    const history = openHistory(100);
     history.set('resp_1', [item('one')], undefined);
     history.delete('resp_1');
     history.set('resp_2', [item('two')], 'resp_1');
     expect(remembers(history, 'resp_2')).to.equal(false);
   });
 
-  it('forgets of all histories together the one that was used longest ago', () => {
-    const histories = createHistories({ maxBytes: 100, maxTotalBytes: 3 * BYTES });
-    const [first, second, third] = [histories.open(), histories.open(), histories.open()];
-    first.set('resp_1', [item('one')], undefined);
-    second.set('resp_2', [item('two')], undefined);
-    first.set('resp_3', [item('3')], 'resp_1');
-    third.set('resp_4', [item('4')], undefined);
-    expect(remembers(second, 'resp_2')).to.equal(false);
-    expect([remembers(first, 'resp_3'), remembers(third, 'resp_4')]).to.deep.equal([true, true]);
+  describe('of several connections', () => {
+    const me = { name: 'me', isStranger: false };
+    const other = { name: 'other', isStranger: false };
+
+    it('takes the oldest history of a caller that has its share', () => {
+      const histories = open({ capacity: 4 * BYTES, largest: BYTES });
+      const [first, second, third] = [histories.open(me), histories.open(me), histories.open(me)];
+      const foreign = histories.open(other);
+      first.set('resp_1', [item('one')], undefined);
+      foreign.set('resp_2', [item('two')], undefined);
+      second.set('resp_3', [item('3')], undefined);
+      third.set('resp_4', [item('4')], undefined);
+      expect(remembers(first, 'resp_1')).to.equal(false);
+      expect([remembers(second, 'resp_3'), remembers(third, 'resp_4')]).to.deep.equal([true, true]);
+      expect(remembers(foreign, 'resp_2')).to.equal(true);
+    });
+
+    it('does not remember what others leave no room for', () => {
+      const histories = open({ capacity: BYTES, largest: BYTES });
+      const [mine, foreign] = [histories.open(me), histories.open(other)];
+      foreign.set('resp_1', [item('one')], undefined);
+      mine.set('resp_2', [item('two')], undefined);
+      expect([remembers(foreign, 'resp_1'), remembers(mine, 'resp_2')]).to.deep.equal([true, false]);
+    });
+
+    it('gives room back when a connection is closed', () => {
+      const histories = open({ capacity: BYTES, largest: BYTES });
+      const [mine, foreign] = [histories.open(me), histories.open(other)];
+      foreign.set('resp_1', [item('one')], undefined);
+      foreign.close();
+      expect(remembers(foreign, 'resp_1')).to.equal(false);
+      mine.set('resp_2', [item('two')], undefined);
+      expect(remembers(mine, 'resp_2')).to.equal(true);
+    });
+
+    function open(options: Pick<SharesOptions, 'capacity' | 'largest'>) {
+      return createHistories({ maxBytes: 100, shares: createShares({ ...options, callerShare: 1 }) });
+    }
   });
 
-  it('gives room back when a connection is closed', () => {
-    const histories = createHistories({ maxBytes: 100, maxTotalBytes: BYTES });
-    const [first, second] = [histories.open(), histories.open()];
-    first.set('resp_1', [item('one')], undefined);
-    first.close();
-    expect(remembers(first, 'resp_1')).to.equal(false);
-    second.set('resp_2', [item('two')], undefined);
-    expect(remembers(second, 'resp_2')).to.equal(true);
-  });
+  function openHistory(maxBytes: number): History {
+    const shares = createShares({ capacity: 1000, largest: 1000, callerShare: 1 });
+    return createHistories({ maxBytes, shares }).open({ name: 'me', isStranger: false });
+  }
 });

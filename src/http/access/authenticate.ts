@@ -6,8 +6,10 @@ import { faultOf, isSecret } from '../../accounts/keys.ts';
 import type { Identities, Identity } from '../../identity/identities.ts';
 import type { AccountStore, StoredKey } from '../../store/keys.ts';
 import type { AuthMode } from '../../contract/types.ts';
-import { createFailureLimit, networkOf } from './failure-limit.ts';
+import type { AcceptedCallers } from '../../accounts/accepted-callers.ts';
+import type { RequestFacts } from '../../requests/facts.ts';
 import type { Caller } from '../../requests/incoming.ts';
+import { createFailureLimit, networkOf } from './failure-limit.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
 import { limitConcurrency } from '../../core/limit-concurrency.ts';
 
@@ -15,6 +17,8 @@ export interface AuthenticateOptions {
   readonly authMode: AuthMode;
   readonly apiKeys: readonly string[];
   readonly accounts: Pick<AccountStore, 'findKeyByHash'>;
+  /** Keys that the backend has accepted. */
+  readonly acceptedCallers: AcceptedCallers;
   readonly upstreamApiKey: string | null;
   readonly identities: Pick<Identities, 'caller' | 'keySecret' | 'keyHolder'>;
   readonly nowMs: () => number;
@@ -23,6 +27,8 @@ export interface AuthenticateOptions {
 const FAILURES_PER_MINUTE = 30;
 const MAX_NETWORKS = 10_000;
 const MAX_KNOWN_KEYS = 10_000;
+/** A shorter key can be guessed. */
+const SAFE_LENGTH = 16;
 /** Limits parallel lookups of unknown keys; the others of a burst wait, and fail by the limit. */
 const STRANGERS_AT_ONCE = 16;
 
@@ -35,8 +41,16 @@ export interface Credentials {
 
 export interface Authenticated {
   readonly caller: Caller;
-  /** Must be called with the status of the reply. `isJudged`: the backend has checked the key. */
-  readonly noteReply?: (status: number, isJudged: boolean) => void;
+  /** Must be called when the reply is over. */
+  readonly noteReply?: (reply: Replied) => void;
+}
+
+export interface Replied {
+  /** Is 499 if the client left before. */
+  readonly status: number;
+  readonly backend: RequestFacts['backend'];
+  /** Lists of models are often public, so that an answer to a GET says nothing about the key. */
+  readonly isPost: boolean;
 }
 
 /** Returns the caller of a valid key. Throws ApiError 401, or 429 after too many failures. */
@@ -44,10 +58,11 @@ export type Authenticator = (credentials: Credentials) => Promise<Authenticated>
 
 /**
  * Creates the authenticator of all requests. In passthrough mode a 401 of the backend counts as a
- * failure. A key that was accepted before does not suffer from other callers of its address.
+ * failure, and so does every other failure of a key that was never accepted. Keys that were
+ * accepted, and issued keys, do not suffer from other callers of their address.
  */
 export function createAuthenticator(options: AuthenticateOptions): Authenticator {
-  const { nowMs, identities } = options;
+  const { nowMs, identities, acceptedCallers } = options;
   const isListed = createKeyCheck(options.apiKeys);
   const failures = createFailureLimit({ perMinute: FAILURES_PER_MINUTE, maxNetworks: MAX_NETWORKS, nowMs });
   const taken = createKnownKeys(MAX_KNOWN_KEYS);
@@ -62,38 +77,40 @@ export function createAuthenticator(options: AuthenticateOptions): Authenticator
   } = {
     static(credentials, apiKey) {
       if (!isListed(apiKey)) throw refuse(credentials, 'invalid_api_key');
-      return { caller: { identity: identities.caller(apiKey), backendHeaders: ownHeaders } };
+      const identity = identities.caller(apiKey);
+      // Whoever guesses must not learn at once which guess is right.
+      if (apiKey.length < SAFE_LENGTH && !taken.has(identity[0])) failures.check(networkOf(credentials.ip ?? ''));
+      taken.add(identity[0]);
+      return { caller: { identity, backendHeaders: ownHeaders, holder: holderOf(identity) } };
     },
     async managed(credentials, apiKey) {
       if (!isSecret(apiKey)) throw refuse(credentials, 'invalid_api_key');
       const hash = identities.keySecret(apiKey);
-      const key = await (taken.has(hash[0])
-        ? findKey(credentials, hash)
-        : takeTurn(() => findKeyOfStranger(credentials, hash)));
-      return { caller: { identity: identities.keyHolder(key.keyId), backendHeaders: ownHeaders, key } };
+      const key = await (taken.has(hash[0]) ? findKey(credentials, hash) : takeTurn(() => findKey(credentials, hash)));
+      const identity = identities.keyHolder(key.keyId);
+      return { caller: { identity, backendHeaders: ownHeaders, key, holder: holderOf(identity) } };
     },
     passthrough(credentials, apiKey) {
       const identity = identities.caller(apiKey);
-      const isTaken = taken.has(identity[0]);
+      const accepted = holderOf(identity);
       // The address is read now, because a closed connection has none.
-      const network = isTaken ? undefined : networkOf(credentials.ip ?? '');
-      if (network !== undefined) failures.check(network);
+      const network = networkOf(credentials.ip ?? '');
+      const stranger = { name: `network ${network}`, isStranger: true };
+      if (!acceptedCallers.has(identity)) failures.check(network);
       return {
-        caller: { identity, backendHeaders: { ...bearerHeader(apiKey), ...accountHeaders(credentials) } },
-        noteReply(status, isJudged) {
-          if (status === 401) failures.count(network ?? networkOf(credentials.ip ?? ''));
-          if (status === 401) taken.delete(identity[0]);
-          if (isJudged && status < 400) taken.add(identity[0]);
+        caller: {
+          identity,
+          backendHeaders: { ...bearerHeader(apiKey), ...accountHeaders(credentials) },
+          holder: () => (acceptedCallers.has(identity) ? accepted() : stranger),
+        },
+        noteReply({ status, backend, isPost }) {
+          if (status === 401) acceptedCallers.delete(identity);
+          if (isPost && backend === 'answered' && status < 400) acceptedCallers.add(identity);
+          if (isFailure(status, backend) && !acceptedCallers.has(identity)) failures.count(network);
         },
       };
     },
   };
-
-  /** Guessed keys must not keep the store busy. */
-  async function findKeyOfStranger(credentials: Credentials, hash: Identity): Promise<StoredKey> {
-    failures.check(networkOf(credentials.ip ?? ''));
-    return findKey(credentials, hash);
-  }
 
   async function findKey(credentials: Credentials, hash: Identity): Promise<StoredKey> {
     const key = await options.accounts.findKeyByHash(hash);
@@ -146,13 +163,23 @@ export function authenticate(authenticator: Authenticator): RequestHandler {
     const facts = factsOf(res);
     facts.keyPrefix = caller.key?.prefix;
     if (noteReply !== undefined) {
-      // Only the backend's answer to a POST says something about the key: models are often public.
       res.once('close', () => {
-        if (res.headersSent) noteReply(res.statusCode, facts.backend === 'answered' && req.method === 'POST');
+        const status = res.headersSent ? res.statusCode : 499;
+        noteReply({ status, backend: facts.backend, isPost: req.method === 'POST' });
       });
     }
     next();
   };
+}
+
+function holderOf([name]: Identity): Caller['holder'] {
+  const holder = { name, isStranger: false };
+  return () => holder;
+}
+
+/** What the gateway cannot serve now is no failure of the caller. */
+function isFailure(status: number, backend: RequestFacts['backend']): boolean {
+  return status >= 400 && (backend !== 'not asked' || (status < 500 && status !== 429));
 }
 
 /** Node uses the first header, and a proxy in front may have used another. */

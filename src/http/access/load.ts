@@ -1,57 +1,53 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
-import { ApiError } from '../../core/errors.ts';
+import type { Holder } from '../../requests/incoming.ts';
+import { callerOf } from './authenticate.ts';
+import { createShares, type Share, type Shares } from './shares.ts';
 
 export interface LoadLimits {
   readonly maxConcurrentRequests: number;
+  /** Limits one decompressed body. */
+  readonly maxBodyBytes: number;
   /** Limits the decompressed bodies of all requests together. */
   readonly maxBodyBytesInFlight: number;
+  readonly maxWebSockets: number;
+  readonly callerSharePercent: number;
 }
 
-export interface Share {
-  /** Throws ApiError `server_overloaded` if the limit is reached. */
-  hold(bytes: number): void;
-  release(): void;
-}
-
+/** Limits what all callers do at once, over all transports together. */
 export interface Load {
-  /** Throws ApiError `server_overloaded` if the limit is reached. */
-  enter(): Share;
-  /** Opens a share for bytes that are no request yet. */
-  openShare(): Share;
+  /** Takes a request. Its share takes bytes. Throws what `Share.take` throws. */
+  enter(holder: Holder): Share;
+  readonly bodyBytes: Shares;
+  readonly webSockets: Shares;
+  readonly historyBytes: Shares;
 }
 
-/** Returns a load of which these limits hold for all transports together. */
-export function createLoad({ maxConcurrentRequests, maxBodyBytesInFlight }: LoadLimits): Load {
-  let requests = 0;
-  let bodyBytes = 0;
+const MAX_HISTORY_BYTES = 256 * 1024 * 1024;
 
+/** Returns a load of which nothing is taken. */
+export function createLoad(limits: LoadLimits): Load {
+  const { maxConcurrentRequests, maxBodyBytes, maxBodyBytesInFlight, maxWebSockets } = limits;
+  const callerShare = limits.callerSharePercent / 100;
+  const requests = createShares({ capacity: maxConcurrentRequests, largest: 1, callerShare });
+  const bodyBytes = createShares({ capacity: maxBodyBytesInFlight, largest: maxBodyBytes, callerShare });
   return {
-    enter() {
-      if (requests >= maxConcurrentRequests) throw overloaded();
-      requests++;
-      return open(() => void requests--);
+    enter(holder) {
+      const running = requests.open(holder);
+      running.take(1);
+      const body = bodyBytes.open(holder);
+      return {
+        take: (bytes) => body.take(bytes),
+        release() {
+          body.release();
+          running.release();
+        },
+      };
     },
-    openShare: () => open(() => undefined),
+    bodyBytes,
+    webSockets: createShares({ capacity: maxWebSockets, largest: 1, callerShare }),
+    historyBytes: createShares({ capacity: MAX_HISTORY_BYTES, largest: maxBodyBytes, callerShare }),
   };
-
-  function open(leave: () => void): Share {
-    let held = 0;
-    let isOpen = true;
-    return {
-      hold(bytes) {
-        if (bodyBytes + bytes > maxBodyBytesInFlight) throw overloaded();
-        bodyBytes += bytes;
-        held += bytes;
-      },
-      release() {
-        bodyBytes -= held;
-        held = 0;
-        if (isOpen) leave();
-        isOpen = false;
-      },
-    };
-  }
 }
 
 const SHARE = Symbol('share');
@@ -60,7 +56,7 @@ type Request = IncomingMessage & { [SHARE]?: Share | undefined };
 /** Counts each HTTP request until its reply is over. */
 export function limitLoad(load: Load): RequestHandler {
   return (req: Request, res, next) => {
-    const share = load.enter();
+    const share = load.enter(callerOf(res).holder());
     req[SHARE] = share;
     res.once('close', () => {
       share.release();
@@ -70,11 +66,7 @@ export function limitLoad(load: Load): RequestHandler {
   };
 }
 
-/** As `Share.hold`, for the body of this request. Does nothing for a request without a share. */
-export function holdBytes(req: Request, bytes: number): void {
-  req[SHARE]?.hold(bytes);
-}
-
-function overloaded(): ApiError {
-  return new ApiError('server_overloaded', { headers: { 'retry-after': '1' } });
+/** As `Share.take`, for the body of this request. Does nothing for a request without a share. */
+export function takeBytes(req: Request, bytes: number): void {
+  req[SHARE]?.take(bytes);
 }

@@ -3,7 +3,7 @@ import { constants, brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompres
 import { promisify } from 'node:util';
 import { ApiError, toApiError } from '../../core/errors.ts';
 import type { JsonBody } from '../../requests/incoming.ts';
-import { holdBytes } from '../access/load.ts';
+import { takeBytes } from '../access/load.ts';
 import { endOfString } from './json-bytes.ts';
 import { findSyntaxError } from './json-syntax.ts';
 import { limitConcurrency } from '../../core/limit-concurrency.ts';
@@ -15,6 +15,9 @@ const MAX_CONTAINERS = 100_000;
 const MAX_NAMES = 50_000;
 const LARGE_BYTES = 256 * 1024;
 const DISCARD_MS = 2000;
+/** A body that brings less than 1 KiB/s over this time would hold its share for too long. */
+const PACE_MS = 10_000;
+const PACE_BYTES = 10 * 1024;
 /** Above this size a body may expand 100-fold. gzip reaches 1,000, but no prompt reaches 100. */
 const FREE_EXPANDED_BYTES = 1024 * 1024;
 const MAX_EXPANSION = 100;
@@ -33,7 +36,8 @@ export async function readJsonBody(req: IncomingMessage, limits: { readonly maxB
 /**
  * Reads and decompresses a request body of at most `maxBytes` before and after decompression.
  * Throws ApiError `payload_too_large`, `unsupported_content_encoding`, `invalid_request` for
- * damaged data, `server_overloaded`, `client_disconnected`.
+ * damaged data, `request_timeout` for a body that comes too slowly, `client_disconnected`, and what
+ * `Share.take` throws.
  */
 export async function readBody(req: IncomingMessage, { maxBytes }: { readonly maxBytes: number }): Promise<Buffer> {
   const decompress = decompressorFor(req.headers['content-encoding']);
@@ -41,7 +45,7 @@ export async function readBody(req: IncomingMessage, { maxBytes }: { readonly ma
   const received = await collect(req, maxBytes);
   if (decompress === undefined || received.length === 0) return received;
   const whole = await decompress(received, { maxBytes, isWanted: () => !req.socket.destroyed });
-  holdBytes(req, Math.max(0, whole.length - received.length));
+  takeBytes(req, Math.max(0, whole.length - received.length));
   return whole;
 }
 
@@ -186,7 +190,12 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
+    let lengthBefore = 0;
 
+    const pace = setInterval(() => {
+      if (length - lengthBefore < PACE_BYTES) settle(() => reject(new ApiError('request_timeout')));
+      lengthBefore = length;
+    }, PACE_MS);
     const onData = (chunk: Buffer): void => {
       chunks.push(chunk);
       length += chunk.length;
@@ -195,7 +204,7 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
         return;
       }
       try {
-        holdBytes(req, chunk.length);
+        takeBytes(req, chunk.length);
       } catch (error) {
         settle(() => reject(toApiError(error)));
       }
@@ -206,6 +215,7 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
     const settle = (act: () => void): void => {
       // A flowing stream without a listener would lose its data.
       req.pause();
+      clearInterval(pace);
       req.off('data', onData).off('end', onEnd).off('close', onGone);
       act();
     };

@@ -32,7 +32,7 @@ export function operationsOf({ defaultModelId, demo, hasAdmin, hasMetrics }: Des
   ];
 }
 
-const LIMITED = [...BEHIND_KEY, 'server_overloaded'] as const;
+const LIMITED = [...BEHIND_KEY, 'concurrency_limit_exceeded', 'server_overloaded'] as const;
 const OF_BACKEND = ['upstream_error', 'upstream_unreachable', 'upstream_invalid_response', 'upstream_timeout'] as const;
 
 const RECORDED = [

@@ -105,6 +105,16 @@ describe('CORS_ORIGINS', () => {
     });
   }
 
+  it('lets no page administer', async () => {
+    await open('*');
+    for (const method of ['GET', 'OPTIONS']) {
+      const headers = { origin: PAGE, 'access-control-request-method': 'POST' };
+      const reply = await fetch(`${gateway.url}/admin/v1/keys`, { method, headers });
+      expect(reply.headers.get('access-control-allow-origin')).to.equal(null);
+      await reply.text();
+    }
+  });
+
   it('tells a page of another origin nothing, and a cache that others get other answers', async () => {
     await open(PAGE);
     for (const reply of [await preflight('/api/v1/responses', OTHER), await create(OTHER)]) {

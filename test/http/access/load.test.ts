@@ -35,21 +35,28 @@ describe('the limits of what runs at once', () => {
 
   describe('MAX_CONCURRENT_REQUESTS', () => {
     it('refuses one more with 503 and when to come again, and takes the next when one is over', async () => {
-      await open({ MAX_CONCURRENT_REQUESTS: '2' });
+      await open({
+        MAX_CONCURRENT_REQUESTS: '2',
+        AUTH_MODE: 'static',
+        API_KEYS: `${TEST_KEY},another-key,a-third-key`,
+      });
+      const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
       const { promise: released, resolve: release } = Promise.withResolvers<void>();
       backend.always(async ({ start, end }) => {
         await released;
         start(200, { 'content-type': 'application/json' });
         end(JSON.stringify(COMPLETION));
       });
-      const running = [gateway.create(REQUEST), gateway.get('/v1/models')];
+      const running = [gateway.create(REQUEST), gateway.create(REQUEST, withKey('another-key'))];
       await backend.request(2);
 
-      const refused = await gateway.create(REQUEST);
+      const refused = await gateway.create(REQUEST, withKey('a-third-key'));
       expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([503, '1']);
       expect(refused.headers.get('x-should-retry')).to.equal(null);
       expect(await codeOf(refused)).to.equal('server_overloaded');
-      expect((await gateway.get('/v1/models')).status).to.equal(503);
+      const overShare = await gateway.get('/v1/models');
+      expect([overShare.status, overShare.headers.get('retry-after')]).to.deep.equal([429, '1']);
+      expect(await codeOf(overShare)).to.equal('concurrency_limit_exceeded');
 
       release();
       await Promise.all((await Promise.all(running)).map((reply) => reply.text()));
@@ -111,8 +118,8 @@ describe('the limits of what runs at once', () => {
       const first = gateway.create(large, { signal: leaving.signal }).catch(() => undefined);
       const { closed } = await backend.request(1);
       const refused = await gateway.create(large);
-      expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([503, '1']);
-      expect(await codeOf(refused)).to.equal('server_overloaded');
+      expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([429, '1']);
+      expect(await codeOf(refused)).to.equal('concurrency_limit_exceeded');
       expect((await gateway.create(REQUEST)).status).to.equal(200);
 
       leaving.abort();
@@ -128,9 +135,9 @@ describe('the limits of what runs at once', () => {
       let status = 200;
       backend.always({ json: COMPLETION });
       while (status === 200) ({ status } = await gateway.create(large));
-      expect(status).to.equal(503);
+      expect(status).to.equal(429);
       slow.destroy();
-      while (status === 503) ({ status } = await gateway.create(large));
+      while (status === 429) ({ status } = await gateway.create(large));
       expect(status).to.equal(200);
     });
 
@@ -139,7 +146,7 @@ describe('the limits of what runs at once', () => {
       backend.reply(({ hang }) => hang());
       const first = send(gzipSync(JSON.stringify(large)), { 'content-encoding': 'gzip' }).end();
       await backend.request(1);
-      expect(await statusOf(send(gzipSync(JSON.stringify(large)), { 'content-encoding': 'gzip' }).end())).to.equal(503);
+      expect(await statusOf(send(gzipSync(JSON.stringify(large)), { 'content-encoding': 'gzip' }).end())).to.equal(429);
       first.destroy();
     });
   });

@@ -228,6 +228,34 @@ describe('readBody', () => {
     });
   });
 
+  describe('of a client that sends slowly', () => {
+    const passTime = useHeldTime();
+
+    for (const { name, everyS, bytes, code } of [
+      { name: 'gives up after 10 s without a byte', everyS: 10, bytes: 0, code: 'request_timeout' },
+      { name: 'gives up at less than 1 KiB/s', everyS: 1, bytes: 1000, code: 'request_timeout' },
+      { name: 'goes on at 1 KiB/s', everyS: 1, bytes: 1024, code: undefined },
+    ]) {
+      it(name, async () => {
+        const length = 20 * 1024;
+        const req = httpRequest({ port, host: '127.0.0.1', method: 'POST', headers: { 'content-length': length } });
+        req.on('error', () => {});
+        req.flushHeaders();
+        await once(server, 'request');
+        let sent = 0;
+        for (let atS = 0; atS < 20; atS += everyS) {
+          req.write('x'.repeat(bytes));
+          sent += bytes;
+          await passTime(everyS * 1000);
+        }
+        if (sent === length) req.end();
+        const given = await outcome;
+        expect(given instanceof ApiError ? given.code : undefined).to.equal(code);
+        req.destroy();
+      });
+    }
+  });
+
   it('rejects when the client goes away in the middle of its upload', async () => {
     const req = httpRequest({ port, host: '127.0.0.1', method: 'POST', headers: { 'content-length': 1000 } });
     req.on('error', () => {});

@@ -34,7 +34,9 @@ describe('countInputTokens', () => {
     const app = express();
     app.use(
       observe(),
-      authenticate(() => ({ caller: { identity: ['a caller'], backendHeaders: {} } })),
+      authenticate(() => ({
+        caller: { identity: ['a caller'], backendHeaders: {}, holder: () => ({ name: 'a caller', isStranger: false }) },
+      })),
       countInputTokens({
         tokenizer,
         estimator: { estimateInput: () => 1 },
