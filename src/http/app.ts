@@ -8,6 +8,7 @@ import { observeRequests } from '../telemetry/observe.ts';
 import { factsOf } from '../telemetry/reply-facts.ts';
 import { authenticate, createAuthenticator } from './access/authenticate.ts';
 import { allowOrigins } from './access/cors.ts';
+import { allowHosts } from './access/hosts.ts';
 import { takeKeyFromProtocols } from './access/key-protocol.ts';
 import { limitRate } from './access/limit-rate.ts';
 import { limitLoad } from './access/load.ts';
@@ -114,7 +115,7 @@ function begin(services: Services): Express {
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('trust proxy', services.trustProxy);
-  app.use(secureApi, observeRequests(services));
+  app.use(secureApi, observeRequests(services), allowHosts(services));
   if (services.trustProxy === 0) app.use(warnOfProxy(services));
   if (services.demo) app.use(markDemo);
   return app;

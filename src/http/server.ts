@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { ApiError, type ErrorCode } from '../core/errors.ts';
 import type { RequestId } from '../contract/ids.ts';
 import { closeSoon, openUpgradeReply } from './upgrade.ts';
+import { hostNameOf } from './access/hosts.ts';
 import { API_HEADERS } from './access/security-headers.ts';
 import type { ServerClasses } from './express-prototypes.ts';
 
@@ -38,7 +39,7 @@ export function createHttpServer(
       return;
     }
     const target = originForm(req.url ?? '');
-    if (target === undefined || (req.headers.host === undefined && req.httpVersion === '1.1')) {
+    if (target === undefined || !hasValidHost(req)) {
       refuseInTurn(res, INVALID);
       return;
     }
@@ -87,6 +88,14 @@ export function createHttpServer(
     socket.end(`HTTP/1.1 ${reason.status} ${reason.phrase}\r\n${lines.join('')}\r\n${body}`);
     closeSoon(socket);
   }
+}
+
+/** HTTP/1.1 needs exactly one (RFC 9112, section 3.2); Node takes the first of several. */
+function hasValidHost({ rawHeaders, headers: { host }, httpVersion }: IncomingMessage): boolean {
+  if (host === undefined) return httpVersion !== '1.1';
+  const isHost = (text: string, at: number): boolean =>
+    at % 2 === 0 && text.length === 4 && text.toLowerCase() === 'host';
+  return hostNameOf(host) !== undefined && rawHeaders.filter(isHost).length === 1;
 }
 
 /**
@@ -175,7 +184,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: 408,
     phrase: 'Request Timeout',
-    code: 'invalid_request',
+    code: 'request_timeout',
     message: 'The request took too long to arrive.',
   },
 };

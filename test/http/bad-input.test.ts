@@ -532,7 +532,7 @@ describe('bad input', () => {
   }
 
   function request(path: string, method = 'GET'): string {
-    return `${method} ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\nconnection: close\r\n\r\n`;
+    return `${method} ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${TEST_KEY}\r\nconnection: close\r\n\r\n`;
   }
 
   function exchange(bytes: string): Promise<string> {

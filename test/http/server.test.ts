@@ -66,6 +66,18 @@ describe('createHttpServer', () => {
     },
     { name: 'a request without a host', sent: 'GET / HTTP/1.1\r\n\r\n', status: 400, code: 'invalid_request' },
     {
+      name: 'two hosts',
+      sent: 'GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n',
+      status: 400,
+      code: 'invalid_request',
+    },
+    ...['a b', '%%%', '[', 'x:y', 'a@b', 'a/b', ''].map((host) => ({
+      name: `the host ${JSON.stringify(host)}`,
+      sent: `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`,
+      status: 400,
+      code: 'invalid_request',
+    })),
+    {
       name: 'a target without a host',
       sent: 'GET http:// HTTP/1.1\r\nHost: x\r\n\r\n',
       status: 400,

@@ -1,0 +1,99 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { expect } from 'chai';
+import type { Environment } from '../../../src/config/settings.ts';
+import { openGateway, TEST_KEY, type TestGateway } from '../../support/gateway.ts';
+import { useRealSockets } from '../../support/real-sockets.ts';
+
+const HANDSHAKE = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+};
+
+describe('the host that a request names', () => {
+  useRealSockets();
+
+  let gateway: TestGateway | undefined;
+
+  afterEach(() => gateway?.close());
+
+  async function ask(path: string, headers: Record<string, string>, settings: Environment = {}) {
+    gateway = await openGateway(settings);
+    const asked = request(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${TEST_KEY}`, ...headers } });
+    const replied = Promise.race([once(asked, 'response'), once(asked, 'upgrade')]);
+    asked.end();
+    const [reply] = (await replied) as [IncomingMessage];
+    const status = reply.statusCode;
+    if (status === 101) reply.destroy();
+    return { status, text: status === 101 ? '' : await text(reply) };
+  }
+
+  for (const host of [
+    'localhost',
+    'LOCALHOST:8080',
+    'app.localhost:1',
+    'localhost.',
+    '127.0.0.1:8080',
+    '[::1]:8080',
+    'host.docker.internal:8080',
+  ]) {
+    it(`may be ${host}`, async () => {
+      expect((await ask('/api/v1/requests', { host })).status).to.equal(200);
+    });
+  }
+
+  for (const host of [
+    'evil.example',
+    'evil.example:8080',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    '10.0.0.1',
+  ]) {
+    it(`may not be ${host}, which a page on the internet can have`, async () => {
+      const { status, text } = await ask('/api/v1/requests', { host });
+      expect(status).to.equal(421);
+      const { error } = JSON.parse(text) as { error: { code: string; message: string } };
+      expect(error.code).to.equal('host_not_allowed');
+      expect(error.message).to.include('ALLOWED_HOSTS');
+    });
+  }
+
+  it('is looked at for a WebSocket too, whose origin equals it', async () => {
+    const headers = { host: 'evil.example', origin: 'http://evil.example', ...HANDSHAKE };
+    expect((await ask('/api/v1/responses', headers)).status).to.equal(421);
+  });
+
+  for (const path of ['/healthz', '/readyz']) {
+    it(`may be any for ${path}`, async () => {
+      expect((await ask(path, { host: 'probe.example' })).status).to.equal(200);
+    });
+  }
+
+  for (const settings of [
+    { ALLOWED_HOSTS: 'other.test, Gateway.Example' },
+    { PUBLIC_BASE_URL: 'https://gateway.example' },
+    { TRUST_PROXY: '1' },
+  ]) {
+    it(`may be that of the operator with ${JSON.stringify(settings)}`, async () => {
+      expect((await ask('/api/v1/requests', { host: 'gateway.example:8080' }, settings)).status).to.equal(200);
+    });
+  }
+
+  for (const { name, headers } of [
+    { name: 'a scheme that is none', headers: { 'x-forwarded-proto': 'javascript' } },
+    { name: 'https', headers: { 'x-forwarded-proto': 'https' } },
+  ]) {
+    it(`comes with ${name} from a trusted proxy`, async () => {
+      const { text } = await ask('/api/v1/requests?limit=1', { host: 'a.test', ...headers }, { TRUST_PROXY: '1' });
+      expect(text).not.to.include('javascript');
+    });
+  }
+
+  it('is a 400 where a trusted proxy passes on one that is none', async () => {
+    const headers = { 'x-forwarded-host': 'a b', ...HANDSHAKE };
+    expect((await ask('/api/v1/responses', headers, { TRUST_PROXY: '1' })).status).to.equal(400);
+  });
+});
