@@ -1,5 +1,6 @@
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import { modelNotFound, type Admission } from '../../accounts/admission.ts';
+import type { KeyOwner } from '../../backend/failures.ts';
 import { ApiError } from '../../core/errors.ts';
 import { callerOf } from '../access/authenticate.ts';
 import { readBody } from '../body/body.ts';
@@ -14,13 +15,16 @@ export interface PassthroughOptions {
   readonly modelAliases: ModelAliases;
   readonly maxBodyBytes: number;
   readonly admission: Pick<Admission, 'admitUnmetered' | 'offers'>;
+  readonly keyOwner: KeyOwner;
+  readonly nowMs: () => number;
 }
 
+const LIST_KEPT_MS = 5000;
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** Must be mounted after `authenticate`, and before anything reads the body. */
 export function createPassthrough(options: PassthroughOptions): Router {
-  const { proxy, modelAliases: aliases, maxBodyBytes, admission } = options;
+  const { proxy, modelAliases: aliases, maxBodyBytes, admission, keyOwner, nowMs } = options;
   const router = express.Router();
 
   const forward = (req: Request, res: Response, forwarding: Partial<Forwarding> = {}): Promise<void> => {
@@ -38,20 +42,35 @@ export function createPassthrough(options: PassthroughOptions): Router {
     .post((req, res) => (aliases.size === 0 ? forward(req, res) : forwardChat(req, res)))
     .all(methodNotAllowed('POST'));
 
+  let kept: { readonly list: unknown; readonly untilMs: number } | undefined;
+
   router
     .route('/models')
     .get((req, res) => {
       const { key } = callerOf(res);
       const forCodex = req.query['client_version'] !== undefined;
-      if (aliases.size === 0 && !forCodex && key === undefined) return forward(req, res);
+      // With the gateway's own key the list is the same for all callers.
+      const isShared = keyOwner === 'gateway';
+      if (!isShared && aliases.size === 0 && !forCodex) return forward(req, res);
+      const toList = (answer: unknown): object | undefined => {
+        const list = listWithAliases(answer, aliases, (...names) => admission.offers(key, ...names));
+        // A list that cannot be parsed cannot be filtered by what the key may use.
+        if (list === undefined && key !== undefined) throw new ApiError('upstream_invalid_response');
+        return forCodex ? withCodexModels(list) : list;
+      };
+      if (kept !== undefined && nowMs() < kept.untilMs) {
+        res.json(toList(kept.list));
+        return;
+      }
+      // An answer to HEAD would have no list.
+      req.method = 'GET';
       return forward(req, res, {
         ...(forCodex && { path: '/models' }),
         edit(status, answer) {
           if (status !== 200) return undefined;
-          const list = listWithAliases(answer, aliases, (...names) => admission.offers(key, ...names));
-          // A list that cannot be parsed cannot be filtered by what the key may use.
-          if (list === undefined && key !== undefined) throw new ApiError('upstream_invalid_response');
-          return forCodex ? withCodexModels(list) : list;
+          const list = toList(answer);
+          if (isShared && list !== undefined) kept = { list: answer, untilMs: nowMs() + LIST_KEPT_MS };
+          return list;
         },
       });
     })
@@ -102,6 +121,10 @@ function pathOf(req: Request): string {
   const path = req.originalUrl.replace(/^\w+:\/\/[^/?]*/, '').replace(/^(?:\/api)?\/v1/i, '');
   const segments = decoded(path.split('?', 1)[0] ?? '').split(/[/\\]/);
   if (segments.some((segment) => segment === '.' || segment === '..')) throw new ApiError('not_found');
+  // Some servers read these as `..`: a parameter of the segment, a second round of escapes, a zero.
+  if (segments.some((segment) => segment.startsWith('..') || /%|\0/.test(segment))) {
+    throw new ApiError('invalid_request', { message: 'The path has a segment that backends read in different ways.' });
+  }
   return path;
 }
 

@@ -4,6 +4,7 @@ import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import express from 'express';
+import { NO_CALLERS } from '../../../src/accounts/accepted-callers.ts';
 import { ADMIT_ALL } from '../../../src/accounts/admission.ts';
 import { authenticate, createAuthenticator } from '../../../src/http/access/authenticate.ts';
 import { errorHandler, notFound } from '../../../src/http/error-handler.ts';
@@ -64,6 +65,8 @@ describe('passthrough', () => {
       modelAliases: new Map(),
       maxBodyBytes: 1024 * 1024,
       admission: ADMIT_ALL,
+      keyOwner: ownKey === undefined ? 'caller' : 'gateway',
+      nowMs: Date.now,
       ...options,
     });
     const app = express();
@@ -77,6 +80,7 @@ describe('passthrough', () => {
           apiKeys: [KEY],
           upstreamApiKey: ownKey ?? null,
           accounts: { findKeyByHash: () => Promise.resolve(undefined) },
+          acceptedCallers: NO_CALLERS,
           identities: createIdentities('a secret of ours', null),
           nowMs: Date.now,
         }),
@@ -224,6 +228,12 @@ describe('passthrough', () => {
       { name: 'a way out of models', method: 'GET', path: '/v1/models/..%2f..%2fadmin', status: 404 },
       { name: 'a way out of models by a backslash', method: 'GET', path: '/v1/models/..%5cadmin', status: 404 },
       { name: 'a way out of further paths', method: 'GET', path: '/v1/embeddings/%2e%2e%2fadmin', status: 404 },
+      ...['..;/admin', '%252e%252e/admin', '.%00./x', '%2500'].map((rest) => ({
+        name: `what backends read in different ways (${rest})`,
+        method: 'GET',
+        path: `/v1/embeddings/${rest}`,
+        status: 400,
+      })),
       { name: 'a path that cannot be decoded', method: 'GET', path: '/v1/embeddings/%ff', status: 400 },
       { name: 'a model that cannot be decoded', method: 'GET', path: '/v1/models/%', status: 400 },
     ];
@@ -651,6 +661,19 @@ describe('passthrough', () => {
       backend.reply({ sse: [{ n: 1 }] });
       const response = await chat('{"model":"gpt-5","stream":true}');
       expect(await response.text()).to.equal('data: {"n":1}\n\ndata: [DONE]\n\n');
+    });
+
+    it('asks once in some seconds for the models where the key is its own, also for HEAD', async () => {
+      let nowMs = 0;
+      await open({ upstreamApiKey: 'sk-own', nowMs: () => nowMs });
+      backend.always({ json: { object: 'list', data: [{ id: 'm' }] } });
+      expect((await call('/v1/models', { method: 'HEAD' })).status).to.equal(200);
+      nowMs = 4999;
+      expect(await (await call('/v1/models')).json()).to.deep.equal({ object: 'list', data: [{ id: 'm' }] });
+      expect(backend.requests).to.have.length(1);
+      nowMs = 5000;
+      await call('/v1/models');
+      expect(backend.requests.map(({ method }) => method)).to.deep.equal(['GET', 'GET']);
     });
 
     it('lists the aliases beside the models', async () => {
