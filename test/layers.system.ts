@@ -120,6 +120,16 @@ const probes: readonly { file: string; source: string; rules: readonly string[] 
     source: `import { chicken } from './chicken.ts';\nexport const egg = (): unknown => chicken;`,
     rules: ['import(no-cycle)'],
   },
+  {
+    file: 'src/http/hen.ts',
+    source: `import type { Nest } from './nest.ts';\nexport interface Hen {\n  readonly nest: Nest;\n}`,
+    rules: ['import(no-cycle)'],
+  },
+  {
+    file: 'src/http/nest.ts',
+    source: `import type { Hen } from './hen.ts';\nexport interface Nest {\n  readonly hen: Hen;\n}`,
+    rules: ['import(no-cycle)'],
+  },
   allowed('src/contract', ['./ids.ts', '../../schemas/admin.json', 'ajv', 'node:module']),
   allowed('src/core', ['./errors.ts', '../contract/types.ts']),
   allowed('src/core/reply', ['./fold.ts', '../errors.ts', '../request/tools.ts', '../../contract/types.ts']),

@@ -7,7 +7,8 @@ import { ConfigError, type Config } from './config.ts';
 import { createMark } from '../identity/identities.ts';
 import { locateDatabase, nameDatabase, type SharedDatabase } from '../store/database-url.ts';
 import { isNodeError, makePrivateFolder, writePrivateFile } from '../store/private-files.ts';
-import { changeMark, readMarking, type Marking } from '../store/secret-mark.ts';
+import type { Marking } from '../store/marking.ts';
+import { changeMark, readMarking } from '../store/secret-mark.ts';
 import { StoreOpenError, type Store } from '../store/store.ts';
 
 export type SecretSettings = Pick<Config, 'databaseUrl' | 'gatewaySecret' | 'gatewaySecretPrevious'>;

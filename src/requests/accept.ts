@@ -12,7 +12,7 @@ import type { RecordDraft, Store, StoredRecord } from '../store/store.ts';
 import type { RequestFacts } from './facts.ts';
 import type { Incoming } from './incoming.ts';
 import { outcomeOf, type Ending } from './outcome.ts';
-import type { Plan } from './prepare.ts';
+import type { Plan } from './plan.ts';
 import { refuseWhileDraining, type RunningRequest, type RunningRequests } from './running.ts';
 
 export interface AcceptServices {

@@ -13,7 +13,7 @@ import { summaryOf } from '../core/compaction/summary.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import { compactThresholdOf } from '../core/request/kept-input.ts';
 import type { CreateResponse } from '../contract/types.ts';
-import type { Plan } from './prepare.ts';
+import type { Plan } from './plan.ts';
 
 export interface Compaction {
   readonly chat: ChatRequest;

@@ -6,7 +6,7 @@ import type { CreateResponse, ErrorFields, RequestRecord, ResponseEvent } from '
 import type { Identity } from '../identity/identities.ts';
 import type { StoredKey } from '../store/keys.ts';
 import type { RequestFacts } from './facts.ts';
-import type { ResponsePlan } from './prepare.ts';
+import type { ResponsePlan } from './plan.ts';
 
 /** It never holds the key itself. */
 export interface Caller {

@@ -1,34 +1,16 @@
 import { isLimited } from '../accounts/admission.ts';
-import type { CompactionOptions, CompactionPlan } from '../core/compaction/compaction.ts';
+import type { CompactionOptions } from '../core/compaction/compaction.ts';
 import { checkServiceTier } from '../core/request/refused-fields.ts';
 import { toChatRequest, type Translation, type TranslationOptions } from '../core/request/request.ts';
 import { inputSizeOf, type InputSize, type TokenEstimator } from '../core/tokens/estimate.ts';
-import type { RecordedEndpoint } from '../core/ids.ts';
 import type { CreateResponse, ImageUrlPolicy } from '../contract/types.ts';
 import type { Identity } from '../identity/identities.ts';
 import type { Sealer, SealPurpose } from '../identity/seal.ts';
 import { compactionFor, holdsCompaction, loadOf, sizeOfChat } from './compact.ts';
 import type { IncomingCreate } from './incoming.ts';
 import type { ItemMemory } from './item-memory.ts';
+import type { ResponsePlan } from './plan.ts';
 import { URL_FAULTS } from './image-urls.ts';
-
-export interface Plan {
-  readonly endpoint: RecordedEndpoint;
-  readonly model: string;
-  readonly backendModel: string;
-  readonly stream: boolean;
-  readonly inputSize: InputSize;
-  /** Limits one choice; null without a limit. */
-  readonly maxOutputTokens: number | null;
-  readonly choices: number;
-}
-
-export interface ResponsePlan extends Plan {
-  readonly request: CreateResponse;
-  readonly translation: Translation;
-  readonly compaction: CompactionPlan | undefined;
-  readonly compactionOptions: CompactionOptions;
-}
 
 export interface TranslationSettings extends Pick<
   TranslationOptions,

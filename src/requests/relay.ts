@@ -8,7 +8,7 @@ import type { StopSignal } from '../core/stop-signal.ts';
 import { accept, type Accepted, type AcceptServices } from './accept.ts';
 import { noteBackendCall, noteRead } from './facts.ts';
 import type { Incoming } from './incoming.ts';
-import type { Plan } from './prepare.ts';
+import type { Plan } from './plan.ts';
 import { sendDuplicate } from './show-record.ts';
 
 export interface IncomingChat extends Incoming {

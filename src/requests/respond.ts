@@ -14,7 +14,8 @@ import { converse } from './converse.ts';
 import type { IncomingCreate } from './incoming.ts';
 import type { Ending } from './outcome.ts';
 import { nameLeftOut } from './left-out.ts';
-import { prepare, type PrepareServices, type ResponsePlan } from './prepare.ts';
+import type { ResponsePlan } from './plan.ts';
+import { prepare, type PrepareServices } from './prepare.ts';
 import { sendDuplicate } from './show-record.ts';
 
 export interface RespondServices extends PrepareServices, AcceptServices {

@@ -1,16 +1,6 @@
 import type { SharedDatabase } from './database-url.ts';
+import type { MarkChange, Marking } from './marking.ts';
 import * as sqlite from './sqlite/secret-mark.ts';
-
-export interface Marking {
-  /** An HMAC made with `GATEWAY_SECRET`. Undefined until a gateway has started on the database. */
-  readonly mark: string | undefined;
-  readonly isEmpty: boolean;
-}
-
-export interface MarkChange {
-  readonly from: string | undefined;
-  readonly to: string;
-}
 
 /** Reads the mark in a database of any version, without migrations. Throws StoreOpenError. */
 export async function readMarking(database: SharedDatabase): Promise<Marking> {

@@ -3,7 +3,7 @@ import { ADMIT_ALL } from '../../src/accounts/admission.ts';
 import { createTokenEstimator } from '../../src/core/tokens/estimate.ts';
 import { accept } from '../../src/requests/accept.ts';
 import type { Incoming } from '../../src/requests/incoming.ts';
-import type { Plan } from '../../src/requests/prepare.ts';
+import type { Plan } from '../../src/requests/plan.ts';
 import { createRunningRequests } from '../../src/requests/running.ts';
 import { createIdentities } from '../../src/identity/identities.ts';
 import { callerOf, readError } from '../records/caller.ts';

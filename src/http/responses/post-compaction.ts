@@ -5,7 +5,7 @@ import { keptMessages } from '../../core/request/kept-input.ts';
 import { estimateUsage, type TokenEstimator } from '../../core/tokens/estimate.ts';
 import type { CompactionResource } from '../../contract/types.ts';
 import type { Incoming } from '../../requests/incoming.ts';
-import type { ResponsePlan } from '../../requests/prepare.ts';
+import type { ResponsePlan } from '../../requests/plan.ts';
 import { respond, type RespondServices } from '../../requests/respond.ts';
 import { validateCompactResponse } from '../../requests/validate.ts';
 import { readIncoming } from '../incoming.ts';

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import type { MarkChange, Marking } from '../secret-mark.ts';
+import type { MarkChange, Marking } from '../marking.ts';
 import { explainFailure, withClient } from './client.ts';
 import { hasTable } from './has-table.ts';
 import { migrate } from './migrations.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
-import type { MarkChange, Marking } from '../secret-mark.ts';
+import type { MarkChange, Marking } from '../marking.ts';
 import { StoreOpenError } from '../store.ts';
 import { openDatabase } from './database.ts';
 import { toFailureReason } from './failures.ts';
