@@ -12,7 +12,7 @@ describe('schemas', () => {
   const schemas = readdirSync(SCHEMAS).map((name) => ({ name, schema: readSchema(name) }));
   let ajv: Ajv;
 
-  beforeEach(() => {
+  before(() => {
     ajv = new Ajv({ strict: true, discriminator: true, allowUnionTypes: true, keywords: ['tsType'] });
     for (const { schema } of schemas) ajv.addSchema(schema);
   });

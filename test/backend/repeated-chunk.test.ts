@@ -6,6 +6,7 @@ import { learnRepeatedChunk, type RepeatedChunk } from '../../src/backend/repeat
 import type { ChatChunk } from '../../src/core/chat.ts';
 import { loadFixtures } from '../support/fixtures.ts';
 import { translate, type Answer } from '../support/machine.ts';
+import { casesOf } from '../support/property.ts';
 import { readAnswer, readAnswerAsIs } from '../support/read-answer.ts';
 import { loadRecordings } from '../support/recordings.ts';
 
@@ -171,14 +172,13 @@ describe('a repeated chunk', () => {
       .map(({ name, body }) => ({ name, body })),
   ].map((answer) => ({ ...answer, asIs: readAnswerAsIs(answer.body) }));
 
-  it(`stands in ${answers.length} answers for what the backend sent`, () => {
-    let repeated = 0;
-    for (const { name, body, asIs } of answers) {
+  it(`stands in ${casesOf(answers).length} answers for what the backend sent`, () => {
+    for (const { name, body, asIs } of casesOf(answers)) {
       // Byte by byte no event is ever there as a whole, so none is compared with the one before it.
       const spelledOut = readAnswer(body, body.keys());
       expect(JSON.stringify(translate(asIs)), name).to.equal(JSON.stringify(translate(spelledOut)));
-      repeated += asIs.chunks.filter((chunk) => typeof chunk === 'string').length;
     }
+    const repeated = answers.flatMap(({ asIs }) => asIs.chunks).filter((chunk) => typeof chunk === 'string').length;
     // In our own fixtures alone, which are short; in recordings there are thousands.
     expect(repeated).to.be.above(10);
   });
