@@ -71,6 +71,8 @@ export interface Config {
   readonly keepaliveCommentMs: number;
   readonly keepaliveEventMs: number;
   readonly drainDelayMs: number;
+  readonly settleTimeoutMs: number;
+  readonly duplicateStatus: Settings['DUPLICATE_STATUS'];
   readonly drainTimeoutMs: number;
   /** 0 estimates all counts by arithmetic. */
   readonly tokenCountTimeoutMs: number;
@@ -311,6 +313,8 @@ function toConfig(
     keepaliveCommentMs: settings.KEEPALIVE_COMMENT_MS,
     keepaliveEventMs: settings.KEEPALIVE_EVENT_MS,
     drainDelayMs: settings.DRAIN_DELAY_MS,
+    settleTimeoutMs: settings.SETTLE_TIMEOUT_MS,
+    duplicateStatus: settings.DUPLICATE_STATUS,
     drainTimeoutMs: settings.DRAIN_TIMEOUT_MS,
     tokenCountTimeoutMs: settings.TOKEN_COUNT_TIMEOUT_MS,
     logLevel: settings.LOG_LEVEL,

@@ -12,7 +12,7 @@ export interface Problem {
 
 interface PropertySchema {
   readonly type?: string;
-  readonly enum?: readonly string[];
+  readonly enum?: readonly (string | number)[];
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minLength?: number;

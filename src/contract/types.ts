@@ -24,6 +24,7 @@ export type Contract =
   | Settings
   | UsageList
   | WebSocketCreate
+  | WebSocketDuplicate
   | WebSocketError
   | FunctionTool
   | CustomTool
@@ -193,6 +194,10 @@ export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' |
  * How log lines are written: pretty for people, json for programs. auto is pretty in a terminal and json elsewhere, and with NODE_ENV=production.
  */
 export type LogFormat = 'auto' | 'json' | 'pretty';
+/**
+ * The headers that the reply would have over HTTP, such as x-request-id and retry-after.
+ */
+export type Headers = Readonly<Record<string, string>>;
 
 /**
  * A key to issue.
@@ -1871,6 +1876,14 @@ export interface Settings {
    */
   DRAIN_DELAY_MS: number;
   /**
+   * How long the end of a reply waits until its record is final on disk, in milliseconds. If the database takes longer, the reply goes out and the record follows.
+   */
+  SETTLE_TIMEOUT_MS: number;
+  /**
+   * The status of the reply to a repeated Idempotency-Key. With 409 SDKs throw an error. With 200 or 202 the record comes without an error, and SDKs take it for a response without text.
+   */
+  DUPLICATE_STATUS: 409 | 200 | 202;
+  /**
    * How long running requests may go on after SIGTERM and DRAIN_DELAY_MS, in milliseconds.
    */
   DRAIN_TIMEOUT_MS: number;
@@ -1927,6 +1940,18 @@ export interface WebSocketCreate {
   stream?: true;
 }
 /**
+ * The frame that answers a repeated request where DUPLICATE_STATUS is 200 or 202.
+ */
+export interface WebSocketDuplicate {
+  type: 'duplicate';
+  /**
+   * The HTTP status.
+   */
+  status: number;
+  headers: Headers;
+  request: RequestRecord;
+}
+/**
  * The frame of an error: an error reply as over HTTP, and for a duplicate the record of the first request.
  */
 export interface WebSocketError {
@@ -1936,10 +1961,7 @@ export interface WebSocketError {
    */
   status: number;
   error: ErrorFields;
-  /**
-   * The headers that the reply would have over HTTP, such as x-request-id and retry-after.
-   */
-  headers: Readonly<Record<string, string>>;
+  headers: Headers;
   request?: RequestRecord;
 }
 export interface FunctionTool {

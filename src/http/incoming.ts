@@ -1,5 +1,4 @@
 import type { Request, Response } from 'express';
-import { ERRORS } from '../core/errors.ts';
 import type { DuplicateReply } from '../contract/types.ts';
 import { parseIdempotencyKey } from '../requests/idempotency-key.ts';
 import type { Incoming } from '../requests/incoming.ts';
@@ -32,9 +31,10 @@ export async function readIncoming(
     isServed: () => res.closed,
     onceServed: (listener) => void res.once('close', () => listener(res.writableFinished)),
     setHeader: (name, value) => void res.setHeader(name, value),
-    sendDuplicate(record, error) {
-      // The error of the duplicate replaces the record's own, which `status_url` shows.
-      res.status(ERRORS.duplicate_request.status).json({ ...record, error } satisfies DuplicateReply);
+    sendDuplicate(status, record, error) {
+      // `status_url` shows the record's own error, which would be read as one of this reply.
+      const { error: _own, ...rest } = record;
+      res.status(status).json(error === undefined ? rest : ({ ...record, error } satisfies DuplicateReply));
     },
   };
 }

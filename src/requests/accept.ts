@@ -8,11 +8,11 @@ import { toRequestId, type UniquePart } from '../core/ids.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import { estimateUsage, type TokenEstimator } from '../core/tokens/estimate.ts';
 import type { Identities } from '../identity/identities.ts';
-import type { RecordDraft, Store, StoredRecord } from '../store/store.ts';
-import type { RequestFacts } from './facts.ts';
+import type { RecordDraft, RecordStatus, Store, StoredRecord } from '../store/store.ts';
 import type { Incoming } from './incoming.ts';
 import { outcomeOf, type Ending } from './outcome.ts';
 import type { Plan } from './plan.ts';
+import type { DuplicateStatus } from './show-record.ts';
 import { refuseWhileDraining, type RunningRequest, type RunningRequests } from './running.ts';
 
 export interface AcceptServices {
@@ -22,6 +22,7 @@ export interface AcceptServices {
   readonly identities: Identities;
   readonly estimator: TokenEstimator;
   readonly keyOwner: KeyOwner;
+  readonly duplicateStatus: DuplicateStatus;
   readonly nowMs: () => number;
 }
 
@@ -36,11 +37,12 @@ export interface Accepted {
   /** Waits for a pending cancel. Logs an internal error. */
   failureOf(thrown: unknown): Promise<ApiError>;
   /**
-   * Must be called before the client can know the end; only the first call counts. Does not wait,
-   * because an outage of the store must not hold back the answer.
+   * Must be awaited before the client can know the end; only the first call counts. Resolves with
+   * the final status when it is on disk. Resolves with undefined without a record, and when the
+   * store takes longer than `SETTLE_TIMEOUT_MS`: an outage must not hold back the answer.
    */
-  settle(ending: Ending): void;
-  settleThrown(thrown: unknown): void;
+  settle(ending: Ending): Promise<RecordStatus | undefined>;
+  settleThrown(thrown: unknown): Promise<void>;
   /** Must be called last. A drain waits for it, and until the client has its reply. */
   release(): void;
 }
@@ -88,14 +90,20 @@ const NOTHING_CAME = { incompleteReason: null, usage: null, outputLength: 0 } as
 function toAccepted(started: Started, services: AcceptServices): Accepted {
   const { incoming, draft, run, taken } = started;
   const { facts } = incoming;
-  let keepsKey: boolean | undefined;
+  let end: RecordEnd | undefined;
   for (const [name, value] of Object.entries(taken.headers)) incoming.setHeader(name, value);
 
-  function settle(ending: Ending): void {
-    if (keepsKey !== undefined) return;
-    facts.usage = ending.usage;
-    facts.errorCode = ending.failure?.code;
-    keepsKey = writeEnd(started, ending, { ...services, log: facts.log });
+  async function settle(ending: Ending): Promise<RecordStatus | undefined> {
+    if (end === undefined) {
+      facts.usage = ending.usage;
+      facts.errorCode = ending.failure?.code;
+      end = writeEnd(started, ending, services);
+    }
+    const status = await end.written;
+    // A retry with the same key would only get a 409 for the duplicate.
+    if (ending.failure !== null && end.keepsKey && !incoming.hasReplyBegun())
+      incoming.setHeader('x-should-retry', 'false');
+    return status;
   }
 
   return {
@@ -111,10 +119,8 @@ function toAccepted(started: Started, services: AcceptServices): Accepted {
       return error;
     },
     settle,
-    settleThrown(thrown) {
-      settle({ ...NOTHING_CAME, failure: toApiError(thrown), hasOutput: incoming.hasReplyBegun() });
-      // A retry with the same key would only get a 409 for the duplicate.
-      if (keepsKey === true && draft.idempotency !== undefined) incoming.setHeader('x-should-retry', 'false');
+    async settleThrown(thrown) {
+      await settle({ ...NOTHING_CAME, failure: toApiError(thrown), hasOutput: incoming.hasReplyBegun() });
     },
     release: () => release(run, incoming),
   };
@@ -177,12 +183,18 @@ async function decide(
   }
 }
 
-/** Returns whether the idempotency key stays taken. */
+interface RecordEnd {
+  /** Resolves as `Accepted.settle` does. */
+  readonly written: Promise<RecordStatus | undefined>;
+  /** Whether a repeat with the same idempotency key is a duplicate. */
+  readonly keepsKey: boolean;
+}
+
 function writeEnd(
   { incoming, draft, plan, admitted, taken }: Started,
   ending: Ending,
-  { store, estimator, keyOwner, nowMs, log }: AcceptServices & Pick<RequestFacts, 'log'>,
-): boolean {
+  { store, estimator, keyOwner, nowMs }: AcceptServices,
+): RecordEnd {
   const { backendModel, inputSize } = plan;
   const { usage, outputLength } = ending;
   if (usage !== null) estimator.learn(backendModel, inputSize, outputLength, usage);
@@ -196,7 +208,16 @@ function writeEnd(
   // In the same turn as the end of the record, so that the store writes both together.
   const used = outcome === 'discard' ? null : outcome.usage;
   taken.correct(used === null ? 0 : used.input_tokens + used.output_tokens);
-  const written = outcome === 'discard' ? store.discard(draft.requestId) : store.finish(draft.requestId, outcome);
-  written.catch((error: unknown) => log.error({ err: error }, 'the end of the request is not recorded yet'));
-  return outcome !== 'discard' && !outcome.freesIdempotencyKey;
+  const written =
+    outcome === 'discard'
+      ? store.discard(draft.requestId).then(() => undefined)
+      : store.finish(draft.requestId, outcome);
+  return {
+    written: written.catch((error: unknown) => {
+      incoming.facts.isToldEarly = true;
+      incoming.facts.log.error({ err: error }, 'the end of the request is not recorded yet');
+      return undefined;
+    }),
+    keepsKey: draft.idempotency !== undefined && outcome !== 'discard' && !outcome.freesIdempotencyKey,
+  };
 }

@@ -26,6 +26,8 @@ export interface RequestFacts {
   /** Its key is the reply header that names what was left out. */
   leftOut: Readonly<Record<string, string>> | undefined;
   errorCode: ErrorCode | undefined;
+  /** The client got its reply before the record was final on disk. */
+  isToldEarly: boolean;
 }
 
 export interface RequestTrace {

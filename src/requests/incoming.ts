@@ -42,7 +42,8 @@ export interface Incoming {
   /** Calls the listener once; never if `isServed` is true already. */
   onceServed(listener: (hasWholeReply: boolean) => void): void;
   setHeader(name: string, value: string): void;
-  sendDuplicate(record: RequestRecord, error: ErrorFields): void;
+  /** Without an error, the reply does not have the record's own either. */
+  sendDuplicate(status: number, record: RequestRecord, error: ErrorFields | undefined): void;
 }
 
 export interface IncomingCreate extends Incoming {

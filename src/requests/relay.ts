@@ -36,11 +36,11 @@ export interface RelayServices extends AcceptServices {
 /** Throws the ApiError of a failure that can still be sent as a status. */
 export async function relayChat(incoming: IncomingChat, plan: ChatPlan, services: RelayServices): Promise<void> {
   const accepted = await accept(incoming, plan, services);
-  if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record);
+  if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record, services.duplicateStatus);
   try {
     await relay(incoming, plan, accepted, services);
   } catch (thrown) {
-    accepted.settleThrown(thrown);
+    await accepted.settleThrown(thrown);
     throw thrown;
   } finally {
     accepted.release();
@@ -61,13 +61,16 @@ async function relay(
     const asking = { signal, headers: { ...headers, ...noteBackendCall(facts) } };
     const refusal = await services.relay.relay(request, asking, { begin, take });
     await accepted.whenDecided();
-    observe(() => (refusal === undefined ? meter.end(false) : meter.fail(refusal.error)));
+    if (refusal === undefined) meter.end(false);
+    else meter.fail(refusal.error);
+    await accepted.settle(meter);
     if (refusal === undefined) reply?.end();
     else incoming.sendRefusal(refusal);
   } catch (thrown) {
     const error = await accepted.failureOf(thrown);
     const wasOver = meter.ended;
-    observe(() => meter.fail(error));
+    meter.fail(error);
+    await accepted.settle(meter);
     if (reply === undefined) throw error;
     if (wasOver) reply.end();
     else reply.fail(error);
@@ -84,21 +87,15 @@ async function relay(
     return undecided === undefined ? pass(read) : undecided.then(() => pass(read));
   }
 
-  /** A returned promise pauses the backend while the client reads slowly. */
+  /** A returned promise pauses the backend while the store or the client is slow. */
   function pass({ bytes, chunks, done, failure }: RelayedRead): Promise<void> | undefined {
-    observe(() => {
-      for (const chunk of chunks) meter.feed(chunk);
-      noteRead(facts, chunks.length, meter.hasOutput);
-      if (failure !== undefined) meter.fail(failure);
-      else if (done) meter.end(true);
-    });
-    return reply?.write(bytes);
-  }
-
-  /** The record is settled before the client can know the end. */
-  function observe(step: () => void): void {
     const wasOver = meter.ended;
-    step();
-    if (!wasOver && meter.ended) accepted.settle(meter);
+    for (const chunk of chunks) meter.feed(chunk);
+    noteRead(facts, chunks.length, meter.hasOutput);
+    if (failure !== undefined) meter.fail(failure);
+    else if (done) meter.end(true);
+    if (wasOver || !meter.ended) return reply?.write(bytes);
+    // These bytes tell the end.
+    return accepted.settle(meter).then(() => reply?.write(bytes));
   }
 }

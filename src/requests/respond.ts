@@ -28,7 +28,7 @@ export async function respond(incoming: IncomingCreate, services: RespondService
   const plan = prepare(incoming, services);
   if (incoming.isWarmUp === true) return warmUp(incoming, plan, services);
   const accepted = await accept(incoming, plan, services);
-  if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record);
+  if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record, services.duplicateStatus);
   try {
     const { unique, signal } = accepted;
     nameLeftOut(incoming, plan.translation);
@@ -46,10 +46,10 @@ export async function respond(incoming: IncomingCreate, services: RespondService
       facts: incoming.facts,
     });
     remember(incoming, plan, translator, services);
-    accepted.settle(endingOf(translator, compaction));
+    await accepted.settle(endingOf(translator, compaction));
     reply.end(last);
   } catch (thrown) {
-    accepted.settleThrown(thrown);
+    await accepted.settleThrown(thrown);
     throw thrown;
   } finally {
     accepted.release();

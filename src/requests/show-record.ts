@@ -31,8 +31,10 @@ function toSeconds(ms: number): number {
   return Math.floor(ms / 1000);
 }
 
-/** Answers with 409 and the record. With a 200 the SDKs would return a response without text. */
-export function sendDuplicate(incoming: Incoming, stored: StoredRecord): void {
+export type DuplicateStatus = 200 | 202 | 409;
+
+/** Answers with the record, and with an error unless the status is a success. */
+export function sendDuplicate(incoming: Incoming, stored: StoredRecord, status: DuplicateStatus): void {
   const record = toRecord(stored, incoming.baseUrl());
   incoming.facts.errorCode = 'duplicate_request';
   const { error } = new ApiError('duplicate_request', {
@@ -44,5 +46,5 @@ export function sendDuplicate(incoming: Incoming, stored: StoredRecord): void {
   incoming.setHeader('location', record.status_url);
   incoming.setHeader('x-should-retry', 'false');
   incoming.setHeader('idempotency-replayed', 'true');
-  incoming.sendDuplicate(record, error);
+  incoming.sendDuplicate(status, record, status === 409 ? error : undefined);
 }

@@ -13,6 +13,8 @@ export interface StoreOptions {
   readonly recordRetentionDays: number;
   readonly clock?: () => number;
   readonly log?: StoreLog;
+  /** How long the end of a request may wait for the disk. */
+  readonly settleTimeoutMs?: number;
   readonly limits?: Partial<BatchQueueLimits>;
 }
 
@@ -29,7 +31,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
  * database on a server, which each process opens itself.
  */
 export async function openSharedStore(options: StoreOptions): Promise<SharedStore | undefined> {
-  const { databaseUrl, clock = Date.now, log = SILENT, limits = {} } = options;
+  const { databaseUrl, clock = Date.now, log = SILENT } = options;
+  const limits = limitsOf(options);
   const location = locateDatabase(databaseUrl);
   if (location.kind === 'postgres') return undefined;
   const file = location.kind === 'file' ? location.path : undefined;
@@ -46,14 +49,14 @@ export function openClientStore({
   hearCancels,
   clock = Date.now,
   log = SILENT,
-  limits = {},
+  ...options
 }: ClientStoreOptions): Store {
   const engine = { run, close: () => Promise.resolve() };
-  const queue = createBatchQueue({ engine, ...createHealth(log), limits });
+  const queue = createBatchQueue({ engine, ...createHealth(log), limits: limitsOf(options) });
   return createEngineStore({ engine, queue, clock, log, ...(hearCancels && { hearCancels }) });
 }
 
-export interface ClientStoreOptions extends Pick<StoreOptions, 'clock' | 'log' | 'limits'> {
+export interface ClientStoreOptions extends Pick<StoreOptions, 'clock' | 'log' | 'settleTimeoutMs' | 'limits'> {
   readonly run: StoreClient['run'];
   readonly hearCancels?: Store['hearCancels'];
 }
@@ -82,9 +85,9 @@ export async function connectStore(
     databasePoolSize = POOL_SIZE,
     clock = Date.now,
     log = SILENT,
-    limits = {},
     isInline = false,
   } = options;
+  const limits = limitsOf(options);
   const location = locateDatabase(databaseUrl);
   switch (location.kind) {
     case 'memory':
@@ -102,6 +105,13 @@ export async function connectStore(
 }
 
 const POOL_SIZE = 5;
+
+function limitsOf({
+  settleTimeoutMs: keptWithinMs,
+  limits,
+}: Pick<StoreOptions, 'settleTimeoutMs' | 'limits'>): Partial<BatchQueueLimits> {
+  return { ...(keptWithinMs !== undefined && { keptWithinMs }), ...limits };
+}
 
 const SILENT: StoreLog = { info: () => undefined, warn: () => undefined };
 

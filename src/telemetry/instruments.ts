@@ -31,6 +31,12 @@ export function createRequestInstruments(registry: Registry) {
       labelNames: ['endpoint', 'code', 'rejected'] as const,
       registers,
     }),
+    toldEarly: new Counter({
+      name: 'responses_gateway_replies_before_record_total',
+      help: 'Replies that were sent before their record was final on disk, because that took too long.',
+      labelNames: ['endpoint'] as const,
+      registers,
+    }),
     store: new Histogram({
       name: 'responses_gateway_store_operation_duration_seconds',
       help: 'How long the record store took.',

@@ -30,7 +30,7 @@ const MAX_MODELS = 50;
 export function createMetrics({ providerName, backend, relay, webSockets }: MetricsOptions): Metrics {
   const registry = new Registry();
   const registries = [registry, processRegistry()];
-  const { requests, errors, store } = createRequestInstruments(registry);
+  const { requests, errors, toldEarly, store } = createRequestInstruments(registry);
   const countModelCall = createModelCallCounter(registry, providerName);
   const running = new Set<RequestFacts>();
   addGauges(registry, {
@@ -47,6 +47,7 @@ export function createMetrics({ providerName, backend, relay, webSockets }: Metr
       const { status, outcome } = end;
       requests.inc({ endpoint, status: `${Math.floor(status / 100)}xx`, stream: String(stream), outcome });
       if (errorCode !== undefined) errors.inc({ endpoint, code: errorCode, rejected: String(outcome === 'rejected') });
+      if (facts.isToldEarly) toldEarly.inc({ endpoint });
       if (facts.backend !== 'not asked' && isModelCall(facts)) countModelCall(facts, end);
     },
     storeTook(operation, seconds, succeeded) {

@@ -50,6 +50,7 @@ export function createObserve({ observers, startTrace }: ObserveOptions): Observ
       chunks: 0,
       usage: null,
       leftOut: undefined,
+      isToldEarly: false,
       errorCode: undefined,
     };
     for (const observer of observers) observer.begin(facts);

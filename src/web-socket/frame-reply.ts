@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
-import { ERRORS, type ApiError } from '../core/errors.ts';
+import type { ApiError } from '../core/errors.ts';
 import { toRequestId } from '../core/ids.ts';
-import type { ResponseEvent, WebSocketError } from '../contract/types.ts';
+import type { ResponseEvent, WebSocketDuplicate, WebSocketError } from '../contract/types.ts';
 import type { Incoming } from '../requests/incoming.ts';
 import { headersOf } from '../http/error-handler.ts';
 import type { EventStream, EventStreamOptions } from '../http/responses/event-stream.ts';
@@ -63,8 +63,9 @@ export function openFrameReply({ ws, socket, facts, baseUrl }: FrameReplyOptions
     setHeader(name, value) {
       headers[name] = value;
     },
-    sendDuplicate(request, error) {
-      reply({ type: 'error', status: ERRORS.duplicate_request.status, error, headers, request });
+    sendDuplicate(duplicateStatus, request, error) {
+      const frame = { status: duplicateStatus, headers, request };
+      reply(error === undefined ? { type: 'duplicate', ...frame } : { type: 'error', ...frame, error });
     },
     fail(error) {
       // A response that is cut off must not look complete.
@@ -104,7 +105,7 @@ export function openFrameReply({ ws, socket, facts, baseUrl }: FrameReplyOptions
     socket.uncork();
   }
 
-  function reply(frame: WebSocketError): void {
+  function reply(frame: WebSocketError | WebSocketDuplicate): void {
     send(frame, frame.status);
     finish();
   }

@@ -58,6 +58,8 @@ describe('readConfig', () => {
       keepaliveCommentMs: 15_000,
       keepaliveEventMs: 60_000,
       drainDelayMs: 0,
+      settleTimeoutMs: 1000,
+      duplicateStatus: 409,
       drainTimeoutMs: 30_000,
       tokenCountTimeoutMs: 3000,
       maxWebSockets: 2000,

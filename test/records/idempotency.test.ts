@@ -103,6 +103,26 @@ describe('a repeated request', () => {
       expect(backend.requests.length).to.equal(1);
     });
 
+    for (const status of [200, 202] as const) {
+      it(`is answered with ${status} and the record without an error where DUPLICATE_STATUS says so (${kind})`, async () => {
+        await open({ DUPLICATE_STATUS: String(status) }, kind);
+        backend.reply({ json: {}, status: 500 });
+        const first = await caller.create(request, { headers: KEY });
+        await first.text();
+        const repeated = await caller.create(request, { headers: KEY });
+        expect(repeated.status).to.equal(status);
+        expect(repeated.headers.get('idempotency-replayed')).to.equal('true');
+        expect(repeated.headers.get('x-should-retry')).to.equal('false');
+        const fields = (await repeated.json()) as object;
+        expect(fields).to.deep.include({
+          object: 'request',
+          request_id: first.headers.get('x-request-id'),
+          status: 'failed',
+        });
+        expect(fields).not.to.have.property('error');
+      });
+    }
+
     describe(`(${kind})`, () => {
       /** Asks once, and returns the id when the request is over, in whatever way. */
       async function askOnce(script: Reply): Promise<string> {

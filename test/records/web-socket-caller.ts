@@ -3,7 +3,7 @@
  * so the tests of the records hold for both transports.
  */
 
-import type { ResponseEvent, WebSocketError } from '../../src/contract/types.ts';
+import type { ResponseEvent, WebSocketDuplicate, WebSocketError } from '../../src/contract/types.ts';
 import { TEST_KEY } from '../support/gateway.ts';
 import { isTerminal, speakTo, type ConnectionContext } from '../support/web-socket.ts';
 import { callerOf, type Caller } from './caller.ts';
@@ -31,7 +31,7 @@ function createOverWebSocket(url: string, apiKey: string): Caller['create'] {
     const first = await connected(speaker.next());
     if ('status' in first) {
       speaker.close();
-      return errorReply(first);
+      return toReply(first);
     }
     const requestId = 'response' in first ? first.response.id.replace('resp_', 'req_') : '';
     return new Response(streamOf(first, speaker), {
@@ -60,8 +60,9 @@ async function connected<Value>(work: Promise<Value>): Promise<Value> {
   }
 }
 
-function errorReply({ status, error, headers, request }: WebSocketError): Response {
-  return new Response(JSON.stringify({ ...request, error }), {
+function toReply({ status, headers, request, ...frame }: WebSocketError | WebSocketDuplicate): Response {
+  const { error: _own, ...record } = request ?? { error: null };
+  return new Response(JSON.stringify({ ...record, ...('error' in frame && { error: frame.error }) }), {
     status,
     headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
   });

@@ -96,6 +96,21 @@ describe('accepting a request', () => {
     }
   }
 
+  for (const endpoint of ['create', 'complete'] as const) {
+    it(`that the backend gave up with a 408 keeps its key, and says that no retry helps (${endpoint})`, async () => {
+      const { secret } = await gateway.issue();
+      const caller = callerOf(gateway.url, secret);
+      const request = endpoint === 'create' ? REQUEST : CHAT;
+      const headers = { 'idempotency-key': 'original' };
+      backend.reply({ json: { error: { message: 'Too slow' } }, status: 408, headers: { 'x-should-retry': 'true' } });
+      const failed = await caller[endpoint](request, { headers });
+      expect(failed.status).to.equal(endpoint === 'create' ? 504 : 408);
+      expect(failed.headers.get('x-should-retry')).to.equal('false');
+      expect((await caller[endpoint](request, { headers })).status).to.equal(409);
+      expect(backend.requests).to.have.lengthOf(1);
+    });
+  }
+
   it('counts a request without funds in the minute of its key, and no duplicate', async () => {
     const { secret, key } = await gateway.issue({
       limits: { requestsPerMinute: 10, tokensPerMinute: 100_000 },
@@ -233,10 +248,11 @@ describe('a request that was accepted', () => {
       identities: createIdentities('a secret of ours', null),
       estimator: createTokenEstimator(),
       keyOwner: 'gateway',
+      duplicateStatus: 409,
       nowMs: Date.now,
     });
     if (accepted.kind !== 'accepted') throw new Error('it is no duplicate');
-    accepted.settleThrown(new Error('a mistake of ours'));
+    await accepted.settleThrown(new Error('a mistake of ours'));
 
     // The record keeps the idempotency key, so that trying again would only find the record.
     expect(headers.get('x-should-retry')).to.equal('false');

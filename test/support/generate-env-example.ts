@@ -13,7 +13,7 @@ const HEAD = `# Made from schemas/settings.json by \`npm run types\`. Copy it to
 export interface Property {
   readonly description: string;
   readonly default?: unknown;
-  readonly enum?: readonly string[];
+  readonly enum?: readonly (string | number)[];
   readonly minimum?: number;
   readonly maximum?: number;
   readonly examples?: readonly string[];

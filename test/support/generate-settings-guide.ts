@@ -65,7 +65,7 @@ function describe({ description, enum: values, minimum, maximum, examples, write
   const range = minimum === undefined || maximum === undefined ? '' : `From ${group(minimum)} to ${group(maximum)}.`;
   const sentences = [
     markSettings(description),
-    values === undefined ? range : `One of ${values.map(toCode).join(', ')}.`,
+    values === undefined ? range : `One of ${values.map(String).map(toCode).join(', ')}.`,
     writeOnly === true ? 'A secret.' : '',
     examples === undefined ? '' : `For example ${examples.map(toCode).join(' or ')}.`,
   ];

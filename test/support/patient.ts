@@ -5,13 +5,13 @@
 
 import { DEFAULT_LIMITS } from '../../src/store/shared/batch-queue.ts';
 
-export const PATIENT = { answerWithinMs: 60_000 };
+export const PATIENT = { answerWithinMs: 60_000, keptWithinMs: 60_000 };
 
-const { answerWithinMs } = DEFAULT_LIMITS;
+const { answerWithinMs, keptWithinMs } = DEFAULT_LIMITS;
 Object.assign(DEFAULT_LIMITS, PATIENT);
 
 /** For a `describe` about databases that do not answer: its stores give up as early as those of a gateway in use. */
 export function useImpatientStores(): void {
-  before(() => void Object.assign(DEFAULT_LIMITS, { answerWithinMs }));
+  before(() => void Object.assign(DEFAULT_LIMITS, { answerWithinMs, keptWithinMs }));
   after(() => void Object.assign(DEFAULT_LIMITS, PATIENT));
 }

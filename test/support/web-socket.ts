@@ -14,10 +14,12 @@ import errorSchema from '../../schemas/error.json' with { type: 'json' };
 import eventSchema from '../../schemas/event.json' with { type: 'json' };
 import requestRecordSchema from '../../schemas/request-record.json' with { type: 'json' };
 import responseSchema from '../../schemas/response.json' with { type: 'json' };
+import webSocketDuplicateSchema from '../../schemas/web-socket-duplicate.json' with { type: 'json' };
 import webSocketErrorSchema from '../../schemas/web-socket-error.json' with { type: 'json' };
-import type { ResponseEvent, WebSocketError } from '../../src/contract/types.ts';
+import type { ResponseEvent, WebSocketDuplicate, WebSocketError } from '../../src/contract/types.ts';
 import { TEST_KEY } from './gateway.ts';
 
+type Frame = ResponseEvent | WebSocketError | WebSocketDuplicate;
 export type Answer = readonly ResponseEvent[] | WebSocketError;
 
 export interface ConnectionContext {
@@ -25,7 +27,7 @@ export interface ConnectionContext {
   /** An object as JSON; anything else as it is. */
   send(frame: object | string | Buffer): void;
   /** The next frame. Rejects when the connection closes before. */
-  next(): Promise<ResponseEvent | WebSocketError>;
+  next(): Promise<Frame>;
   /** The answer to the oldest request: an error, or all events to the terminal one. */
   answer(): Promise<Answer>;
   /** Asks for a response and waits for the answer. */
@@ -46,7 +48,7 @@ export async function speakTo(url: string, options: SpeakOptions = {}): Promise<
     ...others,
     headers: { authorization: `Bearer ${apiKey}`, ...headers },
   });
-  const frames: (ResponseEvent | WebSocketError)[] = [];
+  const frames: Frame[] = [];
   let waiting: (() => void)[] = [];
   let isClosed = false;
   const closed = new Promise<{ code: number; reason: string }>((resolve) => {
@@ -77,8 +79,8 @@ export async function speakTo(url: string, options: SpeakOptions = {}): Promise<
     },
     async answer() {
       const first = await speaker.next();
-      if ('status' in first) return first;
-      const events = [first];
+      if ('status' in first) return first as WebSocketError;
+      const events = [first as ResponseEvent];
       while (!isTerminal(events.at(-1))) events.push((await speaker.next()) as ResponseEvent);
       return events;
     },
@@ -105,10 +107,11 @@ const ajv = new Ajv({ strict: true, discriminator: true, allowUnionTypes: true, 
 ajv.addSchema([responseSchema, errorSchema, requestRecordSchema]);
 const isEvent = ajv.compile<ResponseEvent>(eventSchema);
 const isError = ajv.compile<WebSocketError>(webSocketErrorSchema);
+const isDuplicate = ajv.compile<WebSocketDuplicate>(webSocketDuplicateSchema);
 
-function readFrame(text: string): ResponseEvent | WebSocketError {
+function readFrame(text: string): Frame {
   const frame: unknown = JSON.parse(text);
-  if (isEvent(frame) || isError(frame)) return frame;
+  if (isEvent(frame) || isError(frame) || isDuplicate(frame)) return frame;
   throw new Error(
     `no frame of the schema: ${text} ${ajv.errorsText(isEvent.errors)} ${ajv.errorsText(isError.errors)}`,
   );

@@ -34,6 +34,7 @@ function factsWith(facts: Partial<RequestFacts> = {}): RequestFacts {
     chunks: 21,
     usage: USAGE,
     leftOut: undefined,
+    isToldEarly: false,
     errorCode: undefined,
     ...facts,
   };

@@ -69,7 +69,8 @@ function openRelay(
 }
 
 function sendRefusal(res: Response, { status, headers, body, error }: RelayedRefusal): void {
-  const retry = error.headers['x-should-retry'];
-  if (retry !== undefined) res.setHeader('x-should-retry', retry);
-  res.writeHead(status, { ...towardsClient(headers, 'gateway'), 'content-length': body.length }).end(body);
+  // What the gateway knows of the record counts more than what the backend says.
+  const retry = res.getHeader('x-should-retry') ?? error.headers['x-should-retry'];
+  const decided = retry === undefined ? {} : { 'x-should-retry': retry };
+  res.writeHead(status, { ...towardsClient(headers, 'gateway'), ...decided, 'content-length': body.length }).end(body);
 }

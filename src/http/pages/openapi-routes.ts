@@ -65,7 +65,9 @@ const TRANSLATED: readonly ErrorRef[] = [
 const IDEMPOTENCY_KEY: Parameter = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: 'A second request with the same key and the same body gets a 409 with the record of the first.',
+  description:
+    'A second request with the same key and the same body gets a 409 with the record of the first, or the status of ' +
+    'DUPLICATE_STATUS, then without an error.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 
@@ -173,7 +175,7 @@ function responseOperations(model: string): readonly Operation[] {
       auth: 'apiKey',
       frames: {
         takes: ['create-response.json', 'web-socket-create.json'],
-        sends: ['event.json', 'web-socket-error.json'],
+        sends: ['event.json', 'web-socket-error.json', 'web-socket-duplicate.json'],
       },
       replies: { 101: { description: 'The connection is a WebSocket from here on.' } },
       errors: [...LIMITED, 'forbidden', 'gateway_draining', 'method_not_allowed'],

@@ -15,6 +15,7 @@ import requestRepliesSchema from '../../../schemas/request-replies.json' with { 
 import responseSchema from '../../../schemas/response.json' with { type: 'json' };
 import usageSchema from '../../../schemas/usage.json' with { type: 'json' };
 import webSocketCreateSchema from '../../../schemas/web-socket-create.json' with { type: 'json' };
+import webSocketDuplicateSchema from '../../../schemas/web-socket-duplicate.json' with { type: 'json' };
 import webSocketErrorSchema from '../../../schemas/web-socket-error.json' with { type: 'json' };
 import { isObject } from '../../core/json.ts';
 
@@ -39,6 +40,7 @@ const FILES: ReadonlyMap<string, JsonObject> = new Map(
     responseSchema,
     usageSchema,
     webSocketCreateSchema,
+    webSocketDuplicateSchema,
     webSocketErrorSchema,
   ].map((schema) => [schema.$id, schema]),
 );

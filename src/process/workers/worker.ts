@@ -49,7 +49,7 @@ async function start({ number, config, priceTable, demoBaseUrl, isStoreClient }:
     { ...config, prices },
     {
       log,
-      ...(isStoreClient && { store: openStoreOfPrimary(log) }),
+      ...(isStoreClient && { store: openStoreOfPrimary(log, config.settleTimeoutMs) }),
       shared: { demoBaseUrl, prices: current, joinMetrics },
     },
   );
@@ -59,7 +59,7 @@ async function start({ number, config, priceTable, demoBaseUrl, isStoreClient }:
   return opened.listen();
 }
 
-function openStoreOfPrimary(log: StoreLog): Store {
+function openStoreOfPrimary(log: StoreLog, settleTimeoutMs: number): Store {
   return openClientStore({
     run: (mode, batch) => primary.ask('run', mode, batch),
     hearCancels(heard) {
@@ -67,6 +67,7 @@ function openStoreOfPrimary(log: StoreLog): Store {
       return () => cancelListeners.delete(heard);
     },
     log,
+    settleTimeoutMs,
   });
 }
 

@@ -19,7 +19,10 @@ import {
  * called before it, awaited or not, and may see later ones.
  */
 export interface BatchQueue {
-  /** Resolves after the commit. Throws ApiError `store_unavailable` within seconds. */
+  /**
+   * Resolves after the commit. Throws ApiError `store_unavailable` after `answerWithinMs`, or after
+   * `keptWithinMs` when the operation is kept.
+   */
   call<Name extends OperationName>(operation: OperationOf<Name>, care?: CallOptions): Promise<ResultOf<Name>>;
   /** As `call`, for operations that only some engines have. */
   ask(operation: Operation, care?: CallOptions): Promise<unknown>;
@@ -56,6 +59,7 @@ export interface BatchQueueLimits {
   readonly waiting: number;
   readonly kept: number;
   readonly answerWithinMs: number;
+  readonly keptWithinMs: number;
   readonly closeWithinMs: number;
 }
 
@@ -66,6 +70,7 @@ export const DEFAULT_LIMITS: BatchQueueLimits = {
   waiting: 10_000,
   kept: 20_000,
   answerWithinMs: 2000,
+  keptWithinMs: 1000,
   closeWithinMs: 3000,
 };
 
@@ -133,7 +138,8 @@ export function createBatchQueue({
     if (waiting.length + slots.size + listSlot.size + kept.length >= room)
       return Promise.reject(toUnavailable(TOO_MANY));
     return new Promise((resolve, reject) => {
-      const deadlineMs = performance.now() + limit.answerWithinMs;
+      const withinMs = care.isKept === true ? limit.keptWithinMs : limit.answerWithinMs;
+      const deadlineMs = performance.now() + withinMs;
       waiting.push({ operation, care, deadlineMs, hasMoreTime: false, caller: { resolve, reject }, failures: 0 });
       wake();
     });
@@ -269,10 +275,12 @@ export function createBatchQueue({
   function fail(batch: readonly Call[], failure: Failure): void {
     for (const call of batch) {
       call.failures += 1;
-      // Other calls of the batch may have caused the first failure.
-      if (call.care.isKept !== true || call.failures > 1) refuse(call);
-      if (call.care.isKept === true) kept.push(call);
-      else if (failure.reason === 'lost') undo(call);
+      if (call.care.isKept === true) {
+        kept.push(call);
+        continue;
+      }
+      refuse(call);
+      if (failure.reason === 'lost') undo(call);
     }
     // New failing calls must not delay the next try endlessly.
     if (!batch.some(({ failures }) => failures > 1)) return;

@@ -176,7 +176,7 @@ describe('the queue', () => {
   });
 
   it('tells whoever waits too long, whatever becomes of the call', async () => {
-    const queue = makeLane({ answerWithinMs: 50 });
+    const queue = makeLane({ answerWithinMs: 50, keptWithinMs: 50 });
     answer = () => new Promise(() => undefined);
     const codes = await Promise.all([accept(queue), finish(queue), find(queue)].map(failureCode));
     expect(codes).to.deep.equal(['store_unavailable', 'store_unavailable', 'store_unavailable']);
@@ -234,7 +234,7 @@ describe('the queue', () => {
   });
 
   it('tries on with what must be kept, by itself, after its caller was told', async () => {
-    const queue = makeLane();
+    const queue = makeLane({ keptWithinMs: 50 });
     answer = failWith('full');
     const codes = await Promise.all([accept(queue), finish(queue)].map(failureCode));
     expect(codes).to.deep.equal(['store_unavailable', 'store_unavailable']);
@@ -244,6 +244,15 @@ describe('the queue', () => {
     expect(batches.slice(1).map(({ names }) => names)).to.deep.equal(Array.from({ length: before }, () => ['discard']));
     await allArrived();
     expect(batches, 'and then no more').to.have.lengthOf(before + 1);
+  });
+
+  it('tells the caller of what must be kept that it is written, however often that failed before', async () => {
+    const queue = makeLane();
+    answer = failWith('full');
+    const finished = finish(queue);
+    await until(() => batches.length === 4);
+    answer = succeed;
+    await finished;
   });
 
   it('gives the result of what failed only because of the others of its batch', async () => {
@@ -277,7 +286,7 @@ describe('the queue', () => {
   });
 
   it('counts what it had to give up when it is closed', async () => {
-    const queue = makeLane();
+    const queue = makeLane({ keptWithinMs: 50 });
     answer = failWith('read_only');
     await failureCode(finish(queue));
     expect(await queue.close()).to.equal(1);

@@ -1,0 +1,165 @@
+/** Nothing is told before it is on disk: the end of a reply waits for the final state of its record. */
+
+import { expect } from 'chai';
+import { openStore } from '../../src/store/open.ts';
+import { createLogger } from '../../src/telemetry/log.ts';
+import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
+import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { makeHeld, type HeldStore } from '../support/held-store.ts';
+import { openManagedGateway } from '../support/managed.ts';
+import { PATIENT } from '../support/patient.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+import { makeWorkshop } from '../support/sqlite.ts';
+import { allArrived, until } from '../support/time.ts';
+import { callerOf, type Caller } from './caller.ts';
+import { answer, finish, text, usageChunk } from './chunks.ts';
+import { callerBy, KINDS } from './web-socket-caller.ts';
+
+const METRICS_TOKEN = 'the-token-of-the-metrics';
+const MESSAGES = [{ role: 'user', content: 'Hello' }];
+
+describe('the end of a reply', () => {
+  useRealSockets();
+
+  let backend: ScriptedBackend;
+  let store: HeldStore;
+  let gateway: TestGateway;
+
+  beforeEach(async () => {
+    backend = await startScriptedBackend();
+    store = makeHeld(await openStore({ databaseUrl: ':memory:', recordRetentionDays: 30, limits: PATIENT }));
+  });
+
+  afterEach(async () => {
+    store.letGo();
+    await gateway.close();
+    await backend.close();
+  });
+
+  async function open(): Promise<void> {
+    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl }, { store });
+  }
+
+  async function openManaged(): Promise<Caller> {
+    const managed = await openManagedGateway({ UPSTREAM_BASE_URL: backend.baseUrl }, { store });
+    gateway = managed;
+    return callerOf(managed.url, (await managed.issue()).secret);
+  }
+
+  /** Reads what comes while the test goes on. */
+  function listen(asking: Promise<Response>): { text: string; isOver: boolean; status: number; requestId: string } {
+    const heard = { text: '', isOver: false, status: 0, requestId: '' };
+    void (async () => {
+      const reply = await asking;
+      heard.status = reply.status;
+      heard.requestId = reply.headers.get('x-request-id') ?? '';
+      const decoder = new TextDecoder();
+      for await (const piece of reply.body ?? []) heard.text += decoder.decode(piece);
+      heard.isOver = true;
+    })();
+    return heard;
+  }
+
+  const REPLIES: readonly { readonly name: string; readonly script: Reply; readonly status: string }[] = [
+    { name: 'an answer', script: answer(), status: 'succeeded' },
+    { name: 'a refusal', script: { json: { error: { message: 'no' } }, status: 400 }, status: 'failed' },
+    { name: 'a failure', script: { json: {}, status: 500 }, status: 'failed' },
+  ];
+
+  for (const kind of KINDS) {
+    for (const { name, script, status } of REPLIES) {
+      it(`waits until the record of ${name} is final (${kind})`, async () => {
+        await open();
+        backend.reply(script);
+        const settling = store.hold('finish');
+        const heard = listen(
+          callerBy(kind, gateway.url).create({ model: 'm', input: 'Hello', stream: kind === 'stream' }),
+        );
+        await settling;
+        await allArrived();
+        expect(heard.text).not.to.match(/response\.(?:completed|failed)|DONE/);
+        expect(heard.isOver).to.equal(false);
+        if (kind !== 'stream') expect(heard.status, 'nothing is told').to.be.oneOf([0, 200]);
+        store.letGo();
+        await until(() => heard.isOver);
+        expect((await callerOf(gateway.url).record(heard.requestId)).status).to.equal(status);
+      });
+    }
+  }
+
+  for (const { name, script, status } of REPLIES) {
+    for (const stream of [false, true]) {
+      it(`waits until the record of ${name} to a chat completion is final (${stream ? 'stream' : 'json'})`, async () => {
+        const caller = await openManaged();
+        backend.reply(script);
+        const settling = store.hold('finish');
+        const heard = listen(caller.complete({ model: 'm', messages: MESSAGES, stream }));
+        await settling;
+        await allArrived();
+        expect(heard.text).not.to.include('DONE');
+        expect(heard.isOver).to.equal(false);
+        store.letGo();
+        await until(() => heard.isOver);
+        expect((await caller.record(heard.requestId)).status).to.equal(status);
+      });
+    }
+  }
+
+  it('is all that waits: what came before it is told at once', async () => {
+    await open();
+    const told = Promise.withResolvers<void>();
+    backend.reply(async ({ sse, end }) => {
+      await sse(text('Hello'));
+      await told.promise;
+      await sse(finish('stop'), usageChunk, '[DONE]');
+      end();
+    });
+    const settling = store.hold('finish');
+    const heard = listen(gateway.create({ model: 'm', input: 'Hello', stream: true }));
+    await until(() => heard.text.includes('output_text.delta'));
+    told.resolve();
+    await settling;
+    store.letGo();
+    await until(() => heard.text.includes('[DONE]'));
+  });
+
+  it('comes although its client left while the record was being written', async () => {
+    await open();
+    backend.reply(answer());
+    const settling = store.hold('finish');
+    const leaving = new AbortController();
+    const asking = gateway.create({ model: 'm', input: 'Hello' }, { signal: leaving.signal });
+    asking.catch(() => undefined);
+    await settling;
+    leaving.abort();
+    await allArrived();
+    store.letGo();
+    backend.reply(answer());
+    expect((await gateway.create({ model: 'm', input: 'Hello' })).status).to.equal(200);
+  });
+
+  it('does not wait for a store that is slower than SETTLE_TIMEOUT_MS, which is logged and counted', async () => {
+    const workshop = makeWorkshop();
+    const lines: string[] = [];
+    const slow = await workshop.open({ limits: { ...PATIENT, keptWithinMs: 100 } });
+    gateway = await openGateway(
+      { UPSTREAM_BASE_URL: backend.baseUrl, METRICS_TOKEN },
+      { store: slow, log: createLogger('error', { write: (line) => void lines.push(line) }) },
+    );
+    backend.reply(async (stage) => {
+      await slow.pragma('query_only = 1');
+      await answer()(stage);
+    });
+    const reply = await gateway.create({ model: 'm', input: 'Hello' });
+    expect(reply.status).to.equal(200);
+    expect(lines.join('')).to.include('the end of the request is not recorded yet');
+    const metrics = await fetch(`${gateway.url}/metrics`, {
+      headers: { authorization: `Bearer ${METRICS_TOKEN}` },
+    });
+    expect(await metrics.text()).to.include('responses_gateway_replies_before_record_total{endpoint="responses"} 1');
+    await slow.pragma('query_only = 0');
+    const { status } = await callerOf(gateway.url).final(reply.headers.get('x-request-id') ?? '');
+    expect(status).to.equal('succeeded');
+    await workshop.clear();
+  });
+});
