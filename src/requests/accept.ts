@@ -1,6 +1,6 @@
 /** Every recorded request is accepted, or found to be a duplicate, and settled exactly once. */
 
-import type { Admission, Admitted } from '../accounts/admission.ts';
+import { isLimited, type Admission, type Admitted } from '../accounts/admission.ts';
 import type { Taken } from '../accounts/rates.ts';
 import type { KeyOwner } from '../backend/failures.ts';
 import { ApiError, toApiError, unreachable } from '../core/errors.ts';
@@ -32,9 +32,12 @@ export interface Accepted {
   readonly createdAtMs: number;
   /** Aborts with the ApiError for which the request ends early. */
   readonly signal: StopSignal;
-  /** Set while a cancel is being decided. Rejects if the request is cancelled. */
+  /**
+   * Set while the record is being written or a cancel is being decided; nothing may be told before.
+   * Rejects if the request must end.
+   */
   whenDecided(): Promise<void> | undefined;
-  /** Waits for a pending cancel. Logs an internal error. */
+  /** Waits until it is decided. Logs an internal error. */
   failureOf(thrown: unknown): Promise<ApiError>;
   /**
    * Must be awaited before the client can know the end; only the first call counts. Resolves with
@@ -52,7 +55,10 @@ export interface Duplicate {
   readonly record: StoredRecord;
 }
 
-/** Writes the record, or finds a duplicate. Throws the ApiError of a request that may not start. */
+/**
+ * Writes the record, or finds a duplicate. Throws the ApiError of a request that may not start. The
+ * record may still be on its way to the disk where no key and no limit depends on it.
+ */
 export async function accept(incoming: Incoming, plan: Plan, services: AcceptServices): Promise<Accepted | Duplicate> {
   const { facts } = incoming;
   facts.model = plan.model;
@@ -76,13 +82,19 @@ export async function accept(incoming: Incoming, plan: Plan, services: AcceptSer
   }
 }
 
-interface Started {
+interface Started extends Begun {
   readonly incoming: Incoming;
   readonly plan: Plan;
   readonly draft: RecordDraft;
+  readonly run: RunningRequest;
+}
+
+interface Begun {
+  readonly kind: 'accepted';
   readonly admitted: Admitted;
   readonly taken: Taken;
-  readonly run: RunningRequest;
+  /** Set if the request begins beside the commit of its record. Rejects if there is none. */
+  readonly writing?: Promise<unknown>;
 }
 
 const NOTHING_CAME = { incompleteReason: null, usage: null, outputLength: 0 } as const;
@@ -91,9 +103,20 @@ function toAccepted(started: Started, services: AcceptServices): Accepted {
   const { incoming, draft, run, taken } = started;
   const { facts } = incoming;
   let end: RecordEnd | undefined;
+  let hasNoRecord = false;
+  let writing = started.writing?.then(noteWritten, (thrown: unknown) => {
+    hasNoRecord = true;
+    run.abort(toApiError(thrown));
+  });
   for (const [name, value] of Object.entries(taken.headers)) incoming.setHeader(name, value);
 
+  function noteWritten(): void {
+    writing = undefined;
+  }
+
   async function settle(ending: Ending): Promise<RecordStatus | undefined> {
+    if (writing !== undefined) await writing;
+    if (hasNoRecord) return undefined;
     if (end === undefined) {
       facts.usage = ending.usage;
       facts.errorCode = ending.failure?.code;
@@ -111,8 +134,12 @@ function toAccepted(started: Started, services: AcceptServices): Accepted {
     unique: facts.unique,
     createdAtMs: draft.createdAtMs,
     signal: run.signal,
-    whenDecided: () => run.cancelDecided?.then(() => run.signal.throwIfAborted()),
+    whenDecided() {
+      const decided = writing === undefined ? run.cancelDecided : writing.then(() => run.cancelDecided);
+      return decided?.then(() => run.signal.throwIfAborted());
+    },
     async failureOf(thrown) {
+      await writing;
       await run.cancelDecided;
       const error = toApiError(run.signal.aborted ? run.signal.reason : thrown);
       if (error.code === 'internal_error') facts.log.error({ err: thrown }, 'the gateway failed');
@@ -158,7 +185,7 @@ async function decide(
   incoming: Incoming,
   plan: Plan,
   { store, admission, running }: AcceptServices,
-): Promise<(Pick<Started, 'admitted' | 'taken'> & { readonly kind: 'accepted' }) | Duplicate> {
+): Promise<Begun | Duplicate> {
   let admitted: Admitted;
   try {
     refuseWhileDraining(running);
@@ -169,6 +196,20 @@ async function decide(
     if (record === undefined) throw refusal;
     return { kind: 'duplicate', record };
   }
+  const writing = write(draft, admitted, store);
+  if (!mayOverlap(draft, incoming, store)) return writing;
+  return { kind: 'accepted', admitted, taken: admitted.taken(undefined), writing };
+}
+
+/**
+ * Returns whether the backend may be called beside the commit. An idempotency key, funds and limits
+ * are decided by the commit, and a store that fails would make each call a waste.
+ */
+function mayOverlap({ idempotency }: RecordDraft, { caller }: Incoming, store: Pick<Store, 'isFailing'>): boolean {
+  return idempotency === undefined && !isLimited(caller.key) && !store.isFailing();
+}
+
+async function write(draft: RecordDraft, admitted: Admitted, store: Pick<Store, 'accept'>): Promise<Begun | Duplicate> {
   const { hold } = admitted;
   const acceptance = await store.accept(hold === undefined ? draft : { ...draft, hold });
   switch (acceptance.kind) {

@@ -5,6 +5,7 @@ import type { Translator } from '../core/reply/translator.ts';
 import type { CreateResponse, ErrorFields, RequestRecord, ResponseEvent } from '../contract/types.ts';
 import type { Identity } from '../identity/identities.ts';
 import type { StoredKey } from '../store/keys.ts';
+import type { Accepted } from './accept.ts';
 import type { RequestFacts } from './facts.ts';
 import type { ResponsePlan } from './plan.ts';
 
@@ -53,8 +54,11 @@ export interface IncomingCreate extends Incoming {
   /** The backend is not asked, and there is no record. */
   readonly isWarmUp?: boolean;
   validate(value: unknown): CreateResponse;
-  openReply(translator: Translator, plan: ResponsePlan, signal: StopSignal): Reply;
+  openReply(translator: Translator, plan: ResponsePlan, run: ReplyGate): Reply;
 }
+
+/** Says when a reply may begin and when it must end. */
+export type ReplyGate = Pick<Accepted, 'signal' | 'whenDecided'>;
 
 /** A stream and a JSON reply take the same events. */
 export interface Reply {

@@ -11,7 +11,7 @@ import type { ReasoningOutput } from '../contract/types.ts';
 import { accept, type AcceptServices } from './accept.ts';
 import { beginCompaction, type Compaction } from './compact.ts';
 import { converse } from './converse.ts';
-import type { IncomingCreate } from './incoming.ts';
+import type { IncomingCreate, ReplyGate } from './incoming.ts';
 import type { Ending } from './outcome.ts';
 import { nameLeftOut } from './left-out.ts';
 import type { ResponsePlan } from './plan.ts';
@@ -30,11 +30,11 @@ export async function respond(incoming: IncomingCreate, services: RespondService
   const accepted = await accept(incoming, plan, services);
   if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record, services.duplicateStatus);
   try {
-    const { unique, signal } = accepted;
+    const { unique } = accepted;
     nameLeftOut(incoming, plan.translation);
     const translator = openTranslator(incoming, plan, accepted, services);
     const compaction = openCompaction(incoming, plan, unique, services);
-    const reply = incoming.openReply(translator, plan, signal);
+    const reply = incoming.openReply(translator, plan, accepted);
     const last = await converse({
       backend: services.backend,
       caller: incoming.caller,
@@ -66,11 +66,13 @@ async function warmUp(incoming: IncomingCreate, plan: ResponsePlan, services: Re
   facts.stream = plan.stream;
   const created = { unique: facts.unique, createdAtMs: services.nowMs() };
   const translator = openTranslator(incoming, plan, created, services);
-  const reply = incoming.openReply(translator, plan, createStopController().signal);
+  const reply = incoming.openReply(translator, plan, UNHINDERED);
   const events = [...translator.start(), ...translator.feed(NO_OUTPUT), ...translator.end(true)];
   reply.answered({});
   reply.end(events);
 }
+
+const UNHINDERED: ReplyGate = { signal: createStopController().signal, whenDecided: () => undefined };
 
 const NO_OUTPUT = {
   choices: [{ index: 0, delta: {}, finish_reason: 'stop' }],

@@ -52,8 +52,9 @@ export function openClientStore({
   ...options
 }: ClientStoreOptions): Store {
   const engine = { run, close: () => Promise.resolve() };
-  const queue = createBatchQueue({ engine, ...createHealth(log), limits: limitsOf(options) });
-  return createEngineStore({ engine, queue, clock, log, ...(hearCancels && { hearCancels }) });
+  const health = createHealth(log);
+  const queue = createBatchQueue({ engine, ...health, limits: limitsOf(options) });
+  return createEngineStore({ engine, queue, health, clock, log, ...(hearCancels && { hearCancels }) });
 }
 
 export interface ClientStoreOptions extends Pick<StoreOptions, 'clock' | 'log' | 'settleTimeoutMs' | 'limits'> {

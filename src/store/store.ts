@@ -54,6 +54,8 @@ export interface Store extends AccountStore {
    * become one `carry`, so that the sum of a ledger is always the balance.
    */
   prune(beforeMs: number): Promise<number>;
+  /** Whether a call failed a moment ago, so that the next one may fail as well. */
+  isFailing(): boolean;
   /** Resolves when a write can be committed now, with the mark of the secret if there is one. */
   checkWritable(): Promise<string | undefined>;
   /** Writes pending calls, as far as the database allows within seconds. Later calls throw. */

@@ -1,14 +1,13 @@
 import { toApiError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { Translator } from '../core/reply/translator.ts';
-import type { StopSignal } from '../core/stop-signal.ts';
 import type { ResponseEvent } from '../contract/types.ts';
 import type { Authenticator, Credentials } from '../http/access/authenticate.ts';
 import { isUncounted } from '../http/access/limit-rate.ts';
 import type { Share } from '../http/access/shares.ts';
 import { createStreamReply } from '../http/responses/reply.ts';
 import type { Services } from '../http/services.ts';
-import type { Caller, Reply } from '../requests/incoming.ts';
+import type { Caller, Reply, ReplyGate } from '../requests/incoming.ts';
 import { respond, type RespondServices } from '../requests/respond.ts';
 import { refuseWhileDraining } from '../requests/running.ts';
 import { validateCreateResponse } from '../requests/validate.ts';
@@ -95,9 +94,9 @@ async function serveCreate(
         }),
         endpoint: 'responses',
         validate: validateCreateResponse,
-        openReply(translator, _plan, signal) {
+        openReply(translator, _plan, gate) {
           made.translator = translator;
-          return openReply(reply, translator, { ...options, signal });
+          return openReply(reply, translator, { ...options, ...gate });
         },
       },
       options,
@@ -123,11 +122,12 @@ function isNoTrigger(item: unknown): boolean {
 function openReply(
   reply: FrameReply,
   translator: Translator,
-  { headerHoldMs, keepaliveEventMs, signal }: ServeFrameOptions & { readonly signal: StopSignal },
+  { headerHoldMs, keepaliveEventMs, signal, whenDecided }: ServeFrameOptions & ReplyGate,
 ): Reply {
   const keepAliveEvents = (): readonly ResponseEvent[] => translator.keepAlive();
   return createStreamReply(translator, {
     headerHoldMs,
+    whenDecided,
     incoming: reply,
     open: () => reply.openStream({ signal, eventMs: keepaliveEventMs, keepAliveEvents }),
   });

@@ -5,6 +5,7 @@ import { openStore } from '../../src/store/open.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { listen } from '../support/heard.ts';
 import { makeHeld, type HeldStore } from '../support/held-store.ts';
 import { openManagedGateway } from '../support/managed.ts';
 import { PATIENT } from '../support/patient.ts';
@@ -44,20 +45,6 @@ describe('the end of a reply', () => {
     const managed = await openManagedGateway({ UPSTREAM_BASE_URL: backend.baseUrl }, { store });
     gateway = managed;
     return callerOf(managed.url, (await managed.issue()).secret);
-  }
-
-  /** Reads what comes while the test goes on. */
-  function listen(asking: Promise<Response>): { text: string; isOver: boolean; status: number; requestId: string } {
-    const heard = { text: '', isOver: false, status: 0, requestId: '' };
-    void (async () => {
-      const reply = await asking;
-      heard.status = reply.status;
-      heard.requestId = reply.headers.get('x-request-id') ?? '';
-      const decoder = new TextDecoder();
-      for await (const piece of reply.body ?? []) heard.text += decoder.decode(piece);
-      heard.isOver = true;
-    })();
-    return heard;
   }
 
   const REPLIES: readonly { readonly name: string; readonly script: Reply; readonly status: string }[] = [

@@ -3,8 +3,8 @@ import type { Store } from '../../src/store/store.ts';
 export interface HeldStore extends Store {
   /** From now on this call waits in front of the store below. Resolves when the first one has come. */
   hold(name: 'accept' | 'finish' | 'discard'): Promise<void>;
-  /** Lets all calls go on. */
-  letGo(): void;
+  /** Lets all calls go on, or fail with this error before they reach the store below. */
+  letGo(error?: Error): void;
 }
 
 /** Returns a store whose calls a test can hold up, around one that works. */
@@ -31,8 +31,11 @@ export function makeHeld(store: Store): HeldStore {
       held.set(name, at);
       return at.came.promise;
     },
-    letGo() {
-      for (const { go } of held.values()) go.resolve();
+    letGo(error) {
+      for (const { go } of held.values()) {
+        if (error === undefined) go.resolve();
+        else go.reject(error);
+      }
       held.clear();
     },
   };

@@ -80,7 +80,7 @@ export async function speakTo(url: string, options: SpeakOptions = {}): Promise<
     async answer() {
       const first = await speaker.next();
       if ('status' in first) return first as WebSocketError;
-      const events = [first as ResponseEvent];
+      const events = [first];
       while (!isTerminal(events.at(-1))) events.push((await speaker.next()) as ResponseEvent);
       return events;
     },

@@ -25,11 +25,12 @@ export function postResponse(services: RespondServices & PostResponseOptions): R
         ...incoming,
         endpoint: 'responses',
         validate: validateCreateResponse,
-        openReply(translator, { stream }, signal) {
+        openReply(translator, { stream }, { signal, whenDecided }) {
           if (!stream) return createJsonReply(res, translator, { stallMs });
           const timing = { commentMs, eventMs, stallMs };
           return createStreamReply(translator, {
             headerHoldMs,
+            whenDecided,
             incoming,
             open: (headers) =>
               res.destroyed

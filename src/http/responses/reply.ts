@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Translator } from '../../core/reply/translator.ts';
 import type { ResponseEvent } from '../../contract/types.ts';
-import type { Incoming, Reply } from '../../requests/incoming.ts';
+import type { Incoming, Reply, ReplyGate } from '../../requests/incoming.ts';
 import type { EventStream, EventStreamOptions } from './event-stream.ts';
 import { closeWhenStalled } from '../stalled-client.ts';
 
@@ -34,7 +34,7 @@ export function createJsonReply(
   };
 }
 
-export interface StreamReplyOptions {
+export interface StreamReplyOptions extends Pick<ReplyGate, 'whenDecided'> {
   readonly headerHoldMs: number;
   readonly incoming: Pick<Incoming, 'onceServed'>;
   /** Returns undefined if the client has disconnected. */
@@ -46,7 +46,7 @@ export function createStreamReply(translator: Translator, options: StreamReplyOp
   let stream: EventStream | undefined;
   let waiting: ResponseEvent[] = [];
   let backendHeaders: Readonly<Record<string, string>> | undefined;
-  const hold = setTimeout(() => void open(), options.headerHoldMs);
+  const hold = setTimeout(() => void openOnceDecided(), options.headerHoldMs);
   options.incoming.onceServed(() => clearTimeout(hold));
 
   return {
@@ -68,6 +68,16 @@ export function createStreamReply(translator: Translator, options: StreamReplyOp
       stream?.end(events);
     },
   };
+
+  async function openOnceDecided(): Promise<void> {
+    try {
+      await options.whenDecided();
+    } catch {
+      // The request ends, and can still end with a status.
+      return;
+    }
+    if (stream === undefined && translator.failure === null) void open();
+  }
 
   function open(): Promise<void> | undefined {
     clearTimeout(hold);

@@ -58,6 +58,7 @@ export async function openPostgresStore({
         },
       },
       queue,
+      health,
       clock,
       log,
       hearCancels(heard) {

@@ -23,6 +23,7 @@ const PROBE_HOLDS_MS = 200;
 export interface EngineStoreParts {
   readonly engine: RemoteEngine;
   readonly queue: BatchQueue;
+  readonly health: Pick<Health, 'isFailing'>;
   readonly clock: () => number;
   readonly log: StoreLog;
   readonly hearCancels?: Store['hearCancels'];
@@ -32,6 +33,7 @@ export interface EngineStoreParts {
 export function createEngineStore({
   engine,
   queue,
+  health,
   clock,
   log,
   hearCancels = hearNothing,
@@ -86,6 +88,7 @@ export function createEngineStore({
       }
     },
     prune: (beforeMs) => prune(queue, beforeMs, clock() - USAGE_KEPT_DAYS * DAY_MS),
+    isFailing: () => health.isFailing(),
     async checkWritable() {
       const nowMs = performance.now();
       if (probe === undefined || nowMs - probe.startedAtMs > PROBE_HOLDS_MS) {
@@ -101,10 +104,17 @@ export function createEngineStore({
   };
 }
 
+export interface Health {
+  onFailure(failure: Failure): void;
+  onSuccess(): void;
+  isFailing(): boolean;
+}
+
 /** Logs once that writing fails, and once that it works again. */
-export function createHealth(log: StoreLog) {
+export function createHealth(log: StoreLog): Health {
   let failedAtMs: number | undefined;
   return {
+    isFailing: () => failedAtMs !== undefined,
     onFailure({ reason, message }: Failure): void {
       if (failedAtMs === undefined) log.warn({ reason, message }, 'the store cannot be written');
       failedAtMs = performance.now();

@@ -36,9 +36,10 @@ export interface SqliteStoreOptions {
 export async function openSqliteStore({ clock, log, limits, ...options }: SqliteStoreOptions): Promise<SqliteStore> {
   const { engine: alone, owners } = await start(options, log);
   const engine = coalesceCalls(alone);
-  const queue = createBatchQueue({ engine, ...createHealth(log), limits });
+  const health = createHealth(log);
+  const queue = createBatchQueue({ engine, ...health, limits });
   return {
-    ...createEngineStore({ engine, queue, clock, log }),
+    ...createEngineStore({ engine, queue, health, clock, log }),
     pragma: (source) => queue.ask(['pragma', source], { isLookup: true }),
     admit() {
       const { owner, release } = owners.take();

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createStopController, type StopController } from '../../../src/core/stop-signal.ts';
 import { createBatchQueue } from '../../../src/store/shared/batch-queue.ts';
-import { createEngineStore } from '../../../src/store/shared/engine-store.ts';
+import { createEngineStore, createHealth } from '../../../src/store/shared/engine-store.ts';
 import type { Operation, RemoteEngine } from '../../../src/store/shared/operations.ts';
 import type { Store } from '../../../src/store/store.ts';
 
@@ -21,7 +21,8 @@ describe('a list of the store, once nobody waits for it any more', () => {
       close: async () => {},
     };
     const log = { info: () => undefined, warn: () => undefined };
-    store = createEngineStore({ engine, queue: createBatchQueue({ engine }), clock: Date.now, log });
+    const health = createHealth(log);
+    store = createEngineStore({ engine, queue: createBatchQueue({ engine }), health, clock: Date.now, log });
   });
   afterEach(() => store.close());
 
