@@ -15,7 +15,8 @@ export interface Store extends AccountStore {
   /**
    * Looks for a duplicate, takes the rate and the hold, and inserts the record in one transaction,
    * which is committed when the promise resolves. Of equal drafts exactly one is accepted. After an
-   * error neither the record nor the hold will stay.
+   * error neither the record nor the hold will stay, so a record that may still be undone is no
+   * duplicate: the draft then throws ApiError `store_unavailable`.
    */
   accept(draft: RecordDraft): Promise<Acceptance>;
   /**
@@ -30,6 +31,7 @@ export interface Store extends AccountStore {
    */
   discard(requestId: RequestId): Promise<void>;
   requestCancel(caller: Identity, requestId: RequestId): Promise<CancelRequest | undefined>;
+  /** Also answers other processes that ask whether a request of this one runs. */
   listCancelRequested(): Promise<readonly RequestId[]>;
   /** Records the prices of this process, and returns others that live processes use. */
   comparePrices(version: string): Promise<readonly string[]>;

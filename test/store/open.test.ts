@@ -2,9 +2,13 @@ import { expect } from 'chai';
 import { openClientStore, openSharedStore, type SharedStore } from '../../src/store/open.ts';
 import type { StoreClient } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import type { BatchQueueLimits } from '../../src/store/shared/batch-queue.ts';
+import { toDraftRow } from '../../src/store/shared/rows.ts';
+import { answerDoubts } from '../support/answer-doubts.ts';
 import { newHold, newKeyDraft } from '../support/keys.ts';
 import { CALLER, newDraft, newKeyedDraft } from '../support/records.ts';
-import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
+import { failureCode, makeWorkshop, type Workshop } from '../support/sqlite.ts';
+import { until } from '../support/time.ts';
 
 interface ConnectedClient {
   readonly client: StoreClient;
@@ -31,11 +35,11 @@ for (const place of ['a file', 'memory'] as const) {
       await shop.clear();
     });
 
-    function admit(): ConnectedClient {
+    function admit(limits: Partial<BatchQueueLimits> = {}, stalled = Promise.resolve()): ConnectedClient {
       const client = host.admit();
       const connected = {
         client,
-        store: openClientStore({ run: (...batch) => client.run(...batch) }),
+        store: openClientStore({ run: (...batch) => stalled.then(() => client.run(...batch)), limits }),
       };
       clients.push(connected);
       return connected;
@@ -44,13 +48,56 @@ for (const place of ['a file', 'memory'] as const) {
     it('see each other’s records, and accept one of many equal drafts', async () => {
       const stores = [admit().store, admit().store, host];
       const drafts = Array.from({ length: 30 }, () => newKeyedDraft());
+      const stopAnswering = answerDoubts(stores);
       const answers = await Promise.all(drafts.map((draft, index) => (stores[index % 3] ?? host).accept(draft)));
+      stopAnswering();
       const accepted = drafts.filter((_, index) => answers[index]?.kind === 'accepted');
       expect(accepted).to.have.lengthOf(1);
       const [original] = accepted;
       for (const answer of answers) {
         if (answer.kind === 'duplicate') expect(answer.record.requestId).to.equal(original?.requestId);
       }
+    });
+
+    it('do not accept what comes to the database after its deadline', async () => {
+      const { promise: stalled, resolve: wake } = Promise.withResolvers<void>();
+      const draft = newKeyedDraft();
+      const { store } = admit({ answerWithinMs: 50 }, stalled);
+      expect(await failureCode(store.accept(draft))).to.equal('store_unavailable');
+      wake();
+      // The next call of the same process comes after it.
+      await store.find(CALLER, draft.requestId);
+      expect(await admit().store.accept(newKeyedDraft())).to.deep.equal({ kind: 'accepted' });
+    });
+
+    it('do not take for a duplicate what its owner was never told of', async () => {
+      const [one, other] = [admit(), admit({ answerWithinMs: 100 })];
+      const ghost = newKeyedDraft();
+      await one.client.run('write', [['accept', toDraftRow(ghost, Infinity), []]]);
+      const stopAnswering = answerDoubts([one.store]);
+      const refusal: unknown = await other.store.accept(newKeyedDraft()).catch((error: unknown) => error);
+      expect(refusal).to.have.property('code', 'store_unavailable');
+      expect(refusal).to.have.deep.property('headers', { 'retry-after': '1' });
+      const { idempotency } = ghost;
+      expect(idempotency && (await failureCode(other.store.findDuplicate(CALLER, idempotency)))).to.equal(
+        'store_unavailable',
+      );
+      stopAnswering();
+      await one.client.run('write', [['discard', ghost.requestId, Date.now()]]);
+      expect(await other.store.accept(newKeyedDraft())).to.deep.equal({ kind: 'accepted' });
+    });
+
+    it('run what turns out to be undone while its owner is asked', async () => {
+      const [one, other] = [admit(), admit()];
+      const ghost = newKeyedDraft();
+      await one.client.run('write', [['accept', toDraftRow(ghost, Infinity), []]]);
+      const accepting = other.store.accept(newKeyedDraft());
+      await until(async () => {
+        const reply = await one.client.run('read', [['listAsked']]);
+        return 'results' in reply && JSON.stringify(reply.results).includes('"isDoubted":true');
+      });
+      await one.client.run('write', [['discard', ghost.requestId, Date.now()]]);
+      expect(await accepting).to.deep.equal({ kind: 'accepted' });
     });
 
     it('leave behind, when one dies, exactly its own unfinished records to be closed', async () => {

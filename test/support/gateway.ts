@@ -49,7 +49,7 @@ export function openGateway(settings: Environment, overrides?: GatewayOverrides)
 
 /** As `openGateway`, but the gateway finds out by itself whom the backend accepts. */
 export async function openGatewayAsItIs(settings: Environment, overrides?: GatewayOverrides): Promise<TestGateway> {
-  const config = readConfig({ PORT: '0', DATABASE_URL: ':memory:', LOG_LEVEL: 'silent', ...settings });
+  const config = readConfig({ PORT: '0', DATABASE_URL: ':memory:', LOG_LEVEL: 'silent', SETTLE_TIMEOUT_MS, ...settings });
   const gateway = await createGateway(config, overrides);
   const { url, metricsUrl } = await gateway.listen();
   const headers = { authorization: `Bearer ${TEST_KEY}` };

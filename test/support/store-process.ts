@@ -6,6 +6,7 @@ import type { RequestId } from '../../src/contract/ids.ts';
 import type { Hold } from '../../src/store/keys.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { RecordDraft, Store } from '../../src/store/store.ts';
+import { answerDoubts } from './answer-doubts.ts';
 import { CALLER, newDraft, newOutcome } from './records.ts';
 import './patient.ts';
 
@@ -13,6 +14,8 @@ export interface StoreJob {
   readonly databaseUrl: string;
   /** Accepted, and left unfinished. */
   readonly drafts?: readonly RecordDraft[];
+  /** Whether it answers other processes that ask about them. */
+  readonly answers?: boolean;
   /** Of these, a cancel is asked for. */
   readonly cancels?: readonly RequestId[];
   /** So many requests at a time are accepted and finished, one after another, until the process is killed. */
@@ -29,6 +32,7 @@ const job: StoreJob = JSON.parse(process.argv[2] ?? '{}');
 const store = await openStore({ databaseUrl: job.databaseUrl, recordRetentionDays: 30 });
 await Promise.all((job.drafts ?? []).map((draft) => store.accept(draft)));
 await Promise.all((job.cancels ?? []).map((requestId) => store.requestCancel(CALLER, requestId)));
+if (job.answers === true) answerDoubts([store]);
 say('ready');
 await Promise.all(Array.from({ length: job.churn ?? 0 }, () => churn(store)));
 

@@ -39,7 +39,7 @@ export async function openWorkers(config: Config): Promise<Gateway> {
       async run(mode, batch) {
         if (client === undefined) throw new Error('the records are on a server');
         const reply = await client.run(mode, batch);
-        if (batch.some(isCancel)) announceCancel(worker);
+        if (batch.some(concernsOwner)) announceCancel(worker);
         return reply;
       },
       showMetrics: () => metrics?.show() ?? Promise.resolve(''),
@@ -101,8 +101,9 @@ export async function openWorkers(config: Config): Promise<Gateway> {
   };
 }
 
-function isCancel([name]: Operation): boolean {
-  return name === 'requestCancel' || name === 'requestCancelOfAny';
+/** The worker that runs the request looks for cancels and for doubts together. */
+function concernsOwner([name]: Operation): boolean {
+  return name === 'requestCancel' || name === 'requestCancelOfAny' || name === 'doubt';
 }
 
 /** Loads prom-client only where metrics are on. */

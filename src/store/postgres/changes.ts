@@ -8,6 +8,7 @@ import { unreachable } from '../../core/errors.ts';
 import type { Hold } from '../keys.ts';
 import type { RecordStatus } from '../store.ts';
 import { prepareCharges, type PaidRow } from '../shared/charges.ts';
+import { isOver } from '../shared/deadline.ts';
 import type { OperationOf } from '../shared/operations.ts';
 import {
   RECORD_COLUMNS,
@@ -116,7 +117,10 @@ export async function writeChanges(
     connection,
     drafts.flatMap(([, , earlier]) => earlier),
   );
-  const fresh = drafts.filter(([, , earlier]) => firstOf(known, earlier) === undefined);
+  const late = new Set(drafts.flatMap(([, draft]) => (isOver(draft) ? [draft.requestId] : [])));
+  const fresh = drafts.filter(
+    ([, draft, earlier]) => !late.has(draft.requestId) && firstOf(known, earlier) === undefined,
+  );
   // Both statements are sent at once; the second one sees the rows of the first.
   const [inserted, locked] = await Promise.all([insert(connection, owner, fresh), lock(connection, changes)]);
   const originals = await findOriginals(
@@ -135,7 +139,13 @@ export async function writeChanges(
   const cancelled = new Set<RequestId>();
   const refused = new Map<RequestId, PaidRow>();
 
-  function accept(draft: DraftRow, earlier: readonly IdempotencyRow[]): RecordRow | null {
+  function accept(draft: DraftRow, earlier: readonly IdempotencyRow[]): RecordRow | 'late' | null {
+    if (late.has(draft.requestId)) return 'late';
+    // The insert may have waited for another transaction with the same idempotency key.
+    if (draft.idempotencyKey !== null && inserted.has(draft.requestId) && isOver(draft)) {
+      remove(draft.requestId);
+      return 'late';
+    }
     const repeated = firstOf(known, earlier);
     if (repeated !== undefined) return repeated;
     if (inserted.has(draft.requestId)) return null;
@@ -147,6 +157,7 @@ export async function writeChanges(
   function acceptPaid(draft: DraftRow, earlier: readonly IdempotencyRow[], hold: Hold): PaidRow {
     const { requestId, createdAtMs } = draft;
     const repeated = accept(draft, earlier);
+    if (repeated === 'late') return { kind: 'late', rates: null };
     if (repeated !== null) return refused.get(repeated.requestId) ?? { kind: 'duplicate', record: repeated };
     const held = charges.takeHold(requestId, hold, createdAtMs);
     if (!('refused' in held)) return { kind: 'accepted', rates: held.rates };

@@ -6,7 +6,7 @@ import { PassingError, toFailure } from './failures.ts';
 import { KEY_CHANGES, KEY_LOOKUPS } from './keys.ts';
 import { LEDGER_CHANGES, LEDGER_LOOKUPS } from './ledger.ts';
 import { LOOKUPS } from './lookups.ts';
-import { prepareCancels, preparePrices, prepareRecovery, type Owner } from './owners.ts';
+import { prepareAsked, prepareConfirmations, preparePrices, prepareRecovery, type Owner } from './owners.ts';
 import type { Committable, Connection, Connections } from './pool.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
 import { RETENTION } from './retention.ts';
@@ -27,6 +27,8 @@ const ALONE_NAMES = [
   'recoverSome',
   'comparePrices',
   'rememberAccepted',
+  'doubt',
+  'confirm',
 ] as const satisfies readonly OperationName[];
 type AloneName = (typeof ALONE_NAMES)[number];
 
@@ -47,7 +49,7 @@ function prepareOperations(owner: Owner) {
       ...LEDGER_LOOKUPS,
       ...USAGE_LOOKUPS,
       ...ACCEPTED_LOOKUPS,
-      ...prepareCancels(owner),
+      ...prepareAsked(owner),
     } satisfies Remote<Omit<Operations, AloneName | ChangeName>>,
     changing: {
       ...KEY_CHANGES,
@@ -56,6 +58,7 @@ function prepareOperations(owner: Owner) {
       ...ACCEPTED_CHANGES,
       ...prepareRecovery(owner),
       ...preparePrices(owner),
+      ...prepareConfirmations(owner),
     } satisfies RemoteChanges<Pick<Operations, AloneName>>,
   };
 }

@@ -181,6 +181,11 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE INDEX accepted_callers_by_time ON accepted_callers (accepted_at_ms);
     `,
   },
+  {
+    name: '0010_confirmed',
+    runsBeside: '0003_ledger_references',
+    sql: 'ALTER TABLE requests ADD COLUMN confirmed smallint',
+  },
 ];
 
 /** "Reqs": no other program on the same database uses it for a lock. */

@@ -8,7 +8,8 @@
 import { randomBytes } from 'node:crypto';
 import { prepareCharges } from '../shared/charges.ts';
 import type { Operations } from '../shared/operations.ts';
-import { RECORD_COLUMNS, type RecordRow } from '../shared/rows.ts';
+import { isFinal, RECORD_COLUMNS, type AskedRow, type RecordRow } from '../shared/rows.ts';
+import { NOTIFY } from './notices.ts';
 import { openLockedUnit } from './unit-of-work.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
 import type { Connection, Connections, Statement } from './pool.ts';
@@ -152,16 +153,53 @@ async function settleAll(connection: Connection, closed: readonly RecordRow[]) {
   return unit.flush();
 }
 
-const LIST_CANCEL_REQUESTED: Statement = {
-  name: 'list_cancel_requested',
-  text: 'SELECT request_id AS "requestId" FROM requests WHERE owner = $1 AND cancel_requested_at_ms IS NOT NULL',
+const LIST_ASKED: Statement = {
+  name: 'list_asked',
+  text: `
+    SELECT request_id AS "requestId", cancel_requested_at_ms IS NOT NULL AS "isCancelRequested",
+      confirmed IS NOT DISTINCT FROM 0 AS "isDoubted"
+    FROM requests WHERE owner = $1 AND (cancel_requested_at_ms IS NOT NULL OR confirmed = 0)`,
 };
 
-export function prepareCancels(owner: Owner): Remote<Pick<Operations, 'listCancelRequested'>> {
+const FIND_DOUBTED: Statement = {
+  name: 'find_doubted',
+  text: `SELECT confirmed, ${RECORD_COLUMNS} FROM requests WHERE request_id = $1`,
+};
+
+/** Finds what other processes ask this one about, and what it asks them about. */
+export function prepareAsked(owner: Owner): Remote<Pick<Operations, 'listAsked' | 'findDoubted'>> {
   return {
-    async listCancelRequested(connection) {
-      const rows = await connection.rows<Pick<RecordRow, 'requestId'>>(LIST_CANCEL_REQUESTED, [owner.name]);
-      return rows.map(({ requestId }) => requestId);
+    listAsked: (connection) => connection.rows<AskedRow>(LIST_ASKED, [owner.name]),
+    async findDoubted(connection, requestId) {
+      const [row] = await connection.rows<RecordRow & { readonly confirmed: number | null }>(FIND_DOUBTED, [requestId]);
+      if (row === undefined) return null;
+      const { confirmed, ...record } = row;
+      return { record, isConfirmed: isFinal(record) || confirmed === 1 };
+    },
+  };
+}
+
+const DOUBT: Statement = {
+  name: 'doubt',
+  text: `UPDATE requests SET confirmed = 0 WHERE request_id = $1 AND status = 'processing' AND confirmed IS NULL`,
+};
+
+const CONFIRM: Statement = {
+  name: 'confirm',
+  text: `
+    UPDATE requests SET confirmed = 1 WHERE seq IN (
+      SELECT seq FROM requests WHERE request_id = ANY($1::text[]) AND owner = $2 ORDER BY seq FOR NO KEY UPDATE)`,
+};
+
+export function prepareConfirmations(owner: Owner): RemoteChanges<Pick<Operations, 'doubt' | 'confirm'>> {
+  return {
+    async doubt(connection, requestId) {
+      const asked = await connection.changes(DOUBT, [requestId]);
+      return { result: null, last: asked === 0 ? [] : [connection.rows(NOTIFY, [[requestId], owner.name])] };
+    },
+    async confirm(connection, requestIds) {
+      await connection.changes(CONFIRM, [requestIds, owner.name]);
+      return { result: null };
     },
   };
 }

@@ -28,6 +28,7 @@ export interface BatchQueue {
   ask(operation: Operation, care?: CallOptions): Promise<unknown>;
   /** Refuses new calls, and waits for the others. Returns how many were given up. */
   close(): Promise<number>;
+  readonly answerWithinMs: number;
 }
 
 export interface CallOptions {
@@ -341,7 +342,7 @@ export function createBatchQueue({
     return left.length;
   }
 
-  return { call, ask, close };
+  return { call, ask, close, answerWithinMs: limit.answerWithinMs };
 }
 
 /** Sockets of this turn are read first, so requests that arrive together share a commit. */

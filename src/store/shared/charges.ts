@@ -21,7 +21,7 @@ export interface CountedRow {
 
 export type PaidRow =
   | { readonly kind: 'duplicate'; readonly record: RecordRow }
-  | { readonly kind: 'accepted' | Refusal; readonly rates: RateStanding | null };
+  | { readonly kind: 'accepted' | 'late' | Refusal; readonly rates: RateStanding | null };
 
 export type Charges = ReturnType<typeof prepareCharges>;
 

@@ -1,9 +1,12 @@
+import { ApiError } from '../../core/errors.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { USAGE_KEPT_DAYS, type Hold } from '../keys.ts';
 import { checkAmount } from './funds.ts';
 import type { OperatorStore } from '../operator.ts';
 import type { Identity } from '../../identity/identities.ts';
-import type { Acceptance, Idempotency, Store, StoredRecord, StoreLog } from '../store.ts';
+import type { Acceptance, Idempotency, RecordDraft, Store, StoredRecord, StoreLog } from '../store.ts';
+import { createConfirmations } from './confirmations.ts';
+import { machineMs } from './deadline.ts';
 import { createAccountCalls, toRates } from './key-calls.ts';
 import type { PaidRow } from './charges.ts';
 import type { Failure } from './failures.ts';
@@ -38,23 +41,27 @@ export function createEngineStore({
   log,
   hearCancels = hearNothing,
 }: EngineStoreParts): Store & OperatorStore {
+  const confirmations = createConfirmations(queue);
   let probe: { readonly mark: Promise<string | null>; readonly startedAtMs: number } | undefined;
 
   return {
     async accept(draft) {
-      const earlier = toCandidates(draft.caller, draft.idempotency).slice(1);
-      const undo = ['discard', draft.requestId, clock()] as const;
-      const row = toDraftRow(draft);
-      if (draft.hold === undefined) return toAcceptance(await queue.call(['accept', row, earlier], { undo }));
-      checkHold(draft.hold);
-      return toPaidAcceptance(await queue.call(['acceptPaid', row, earlier, draft.hold], { undo }));
+      if (draft.hold !== undefined) checkHold(draft.hold);
+      for (;;) {
+        const decision = await decide(draft);
+        if (decision.kind !== 'duplicate') return decision;
+        const record = await confirmations.confirmed(decision.record);
+        if (record !== undefined) return { kind: 'duplicate', record: toRecord(record) };
+      }
     },
     async finish(requestId, outcome) {
       if (outcome.costMicro !== null) checkAmount(outcome.costMicro);
-      return (await queue.call(['finish', toOutcomeRow(requestId, outcome)], { isKept: true })) ?? undefined;
+      const finished = queue.call(['finish', toOutcomeRow(requestId, outcome)], { isKept: true });
+      return (await finished.finally(() => confirmations.remove(requestId))) ?? undefined;
     },
     async discard(requestId) {
-      await queue.call(['discard', requestId, clock()], { isKept: true });
+      const discarded = queue.call(['discard', requestId, clock()], { isKept: true });
+      await discarded.finally(() => confirmations.remove(requestId));
     },
     async requestCancel(caller, requestId) {
       const found = await queue.call(['requestCancel', caller, requestId, clock()]);
@@ -64,7 +71,8 @@ export function createEngineStore({
       return toFound(await queue.call(['find', caller, requestId], LOOKUP));
     },
     async findDuplicate(caller, idempotency) {
-      return toFound(await queue.call(['findDuplicate', toCandidates(caller, idempotency)], LOOKUP));
+      const found = await queue.call(['findDuplicate', toCandidates(caller, idempotency)], LOOKUP);
+      return toFound(found && ((await confirmations.confirmed(found)) ?? null));
     },
     async findByIdempotencyKey(caller, key) {
       return toFound(await queue.call(['findByIdempotencyKey', pair(caller, key)], LOOKUP));
@@ -74,7 +82,11 @@ export function createEngineStore({
       const { rows, ...page } = await listRecords((step) => queue.call(['list', step], LIST), caller, query);
       return { ...page, records: rows.map(toRecord) };
     },
-    listCancelRequested: () => queue.call(['listCancelRequested'], LOOKUP),
+    async listCancelRequested() {
+      const asked = await queue.call(['listAsked'], LOOKUP);
+      confirmations.answer(asked);
+      return asked.flatMap(({ requestId, isCancelRequested }) => (isCancelRequested ? [requestId] : []));
+    },
     hearCancels,
     comparePrices: (version) => queue.call(['comparePrices', version]),
     ...createOperatorCalls(queue, clock),
@@ -102,7 +114,24 @@ export function createEngineStore({
       await engine.close();
     },
   };
+
+  async function decide(draft: RecordDraft): Promise<Decision> {
+    const earlier = toCandidates(draft.caller, draft.idempotency).slice(1);
+    const undo = ['discard', draft.requestId, clock()] as const;
+    const row = toDraftRow(draft, machineMs() + queue.answerWithinMs);
+    const decision =
+      draft.hold === undefined
+        ? toDecision(await queue.call(['accept', row, earlier], { undo }))
+        : toPaidDecision(await queue.call(['acceptPaid', row, earlier, draft.hold], { undo }));
+    if (decision.kind === 'accepted' && draft.idempotency !== undefined) confirmations.add(draft.requestId);
+    return decision;
+  }
 }
+
+/** The owner of a duplicate has not confirmed it yet. */
+type Decision =
+  | Exclude<Acceptance, { readonly kind: 'duplicate' }>
+  | { readonly kind: 'duplicate'; readonly record: RecordRow };
 
 export interface Health {
   onFailure(failure: Failure): void;
@@ -153,14 +182,20 @@ function checkHold({ heldMicro, interruptedCostMicro, tokens }: Hold): void {
   if (interruptedCostMicro !== null) checkAmount(interruptedCostMicro);
 }
 
-function toAcceptance(row: RecordRow | null): Acceptance {
-  return row === null ? { kind: 'accepted' } : { kind: 'duplicate', record: toRecord(row) };
+function toDecision(row: RecordRow | 'late' | null): Decision {
+  if (row === 'late') throw tooLate();
+  return row === null ? { kind: 'accepted' } : { kind: 'duplicate', record: row };
 }
 
-function toPaidAcceptance(row: PaidRow): Acceptance {
-  if (row.kind === 'duplicate') return { kind: 'duplicate', record: toRecord(row.record) };
+function toPaidDecision(row: PaidRow): Decision {
+  if (row.kind === 'duplicate') return row;
   const { kind, rates } = row;
+  if (kind === 'late') throw tooLate();
   return kind === 'accepted' ? { kind, ...toRates(rates) } : { kind: 'refused', code: kind, ...toRates(rates) };
+}
+
+function tooLate(): ApiError {
+  return new ApiError('store_unavailable', { cause: new Error('the database came to the request after its deadline') });
 }
 
 function toFound(row: RecordRow | null): StoredRecord | undefined {

@@ -6,15 +6,15 @@ import type { CountedRow, PaidRow } from './charges.ts';
 import type { Failure } from './failures.ts';
 import type { FoundKeyRow, KeyDraftRow, KeyRow } from './key-rows.ts';
 import type { ListedRows, ListStep } from './list-query.ts';
-import type { CancelRow, DraftRow, IdempotencyRow, OutcomeRow, RecordRow } from './rows.ts';
+import type { AskedRow, CancelRow, DoubtedRow, DraftRow, IdempotencyRow, OutcomeRow, RecordRow } from './rows.ts';
 import type { HourSpan, UsageSumRow } from './usage-rows.ts';
 
 export interface Operations {
   /**
-   * Returns the record that the draft repeats, else null. `earlier` is the draft under
-   * previous secrets.
+   * Returns the record that the draft repeats, else null; `late` after its deadline. `earlier` is
+   * the draft under previous secrets.
    */
-  accept(draft: DraftRow, earlier: readonly IdempotencyRow[]): RecordRow | null;
+  accept(draft: DraftRow, earlier: readonly IdempotencyRow[]): RecordRow | 'late' | null;
   /** A duplicate is found even when the funds are used up. */
   acceptPaid(draft: DraftRow, earlier: readonly IdempotencyRow[], hold: Hold): PaidRow;
   finish(outcome: OutcomeRow): RecordStatus | null;
@@ -24,7 +24,13 @@ export interface Operations {
   findDuplicate(candidates: readonly IdempotencyRow[]): RecordRow | null;
   findByIdempotencyKey(candidates: readonly Omit<IdempotencyRow, 'body'>[]): RecordRow | null;
   list(step: ListStep): ListedRows;
-  listCancelRequested(): readonly RequestId[];
+  /** Returns the own records that other processes ask about. */
+  listAsked(): readonly AskedRow[];
+  /** Asks the owner of an unfinished record whether it runs. */
+  doubt(requestId: RequestId): null;
+  findDoubted(requestId: RequestId): DoubtedRow | null;
+  /** Answers for own records. */
+  confirm(requestIds: readonly RequestId[]): null;
 
   findCallers(prefix: string, limit: number): readonly string[];
   findAny(requestId: RequestId): RecordRow | null;

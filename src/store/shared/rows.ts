@@ -12,6 +12,8 @@ export interface DraftRow {
   readonly estimatedInputTokens: number;
   readonly idempotencyKey: string | null;
   readonly body: string | null;
+  /** As `machineMs` counts. */
+  readonly deadlineMs: number;
 }
 
 export interface IdempotencyRow {
@@ -75,6 +77,18 @@ export interface CancelRow {
   readonly record: RecordRow;
 }
 
+export interface AskedRow {
+  readonly requestId: RequestId;
+  readonly isCancelRequested: boolean;
+  readonly isDoubted: boolean;
+}
+
+export interface DoubtedRow {
+  readonly record: RecordRow;
+  /** Whether it is final, or its owner has said that it runs. */
+  readonly isConfirmed: boolean;
+}
+
 export function isFinal(record: RecordRow): boolean {
   return record.status !== 'processing';
 }
@@ -108,7 +122,7 @@ export function toDiscardedRow(requestId: RequestId, nowMs: number): OutcomeRow 
   };
 }
 
-export function toDraftRow(draft: RecordDraft): DraftRow {
+export function toDraftRow(draft: RecordDraft, deadlineMs: number): DraftRow {
   return {
     requestId: draft.requestId,
     caller: draft.caller[0],
@@ -119,6 +133,7 @@ export function toDraftRow(draft: RecordDraft): DraftRow {
     estimatedInputTokens: draft.estimatedInputTokens,
     idempotencyKey: draft.idempotency?.key[0] ?? null,
     body: draft.idempotency?.body[0] ?? null,
+    deadlineMs,
   };
 }
 

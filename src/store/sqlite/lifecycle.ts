@@ -2,13 +2,16 @@ import type { Database } from 'better-sqlite3';
 import type { RequestId } from '../../contract/ids.ts';
 import type { Hold } from '../keys.ts';
 import type { Charges, PaidRow } from '../shared/charges.ts';
+import { isOver } from '../shared/deadline.ts';
 import {
   closeRecord,
   isFinal,
   RECORD_COLUMNS,
   toDiscardedRow,
   toPresent,
+  type AskedRow,
   type CancelRow,
+  type DoubtedRow,
   type DraftRow,
   type IdempotencyRow,
   type OutcomeRow,
@@ -39,7 +42,8 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
     ON CONFLICT (caller, idempotency_key, body) WHERE idempotency_key IS NOT NULL DO NOTHING`);
 
   /** The index on the current secret decides the usual case with the insert alone. */
-  function accept(draft: DraftRow, earlier: readonly IdempotencyRow[]): RecordRow | null {
+  function accept(draft: DraftRow, earlier: readonly IdempotencyRow[]): RecordRow | 'late' | null {
+    if (isOver(draft)) return 'late';
     const repeated = findDuplicate(earlier);
     if (repeated !== null) return repeated;
     if (insert.run({ ...draft, ...NO_HOLD, owner: owner() }).changes === 1) return null;
@@ -48,6 +52,7 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
 
   /** A duplicate comes first, because it is answered even when the funds are used up. */
   function acceptPaid(draft: DraftRow, earlier: readonly IdempotencyRow[], hold: Hold): PaidRow {
+    if (isOver(draft)) return { kind: 'late', rates: null };
     const repeated = findDuplicate([...earlier, ...toPresent(draft)]);
     if (repeated !== null) return { kind: 'duplicate', record: repeated };
     const held = charges.takeHold(draft.requestId, hold, draft.createdAtMs);
@@ -127,15 +132,61 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
   }
 
   // The index on owners has only unfinished records.
-  const selectCancelRequested = database
-    .prepare<[string], RequestId>(
-      'SELECT request_id FROM requests WHERE owner = ? AND cancel_requested_at_ms IS NOT NULL',
-    )
-    .pluck();
+  const selectAsked = database.prepare<
+    [string],
+    { requestId: RequestId; cancel: number | null; confirmed: number | null }
+  >(
+    `SELECT request_id AS requestId, cancel_requested_at_ms AS cancel, confirmed FROM requests
+     WHERE owner = ? AND (cancel_requested_at_ms IS NOT NULL OR confirmed = 0)`,
+  );
 
-  function listCancelRequested(): readonly RequestId[] {
-    return selectCancelRequested.all(owner());
+  function listAsked(): readonly AskedRow[] {
+    return selectAsked.all(owner()).map(({ requestId, cancel, confirmed }) => ({
+      requestId,
+      isCancelRequested: cancel !== null,
+      isDoubted: confirmed === 0,
+    }));
   }
 
-  return { accept, acceptPaid, finish, discard, requestCancel, find, findDuplicate, listCancelRequested };
+  const markDoubted = database.prepare<[RequestId]>(
+    `UPDATE requests SET confirmed = 0 WHERE request_id = ? AND status = 'processing' AND confirmed IS NULL`,
+  );
+
+  function doubt(requestId: RequestId): null {
+    markDoubted.run(requestId);
+    return null;
+  }
+
+  const selectConfirmed = database
+    .prepare<[RequestId], number | null>('SELECT confirmed FROM requests WHERE request_id = ?')
+    .pluck();
+
+  function findDoubted(requestId: RequestId): DoubtedRow | null {
+    const record = select.get(requestId);
+    if (record === undefined) return null;
+    return { record, isConfirmed: isFinal(record) || selectConfirmed.get(requestId) === 1 };
+  }
+
+  const markConfirmed = database.prepare<[RequestId, string]>(
+    'UPDATE requests SET confirmed = 1 WHERE request_id = ? AND owner = ?',
+  );
+
+  function confirm(requestIds: readonly RequestId[]): null {
+    for (const requestId of requestIds) markConfirmed.run(requestId, owner());
+    return null;
+  }
+
+  return {
+    accept,
+    acceptPaid,
+    finish,
+    discard,
+    requestCancel,
+    find,
+    findDuplicate,
+    listAsked,
+    doubt,
+    findDoubted,
+    confirm,
+  };
 }

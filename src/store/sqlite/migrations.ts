@@ -163,6 +163,12 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE INDEX accepted_callers_by_time ON accepted_callers (accepted_at_ms);
     `,
   },
+  {
+    name: '0008_confirmed',
+    runsBeside: '0003_ledger_references',
+    // 0 while another process asks the owner whether an unfinished request runs, 1 when it does.
+    sql: 'ALTER TABLE requests ADD COLUMN confirmed INTEGER',
+  },
 ];
 
 /**

@@ -4,6 +4,7 @@ import type { BatchQueueLimits } from '../../../src/store/shared/batch-queue.ts'
 import type { OperatorStore } from '../../../src/store/operator.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { StoreOpenError, type Store, type StoreLog } from '../../../src/store/store.ts';
+import { answerDoubts } from '../../support/answer-doubts.ts';
 import { newHold, newKeyDraft, newKeyId } from '../../support/keys.ts';
 import { PATIENT, useImpatientStores } from '../../support/patient.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
@@ -23,6 +24,7 @@ if (server !== undefined) {
     let proxy: StallingProxy;
     let stores: (Store & OperatorStore)[];
     let said: string[];
+    let stopAnswering: () => void;
 
     before(async () => {
       database = await createTestDatabase(server);
@@ -33,8 +35,10 @@ if (server !== undefined) {
       proxy = await startStallingProxy({ host: hostname, port: Number(port === '' ? '5432' : port) });
       stores = [];
       said = [];
+      stopAnswering = () => undefined;
     });
     afterEach(async () => {
+      stopAnswering();
       proxy.mend();
       await Promise.all(stores.map((store) => store.close()));
       await proxy.close();
@@ -62,6 +66,7 @@ if (server !== undefined) {
     async function openThree() {
       const openOne = () => open(database.url, PATIENT);
       const [first, second, third] = [await openOne(), await openOne(), await openOne()];
+      stopAnswering = answerDoubts([first, second, third]);
       const at = (index: number) => [first, second, third][index % 3] ?? first;
       const inTurn = <Result>(times: number, call: (store: Store) => Promise<Result>) =>
         Promise.all(Array.from({ length: times }, (_, index) => call(at(index))));
@@ -124,6 +129,24 @@ if (server !== undefined) {
       });
       await until(async () => (await store.find(CALLER, refused.requestId)) === undefined);
       expect(await store.accept(newKeyedDraft())).to.deep.equal({ kind: 'accepted' });
+    });
+
+    it('has no duplicate of what was committed without an answer', async () => {
+      const [store, other] = [await openByProxy(), await open()];
+      await accepted(store);
+      stopAnswering = answerDoubts([store, other]);
+      proxy.loseAnswersFrom('COMMIT\0');
+      const first = newKeyedDraft();
+      const refused = failureCode(store.accept(first));
+      await until(async () => (await other.find(CALLER, first.requestId)) !== undefined);
+      const attempt = async () => (await other.accept(newKeyedDraft()).catch(() => undefined))?.kind;
+      const kinds = [await attempt()];
+      expect(await refused).to.equal('store_unavailable');
+      proxy.mend();
+      await until(async () => kinds.push(await attempt()) > 0 && kinds.includes('accepted'));
+      expect(kinds).not.to.include('duplicate');
+      expect(await other.find(CALLER, first.requestId)).to.equal(undefined);
+      expect(await store.accept(newKeyedDraft())).to.have.property('kind', 'duplicate');
     });
 
     it('takes back what it has refused when it was written all the same', async () => {

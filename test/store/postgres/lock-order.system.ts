@@ -90,7 +90,7 @@ if (server !== undefined) {
       const [first, second] = await twoKeys();
       const accept = (keyId: KeyId): Change => {
         const hold = newHold(keyId, 1);
-        return ['acceptPaid', toDraftRow(newDraft({ hold })), [], hold];
+        return ['acceptPaid', toDraftRow(newDraft({ hold }), Infinity), [], hold];
       };
       await expectInOrder({ first: lockKey(first), second: lockKey(second), batch: [accept(second), accept(first)] });
     });
@@ -122,7 +122,7 @@ if (server !== undefined) {
       VALUES ('${name}', 'caller', '${owner}', 'responses', 'm', 0, 'processing', 0, 0, '${name}', 'body')`;
 
     it('are taken on names of requests in their alphabetical order', async () => {
-      const accept = (name: string): Change => ['accept', toDraftRow(newKeyedDraft(name)), []];
+      const accept = (name: string): Change => ['accept', toDraftRow(newKeyedDraft(name), Infinity), []];
       await expectInOrder({ first: insert('a'), second: insert('b'), batch: [accept('b'), accept('a')] });
     });
 

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { openEngine, type Engine } from '../../../src/store/sqlite/engine.ts';
 import type { Operation, Reply } from '../../../src/store/shared/operations.ts';
 import { toKeyDraftRow, toStoredKey, type KeyRow } from '../../../src/store/shared/key-rows.ts';
+import { machineMs } from '../../../src/store/shared/deadline.ts';
 import { toDraftRow, toOutcomeRow } from '../../../src/store/shared/rows.ts';
 import { newHold, newKeyDraft } from '../../support/keys.ts';
 import { CALLER, newDraft, newOutcome } from '../../support/records.ts';
@@ -24,7 +25,7 @@ describe('the engine', () => {
     return shop.clear();
   });
 
-  const accept = (draft: RecordDraft): Operation => ['accept', toDraftRow(draft), []];
+  const accept = (draft: RecordDraft): Operation => ['accept', toDraftRow(draft, Infinity), []];
   const find = ({ requestId }: RecordDraft): Operation => ['find', CALLER, requestId];
   const resultsOf = (reply: Reply): readonly unknown[] => ('results' in reply ? reply.results : [reply.failure.reason]);
 
@@ -43,10 +44,26 @@ describe('the engine', () => {
     expect(found).to.have.deep.nested.property('[1].requestId', other.requestId);
   });
 
+  it('accepts nothing after its deadline, with a hold or without', () => {
+    const key = newKeyDraft({ creditsMicro: 100 });
+    const draft = newDraft();
+    const late = toDraftRow(draft, machineMs());
+    const [created, ...results] = resultsOf(
+      engine.run('write', [
+        ['createKey', toKeyDraftRow(key)],
+        ['accept', late, []],
+        ['acceptPaid', late, [], newHold(key.keyId, 30)],
+        find(draft),
+        ['findKey', key.keyId],
+      ]),
+    );
+    expect(results).to.deep.equal(['late', { kind: 'late', rates: null }, null, created]);
+  });
+
   it('takes back all of an operation that breaks a rule of the tables, its hold too', () => {
     const key = newKeyDraft({ creditsMicro: 100 });
     const draft = newDraft();
-    const acceptPaid: Operation = ['acceptPaid', toDraftRow(draft), [], newHold(key.keyId, 30)];
+    const acceptPaid: Operation = ['acceptPaid', toDraftRow(draft, Infinity), [], newHold(key.keyId, 30)];
     const results = resultsOf(
       engine.run('write', [
         ['createKey', toKeyDraftRow(key)],
@@ -64,7 +81,12 @@ describe('the engine', () => {
   it('shows within a batch what was done before in it', () => {
     const key = newKeyDraft({ creditsMicro: 100 });
     const drafts = Array.from({ length: 5 }, () => newDraft());
-    const acceptPaid = (draft: RecordDraft): Operation => ['acceptPaid', toDraftRow(draft), [], newHold(key.keyId, 10)];
+    const acceptPaid = (draft: RecordDraft): Operation => [
+      'acceptPaid',
+      toDraftRow(draft, Infinity),
+      [],
+      newHold(key.keyId, 10),
+    ];
     const finish = ({ requestId }: RecordDraft): Operation => [
       'finish',
       toOutcomeRow(requestId, newOutcome({ costMicro: 3 })),
@@ -98,7 +120,7 @@ describe('the engine', () => {
 
   it('goes by what another process has left of the funds since its last batch', () => {
     const key = newKeyDraft({ creditsMicro: 100 });
-    const accept = (): Operation => ['acceptPaid', toDraftRow(newDraft()), [], newHold(key.keyId, 30)];
+    const accept = (): Operation => ['acceptPaid', toDraftRow(newDraft(), Infinity), [], newHold(key.keyId, 30)];
     engine.run('write', [['createKey', toKeyDraftRow(key)], accept()]);
     const other = openEngine({ file: shop.file, owner: 'other' });
     engine.run('read', [['findRate', key.keyId, 1]]);

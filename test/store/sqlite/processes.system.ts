@@ -3,8 +3,8 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isOwnerDead, listOwners, takeOwnerLock } from '../../../src/store/sqlite/owner-lock.ts';
 import { startStoreProcess } from '../../support/other-process.ts';
-import { newDraft } from '../../support/records.ts';
-import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
+import { newDraft, newKeyedDraft } from '../../support/records.ts';
+import { failureCode, makeWorkshop, type Workshop } from '../../support/sqlite.ts';
 import { describeRecovery } from '../recovery-conformance.ts';
 
 describe('SQLite, used by several processes', () => {
@@ -37,6 +37,25 @@ describe('SQLite, used by several processes', () => {
     expect(listOwners(shop.file), 'and was cleared away').to.deep.equal([lock.owner]);
     lock.release();
   });
+
+  for (const answers of [true, false]) {
+    it(`has ${answers ? '' : 'no '}duplicates of what its owner ${answers ? 'confirms' : 'does not confirm'}`, async () => {
+      const draft = newKeyedDraft();
+      const databaseUrl = `file:${shop.file}`;
+      const other = await startStoreProcess({ databaseUrl, drafts: [draft], answers });
+      const store = await shop.open(answers ? {} : { limits: { answerWithinMs: 500 } });
+      if (answers) {
+        const acceptance = await store.accept(newKeyedDraft());
+        expect(acceptance).to.have.nested.property('record.requestId', draft.requestId);
+      } else {
+        expect(await failureCode(store.accept(newKeyedDraft()))).to.equal('store_unavailable');
+      }
+      await other.kill();
+      await store.recover();
+      const acceptance = await store.accept(newKeyedDraft());
+      expect(acceptance).to.have.nested.property('record.status', 'failed');
+    });
+  }
 
   describeRecovery('in a file', { makeDatabase: () => `file:${shop.file}`, isShared: true });
 });

@@ -1,0 +1,18 @@
+import type { Store } from '../../src/store/store.ts';
+import { turn } from './time.ts';
+
+/** Looks, as a gateway does, for what other processes ask these stores about. Returns a function that ends it. */
+export function answerDoubts(stores: readonly Pick<Store, 'listCancelRequested'>[]): () => void {
+  let isOver = false;
+  for (const store of stores) void lookAgain(store);
+  return () => {
+    isOver = true;
+  };
+
+  async function lookAgain(store: Pick<Store, 'listCancelRequested'>): Promise<void> {
+    while (!isOver) {
+      await store.listCancelRequested().catch(() => undefined);
+      await turn(5);
+    }
+  }
+}
