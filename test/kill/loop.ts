@@ -12,10 +12,10 @@ for (const kind of Object.keys(CUSTOMERS) as CustomerKind[]) {
   process.stdout.write(`\r${describe(report)}\nall promises were kept\n`);
 }
 
-function describe({ rounds: over, acknowledged, interrupted, cancels, killedStarts }: KillReport): string {
+function describe({ rounds: over, acknowledged, told, interrupted, cancels, killedStarts }: KillReport): string {
   const seconds = ((performance.now() - startMs) / 1000).toFixed(0);
   return (
-    `${over} of ${rounds} kills in ${seconds} s: ${acknowledged} requests acknowledged, ${interrupted} of them ` +
-    `interrupted, ${cancels} cancels promised, ${killedStarts} starts killed`
+    `${over} of ${rounds} kills in ${seconds} s: ${acknowledged} requests acknowledged, ${told} of them ` +
+    `told how they ended, ${interrupted} interrupted, ${cancels} cancels promised, ${killedStarts} starts killed`
   );
 }

@@ -1,7 +1,7 @@
 /**
  * A real gateway process is killed in the middle of its work, again and again on one database. After each new start
- * everything which it had promised must hold: nothing is unfinished, nothing that was acknowledged is lost, nothing final
- * has changed, what got a 202 for its cancel is cancelled, and the books of who pays add up.
+ * everything which it had promised must hold: nothing is unfinished, nothing that was acknowledged is lost, no record
+ * contradicts what its caller has read, nothing final has changed, what got a 202 for its cancel is cancelled, and the books of who pays add up.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -23,7 +23,9 @@ export interface KillReport {
   readonly rounds: number;
   /** Requests whose `x-request-id` a client had seen before the kill. */
   readonly acknowledged: number;
-  /** Of these, those that the kill has interrupted. */
+  /** Of these, those whose end a client had read before the kill. */
+  readonly told: number;
+  /** Of the acknowledged ones, those that the kill has interrupted. */
   readonly interrupted: number;
   /** Cancels that got a 202. */
   readonly cancels: number;
@@ -58,6 +60,8 @@ export async function runKillRounds(
     DATABASE_URL: `file:${file}`,
     // The port is another one after each start, and a record is to stay the same.
     PUBLIC_BASE_URL: 'http://gateway.example.com',
+    // No reply goes out before its record is final, however slow the disk is.
+    SETTLE_TIMEOUT_MS: '600000',
   };
   const ledger = createLedger();
   let killedStarts = 0;
@@ -104,22 +108,26 @@ interface Ledger {
   /** Records which were seen in their final state, which is to be the same for ever. */
   readonly finals: Map<string, RequestRecord>;
   readonly cancelled: Set<string>;
+  /** How requests ended, as their callers have read. */
+  readonly told: Map<string, RequestRecord['status']>;
   /** Resolves at the next promise of this kind. */
   readonly next: (kind: 'acknowledged' | 'cancelled') => Promise<void>;
   readonly acknowledge: (id: string, key: string) => void;
   readonly cancel: (id: string) => void;
-  readonly count: () => Pick<KillReport, 'acknowledged' | 'interrupted' | 'cancels'>;
+  readonly count: () => Pick<KillReport, 'acknowledged' | 'told' | 'interrupted' | 'cancels'>;
 }
 
 function createLedger(): Ledger {
   const finals = new Map<string, RequestRecord>();
   const cancelled = new Set<string>();
+  const told = new Map<string, RequestRecord['status']>();
   const fresh = new Map<string, string>();
   const waiting = { acknowledged: Promise.withResolvers<void>(), cancelled: Promise.withResolvers<void>() };
   return {
     fresh,
     finals,
     cancelled,
+    told,
     next(kind) {
       waiting[kind] = Promise.withResolvers();
       return waiting[kind].promise;
@@ -134,6 +142,7 @@ function createLedger(): Ledger {
     },
     count: () => ({
       acknowledged: finals.size,
+      told: told.size,
       interrupted: [...finals.values()].filter(({ error }) => error?.code === 'gateway_interrupted').length,
       cancels: cancelled.size,
     }),
@@ -148,7 +157,7 @@ interface Promised {
 }
 
 async function expectPromisesKept({ customer, caller, file, ledger }: Promised): Promise<void> {
-  const { fresh, finals, cancelled } = ledger;
+  const { fresh, finals, cancelled, told } = ledger;
   const unfinished = await caller.get('/api/v1/requests?status=processing');
   expect(((await unfinished.json()) as { data: unknown }).data, 'what the dead process left unfinished').to.deep.equal(
     [],
@@ -159,6 +168,7 @@ async function expectPromisesKept({ customer, caller, file, ledger }: Promised):
     const record = await caller.record(id);
     expect(record.status, `${id}, which was acknowledged`).not.to.equal('processing');
     expect(record).to.deep.equal(finals.get(id) ?? record);
+    expect(record.status, `${id}, whose caller has read how it ended`).to.equal(told.get(id) ?? record.status);
     finals.set(id, record);
   }
   for (const id of cancelled) {
@@ -192,15 +202,26 @@ async function makeRequest(
   customer: Customer,
   caller: Caller,
   key: string,
-  { acknowledge, finals }: Ledger,
+  { acknowledge, finals, told }: Ledger,
 ): Promise<void> {
   await delay(Math.random() * 60);
   const reply = await customer.ask(caller, key);
   const id = reply.headers.get('x-request-id') ?? '';
   acknowledge(id, key);
-  await reply.text();
+  const end = readEnd(reply.status, await reply.text());
+  if (end !== undefined) told.set(id, end);
   const record = await caller.record(id);
+  expect(record.status, `${id}, right after its reply`).to.equal(end ?? record.status);
   if (record.status !== 'processing') finals.set(id, record);
+}
+
+/** Returns the final state that a whole reply tells; undefined for one that was cut. */
+function readEnd(status: number, text: string): RequestRecord['status'] | undefined {
+  if (/"code":"request_cancelled"/.test(text)) return 'cancelled';
+  if (status !== 200) return status < 500 ? undefined : 'failed';
+  if (/"type":"response\.failed"/.test(text)) return 'failed';
+  const isStream = text.startsWith('data:') || text.startsWith('event:') || text.startsWith(':');
+  return !isStream || text.includes('data: [DONE]') ? 'succeeded' : undefined;
 }
 
 async function cancelSoon(caller: Caller, key: string, { cancel }: Ledger): Promise<void> {

@@ -2,6 +2,7 @@
  * The order in which a batch takes its locks. Somebody else holds the lock that is first in it: then nothing that comes
  * later may be locked yet, in whichever order the batch names them. So no two gateways ever wait for each other in a circle.
  */
+import { expect } from 'chai';
 import { Client } from 'pg';
 import type { KeyId } from '../../../src/contract/ids.ts';
 import { toDraftRow, toOutcomeRow } from '../../../src/store/shared/rows.ts';
@@ -124,6 +125,29 @@ if (server !== undefined) {
     it('are taken on names of requests in their alphabetical order', async () => {
       const accept = (name: string): Change => ['accept', toDraftRow(newKeyedDraft(name), Infinity), []];
       await expectInOrder({ first: insert('a'), second: insert('b'), batch: [accept('b'), accept('a')] });
+    });
+
+    it('may be had too late: then nothing is accepted', async () => {
+      const { keyId } = await store.createKey(newKeyDraft());
+      const draft = toDraftRow(newKeyedDraft('held'), Infinity);
+      let looks = 0;
+      const lateAfterInsert = {
+        ...draft,
+        get deadlineMs() {
+          looks += 1;
+          return looks === 1 ? Infinity : 0;
+        },
+      };
+      const batch: readonly Change[] = [
+        ['accept', { ...toDraftRow(newKeyedDraft('late'), 0) }, []],
+        ['accept', toDraftRow(newDraft(), 0), []],
+        ['acceptPaid', lateAfterInsert, [], newHold(keyId, 1)],
+      ];
+      const results = await connections.transaction((connection) => writeChanges(connection, owner, batch));
+      expect(results).to.deep.equal(['late', 'late', { kind: 'late', rates: null }]);
+      expect(looks).to.be.above(1);
+      expect(await database.run('SELECT 1 FROM requests')).to.deep.equal([]);
+      expect(await store.findKey(keyId)).to.include({ heldMicro: 0 });
     });
 
     it('are taken on records before keys', async () => {
