@@ -81,13 +81,7 @@ async function keepTidy<Some extends Store>(store: Some, options: StoreOptions):
 export async function connectStore(
   options: Omit<StoreOptions, 'recordRetentionDays'> & Pick<SqliteStoreOptions, 'isInline'>,
 ): Promise<Store & OperatorStore> {
-  const {
-    databaseUrl,
-    databasePoolSize = POOL_SIZE,
-    clock = Date.now,
-    log = SILENT,
-    isInline = false,
-  } = options;
+  const { databaseUrl, databasePoolSize = POOL_SIZE, clock = Date.now, log = SILENT, isInline = false } = options;
   const limits = limitsOf(options);
   const location = locateDatabase(databaseUrl);
   switch (location.kind) {

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { PATIENT_SETTINGS } from './patient.ts';
 import { until } from './time.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
@@ -48,9 +49,10 @@ export async function startGatewayProcess(
     onLog = () => {},
   }: ProcessOptions = {},
 ): Promise<GatewayProcess> {
+  const patience = isImpatient ? {} : PATIENT_SETTINGS;
   const child = spawn(process.execPath, [...(isImpatient ? [] : ['--import', PATIENT]), main], {
     cwd: folder,
-    env: { PORT: '0', DATABASE_URL: ':memory:', LOG_LEVEL: 'silent', ...settings, ...own },
+    env: { PORT: '0', DATABASE_URL: ':memory:', LOG_LEVEL: 'silent', ...patience, ...settings, ...own },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const stderr = text(child.stderr);

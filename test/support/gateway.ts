@@ -11,6 +11,7 @@ import { readConfig, createGateway, type GatewayOverrides } from '../../src/gate
 import type { Environment } from '../../src/config/settings.ts';
 import { loadAcceptedCallers, type AcceptedCallers } from '../../src/accounts/accepted-callers.ts';
 import { asDescribed } from './described-gateway.ts';
+import { PATIENT_SETTINGS } from './patient.ts';
 
 export const TEST_KEY = 'test-key';
 
@@ -49,7 +50,13 @@ export function openGateway(settings: Environment, overrides?: GatewayOverrides)
 
 /** As `openGateway`, but the gateway finds out by itself whom the backend accepts. */
 export async function openGatewayAsItIs(settings: Environment, overrides?: GatewayOverrides): Promise<TestGateway> {
-  const config = readConfig({ PORT: '0', DATABASE_URL: ':memory:', LOG_LEVEL: 'silent', SETTLE_TIMEOUT_MS, ...settings });
+  const config = readConfig({
+    PORT: '0',
+    DATABASE_URL: ':memory:',
+    LOG_LEVEL: 'silent',
+    ...PATIENT_SETTINGS,
+    ...settings,
+  });
   const gateway = await createGateway(config, overrides);
   const { url, metricsUrl } = await gateway.listen();
   const headers = { authorization: `Bearer ${TEST_KEY}` };

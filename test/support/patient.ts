@@ -7,6 +7,9 @@ import { DEFAULT_LIMITS } from '../../src/store/shared/batch-queue.ts';
 
 export const PATIENT = { answerWithinMs: 60_000, keptWithinMs: 60_000 };
 
+/** The end of a reply waits as long for its record. */
+export const PATIENT_SETTINGS = { SETTLE_TIMEOUT_MS: String(PATIENT.keptWithinMs) };
+
 const { answerWithinMs, keptWithinMs } = DEFAULT_LIMITS;
 Object.assign(DEFAULT_LIMITS, PATIENT);
 
