@@ -5,11 +5,10 @@ import type { Taken } from '../accounts/rates.ts';
 import type { KeyOwner } from '../backend/failures.ts';
 import { ApiError, toApiError, unreachable } from '../core/errors.ts';
 import { toRequestId, type UniquePart } from '../core/ids.ts';
-import type { StopSignal } from '../core/stop-signal.ts';
 import { estimateUsage, type TokenEstimator } from '../core/tokens/estimate.ts';
 import type { Identities } from '../identity/identities.ts';
 import type { RecordDraft, RecordStatus, Store, StoredRecord } from '../store/store.ts';
-import type { Incoming } from './incoming.ts';
+import type { Incoming, ReplyGate } from './incoming.ts';
 import { outcomeOf, type Ending } from './outcome.ts';
 import type { Plan } from './plan.ts';
 import type { DuplicateStatus } from './show-record.ts';
@@ -26,17 +25,10 @@ export interface AcceptServices {
   readonly nowMs: () => number;
 }
 
-export interface Accepted {
+export interface Accepted extends ReplyGate {
   readonly kind: 'accepted';
   readonly unique: UniquePart;
   readonly createdAtMs: number;
-  /** Aborts with the ApiError for which the request ends early. */
-  readonly signal: StopSignal;
-  /**
-   * Set while the record is being written or a cancel is being decided; nothing may be told before.
-   * Rejects if the request must end.
-   */
-  whenDecided(): Promise<void> | undefined;
   /** Waits until it is decided. Logs an internal error. */
   failureOf(thrown: unknown): Promise<ApiError>;
   /**

@@ -5,7 +5,6 @@ import type { Translator } from '../core/reply/translator.ts';
 import type { CreateResponse, ErrorFields, RequestRecord, ResponseEvent } from '../contract/types.ts';
 import type { Identity } from '../identity/identities.ts';
 import type { StoredKey } from '../store/keys.ts';
-import type { Accepted } from './accept.ts';
 import type { RequestFacts } from './facts.ts';
 import type { ResponsePlan } from './plan.ts';
 
@@ -58,7 +57,15 @@ export interface IncomingCreate extends Incoming {
 }
 
 /** Says when a reply may begin and when it must end. */
-export type ReplyGate = Pick<Accepted, 'signal' | 'whenDecided'>;
+export interface ReplyGate {
+  /** Aborts with the ApiError for which the request ends early. */
+  readonly signal: StopSignal;
+  /**
+   * Set while the record is being written or a cancel is being decided; nothing may be told before.
+   * Rejects if the request must end.
+   */
+  readonly whenDecided: () => Promise<void> | undefined;
+}
 
 /** A stream and a JSON reply take the same events. */
 export interface Reply {
