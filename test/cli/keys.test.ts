@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { expect } from 'chai';
 import { createIdentities } from '../../src/identity/identities.ts';
 import { connectStore } from '../../src/store/open.ts';
@@ -78,6 +79,15 @@ describe('keys', () => {
       spent_this_month: '0.00',
     });
     expect(id).to.match(/^key_[0-9a-f]{32}$/);
+  });
+
+  it('lists keys without a thread for the database, which takes longer to start than to answer', async () => {
+    const threads: unknown[] = [];
+    const note = (message: unknown): void => void threads.push(message);
+    subscribe('worker_threads', note);
+    expect(await cli('keys list')).to.include({ status: 0 });
+    unsubscribe('worker_threads', note);
+    expect(threads).to.deep.equal([]);
   });
 
   it('takes a date for the end of a key', async () => {

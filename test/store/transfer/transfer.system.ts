@@ -21,7 +21,6 @@ import {
 import { newHold, newKeyDraft } from '../../support/keys.ts';
 import { addManyRows } from '../../support/many-rows.ts';
 import { startStoreProcess } from '../../support/other-process.ts';
-import { PATIENT } from '../../support/patient.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome } from '../../support/records.ts';
 import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
@@ -241,7 +240,7 @@ if (server !== undefined) {
       await source.deleteKey(deleted.keyId);
       await source.close();
       await transfer();
-      const store = await openStore({ databaseUrl: target.url, recordRetentionDays: 30, limits: PATIENT });
+      const store = await openStore({ databaseUrl: target.url, recordRetentionDays: 30 });
       try {
         const [draft, again] = [newDraft(), newKeyedDraft('one')];
         expect(await store.accept(again)).to.include({ kind: 'duplicate' });
@@ -272,7 +271,7 @@ if (server !== undefined) {
       await source.close();
       await transfer();
       expect(await countTarget('ledger')).to.equal(1);
-      const store = await openStore({ databaseUrl: target.url, recordRetentionDays: 30, limits: PATIENT });
+      const store = await openStore({ databaseUrl: target.url, recordRetentionDays: 30 });
       await store.prune(0);
       await store.close();
       expect(await countTarget('ledger')).to.equal(0);
@@ -286,7 +285,7 @@ if (server !== undefined) {
       await (await startStoreProcess({ databaseUrl: `file:${shop.file}`, drafts: [draft] })).kill();
       expect(await plan()).to.include({ unfinished: 1 });
       expect((await transfer()).closed).to.equal(1);
-      const store = await openStore({ databaseUrl: target.url, recordRetentionDays: 30, limits: PATIENT });
+      const store = await openStore({ databaseUrl: target.url, recordRetentionDays: 30 });
       expect(await store.find(CALLER, draft.requestId)).to.include({
         status: 'failed',
         errorCode: 'gateway_interrupted',
@@ -358,7 +357,7 @@ if (server !== undefined) {
     });
 
     it('refuses a target that holds anything, by name, and does not touch its version', async () => {
-      const store = await openStore({ databaseUrl: target.url, recordRetentionDays: 30, limits: PATIENT });
+      const store = await openStore({ databaseUrl: target.url, recordRetentionDays: 30 });
       await store.createKey(newKeyDraft({ creditsMicro: 10 }));
       const living = await refusal(transfer());
       expect(living).to.match(
@@ -416,7 +415,7 @@ if (server !== undefined) {
     it('lets no gateway and no check use a target that is not whole', async () => {
       fill();
       await interrupt(({ rows }) => rows > 1000);
-      const use = openStore({ databaseUrl: target.url, recordRetentionDays: 30, limits: PATIENT });
+      const use = openStore({ databaseUrl: target.url, recordRetentionDays: 30 });
       expect(await refusal(use)).to.match(/holds a part of another one: db migrate was interrupted, or still runs/);
       const check = checkDatabase({ kind: 'postgres', url: target.url });
       expect(await refusal(check)).to.match(/holds a part of another one/);
@@ -469,7 +468,7 @@ if (server !== undefined) {
         if (!(error instanceof TransferMismatch)) throw new Error('no difference was found', { cause: error });
         expect(error.message).to.match(/^postgres:\/\/\S+ is not what the source is, and no gateway may use it:$/m);
         for (const line of told) expect(error.message).to.match(line);
-        const use = openStore({ databaseUrl: target.url, recordRetentionDays: 30, limits: PATIENT });
+        const use = openStore({ databaseUrl: target.url, recordRetentionDays: 30 });
         expect(await refusal(use)).to.match(/holds a part of another one/);
       });
     }
