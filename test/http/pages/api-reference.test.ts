@@ -10,7 +10,11 @@ describe('/docs/api', () => {
   let page: string;
 
   beforeEach(async () => {
-    gateway = await openGateway({ ADMIN_TOKEN: 'admin-token-of-this-test', DEFAULT_MODEL_ID: `best'<model>` });
+    gateway = await openGateway({
+      ADMIN_TOKEN: 'admin-token-of-this-test',
+      DEFAULT_MODEL_ID: `best'<model>`,
+      ALLOWED_HOSTS: 'one.example, two.example',
+    });
     page = await (await fetch(`${gateway.url}/docs/api`)).text();
   });
 

@@ -8,7 +8,7 @@ describe('/docs', () => {
   let gateway: TestGateway;
 
   beforeEach(async () => {
-    gateway = await openGateway({});
+    gateway = await openGateway({ ALLOWED_HOSTS: 'gateway.example' });
   });
 
   afterEach(() => gateway.close());
