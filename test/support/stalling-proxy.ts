@@ -10,6 +10,10 @@ export interface StallingProxy {
   loseAnswers(): void;
   /** As `loseAnswers`, from the moment at which something with this text is sent to the server. */
   loseAnswersFrom(text: string): void;
+  /** From that moment on answers are held back, until `release`. */
+  holdAnswersFrom(text: string): void;
+  /** Sends what was held back, and lets everything pass again. */
+  release(): void;
   /** How many connections there have been. */
   readonly connections: number;
   /** From now on everything passes but the notices of PostgreSQL, as behind a pooler that shares connections. */
@@ -26,8 +30,9 @@ export async function startStallingProxy(target: {
   readonly host: string;
   readonly port: number;
 }): Promise<StallingProxy> {
-  let state: 'open' | 'stalled' | 'answers lost' | 'notices lost' | 'cut' = 'open';
-  let trigger: string | undefined;
+  let state: 'open' | 'stalled' | 'answers lost' | 'answers held' | 'notices lost' | 'cut' = 'open';
+  let trigger: { readonly text: string; readonly state: 'answers lost' | 'answers held' } | undefined;
+  let held: (() => void)[] = [];
   let connections = 0;
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
@@ -41,10 +46,12 @@ export async function startStallingProxy(target: {
       sockets.add(from);
       const pass = from === near ? (bytes: Buffer) => bytes : createNoticeFilter(() => state === 'notices lost');
       from.on('data', (bytes: Buffer) => {
-        if (from === near && trigger !== undefined && bytes.includes(trigger)) state = 'answers lost';
+        if (from === near && trigger !== undefined && bytes.includes(trigger.text)) ({ state } = trigger);
         const passed = pass(bytes);
-        if (state === 'open' || state === 'notices lost' || (state === 'answers lost' && from === near))
-          to.write(passed);
+        const isAnswered = state === 'open' || state === 'notices lost';
+        const isAsked = from === near && (state === 'answers lost' || state === 'answers held');
+        if (isAnswered || isAsked) to.write(passed);
+        else if (state === 'answers held') held.push(() => to.write(passed));
       });
       from.on('error', () => undefined);
       from.on('close', () => {
@@ -69,7 +76,17 @@ export async function startStallingProxy(target: {
       state = 'answers lost';
     },
     loseAnswersFrom(text) {
-      trigger = text;
+      trigger = { text, state: 'answers lost' };
+    },
+    holdAnswersFrom(text) {
+      trigger = { text, state: 'answers held' };
+    },
+    release() {
+      const released = held;
+      held = [];
+      state = 'open';
+      trigger = undefined;
+      for (const send of released) send();
     },
     get connections() {
       return connections;
@@ -85,6 +102,7 @@ export async function startStallingProxy(target: {
       drop();
       state = 'open';
       trigger = undefined;
+      held = [];
     },
     async close() {
       drop();

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
 import type { PostgresServer } from '../../support/postgres-server.ts';
 import type { Node } from './nodes.ts';
 import type { Random } from './random.ts';
@@ -44,6 +45,24 @@ export function createFaults({ nodes, server, random }: FaultsOptions): Faults {
     );
   }
 
+  /** Ends some of the connections of all gateways, again and again. */
+  async function endConnections(times: number): Promise<void> {
+    const client = new Client({ connectionString: server.url });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      for (let turn = 0; turn < times; turn += 1) {
+        await client.query(`SELECT pg_terminate_backend(pid) FROM
+          (SELECT pid FROM pg_stat_activity WHERE application_name = 'responses-gateway' ORDER BY random() LIMIT 3) AS some`);
+        await delay(random.between(100, 300));
+      }
+    } catch {
+      // The server itself may be stopped at the same time.
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+
   async function restart(node: Node, end: 'kill' | 'drain', awayMs: number): Promise<void> {
     await node[end]();
     await delay(awayMs);
@@ -74,6 +93,12 @@ export function createFaults({ nodes, server, random }: FaultsOptions): Faults {
       longestMs: LONG_PAUSE_MS[1],
       on: async (node) => beside(node.pause(random.between(...LONG_PAUSE_MS))),
     },
+    {
+      name: 'held COMMIT',
+      weight: 3,
+      on: (node) => node.holdCommit(random.between(500, 6000), random.pick(['arrive', 'lost'])),
+    },
+    { name: 'pg_terminate_backend', weight: 2, on: () => endConnections(random.between(5, 20)) },
     { name: 'fast stop of PostgreSQL', weight: 1, on: () => restartServer('fast', random.between(0, 2500)) },
     { name: 'immediate stop of PostgreSQL', weight: 2, on: () => restartServer('immediate', random.between(0, 2500)) },
   ];

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startGatewayProcess, type GatewayProcess } from '../../support/gateway-process.ts';
+import { startStallingProxy } from '../../support/stalling-proxy.ts';
 
 /** A gateway that is ended and started again, under another address each time. */
 export interface Node {
@@ -17,11 +18,15 @@ export interface Node {
   drain(): Promise<void>;
   /** Stops it in the middle of whatever it does, for so long. */
   pause(ms: number): Promise<void>;
+  /** Lets no answer of the database through from its next COMMIT on, for so long. Then they arrive, or are lost. */
+  holdCommit(ms: number, end: 'arrive' | 'lost'): Promise<void>;
+  /** After the last use. */
+  close(): Promise<void>;
 }
 
 /** When nothing could come from a node. `untilMs` is Infinity while that lasts. In Unix time. */
 export interface Silence {
-  readonly kind: 'killed' | 'paused' | 'drained';
+  readonly kind: 'killed' | 'paused' | 'drained' | 'held';
   readonly fromMs: number;
   untilMs: number;
 }
@@ -29,6 +34,7 @@ export interface Silence {
 export interface NodeOptions {
   readonly name: string;
   readonly settings: Readonly<Record<string, string>>;
+  readonly databaseUrl: string;
   readonly onLog: (text: string) => void;
   /** What it has written to stderr until its end, where nothing is to be. */
   readonly onStderr: (text: string) => void;
@@ -36,11 +42,14 @@ export interface NodeOptions {
 
 const TRY_AGAIN_MS = 300;
 
-/** Does not start it yet. */
-export function createNode({ name, settings, onLog, onStderr }: NodeOptions): Node {
+/** Does not start it yet. Its database is behind a way of its own, which can be held up. */
+export async function createNode({ name, settings, databaseUrl, onLog, onStderr }: NodeOptions): Promise<Node> {
   const silences: Silence[] = [];
+  const database = new URL(databaseUrl);
+  const proxy = await startStallingProxy({ host: database.hostname, port: Number(database.port) });
+  database.host = `127.0.0.1:${proxy.port}`;
   let gateway: GatewayProcess | undefined;
-  let url = 'http://127.0.0.1:1';
+  let listensAt = 'http://127.0.0.1:1';
   let state: Node['state'] = 'away';
 
   function fallSilent(kind: Silence['kind']): Silence {
@@ -62,7 +71,7 @@ export function createNode({ name, settings, onLog, onStderr }: NodeOptions): No
   return {
     name,
     get url() {
-      return url;
+      return listensAt;
     },
     silences,
     get state() {
@@ -70,13 +79,11 @@ export function createNode({ name, settings, onLog, onStderr }: NodeOptions): No
     },
     async start() {
       for (;;) {
-        const started = await startGatewayProcess(
-          { ...settings, LOG_LEVEL: 'warn', LOG_FORMAT: 'json' },
-          { onLog, isImpatient: true },
-        );
+        const own = { DATABASE_URL: database.href, LOG_LEVEL: 'warn', LOG_FORMAT: 'json' };
+        const started = await startGatewayProcess({ ...settings, ...own }, { onLog, isImpatient: true });
         if (started.url !== undefined) {
           gateway = started;
-          ({ url } = started);
+          listensAt = started.url;
           break;
         }
         await started.ended();
@@ -96,5 +103,16 @@ export function createNode({ name, settings, onLog, onStderr }: NodeOptions): No
       silence.untilMs = Date.now();
       state = 'running';
     },
+    async holdCommit(ms, end) {
+      const held = { kind: 'held' as const, fromMs: Date.now(), untilMs: Infinity };
+      silences.push(held);
+      if (end === 'arrive') proxy.holdAnswersFrom('COMMIT');
+      else proxy.loseAnswersFrom('COMMIT');
+      await delay(ms);
+      if (end === 'arrive') proxy.release();
+      else proxy.mend();
+      held.untilMs = Date.now();
+    },
+    close: () => proxy.close(),
   };
 }

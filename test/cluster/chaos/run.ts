@@ -50,13 +50,16 @@ export async function runChaos(options: {
   };
   const log: string[] = [];
   let stderr = '';
-  const nodes = ['A', 'B', 'C'].map((name) =>
-    createNode({
-      name,
-      settings,
-      onLog: (text) => log.push(...text.split('\n').filter((line) => line !== '')),
-      onStderr: (text) => (stderr += text),
-    }),
+  const nodes = await Promise.all(
+    ['A', 'B', 'C'].map((name) =>
+      createNode({
+        name,
+        settings,
+        databaseUrl: database.url,
+        onLog: (text) => log.push(...text.split('\n').filter((line) => line !== '')),
+        onStderr: (text) => (stderr += text),
+      }),
+    ),
   );
   const plans = new Map<string, Plan>();
   const diary: Diary = { attempts: [] as Attempt[], finals: new Map<string, RequestRecord>(), cancels: new Map() };
@@ -101,6 +104,7 @@ export async function runChaos(options: {
     }
   } finally {
     await killAll();
+    await Promise.all(nodes.map((node) => node.close()));
     await backend.close();
     rmSync(folder, { recursive: true, force: true });
   }

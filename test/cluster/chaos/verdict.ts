@@ -3,6 +3,7 @@ import { expectServerBooksToAddUp } from '../../support/books.ts';
 import type { Attempt } from './attempts.ts';
 import type { Customer, Diary } from './customer.ts';
 import type { Outage } from './faults.ts';
+import type { Silence } from './nodes.ts';
 import { findBrokenFinals, readRecords, type RecordRow } from './witness.ts';
 
 /** What a run leaves behind. */
@@ -129,7 +130,7 @@ const WRITTEN_WITHIN_MS = 5000;
 
 /** What can have kept the end of a request from the database; undefined when nothing has. */
 function faultOf({ node, startMs, endMs }: Attempt, outages: readonly Outage[]): string | undefined {
-  const long = [...node.silences.filter(({ kind }) => kind === 'paused'), ...outages].find(
+  const long = [...node.silences.filter(({ kind }) => isPassing(kind)), ...outages].find(
     ({ fromMs, untilMs }) =>
       untilMs - fromMs > TAKEN_FOR_DEAD_MS &&
       untilMs + WRITTEN_WITHIN_MS > startMs &&
@@ -137,15 +138,20 @@ function faultOf({ node, startMs, endMs }: Attempt, outages: readonly Outage[]):
   );
   if (long !== undefined) return 'it was silent for long';
   const death = node.silences.find(
-    ({ kind, fromMs, untilMs }) => kind !== 'paused' && untilMs > endMs && fromMs >= startMs,
+    ({ kind, fromMs, untilMs }) => !isPassing(kind) && untilMs > endMs && fromMs >= startMs,
   );
   if (death === undefined) return undefined;
-  const hindrances = [...outages, ...node.silences.filter(({ kind }) => kind === 'paused')];
+  const hindrances = [...outages, ...node.silences.filter(({ kind }) => isPassing(kind))];
   const hinderedMs = hindrances
     .map(({ fromMs, untilMs }) => Math.min(untilMs + WRITTEN_WITHIN_MS, death.fromMs) - Math.max(fromMs, startMs))
     .filter((ms) => ms > 0)
     .reduce((sum, ms) => sum + ms, 0);
   return death.fromMs - endMs - hinderedMs < WRITTEN_WITHIN_MS ? 'its process ended' : undefined;
+}
+
+/** Whether the process goes on afterwards. */
+function isPassing(kind: Silence['kind']): boolean {
+  return kind === 'paused' || kind === 'held';
 }
 
 /** More than one record that keeps the same key. */
