@@ -27,6 +27,8 @@ export interface EventLog {
   /** Must be called before something is kept. Throws ApiError when the total is too large. */
   grow(weight: number): void;
   take(): readonly ResponseEvent[];
+  /** Gives the numbers of the last so many events again, which were taken and are not sent. */
+  retract(count: number): void;
 }
 
 /** In UTF-16 code units of text. Everything else is weighed in the same unit. */
@@ -38,7 +40,17 @@ export const DETAIL_WEIGHT = 16;
 
 /** Starts with a response without output, which becomes the snapshot and is changed. */
 export function createEventLog(response: ResponseResource, unique: UniquePart): EventLog {
-  const log: Writable<EventLog> = { unique, snapshot: response, emit, grow, addItem, closeItem, itemAt, take };
+  const log: Writable<EventLog> = {
+    unique,
+    snapshot: response,
+    emit,
+    grow,
+    addItem,
+    closeItem,
+    itemAt,
+    take,
+    retract,
+  };
   let events: ResponseEvent[] = [];
   let sequenceNumber = 0;
   let weight = 0;
@@ -78,6 +90,10 @@ export function createEventLog(response: ResponseResource, unique: UniquePart): 
     const taken = events;
     events = [];
     return taken;
+  }
+
+  function retract(count: number): void {
+    sequenceNumber -= count;
   }
 
   return log;

@@ -34,6 +34,11 @@ export interface Translator {
   /** After the finish reason a broken connection loses nothing, and the answer ends normally. */
   fail(error: ApiError): readonly ResponseEvent[];
   cancel(): readonly ResponseEvent[];
+  /**
+   * Returns other last events for a response that has ended, and whose last events `unsent` nobody
+   * has read: it fails instead.
+   */
+  revoke(unsent: readonly ResponseEvent[], error: ApiError): readonly ResponseEvent[];
   /** Repeats `response.in_progress` for clients that measure silence between events. */
   keepAlive(): readonly ResponseEvent[];
   /** The fold of all events so far. Readers must not change it. */
@@ -96,6 +101,12 @@ export function createTranslator(options: TranslatorOptions): Translator {
     cancel() {
       if (!translator.ended) endFailed('cancelled', new ApiError('request_cancelled'));
       return takeEvents();
+    },
+    revoke(unsent, error) {
+      const kept = unsent.filter(({ type }) => !ENDS.has(type));
+      log.retract(unsent.length - kept.length);
+      endFailed(error.code === 'request_cancelled' ? 'cancelled' : 'failed', error);
+      return [...kept, ...takeEvents()];
     },
     keepAlive() {
       if (!translator.ended) log.emit({ type: 'response.in_progress', response: structuredClone(log.snapshot) });
@@ -195,7 +206,9 @@ export function createTranslator(options: TranslatorOptions): Translator {
       response: {
         ...lastResponse(),
         status,
+        completed_at: null,
         error: { code, message },
+        incomplete_details: null,
         output: closed,
         output_text: outputTextOf(closed),
       },
@@ -207,6 +220,13 @@ export function createTranslator(options: TranslatorOptions): Translator {
     return { ...snapshot, usage: translator.usage, service_tier: serviceTier ?? snapshot.service_tier };
   }
 }
+
+const ENDS: ReadonlySet<ResponseEvent['type']> = new Set([
+  'error',
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+]);
 
 function invalidResponse(message: string): ApiError {
   return new ApiError('upstream_invalid_response', { message });

@@ -18,6 +18,9 @@ const WAYS_OUT: Record<string, (machine: Machine) => readonly ResponseEvent[]> =
   failure: (machine) => machine.fail(new ApiError('upstream_error')),
   'our failure': (machine) => machine.fail(new ApiError('gateway_interrupted')),
   cancel: (machine) => machine.cancel(),
+  'an end that is revoked': (machine) => machine.revoke(machine.end(true), new ApiError('request_cancelled')),
+  'a failure that is revoked': (machine) =>
+    machine.revoke(machine.fail(new ApiError('upstream_error')), new ApiError('gateway_interrupted')),
 };
 
 const answers = new Map(

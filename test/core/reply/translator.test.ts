@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { ChatChunk } from '../../../src/core/chat.ts';
 import { ApiError } from '../../../src/core/errors.ts';
 import type { ResponseEvent, ResponseResource } from '../../../src/contract/types.ts';
+import type { Translator } from '../../../src/core/reply/translator.ts';
 import { chunkOf, openMachine, PLAIN_REQUEST, translate } from '../../support/machine.ts';
 import { casesOf } from '../../support/property.ts';
 import { expectWellFormed } from '../../support/well-formed.ts';
@@ -132,6 +133,34 @@ describe('createTranslator', () => {
       const machine = openMachine();
       const events = [...machine.start(), ...machine.feed(chunkOf({ content: 'Hello' }, 'stop')), ...machine.cancel()];
       expect(expectWellFormed(events).status).to.equal('cancelled');
+    });
+  });
+
+  describe('an end that nobody has read', () => {
+    const ending = chunkOf({ content: 'Hello' }, 'stop');
+
+    it('is revoked by the failure path, with the numbers of the events that are not sent', () => {
+      const machine = openMachine();
+      const events = [...machine.start(), ...machine.feed(ending)];
+      events.push(...machine.revoke(machine.end(true), new ApiError('request_cancelled')));
+      const response = expectWellFormed(events);
+      expect(response).to.include({ status: 'cancelled', completed_at: null, output_text: 'Hello' });
+      expect(machine.failure?.code).to.equal('request_cancelled');
+      expect(machine.response).to.deep.equal(response);
+    });
+
+    it('is revoked also when it was incomplete, or a failure', () => {
+      for (const end of [
+        (machine: Translator) => [...machine.feed(chunkOf({}, 'length')), ...machine.end(true)],
+        (machine: Translator) => machine.fail(LOST),
+      ]) {
+        const machine = openMachine();
+        const events = [...machine.start(), ...machine.feed(text('Hel'))];
+        events.push(...machine.revoke(end(machine), new ApiError('gateway_interrupted')));
+        const response = expectWellFormed(events);
+        expect(response).to.deep.include({ status: 'failed', incomplete_details: null });
+        expect(response.error?.code).to.equal('gateway_interrupted');
+      }
     });
   });
 
