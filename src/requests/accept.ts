@@ -9,7 +9,7 @@ import { estimateUsage, type TokenEstimator } from '../core/tokens/estimate.ts';
 import type { Identities } from '../identity/identities.ts';
 import type { RecordDraft, RecordStatus, Store, StoredRecord } from '../store/store.ts';
 import type { Incoming, ReplyGate } from './incoming.ts';
-import { outcomeOf, type Ending } from './outcome.ts';
+import { isCancel, outcomeOf, type Ending } from './outcome.ts';
 import type { Plan } from './plan.ts';
 import type { DuplicateStatus } from './show-record.ts';
 import { refuseWhileDraining, type RunningRequest, type RunningRequests } from './running.ts';
@@ -32,12 +32,15 @@ export interface Accepted extends ReplyGate {
   /** Waits until it is decided. Logs an internal error. */
   failureOf(thrown: unknown): Promise<ApiError>;
   /**
-   * Must be awaited before the client can know the end; only the first call counts. Resolves with
-   * the final status when it is on disk. Resolves with undefined without a record, and when the
-   * store takes longer than `SETTLE_TIMEOUT_MS`: an outage must not hold back the answer.
+   * Must be awaited before the client can know the end; only the first call counts. Resolves when
+   * the final state is on disk, without a record, and when the store takes longer than
+   * `SETTLE_TIMEOUT_MS`: an outage must not hold back the answer. The result is the failure to
+   * tell: that of the ending, unless another process was asked to cancel the request or has closed
+   * its record before.
    */
-  settle(ending: Ending): Promise<RecordStatus | undefined>;
-  settleThrown(thrown: unknown): Promise<void>;
+  settle(ending: Ending): Promise<ApiError | null>;
+  /** Resolves with what to throw instead. */
+  settleThrown(thrown: unknown): Promise<unknown>;
   /** Must be called last. A drain waits for it, and until the client has its reply. */
   release(): void;
 }
@@ -106,19 +109,21 @@ function toAccepted(started: Started, services: AcceptServices): Accepted {
     writing = undefined;
   }
 
-  async function settle(ending: Ending): Promise<RecordStatus | undefined> {
+  async function settle(ending: Ending): Promise<ApiError | null> {
     if (writing !== undefined) await writing;
-    if (hasNoRecord) return undefined;
+    if (hasNoRecord) return ending.failure;
     if (end === undefined) {
       facts.usage = ending.usage;
       facts.errorCode = ending.failure?.code;
       end = writeEnd(started, ending, services);
     }
     const status = await end.written;
+    const failure = failureToTell(ending.failure, status);
+    if (failure !== ending.failure) facts.errorCode = failure?.code;
     // A retry with the same key would only get a 409 for the duplicate.
-    if (ending.failure !== null && end.keepsKey && !incoming.hasReplyBegun())
-      incoming.setHeader('x-should-retry', 'false');
-    return status;
+    const keepsKey = end.keepsKey || failure !== ending.failure;
+    if (failure !== null && keepsKey && !incoming.hasReplyBegun()) incoming.setHeader('x-should-retry', 'false');
+    return failure;
   }
 
   return {
@@ -139,10 +144,20 @@ function toAccepted(started: Started, services: AcceptServices): Accepted {
     },
     settle,
     async settleThrown(thrown) {
-      await settle({ ...NOTHING_CAME, failure: toApiError(thrown), hasOutput: incoming.hasReplyBegun() });
+      const error = toApiError(thrown);
+      const failure = await settle({ ...NOTHING_CAME, failure: error, hasOutput: incoming.hasReplyBegun() });
+      return failure === error ? thrown : failure;
     },
     release: () => release(run, incoming),
   };
+}
+
+/** Returns the failure that agrees with the final status of the record. */
+function failureToTell(failure: ApiError | null, status: RecordStatus | undefined): ApiError | null {
+  if (status === 'cancelled' && !isCancel(failure)) return new ApiError('request_cancelled');
+  // Others took this process for dead.
+  if (status === 'failed' && failure === null) return new ApiError('gateway_interrupted');
+  return failure;
 }
 
 function release(run: RunningRequest, incoming: Incoming): void {
@@ -241,10 +256,7 @@ function writeEnd(
   // In the same turn as the end of the record, so that the store writes both together.
   const used = outcome === 'discard' ? null : outcome.usage;
   taken.correct(used === null ? 0 : used.input_tokens + used.output_tokens);
-  const written =
-    outcome === 'discard'
-      ? store.discard(draft.requestId).then(() => undefined)
-      : store.finish(draft.requestId, outcome);
+  const written = outcome === 'discard' ? store.discard(draft.requestId) : store.finish(draft.requestId, outcome);
   return {
     written: written.catch((error: unknown) => {
       incoming.facts.isToldEarly = true;

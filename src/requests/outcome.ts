@@ -30,7 +30,7 @@ export function outcomeOf(ending: Ending, options: OutcomeOptions): Outcome | 'd
   // Made-up keys must not fill the store.
   if (options.isStranger && !hasOutput && (nothingRan(failure) || failure.code === 'client_disconnected'))
     return 'discard';
-  if (failure.code === 'request_cancelled' || failure.code === 'client_disconnected') {
+  if (isCancel(failure)) {
     return { ...used('cancelled'), errorCode: failure.code };
   }
   if (!hasOutput && options.keyOwner === 'caller' && (failure.status === 401 || failure.status === 403)) {
@@ -59,6 +59,11 @@ export function outcomeOf(ending: Ending, options: OutcomeOptions): Outcome | 'd
       freesIdempotencyKey: false,
     };
   }
+}
+
+/** Returns whether the record of such a failure is `cancelled`. */
+export function isCancel(failure: ApiError | null): boolean {
+  return failure?.code === 'request_cancelled' || failure?.code === 'client_disconnected';
 }
 
 /** A wrong key or address in the settings is a 502 for the caller with `x-should-retry: false`. */

@@ -40,8 +40,7 @@ export async function relayChat(incoming: IncomingChat, plan: ChatPlan, services
   try {
     await relay(incoming, plan, accepted, services);
   } catch (thrown) {
-    await accepted.settleThrown(thrown);
-    throw thrown;
+    throw await accepted.settleThrown(thrown);
   } finally {
     accepted.release();
   }
@@ -57,23 +56,25 @@ async function relay(
   const { signal } = accepted;
   const meter = createChatMeter(choices);
   let reply: RelayedReply | undefined;
+  let isEndTold = false;
   try {
     const asking = { signal, headers: { ...headers, ...noteBackendCall(facts) } };
     const refusal = await services.relay.relay(request, asking, { begin, take });
     await accepted.whenDecided();
     if (refusal === undefined) meter.end(false);
     else meter.fail(refusal.error);
-    await accepted.settle(meter);
-    if (refusal === undefined) reply?.end();
-    else incoming.sendRefusal(refusal);
+    const failure = await settle();
+    if (refusal !== undefined) incoming.sendRefusal(refusal);
+    else if (failure === null || isEndTold) reply?.end();
+    else throw failure;
   } catch (thrown) {
     const error = await accepted.failureOf(thrown);
-    const wasOver = meter.ended;
     meter.fail(error);
-    await accepted.settle(meter);
-    if (reply === undefined) throw error;
-    if (wasOver) reply.end();
-    else reply.fail(error);
+    const failure = (await accepted.settle(meter)) ?? error;
+    if (reply === undefined) throw failure;
+    // A connection that breaks after the end has broken nothing.
+    if (isEndTold) reply.end();
+    else reply.fail(failure);
   }
 
   async function begin(answer: RelayedAnswer): Promise<void> {
@@ -96,6 +97,16 @@ async function relay(
     else if (done) meter.end(true);
     if (wasOver || !meter.ended) return reply?.write(bytes);
     // These bytes tell the end.
-    return accepted.settle(meter).then(() => reply?.write(bytes));
+    return settle().then(() => {
+      isEndTold = true;
+      return reply?.write(bytes);
+    });
+  }
+
+  /** Throws the failure of a record that has not ended as the answer did. */
+  async function settle(): Promise<ApiError | null> {
+    const failure = await accepted.settle(meter);
+    if (failure !== null && failure !== meter.failure) throw failure;
+    return failure;
   }
 }

@@ -45,12 +45,13 @@ export async function respond(incoming: IncomingCreate, services: RespondService
       accepted,
       facts: incoming.facts,
     });
+    const ending = endingOf(translator, compaction);
+    const failure = await accepted.settle(ending);
+    const end = failure === null || failure === ending.failure ? last : translator.revoke(last, failure);
     remember(incoming, plan, translator, services);
-    await accepted.settle(endingOf(translator, compaction));
-    reply.end(last);
+    reply.end(end);
   } catch (thrown) {
-    await accepted.settleThrown(thrown);
-    throw thrown;
+    throw await accepted.settleThrown(thrown);
   } finally {
     accepted.release();
   }

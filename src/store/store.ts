@@ -27,9 +27,10 @@ export interface Store extends AccountStore {
   finish(requestId: RequestId, outcome: Outcome): Promise<RecordStatus | undefined>;
   /**
    * Removes a record and its hold, after the backend refused the key of the caller. A record with a
-   * requested cancel ends `cancelled`, because the 202 promised that. Retries as `finish` does.
+   * requested cancel ends `cancelled`, because the 202 promised that. Returns and retries as
+   * `finish` does.
    */
-  discard(requestId: RequestId): Promise<void>;
+  discard(requestId: RequestId): Promise<RecordStatus | undefined>;
   requestCancel(caller: Identity, requestId: RequestId): Promise<CancelRequest | undefined>;
   /** Also answers other processes that ask whether a request of this one runs. */
   listCancelRequested(): Promise<readonly RequestId[]>;

@@ -181,15 +181,13 @@ export async function writeChanges(
     return closed.status;
   }
 
-  function discard(requestId: RequestId, nowMs: number): null {
+  function discard(requestId: RequestId, nowMs: number): RecordStatus | null {
     const record = records.get(requestId);
-    if (record === undefined || isFinal(record)) return null;
-    if (record.cancelRequestedAtMs !== null) {
-      end(record, toDiscardedRow(requestId, nowMs));
-    } else {
-      charges.settleHold(record, nowMs);
-      remove(requestId);
-    }
+    if (record === undefined) return null;
+    if (isFinal(record)) return record.status;
+    if (record.cancelRequestedAtMs !== null) return end(record, toDiscardedRow(requestId, nowMs));
+    charges.settleHold(record, nowMs);
+    remove(requestId);
     return null;
   }
 

@@ -61,7 +61,7 @@ export function createEngineStore({
     },
     async discard(requestId) {
       const discarded = queue.call(['discard', requestId, clock()], { isKept: true });
-      await discarded.finally(() => confirmations.remove(requestId));
+      return (await discarded.finally(() => confirmations.remove(requestId))) ?? undefined;
     },
     async requestCancel(caller, requestId) {
       const found = await queue.call(['requestCancel', caller, requestId, clock()]);

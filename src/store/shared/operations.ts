@@ -18,7 +18,7 @@ export interface Operations {
   /** A duplicate is found even when the funds are used up. */
   acceptPaid(draft: DraftRow, earlier: readonly IdempotencyRow[], hold: Hold): PaidRow;
   finish(outcome: OutcomeRow): RecordStatus | null;
-  discard(requestId: RequestId, nowMs: number): null;
+  discard(requestId: RequestId, nowMs: number): RecordStatus | null;
   requestCancel(callers: readonly string[], requestId: RequestId, nowMs: number): CancelRow | null;
   find(callers: readonly string[], requestId: RequestId): RecordRow | null;
   findDuplicate(candidates: readonly IdempotencyRow[]): RecordRow | null;

@@ -102,15 +102,13 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
 
   const remove = database.prepare<[number]>('DELETE FROM requests WHERE seq = ?');
 
-  function discard(requestId: RequestId, nowMs: number): null {
+  function discard(requestId: RequestId, nowMs: number): RecordStatus | null {
     const record = select.get(requestId);
-    if (record === undefined || isFinal(record)) return null;
-    if (record.cancelRequestedAtMs !== null) {
-      end(record, toDiscardedRow(requestId, nowMs));
-    } else {
-      remove.run(record.seq);
-      charges.settleHold(record, nowMs);
-    }
+    if (record === undefined) return null;
+    if (isFinal(record)) return record.status;
+    if (record.cancelRequestedAtMs !== null) return end(record, toDiscardedRow(requestId, nowMs));
+    remove.run(record.seq);
+    charges.settleHold(record, nowMs);
     return null;
   }
 

@@ -99,7 +99,7 @@ describe('chat completions which are counted', () => {
       await open();
       backend.reply(async ({ request, start, end }) => {
         start();
-        end(`data: ${JSON.stringify(request.body)}\n\n`);
+        end(`data: ${JSON.stringify(request.body)}\n\ndata: [DONE]\n\n`);
       });
       // No JSON for a reader that goes by the letter: an own key appears twice in an object that is not looked at.
       await (await complete('{"model":"m", "stream" :true,"x":{"a":1.0,"a":2}}')).text();
@@ -942,12 +942,20 @@ describe('chat completions which are counted', () => {
       await open();
       backend.reply({ sse: [choice(0, 'a'), choice(1, 'b'), choice(0, '', 'stop')], done: false });
       const reply = await complete({ ...STREAM_REQUEST, n: 2 });
-      await reply.text();
+      expect(await reply.text().catch(() => 'broken')).to.equal('broken');
       expect(await recordOf(reply)).to.include({ status: 'failed' });
     });
   });
 
   describe('a stream that breaks at the backend', () => {
+    it('breaks at the client also if HTTP ends it properly', async () => {
+      await open();
+      backend.reply({ sse: [text('Hello')], done: false });
+      const reply = await complete(STREAM_REQUEST);
+      expect(await reply.text().catch(() => 'broken')).to.equal('broken');
+      expect(await recordOf(reply)).to.include({ status: 'failed' });
+    });
+
     it('breaks at the client', async () => {
       await open();
       backend.reply(async ({ sse, cut }) => {
@@ -980,6 +988,17 @@ describe('chat completions which are counted', () => {
       }
     }
 
+    async function readPieces(reply: Response): Promise<{ readonly got: string; readonly isBroken: boolean }> {
+      const decoder = new TextDecoder();
+      let got = '';
+      try {
+        for await (const piece of reply.body ?? []) got += decoder.decode(piece, { stream: true });
+        return { got, isBroken: false };
+      } catch {
+        return { got, isBroken: true };
+      }
+    }
+
     function play({ status, contentType, body }: Recording): Reply {
       return async ({ start, drip, end }) => {
         start(status, { 'content-type': contentType });
@@ -997,8 +1016,9 @@ describe('chat completions which are counted', () => {
         const expected = await direct.text();
         for (const request of isStream ? [WITH_USAGE, STREAM_REQUEST] : [JSON_REQUEST]) {
           const reply = await complete(request);
-          const got = await reply.text();
+          const { got, isBroken } = await readPieces(reply);
           const { status, usage } = await recordOf(reply);
+          if (isBroken) expect(status).to.equal('failed');
           if (!direct.ok) {
             expect(reply.status).to.be.at.least(400);
             if (reply.status === direct.status) expect(got).to.equal(expected);
