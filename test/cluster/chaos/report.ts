@@ -2,7 +2,9 @@ import { formatTable } from '../../bench/report.ts';
 import { median, percentile } from '../../bench/statistics.ts';
 import type { Attempt } from './attempts.ts';
 import type { ChaosReport } from './run.ts';
-import { TAKEN_FOR_DEAD_MS } from './verdict.ts';
+
+/** A process that is silent for this long may be taken for dead: 15 s, less the time since its last sign of life. */
+const TAKEN_FOR_DEAD_MS = 11_000;
 
 /** What happened, as tables. */
 export async function describeChaos(report: ChaosReport): Promise<string> {
@@ -29,8 +31,6 @@ export async function describeChaos(report: ChaosReport): Promise<string> {
     ['longest until one was closed, s', (Math.max(0, ...closedMs) / 1000).toFixed(1)],
     ['longest from the database being back to an answer, s', (longestReturn(report) / 1000).toFixed(1)],
     ['until nothing was unfinished in the end, s', (report.settledMs / 1000).toFixed(1)],
-    ['answered, but the gateway ended before it was written', String(verdict.lostEnds)],
-    ['answered while its cancel was on its way', String(verdict.lateCancels)],
   ];
   return [
     formatTable(['what happened', ''], facts),

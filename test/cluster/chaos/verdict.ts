@@ -2,8 +2,6 @@ import { checkServer } from '../../../src/store/postgres/check.ts';
 import { expectServerBooksToAddUp } from '../../support/books.ts';
 import type { Attempt } from './attempts.ts';
 import type { Customer, Diary } from './customer.ts';
-import type { Outage } from './faults.ts';
-import type { Silence } from './nodes.ts';
 import { findBrokenFinals, readRecords, type RecordRow } from './witness.ts';
 
 /** What a run leaves behind. */
@@ -11,7 +9,6 @@ export interface Evidence {
   readonly databaseUrl: string;
   readonly diary: Diary;
   readonly customers: readonly Customer[];
-  readonly outages: readonly Outage[];
   /** What the backend was asked for again. */
   readonly repeated: readonly string[];
   /** What was found while the run went on. */
@@ -25,27 +22,18 @@ export interface Verdict {
   /** A line for each promise that was broken, with an example. */
   readonly broken: readonly string[];
   readonly records: ReadonlyMap<string, RecordRow>;
-  /** Told an answer whose record could not be written before its gateway died or was taken for dead. */
-  readonly lostEnds: number;
-  /** Told an answer while a cancel was on its way from another gateway. */
-  readonly lateCancels: number;
 }
 
 /** Looks whether every promise was kept, once nothing runs any more. */
 export async function judge(evidence: Evidence): Promise<Verdict> {
-  const { databaseUrl, diary, outages } = evidence;
+  const { databaseUrl, diary } = evidence;
   const records = await readRecords(databaseUrl);
   const broken: string[] = [];
   const expectNone = (promise: string, found: readonly string[]): void => {
     if (found.length > 0) broken.push(`${promise}: broken ${found.length} times, first: ${found[0]}`);
   };
   const rows = [...records.values()];
-  const told = diary.attempts.map((made) => ({
-    made,
-    row: records.get(made.requestId ?? ''),
-    fault: faultOf(made, outages),
-  }));
-  const disagreements = told.filter(({ made, row }) => disagrees(made, row));
+  const told = diary.attempts.map((made) => ({ made, row: records.get(made.requestId ?? '') }));
 
   expectNone('replies are those of the contract', [
     ...evidence.failures,
@@ -69,8 +57,8 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
   expectNone('what a client saw as final stays', findChanged(diary, records));
   expectNone(
     'what clients were told agrees with the record',
-    disagreements
-      .filter(({ row, fault }) => !isLateCancel(row) && fault === undefined)
+    told
+      .filter(({ made, row }) => disagrees(made, row))
       .map(({ made, row }) => `${show(made)}, but the record is ${JSON.stringify(row)}`),
   );
   expectNone('the books add up', await findWrongBooks(evidence));
@@ -78,12 +66,7 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
     ...evidence.log.filter((line) => /"level":60|internal_error/.test(line)),
     ...(evidence.stderr.trim() === '' ? [] : [evidence.stderr.slice(0, 500)]),
   ]);
-  return {
-    broken,
-    records,
-    lateCancels: disagreements.filter(({ row }) => isLateCancel(row)).length,
-    lostEnds: disagreements.filter(({ row, fault }) => !isLateCancel(row) && fault !== undefined).length,
-  };
+  return { broken, records };
 }
 
 /** The reply named a record that the gateway has kept, and not one that it refused to make. */
@@ -116,42 +99,6 @@ function disagrees({ end }: Attempt, row: RecordRow | undefined): boolean {
     default:
       return false;
   }
-}
-
-/** Another gateway was asked to cancel it when its end was on its way. */
-function isLateCancel(row: RecordRow | undefined): boolean {
-  return row?.status === 'cancelled' && row.cancelRequestedAtMs !== null;
-}
-
-/** A process that is silent for this long may be taken for dead: 15 s, less the time since its last sign of life. */
-export const TAKEN_FOR_DEAD_MS = 11_000;
-/** An end that nothing keeps from the database is written within this time, whatever else the machine does. */
-const WRITTEN_WITHIN_MS = 5000;
-
-/** What can have kept the end of a request from the database; undefined when nothing has. */
-function faultOf({ node, startMs, endMs }: Attempt, outages: readonly Outage[]): string | undefined {
-  const long = [...node.silences.filter(({ kind }) => isPassing(kind)), ...outages].find(
-    ({ fromMs, untilMs }) =>
-      untilMs - fromMs > TAKEN_FOR_DEAD_MS &&
-      untilMs + WRITTEN_WITHIN_MS > startMs &&
-      fromMs < endMs + WRITTEN_WITHIN_MS,
-  );
-  if (long !== undefined) return 'it was silent for long';
-  const death = node.silences.find(
-    ({ kind, fromMs, untilMs }) => !isPassing(kind) && untilMs > endMs && fromMs >= startMs,
-  );
-  if (death === undefined) return undefined;
-  const hindrances = [...outages, ...node.silences.filter(({ kind }) => isPassing(kind))];
-  const hinderedMs = hindrances
-    .map(({ fromMs, untilMs }) => Math.min(untilMs + WRITTEN_WITHIN_MS, death.fromMs) - Math.max(fromMs, startMs))
-    .filter((ms) => ms > 0)
-    .reduce((sum, ms) => sum + ms, 0);
-  return death.fromMs - endMs - hinderedMs < WRITTEN_WITHIN_MS ? 'its process ended' : undefined;
-}
-
-/** Whether the process goes on afterwards. */
-function isPassing(kind: Silence['kind']): boolean {
-  return kind === 'paused' || kind === 'held';
 }
 
 /** More than one record that keeps the same key. */
