@@ -1,6 +1,7 @@
 import { chunkFromCompletion } from '../core/reply/completion.ts';
 import { ApiError } from '../core/errors.ts';
 import { isObject, isSpace, readJson } from '../core/json.ts';
+import { excessOf } from '../core/json-size.ts';
 import { errorIn, readErrorBody } from './error-body.ts';
 import type { ReplyHeaders } from './reply-headers.ts';
 import { createSseReader, type SseRead, type SseReader } from './sse.ts';
@@ -16,7 +17,8 @@ export interface AnswerReaderOptions {
 
 type AnswerKind = 'stream' | 'completion' | 'neither';
 
-const MAX_COMPLETION_BYTES = 64 * 1024 * 1024;
+/** A larger one would hold the process for more than 0.1 s at a time. */
+const MAX_COMPLETION_BYTES = 8 * 1024 * 1024;
 const NOTHING: SseRead = { chunks: [], done: false };
 
 /**
@@ -110,13 +112,20 @@ function createCompletionReader({ toError }: AnswerReaderOptions): SseReader {
       length += bytes.length;
       if (length > MAX_COMPLETION_BYTES) {
         pieces.length = 0;
-        return { ...NOTHING, failure: invalid('The backend sent an answer that is too large.') };
+        return tooLarge();
       }
       pieces.push(bytes);
       return NOTHING;
     },
-    end: () => readCompletion(Buffer.concat(pieces).toString(), toError),
+    end() {
+      const bytes = Buffer.concat(pieces);
+      return excessOf(bytes) === undefined ? readCompletion(bytes.toString(), toError) : tooLarge();
+    },
   };
+}
+
+function tooLarge(): SseRead {
+  return { ...NOTHING, failure: invalid('The backend sent an answer that is too large.') };
 }
 
 function readCompletion(text: string, toError: AnswerReaderOptions['toError']): SseRead {

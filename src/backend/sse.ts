@@ -2,10 +2,11 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { ChatBatch, ChunkOrWords } from '../core/chat.ts';
 import { isObject, readJson } from '../core/json.ts';
 import { ApiError } from '../core/errors.ts';
+import { excessOf, LARGE_BYTES } from '../core/json-size.ts';
 import { errorIn } from './error-body.ts';
 import { learnRepeatedChunk, type RepeatedChunk } from './repeated-chunk.ts';
 
-const MAX_EVENT_CHARACTERS = 16 * 1024 * 1024;
+const MAX_EVENT_CHARACTERS = 8 * 1024 * 1024;
 /** Some backends repeat no chunk, such as with a new id in each. */
 const MAX_LESSONS_IN_VAIN = 4;
 
@@ -45,6 +46,10 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
   function onEvent(event: EventSourceMessage): void {
     if (done || failure !== undefined) return;
     const data = event.data.trim();
+    if (data.length > LARGE_BYTES && excessOf(Buffer.from(data)) !== undefined) {
+      failure = invalid('The backend sent an event that is too large.');
+      return;
+    }
     if (data === '[DONE]') {
       done = true;
     } else if (event.event === 'error') {

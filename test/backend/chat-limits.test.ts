@@ -190,21 +190,40 @@ describe('the limits of the chat backend', () => {
       expect(characters).to.equal(total);
     });
 
-    it('refuses an event of more than 16 MiB', async () => {
+    for (const { name, json } of [
+      { name: 'deeper than 128 levels', json: `${'['.repeat(300_000)}` },
+      { name: 'with more than 100,000 objects', json: `{"choices":[],"x":[${'{},'.repeat(120_000)}{}]}` },
+      { name: 'with more than 50,000 fields', json: `{"choices":[],"x":{${'"a":1,'.repeat(60_000)}"a":1}}` },
+    ]) {
+      for (const kind of ['a stream', 'JSON'] as const) {
+        it(`refuses an answer ${name} as ${kind} before it is parsed`, async () => {
+          scripted.reply(async ({ start, write, end }) => {
+            start(200, { 'content-type': kind === 'JSON' ? 'application/json' : 'text/event-stream' });
+            await write(kind === 'JSON' ? json : `data: ${json}\n\n`);
+            end();
+          });
+          const error = await apiRejection(kind === 'JSON' ? ask(connect(), JSON_REQUEST) : ask(connect()));
+          expect(error.code).to.equal('upstream_invalid_response');
+          expect(error.message).to.match(/too large/);
+        });
+      }
+    }
+
+    it('refuses an event of more than 8 MiB', async () => {
       scripted.reply(async ({ write }) => {
         await write('data: ');
-        for (let n = 0; n < 17; n++) if (!(await write('x'.repeat(MIB)))) return;
+        for (let n = 0; n < 9; n++) if (!(await write('x'.repeat(MIB)))) return;
       });
 
       expect((await apiRejection(ask(connect()))).code).to.equal('upstream_invalid_response');
       expect(await scripted.requests[0]?.closed).to.include({ aborted: true });
     });
 
-    it('refuses a completion of more than 64 MiB', async () => {
+    it('refuses a completion of more than 8 MiB', async () => {
       scripted.reply(async ({ start, write }) => {
         start(200, { 'content-type': 'application/json' });
         await write('{"x":"');
-        for (let n = 0; n < 65; n++) if (!(await write('x'.repeat(MIB)))) return;
+        for (let n = 0; n < 9; n++) if (!(await write('x'.repeat(MIB)))) return;
       });
 
       expect((await apiRejection(ask(connect(), JSON_REQUEST))).code).to.equal('upstream_invalid_response');

@@ -32,7 +32,7 @@ export interface EventLog {
 }
 
 /** In UTF-16 code units of text. Everything else is weighed in the same unit. */
-const MAX_WEIGHT = 32 * 1024 * 1024;
+const MAX_WEIGHT = 8 * 1024 * 1024;
 /** The weight of an item or a part without its text. */
 export const PLACE_WEIGHT = 4096;
 /** The weight of a log probability or a citation without its text. */

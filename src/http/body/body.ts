@@ -4,16 +4,10 @@ import { promisify } from 'node:util';
 import { ApiError, toApiError } from '../../core/errors.ts';
 import type { JsonBody } from '../../requests/incoming.ts';
 import { takeBytes } from '../access/load.ts';
-import { endOfString } from './json-bytes.ts';
+import { excessOf, LARGE_BYTES, MAX_DEPTH } from '../../core/json-size.ts';
 import { findSyntaxError } from './json-syntax.ts';
 import { limitConcurrency } from '../../core/limit-concurrency.ts';
 
-const MAX_DEPTH = 128;
-/** 32 MiB of `[],[],…` would become gigabytes and block the process for seconds. */
-const MAX_CONTAINERS = 100_000;
-/** The time of the parser grows faster than the fields: 300,000 take most of a second. */
-const MAX_NAMES = 50_000;
-const LARGE_BYTES = 256 * 1024;
 const DISCARD_MS = 2000;
 /** A body that brings less than 1 KiB/s over this time would hold its share for too long. */
 const PACE_MS = 10_000;
@@ -57,7 +51,8 @@ export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0)
     throw new ApiError('invalid_json', { message: 'The body is empty; a JSON object is needed.' });
   const isLarge = bytes.length > LARGE_BYTES;
-  if (isLarge) checkNesting(bytes);
+  const excess = excessOf(bytes);
+  if (excess !== undefined) throw tooMuch(excess);
   const value = parseText(decodeUtf8(bytes), isLarge);
   checkDepth(value);
   return value;
@@ -224,37 +219,8 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   });
 }
 
-function checkNesting(bytes: Buffer): void {
-  let depth = 0;
-  let containers = 0;
-  let names = 0;
-  for (let at = 0; at < bytes.length; at++) {
-    switch (bytes[at]) {
-      case 0x22: // "
-        at = endOfString(bytes, at + 1);
-        break;
-      case 0x5b: // [
-      case 0x7b: // {
-        depth++;
-        containers++;
-        if (depth > MAX_DEPTH) throw tooDeep();
-        if (containers > MAX_CONTAINERS) throw tooMany(`${MAX_CONTAINERS} arrays and objects`);
-        break;
-      case 0x5d: // ]
-      case 0x7d: // }
-        depth--;
-        break;
-      case 0x3a: // :
-        names++;
-        if (names > MAX_NAMES) throw tooMany(`${MAX_NAMES} fields`);
-        break;
-      default:
-    }
-  }
-}
-
-function tooMany(what: string): ApiError {
-  return new ApiError('invalid_request', { message: `The body has more than ${what}.` });
+function tooMuch(excess: string): ApiError {
+  return new ApiError('invalid_request', { message: `The body ${excess}.` });
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -290,7 +256,7 @@ function describe(text: string, position: number): string {
 function checkDepth(root: unknown): void {
   let level = isContainer(root) ? [root] : [];
   for (let depth = 1; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) throw tooDeep();
+    if (depth > MAX_DEPTH) throw tooMuch(`is nested deeper than ${MAX_DEPTH} levels`);
     const below: Container[] = [];
     for (const container of level) {
       if (Array.isArray(container)) {
@@ -311,8 +277,4 @@ type Container = unknown[] | Record<string, unknown>;
 
 function isContainer(value: unknown): value is Container {
   return typeof value === 'object' && value !== null;
-}
-
-function tooDeep(): ApiError {
-  return new ApiError('invalid_request', { message: `The body is nested deeper than ${MAX_DEPTH} levels.` });
 }

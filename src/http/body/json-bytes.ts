@@ -1,4 +1,5 @@
 import { isSpace, readJson } from '../../core/json.ts';
+import { endOfString } from '../../core/json-size.ts';
 
 export interface Field {
   /** Undefined for a very long name. */
@@ -95,32 +96,4 @@ function trimmed(bytes: Buffer, from: number, to: number): { readonly start: num
   while (start < end && isSpace(bytes[start])) start++;
   while (end > start && isSpace(bytes[end - 1])) end--;
   return { start, end };
-}
-
-/**
- * Returns the index of the quote that closes the string whose content begins at `start`, or the
- * length of the bytes. The native search skips long strings such as images.
- */
-export function endOfString(bytes: Buffer, start: number): number {
-  let at = start;
-  while (at < bytes.length) {
-    const near = at + 48;
-    while (at < near) {
-      const byte = bytes[at];
-      if (byte === 0x22 || byte === undefined) return at;
-      at += byte === 0x5c ? 2 : 1;
-    }
-    const stop = bytes.indexOf(0x22, at);
-    if (stop < 0) return bytes.length;
-    if (backslashesBefore(bytes, at, stop) % 2 === 0) return stop;
-    at = stop + 1;
-  }
-  return at;
-}
-
-/** After an odd number of backslashes the quote is part of the string. */
-function backslashesBefore(bytes: Buffer, from: number, end: number): number {
-  let at = end;
-  while (at > from && bytes[at - 1] === 0x5c) at--;
-  return end - at;
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { array, assert, constantFrom, property } from 'fast-check';
-import { endOfString } from '../../../src/http/body/json-bytes.ts';
-import { runs } from '../../support/property.ts';
+import { endOfString, excessOf } from '../../src/core/json-size.ts';
+import { runs } from '../support/property.ts';
 
 describe('endOfString', () => {
   it('finds the quote that closes whatever string there is, and not one inside it', () => {
@@ -19,6 +19,24 @@ describe('endOfString', () => {
   for (const open of ['"', '"a', `"${'a'.repeat(100)}`, `"${'a'.repeat(60)}\\"`, '"\\']) {
     it(`reaches the end of ${open.slice(0, 10)} (${open.length}), which nothing closes`, () => {
       expect(endOfString(Buffer.from(open), 1)).to.be.at.least(open.length);
+    });
+  }
+});
+
+describe('excessOf', () => {
+  for (const { name, json, excess } of [
+    { name: 'nests too deep', json: '['.repeat(300_000), excess: 'is nested deeper than 128 levels' },
+    {
+      name: 'has too many containers',
+      json: `[${'[],'.repeat(100_000)}[]]`,
+      excess: 'has more than 100000 arrays and objects',
+    },
+    { name: 'has too many names', json: `{${'"a":1,'.repeat(50_000)}"a":1}`, excess: 'has more than 50000 fields' },
+    { name: 'is large but plain', json: JSON.stringify(['[{"a":'.repeat(100_000)]), excess: undefined },
+    { name: 'is small', json: '['.repeat(1000), excess: undefined },
+  ]) {
+    it(`says ${excess} of what ${name}`, () => {
+      expect(excessOf(Buffer.from(json))).to.equal(excess);
     });
   }
 });

@@ -1,0 +1,72 @@
+/** What JSON may have before it is parsed: a few kilobytes can block the process for seconds. */
+
+export const MAX_DEPTH = 128;
+/** 32 MiB of `[],[],…` would become gigabytes and block the process for seconds. */
+const MAX_CONTAINERS = 100_000;
+/** The time of the parser grows faster than the fields: 300,000 take most of a second. */
+const MAX_NAMES = 50_000;
+/** Smaller texts cannot cost much. */
+export const LARGE_BYTES = 256 * 1024;
+
+/** Returns what is too much about JSON of more than LARGE_BYTES, as the end of a sentence. */
+export function excessOf(bytes: Uint8Array): string | undefined {
+  return bytes.length > LARGE_BYTES ? findExcess(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)) : undefined;
+}
+
+function findExcess(bytes: Buffer): string | undefined {
+  let depth = 0;
+  let containers = 0;
+  let names = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    switch (bytes[at]) {
+      case 0x22: // "
+        at = endOfString(bytes, at + 1);
+        break;
+      case 0x5b: // [
+      case 0x7b: // {
+        depth++;
+        containers++;
+        if (depth > MAX_DEPTH) return `is nested deeper than ${MAX_DEPTH} levels`;
+        if (containers > MAX_CONTAINERS) return `has more than ${MAX_CONTAINERS} arrays and objects`;
+        break;
+      case 0x5d: // ]
+      case 0x7d: // }
+        depth--;
+        break;
+      case 0x3a: // :
+        names++;
+        if (names > MAX_NAMES) return `has more than ${MAX_NAMES} fields`;
+        break;
+      default:
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Returns the index of the quote that closes the string whose content begins at `start`, or the
+ * length of the bytes. The native search skips long strings such as images.
+ */
+export function endOfString(bytes: Buffer, start: number): number {
+  let at = start;
+  while (at < bytes.length) {
+    const near = at + 48;
+    while (at < near) {
+      const byte = bytes[at];
+      if (byte === 0x22 || byte === undefined) return at;
+      at += byte === 0x5c ? 2 : 1;
+    }
+    const stop = bytes.indexOf(0x22, at);
+    if (stop < 0) return bytes.length;
+    if (backslashesBefore(bytes, at, stop) % 2 === 0) return stop;
+    at = stop + 1;
+  }
+  return at;
+}
+
+/** After an odd number of backslashes the quote is part of the string. */
+function backslashesBefore(bytes: Buffer, from: number, end: number): number {
+  let at = end;
+  while (at > from && bytes[at - 1] === 0x5c) at--;
+  return end - at;
+}
