@@ -1,0 +1,217 @@
+/** What made-up keys and poor keys do to others. Each test prints the figures that it saw. */
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { useRealSockets } from '../support/real-sockets.ts';
+import { until } from '../support/time.ts';
+import { answerOf, COST_MICRO, openScene, serveHonest, type Scene } from './scene.ts';
+
+/** `npm run test:adversary` sets it to a minute. */
+const SECONDS = Number(process.env['ADVERSARY_SECONDS'] ?? 5);
+const MIB = 1024 * 1024;
+const HANDSHAKE = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+};
+const POOR = { limits: { requests_per_minute: 1 }, credits: '0.001' };
+
+const print = (what: string, before: string, after: string): void => {
+  process.stdout.write(`\n    ${what}\n      before: ${before}\n      now:    ${after}\n`);
+};
+
+describe('an adversary', function () {
+  this.timeout((SECONDS + 110) * 1000);
+  useRealSockets();
+
+  let scene: Scene;
+  afterEach(() => scene.close());
+
+  const attacks = [
+    {
+      name: '2,000 half-sent requests',
+      before: '503 for every other caller, for 168 s and more',
+      attempts: 2000,
+      begin: (key: string) => scene.begin('/api/v1/responses', key, { 'content-length': 1000 }, '{'),
+    },
+    {
+      name: '16 unfinished bodies of 32 MiB',
+      before: '503 for every other caller',
+      attempts: 16,
+      begin: (key: string) =>
+        scene.begin('/api/v1/responses', key, { 'content-length': 32 * MIB }, ' '.repeat(32 * MIB - 1)),
+    },
+    {
+      name: '2,000 WebSockets',
+      before: '503 for every other WebSocket, for 10 minutes',
+      attempts: 2000,
+      begin: (key: string) => scene.begin('/api/v1/responses', key, HANDSHAKE, ''),
+    },
+  ];
+
+  for (const { name, before, attempts, begin } of attacks) {
+    for (const who of ['a made-up key', 'a poor key'] as const) {
+      it(`with ${name} by ${who} refuses no other caller`, async () => {
+        const isManaged = who === 'a poor key';
+        scene = await openScene({ AUTH_MODE: isManaged ? 'managed' : 'passthrough' });
+        const honest = isManaged ? (await scene.issue({ credits: '10' })).secret : 'an-honest-key';
+        const attacker = isManaged ? (await scene.issue(POOR)).secret : 'a-made-up-key';
+        // The backend accepts the honest key, which makes it known.
+        const idle = await serveHonest(scene.url, honest, (done) => done >= 200);
+        expect(idle.failures).to.deep.equal([]);
+
+        const statuses = new Map<number, number>();
+        for (let n = 0; n < attempts; n++) {
+          void answerOf(begin(attacker)).then((status) => statuses.set(status, (statuses.get(status) ?? 0) + 1));
+        }
+        // The gateway has refused what is beyond the share; it holds the rest.
+        await until(() => (statuses.get(429) ?? 0) > 0);
+        const attacked = await serveHonest(scene.url, honest, (done) => done >= 200);
+        const webSocket = await answerOf(scene.begin('/api/v1/responses', honest, HANDSHAKE, ''));
+        print(
+          `${name} by ${who}`,
+          before,
+          `${attacked.failures.length} of ${attacked.requests} requests of another caller refused, ` +
+            `p99 ${attacked.p99Ms} ms (idle ${idle.p99Ms} ms)`,
+        );
+        expect(attacked.failures).to.deep.equal([]);
+        expect(webSocket).to.equal(101);
+      });
+    }
+  }
+
+  for (const { name, body, before, mostMs } of [
+    {
+      name: '31 MB of backslashes',
+      body: `{"model":"m","input":"${'\\'.repeat(31 * MIB)}`,
+      before: '1,120 ms',
+      mostMs: 560,
+    },
+    { name: '31 MB of spaces', body: `${' '.repeat(31 * MIB)}x`, before: '453 ms', mostMs: 300 },
+    {
+      name: '990,000 objects',
+      body: `{"model":"m","input":"x","y":[${'{},'.repeat(990_000)}{}]}`,
+      before: '513 ms',
+      mostMs: 250,
+    },
+    {
+      name: '299,000 names',
+      body: `{"model":"m","input":"x","y":{${Array.from({ length: 299_000 }, (_, n) => `"${n}":1`).join()}}}`,
+      before: '810 ms',
+      mostMs: 250,
+    },
+  ]) {
+    it(`with a body of ${name} costs little`, async () => {
+      scene = await openScene();
+      const sent = gzipSync(body);
+      const ask = async (): Promise<number> => {
+        const reply = await fetch(`${scene.url}/api/v1/responses`, {
+          method: 'POST',
+          headers: {
+            authorization: 'Bearer a-made-up-key',
+            'content-type': 'application/json',
+            'content-encoding': 'gzip',
+          },
+          body: sent,
+        });
+        await reply.text();
+        return reply.status;
+      };
+      await ask();
+      const { cpuMs } = await scene.figures();
+      const times = 5;
+      for (let n = 0; n < times; n++) expect(await ask()).to.be.within(400, 413);
+      const cost = Math.round(((await scene.figures()).cpuMs - cpuMs) / times);
+      print(`${name} (${sent.length} bytes sent)`, `${before} of CPU each`, `${cost} ms of CPU each`);
+      expect(cost).to.be.below(mostMs);
+    });
+  }
+
+  it('with 500 streams that it never reads takes a bounded memory', async () => {
+    scene = await openScene();
+    await serveHonest(scene.url, 'a-key', (done) => done >= 50);
+    const { residentBytes } = await scene.figures();
+    const body = '{"model":"m","input":"x","stream":true}';
+    for (let n = 0; n < 500; n++) {
+      const asked = scene.begin('/api/v1/responses', 'a-key', { 'content-length': body.length }, body);
+      asked.once('response', (reply: IncomingMessage) => reply.pause());
+    }
+    let before = -1;
+    let now = 0;
+    // It grows until all buffers are full.
+    while (now > before + MIB) {
+      before = now;
+      await new Promise((resolve) => setTimeout(resolve, 3000));
+      now = (await scene.figures()).residentBytes - residentBytes;
+    }
+    print(
+      '500 streams that are never read',
+      'not measured',
+      `${Math.round(now / MIB)} MiB, ${Math.round(now / 500 / 1024)} KiB each`,
+    );
+    expect(now).to.be.below(500 * MIB);
+  });
+
+  it(`of 100 made-up keys and 10 hostile ones for ${SECONDS} s does not harm an honest caller`, async () => {
+    scene = await openScene({ AUTH_MODE: 'managed' });
+    const honest = await scene.issue({ credits: '100' });
+    const hostile = await Promise.all(Array.from({ length: 10 }, () => scene.issue({ ...POOR, credits: '0.01' })));
+    const forSeconds = (seconds: number): (() => boolean) => {
+      const endsAtMs = performance.now() + seconds * 1000;
+      return () => performance.now() > endsAtMs;
+    };
+    await serveHonest(scene.url, honest.secret, (done) => done >= 200);
+    const idle = await serveHonest(scene.url, honest.secret, forSeconds(SECONDS));
+    const before = await scene.balanceOf(honest.id);
+
+    let isOver = false;
+    const spaces = gzipSync(`${' '.repeat(8 * MIB)}x`);
+    const moves = [
+      (key: string) => scene.begin('/api/v1/responses', key, { 'content-length': 1000 }, '{'),
+      (key: string) => scene.begin('/api/v1/responses', key, { 'content-length': 32 * MIB }, ' '.repeat(MIB)),
+      (key: string) => scene.begin('/api/v1/responses', key, HANDSHAKE, ''),
+      (key: string) => {
+        const asked = scene.begin(
+          '/api/v1/responses',
+          key,
+          { 'content-encoding': 'gzip', 'content-length': spaces.length },
+          '',
+        );
+        asked.end(spaces);
+        return asked;
+      },
+      (key: string) => {
+        const asked = scene.begin('/v1/chat/completions', key, {}, '{"model":"m","max_tokens":1,');
+        asked.end('"max_completion_tokens":5000,"messages":[]}');
+        return asked;
+      },
+    ];
+    const attack = async (key: string, first: number): Promise<void> => {
+      for (let n = first; !isOver; n++) {
+        const asked = moves[n % moves.length]?.(key);
+        if (asked === undefined) return;
+        await Promise.race([answerOf(asked), new Promise((resolve) => setTimeout(resolve, 100))]);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    };
+    const madeUp = Array.from({ length: 100 }, () => `rgk_${randomBytes(20).toString('hex')}`);
+    const attacking = [...madeUp, ...hostile.map(({ secret }) => secret)].map(attack);
+    const attacked = await serveHonest(scene.url, honest.secret, forSeconds(SECONDS));
+    isOver = true;
+    await Promise.all(attacking);
+    const after = await scene.balanceOf(honest.id);
+    print(
+      `100 made-up and 10 hostile keys for ${SECONDS} s`,
+      '503 for the honest caller as soon as all is taken',
+      `${attacked.failures.length} of ${attacked.requests} requests refused, p50 ${attacked.p50Ms} ms (idle ${idle.p50Ms}), ` +
+        `p99 ${attacked.p99Ms} ms (idle ${idle.p99Ms})`,
+    );
+    expect(attacked.failures).to.deep.equal([]);
+    expect(after).to.deep.equal({ balance: before.balance - attacked.requests * COST_MICRO, held: 0 });
+    // A busy machine makes a short run uneven.
+    expect(attacked.p99Ms).to.be.at.most(SECONDS < 30 ? 3000 : 3 * Math.max(idle.p99Ms, 10));
+    for (const { id } of hostile) expect((await scene.balanceOf(id)).balance).to.be.at.least(-COST_MICRO * 10);
+  });
+});
