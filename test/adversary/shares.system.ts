@@ -22,8 +22,7 @@ const print = (what: string, before: string, after: string): void => {
   process.stdout.write(`\n    ${what}\n      before: ${before}\n      now:    ${after}\n`);
 };
 
-describe('an adversary', function () {
-  this.timeout((SECONDS + 110) * 1000);
+describe('an adversary', () => {
   useRealSockets();
 
   let scene: Scene;
