@@ -970,6 +970,10 @@ export interface OwnDialect {
    */
   strictTools?: boolean;
   /**
+   * What the backend knows of tool_choice: a named tool, only the words none, auto and required, or nothing. A backend that does not hold a choice is offered only the tools that may be called.
+   */
+  toolChoice?: 'named' | 'words' | 'ignored';
+  /**
    * Whether the backend takes images by URL, or only as data.
    */
   imageForm?: 'data-or-url' | 'data';

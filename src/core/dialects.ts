@@ -28,6 +28,8 @@ export interface Dialect {
   readonly refusalField: boolean;
   readonly callIds: 'any' | 'up-to-40' | 'nine-alphanumeric';
   readonly strictTools: boolean;
+  /** `named` takes an object, `words` only the words, and `ignored` does not look at the field. */
+  readonly toolChoice: 'named' | 'words' | 'ignored';
   readonly imageForm: 'data-or-url' | 'data';
   readonly fileForm: 'data' | 'data-or-url' | 'document-url' | 'none';
   /** Audio is an object with data and format, the data alone, or a data: URL. */
@@ -58,6 +60,8 @@ const GENERIC: Dialect = {
   refusalField: false,
   callIds: 'any',
   strictTools: true,
+  // "Invalid tool_choice type: 'object'" (LM Studio, lmstudio-ai/lmstudio-bug-tracker#670).
+  toolChoice: 'words',
   imageForm: 'data-or-url',
   fileForm: 'data',
   audioForm: 'object',
@@ -65,7 +69,13 @@ const GENERIC: Dialect = {
 };
 
 /** These services have templates of their own, which take messages in any sensible order. */
-const HOSTED: Dialect = { ...GENERIC, systemPlace: 'in-place', userMessages: 'as-given', reasoningField: null };
+const HOSTED: Dialect = {
+  ...GENERIC,
+  systemPlace: 'in-place',
+  userMessages: 'as-given',
+  reasoningField: null,
+  toolChoice: 'named',
+};
 
 /** These servers run the template of any model. They take text, images and audio. */
 const LOCAL: Dialect = { ...GENERIC, thinkTags: true, fileForm: 'none' };
@@ -93,18 +103,21 @@ export const DIALECTS = {
   azure: { ...OPENAI, optionalFields: ['reasoning_effort', 'verbosity', 'user'] },
   // vllm/entrypoints/chat_utils.py reads `reasoning` and takes only text, image, audio and video
   // parts. chat_completion/protocol.py has these efforts.
-  vllm: { ...LOCAL, reasoningField: 'reasoning', efforts: LOW_TO_HIGH },
+  vllm: { ...LOCAL, reasoningField: 'reasoning', efforts: LOW_TO_HIGH, toolChoice: 'named' },
   // srt/entrypoints/openai/protocol.py has `reasoning_content` and only `audio_url` for audio.
-  sglang: { ...LOCAL, reasoningField: 'reasoning_content', audioForm: 'url' },
-  // tools/server/server-common.cpp takes only text, image_url and input_audio parts.
+  sglang: { ...LOCAL, reasoningField: 'reasoning_content', audioForm: 'url', toolChoice: 'named' },
+  // tools/server/server-common.cpp takes only text, image_url and input_audio parts. A named tool is
+  // ignored (ggml-org/llama.cpp#26535).
   llamacpp: { ...LOCAL, reasoningField: 'reasoning_content' },
   // openai/openai.go has `reasoning`, refuses other efforts and images by URL, and takes only text
-  // and image parts. Its templates take messages in any order.
+  // and image parts. Its templates take messages in any order. It ignores tool_choice
+  // (ollama/ollama#17921).
   ollama: {
     ...LOCAL,
     userMessages: 'as-given',
     reasoningField: 'reasoning',
     efforts: LOW_TO_HIGH,
+    toolChoice: 'ignored',
     imageForm: 'data',
   },
   // "The reasoning_content in the thinking mode must be passed back" on every assistant message
@@ -130,6 +143,7 @@ export const DIALECTS = {
     streamOptions: false,
     reasoningField: 'thinking-part',
     callIds: 'nine-alphanumeric',
+    toolChoice: 'named',
     fileForm: 'document-url',
     audioForm: 'text',
     optionalFields: ['prompt_cache_key'],
@@ -155,7 +169,14 @@ export const DIALECTS = {
     optionalFields: ['reasoning_effort', 'verbosity', 'user'],
   },
   // pi's compatibility table has neither `strict` nor `developer` for it.
-  together: { ...GENERIC, reasoningField: null, thinkTags: true, strictTools: false, fileForm: 'none' },
+  together: {
+    ...GENERIC,
+    reasoningField: null,
+    thinkTags: true,
+    strictTools: false,
+    toolChoice: 'named',
+    fileForm: 'none',
+  },
 } as const satisfies Record<OwnDialect['extends'], Dialect>;
 
 export type DialectName = keyof typeof DIALECTS;

@@ -5,6 +5,7 @@ import { readSummary } from '../core/compaction/summary.ts';
 import { initialResponse } from '../core/reply/initial-response.ts';
 import { createTranslator, type Translator } from '../core/reply/translator.ts';
 import type { UniquePart } from '../core/ids.ts';
+import { maxCallsOf } from '../core/request/tool-choice.ts';
 import { wantsLogprobs, wantsSealedReasoning } from '../core/request/request.ts';
 import { createStopController } from '../core/stop-signal.ts';
 import type { ReasoningOutput } from '../contract/types.ts';
@@ -105,7 +106,7 @@ function openTranslator(
     },
     thinkTags: services.dialect.thinkTags,
     logprobs: wantsLogprobs(request),
-    maxToolCalls: request.max_tool_calls ?? null,
+    maxToolCalls: maxCallsOf(request),
     nowS: () => Math.floor(services.nowMs() / 1000),
   });
 }

@@ -263,7 +263,8 @@ describe('tools that the client executes', () => {
       it('can be forced', () => {
         const inNamespace = tool.type === 'namespace' && 'tools' in tool;
         const forced = inNamespace ? { ...tool.tools[0], namespace: tool.name } : tool;
-        const asked = askedOf({ ...request(tool), tool_choice: forced as CreateResponse['tool_choice'] & object });
+        const choice = forced as CreateResponse['tool_choice'] & object;
+        const asked = askedOf({ ...request(tool), tool_choice: choice }, { dialect: 'openai' });
         expect(asked.tool_choice).to.deep.equal({ type: 'function', function: { name } });
       });
     });

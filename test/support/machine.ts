@@ -5,6 +5,7 @@ import { DIALECTS, type DialectName } from '../../src/core/dialects.ts';
 import type { ApiError } from '../../src/core/errors.ts';
 import { toUniquePart } from '../../src/core/ids.ts';
 import { toChatRequest, wantsLogprobs, wantsSealedReasoning } from '../../src/core/request/request.ts';
+import { maxCallsOf } from '../../src/core/request/tool-choice.ts';
 import { initialResponse } from '../../src/core/reply/initial-response.ts';
 import { createTranslator, type Translator } from '../../src/core/reply/translator.ts';
 import type { CreateResponse, ReasoningOutput, ResponseEvent } from '../../src/contract/types.ts';
@@ -49,7 +50,7 @@ export function openMachine(
       },
     }),
     logprobs: wantsLogprobs(request),
-    maxToolCalls: request.max_tool_calls ?? null,
+    maxToolCalls: maxCallsOf(request),
     nowS: () => 1_790_000_005,
   });
   // Not a copy, in which the fields would stay as they are now.

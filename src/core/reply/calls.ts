@@ -17,6 +17,8 @@ export interface Calls {
   /** `inCall` says whether the model was stopped while it wrote the last call. */
   closeCut(inCall: boolean): void;
   hasNameless(): boolean;
+  /** Whether the reply had calls, and none of them was passed on. */
+  hasOnlyWithheld(): boolean;
   announced(): CallOfReply[];
 }
 
@@ -69,6 +71,7 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
       for (const call of openCalls()) close(call, call === cut || call.arguments !== '' ? 'incomplete' : 'completed');
     },
     hasNameless: () => calls.some((call) => call.name === '' && call.arguments !== ''),
+    hasOnlyWithheld: () => calls.length > 0 && passedOn === 0,
     announced: () =>
       calls.flatMap(({ callId, extraContent: extra }) =>
         callId === undefined ? [] : [{ call_id: callId, ...(extra !== undefined && { extra_content: extra }) }],

@@ -91,6 +91,8 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
     closeCompleted() {
       leave('completed');
       calls.closeAll();
+      // Without a message or a call the Agents SDK asks again, and each time is paid.
+      if (calls.hasOnlyWithheld() && !hasMessage()) writeEmptyMessage();
       writeRestOfState();
     },
     closeCut() {
@@ -137,6 +139,15 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
     const writer = openMessageWriter(log, citations);
     open = { kind: 'message', writer };
     return writer;
+  }
+
+  function hasMessage(): boolean {
+    return log.snapshot.output.some(({ type }) => type === 'message');
+  }
+
+  function writeEmptyMessage(): void {
+    openMessage().writeText('', []);
+    leave('completed');
   }
 
   function openReasoning(): ReasoningWriter {

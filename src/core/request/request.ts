@@ -33,7 +33,7 @@ export interface TranslationOptions {
  */
 export function toChatRequest(request: CreateResponse, options: TranslationOptions): Translation {
   const { dialect } = options;
-  const tools = planTools(request, options.hostedTools);
+  const tools = planTools(request, options.hostedTools, dialect.toolChoice);
   const model = options.modelAliases.get(request.model) ?? request.model;
   const origin = { dialect: options.upstreamDialect, model };
   const { pieces, droppedItems } = toPieces(request, tools, { ...options, origin });

@@ -1,28 +1,58 @@
 import type { AllowedTools, CreateResponse } from '../../contract/types.ts';
 import type { ChatToolChoice } from '../chat.ts';
 import { ApiError } from '../errors.ts';
+import type { Dialect } from '../dialects.ts';
 import { nameOf, toolKey, type ToolRef } from './tool-names.ts';
 
-/** Throws ApiError for a tool that is hosted or not offered. */
-export function toChatToolChoice(
-  choice: CreateResponse['tool_choice'],
-  isOffered: (tool: ToolRef) => boolean,
-  towardsBackend: (tool: ToolRef) => string,
-): ChatToolChoice | undefined {
-  if (choice === undefined || typeof choice === 'string') return choice;
-  if (isAllowedTools(choice)) return choice.mode ?? 'auto';
-  const tool = toChosenTool(choice);
-  if (tool === undefined) throw hostedToolError(choice.type, 'tool_choice.type');
-  if (!isOffered(tool)) throw unknownToolError('name' in tool ? 'tool_choice.name' : 'tool_choice.type');
-  return { type: 'function', function: { name: towardsBackend(tool) } };
+/** Many backends ignore a choice, so a call that breaks it is not passed on. */
+export interface HeldChoice {
+  readonly choice?: ChatToolChoice;
+  mayOffer(tool: ToolRef): boolean;
+  mayCall(tool: ToolRef): boolean;
 }
 
-/** Returns the tools in `allowed_tools` by key. Throws ApiError for one that is not offered. */
-export function allowedTools(
+/** Throws ApiError for a tool that is hosted or not offered. */
+export function holdToolChoice(
   choice: CreateResponse['tool_choice'],
+  known: Dialect['toolChoice'],
   isOffered: (tool: ToolRef) => boolean,
-): ReadonlySet<string> | undefined {
-  if (!isAllowedTools(choice)) return undefined;
+  towardsBackend: (tool: ToolRef) => string,
+): HeldChoice {
+  if (choice === undefined) return { mayOffer: any, mayCall: any };
+  // Another list of tools costs the prompt cache, so the list is cut only where it has to be.
+  if (choice === 'none') return { choice, mayOffer: known === 'ignored' ? none : any, mayCall: none };
+  if (typeof choice === 'string') return { choice, mayOffer: any, mayCall: any };
+  if (isAllowedTools(choice)) {
+    const allowed = allowedTools(choice, isOffered);
+    const isAllowed = (tool: ToolRef): boolean => allowed.has(toolKey(tool));
+    return { choice: choice.mode ?? 'auto', mayOffer: isAllowed, mayCall: isAllowed };
+  }
+  const chosen = toChosenTool(choice);
+  if (chosen === undefined) throw hostedToolError(choice.type, 'tool_choice.type');
+  if (!isOffered(chosen)) throw unknownToolError('name' in chosen ? 'tool_choice.name' : 'tool_choice.type');
+  const isChosen = (tool: ToolRef): boolean => toolKey(tool) === toolKey(chosen);
+  if (known !== 'named') return { choice: 'required', mayOffer: isChosen, mayCall: isChosen };
+  const named = { type: 'function', function: { name: towardsBackend(chosen) } } as const;
+  return { choice: named, mayOffer: any, mayCall: isChosen };
+}
+
+function any(): boolean {
+  return true;
+}
+
+function none(): boolean {
+  return false;
+}
+
+/** Returns how many calls of a reply are passed on; null without a limit. */
+export function maxCallsOf({
+  parallel_tool_calls: parallel,
+  max_tool_calls: max,
+}: Pick<CreateResponse, 'parallel_tool_calls' | 'max_tool_calls'>): number | null {
+  return parallel === false ? Math.min(1, max ?? 1) : (max ?? null);
+}
+
+function allowedTools(choice: AllowedTools, isOffered: (tool: ToolRef) => boolean): ReadonlySet<string> {
   const allowed = new Set<string>();
   for (const [index, entry] of choice.tools.entries()) {
     const tool = toChosenTool(entry);

@@ -14,7 +14,8 @@ import type {
 import type { ChatTool, ChatToolChoice } from '../chat.ts';
 import { INPUT_PARAMETER } from '../reply/custom-input.ts';
 import { ApiError } from '../errors.ts';
-import { allowedTools, hostedToolError, toChatToolChoice, toChosenTool } from './tool-choice.ts';
+import type { Dialect } from '../dialects.ts';
+import { holdToolChoice, hostedToolError, toChosenTool } from './tool-choice.ts';
 import { createToolNames, nameOf, toolKey, type ToolRef } from './tool-names.ts';
 
 export interface ToolPlan {
@@ -23,7 +24,7 @@ export interface ToolPlan {
   readonly echo: readonly ToolEcho[];
   readonly dropped: readonly string[];
   readonly nameTowardsBackend: (tool: ToolRef) => string;
-  /** Returns undefined when `allowed_tools` forbids the call. */
+  /** Returns undefined when `tool_choice` forbids the call. */
   readonly toolOfCall: (backendName: string) => ToolRef | undefined;
 }
 
@@ -147,11 +148,13 @@ const TOOLS: { readonly [Type in ClientTool['type']]: ToOffers<Type> } = {
 
 /**
  * Decides which tools the backend is offered. Throws ApiError for a hosted tool that is forced or
- * rejected, for a `tool_choice` that names no tool, and for too many tools.
+ * rejected, for a `tool_choice` that names no tool, and for too many tools. `toolChoice` says what
+ * the backend knows of that field.
  */
 export function planTools(
   request: Pick<CreateResponse, 'tools' | 'tool_choice' | 'input'>,
   hostedTools: HostedToolsPolicy,
+  toolChoice: Dialect['toolChoice'] = 'named',
 ): ToolPlan {
   const offers = new Map<string, Offer>();
   const dropped = new Set<string>();
@@ -169,11 +172,11 @@ export function planTools(
   const tools = [...offers.values()].map((offer) => offer.tool);
   const names = createToolNames(tools);
   const isOffered = (tool: ToolRef) => offers.has(toolKey(tool));
-  const allowed = allowedTools(request.tool_choice, isOffered);
+  const held = holdToolChoice(request.tool_choice, toolChoice, isOffered, names.towardsBackend);
+  const { choice } = held;
   const offered = [...offers.values()]
-    .filter(({ tool }) => allowed === undefined || allowed.has(toolKey(tool)))
+    .filter(({ tool }) => held.mayOffer(tool))
     .map((offer) => toChatTool(offer, names.towardsBackend(offer.tool)));
-  const choice = toChatToolChoice(request.tool_choice, isOffered, names.towardsBackend);
   if (offered.length === 0 && choice !== undefined && choice !== 'auto' && choice !== 'none') {
     throw new ApiError('invalid_request', {
       param: 'tool_choice',
@@ -188,7 +191,7 @@ export function planTools(
     nameTowardsBackend: (tool) => names.towardsBackend(isOffered(tool) ? tool : (builtInOf(tool, isOffered) ?? tool)),
     toolOfCall(backendName) {
       const tool: ToolRef = names.original(backendName) ?? { kind: 'function', name: backendName };
-      return allowed === undefined || allowed.has(toolKey(tool)) ? tool : undefined;
+      return held.mayCall(tool) ? tool : undefined;
     },
   };
 }

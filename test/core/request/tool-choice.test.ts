@@ -1,7 +1,11 @@
 import { expect } from 'chai';
 import { ApiError } from '../../../src/core/errors.ts';
+import { DIALECTS, type DialectName } from '../../../src/core/dialects.ts';
+import { maxCallsOf } from '../../../src/core/request/tool-choice.ts';
 import { planTools } from '../../../src/core/request/tools.ts';
 import type { CreateResponse, ToolParam } from '../../../src/contract/types.ts';
+import { exchange, type BackendCall } from '../../support/conversation.ts';
+import { openMachine } from '../../support/machine.ts';
 
 type ToolFields = Pick<CreateResponse, 'tools' | 'tool_choice'>;
 
@@ -153,6 +157,105 @@ describe('tool_choice', () => {
   for (const { name, request, code, param } of refused) {
     it(`is refused: ${name}`, () => {
       expect(refusal(request)).to.deep.equal({ code, param });
+    });
+  }
+
+  describe('of one function', () => {
+    const request: CreateResponse = {
+      model: 'm',
+      input: 'Go.',
+      tools: [look, see],
+      tool_choice: { type: 'function', name: 'see' },
+    };
+    const named = { offered: ['look', 'see'], choice: { type: 'function', function: { name: 'see' } } };
+    const alone = { offered: ['see'], choice: 'required' };
+    const sent: Record<DialectName, object> = {
+      generic: alone,
+      openai: named,
+      azure: named,
+      vllm: named,
+      sglang: named,
+      llamacpp: alone,
+      ollama: alone,
+      deepseek: named,
+      mistral: named,
+      groq: named,
+      openrouter: named,
+      together: named,
+    };
+    for (const [dialect, expected] of Object.entries(sent)) {
+      it(`goes out to ${dialect} as it holds it`, () => {
+        const { tools = [], tool_choice: choice } = openMachine(request, { dialect: dialect as DialectName }).chat;
+        expect({ offered: tools.map((tool) => tool.function.name), choice }).to.deep.equal(expected);
+      });
+    }
+  });
+
+  describe('none', () => {
+    const request: CreateResponse = { model: 'm', input: 'Go.', tools: [look], tool_choice: 'none' };
+
+    for (const dialect of Object.keys(DIALECTS) as DialectName[]) {
+      it(`offers ${dialect} ${dialect === 'ollama' ? 'nothing' : 'what it offers else'}`, () => {
+        const { chat } = openMachine(request, { dialect });
+        if (dialect === 'ollama') expect(chat).to.not.have.any.keys('tools', 'tool_choice');
+        else expect(chat).to.include({ tool_choice: 'none' }).and.to.have.property('tools').with.length(1);
+      });
+    }
+  });
+});
+
+describe('a reply to a request that holds its tool_choice', () => {
+  const LOOK = { id: 'call_1', name: 'look', arguments: '{"at":1}' };
+  const SEE = { id: 'call_2', name: 'see', arguments: '{"at":2}' };
+  const CHOSEN: Partial<CreateResponse> = { tool_choice: { type: 'function', name: 'see' } };
+
+  const cases: {
+    name: string;
+    request: Partial<CreateResponse>;
+    calls: BackendCall[];
+    content?: string;
+    left: string[];
+  }[] = [
+    { name: 'none', request: { tool_choice: 'none' }, calls: [LOOK], left: ['""'] },
+    { name: 'none, with words', request: { tool_choice: 'none' }, calls: [LOOK], content: 'Hm.', left: ['"Hm."'] },
+    { name: 'none, without tools', request: { tools: [], tool_choice: 'none' }, calls: [LOOK], left: ['""'] },
+    { name: 'a function that was called', request: CHOSEN, calls: [SEE], left: ['see'] },
+    { name: 'a function and another call', request: CHOSEN, calls: [LOOK, SEE], left: ['see'] },
+    { name: 'a function that was not called', request: CHOSEN, calls: [LOOK], left: ['""'] },
+    { name: 'no parallel calls', request: { parallel_tool_calls: false }, calls: [LOOK, SEE], left: ['look'] },
+    { name: 'parallel calls', request: { parallel_tool_calls: true }, calls: [LOOK, SEE], left: ['look', 'see'] },
+  ];
+  for (const { name, request, calls, content, left } of cases) {
+    for (const as of ['completion', { pieces: [3] }] as const) {
+      it(`passes on what ${name} allows, ${as === 'completion' ? 'whole' : 'in pieces'}`, () => {
+        const { output, events } = exchange(
+          { model: 'm', input: 'Go.', tools: [look, see], ...request },
+          { calls, as, ...(content !== undefined && { content }) },
+        );
+        expect(events.at(-1)?.type).to.equal('response.completed');
+        expect(
+          output.map((item) => {
+            if (item.type === 'function_call') return item.name;
+            return item.type === 'message'
+              ? item.content.map((part) => JSON.stringify('text' in part && part.text)).join('')
+              : item.type;
+          }),
+        ).to.deep.equal(left);
+      });
+    }
+  }
+});
+
+describe('maxCallsOf', () => {
+  const cases: [Pick<CreateResponse, 'parallel_tool_calls' | 'max_tool_calls'>, number | null][] = [
+    [{}, null],
+    [{ parallel_tool_calls: true, max_tool_calls: 3 }, 3],
+    [{ parallel_tool_calls: false }, 1],
+    [{ parallel_tool_calls: false, max_tool_calls: 3 }, 1],
+  ];
+  for (const [request, expected] of cases) {
+    it(`of ${JSON.stringify(request)} is ${expected}`, () => {
+      expect(maxCallsOf(request)).to.equal(expected);
     });
   }
 });
