@@ -236,7 +236,8 @@ if (isInstalled) {
         await fail();
 
         for (const stream of [true, false]) {
-          const refused = await caller.create({ model: 'm', input: 'Hi', stream });
+          const headers = { 'idempotency-key': `key ${stream}` };
+          const refused = await caller.create({ model: 'm', input: 'Hi', stream }, { headers });
           expect(refused.status).to.equal(503);
           const { code, message } = await readError(refused);
           expect({ code, message }).to.deep.equal({
