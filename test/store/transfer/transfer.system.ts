@@ -139,6 +139,7 @@ if (server !== undefined) {
       const { tables, isNew, resumedAtRows, sums } = await transfer();
       await expectSame();
       expect(tables).to.deep.equal([
+        { name: 'accepted_callers', rows: 0 },
         { name: 'keys', rows: 1 },
         { name: 'ledger', rows: ROWS },
         { name: 'requests', rows: ROWS },
