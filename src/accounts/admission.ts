@@ -1,7 +1,7 @@
 import { formatAmount } from '../core/money/decimal.ts';
 import { ApiError, unreachable } from '../core/errors.ts';
 import { matchesModel } from '../core/money/model-patterns.ts';
-import { costOf, expectedOutputOf, holdOf, type Price, type Prices } from '../core/money/pricing.ts';
+import { costOf, holdOf, type Price, type Prices } from '../core/money/pricing.ts';
 import type { AccountStore, Hold, RateStanding, StoredKey } from '../store/keys.ts';
 import type { Acceptance } from '../store/store.ts';
 import type { Usage } from '../contract/types.ts';
@@ -37,8 +37,11 @@ export interface Ask {
 export interface Admitted {
   /** Is undefined where the gateway issues no keys. */
   readonly hold: Hold | undefined;
-  /** Returns millionths at the prices of the admission; null when the model has no price. */
-  costOf(usage: Usage): number | null;
+  /**
+   * Returns millionths at the prices of the admission: those of the model asked for, or of the one
+   * that answered if it costs more. Returns null when the model asked for has no price.
+   */
+  costOf(usage: Usage, answeredBy: string | null): number | null;
   taken(rates: RateStanding | undefined): Taken;
   explain(refused: Refused): Promise<ApiError>;
 }
@@ -63,10 +66,7 @@ export const ADMIT_ALL: Admission = {
 export interface AdmissionOptions {
   readonly accounts: Pick<AccountStore, 'findKey'>;
   readonly rateLimits: RateLimits;
-  readonly prices: {
-    readonly currency: string | null;
-    readonly find: Prices['find'];
-  };
+  readonly prices: { readonly present: Prices | null };
   readonly defaultMaxOutputTokens: number;
   readonly nowMs: () => number;
 }
@@ -77,11 +77,12 @@ export function createAdmission(options: AdmissionOptions): Admission {
   return {
     admit(key, ask) {
       assertKey(key);
-      const price = prices.find(ask.model, ask.backendModel);
+      const inForce = prices.present;
+      const price = inForce?.find(ask.model, ask.backendModel);
       checkModel(key, ask, price);
       const expected = {
         inputTokens: ask.estimatedInputTokens,
-        outputTokens: expectedOutputOf({ ...ask, defaultMaxOutputTokens: options.defaultMaxOutputTokens }),
+        outputTokens: ask.choices * (ask.maxOutputTokens ?? options.defaultMaxOutputTokens),
       };
       const { keyId } = key;
       const tokens = Math.min(expected.inputTokens + expected.outputTokens, Number.MAX_SAFE_INTEGER);
@@ -94,7 +95,11 @@ export function createAdmission(options: AdmissionOptions): Admission {
       };
       return {
         hold,
-        costOf: (usage) => (price === undefined ? null : costOf(price, usage)),
+        costOf(usage, answeredBy) {
+          if (price === undefined) return null;
+          const other = answeredBy === null ? undefined : inForce?.findAnswered(answeredBy, ask);
+          return Math.max(costOf(price, usage), other === undefined ? 0 : costOf(other, usage));
+        },
         taken: (rates) => rateLimits.taken(keyId, tokens, rates),
         explain: ({ code, rates }) =>
           code === 'rate_limit_exceeded'
@@ -114,7 +119,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     },
     offers(key, model, backendModel) {
       assertKey(key);
-      const isPaid = !paysPerUse(key) || prices.find(model, backendModel) !== undefined;
+      const isPaid = !paysPerUse(key) || prices.present?.find(model, backendModel) !== undefined;
       return isPaid && mayUse(key, model, backendModel);
     },
   };
@@ -133,6 +138,11 @@ export function isLimited(key: StoredKey | undefined): boolean {
   if (key === undefined) return false;
   const { models, balanceMicro, limits } = key;
   return models !== null || balanceMicro !== null || Object.values(limits).some((limit) => limit !== null);
+}
+
+/** Returns whether a request of the key needs a limit of its output, which bounds what it may cost. */
+export function needsOutputLimit(key: StoredKey | undefined): boolean {
+  return key !== undefined && (paysPerUse(key) || key.limits.tokensPerMinute !== null);
 }
 
 /** All that such a key uses must have a price. */
@@ -172,7 +182,12 @@ async function explain(
 ): Promise<ApiError> {
   const key = await options.accounts.findKey(keyId);
   if (key === undefined) return new ApiError('invalid_api_key');
-  const message = messageOf(refused, { key, heldMicro, nowMs: options.nowMs(), currency: options.prices.currency });
+  const message = messageOf(refused, {
+    key,
+    heldMicro,
+    nowMs: options.nowMs(),
+    currency: options.prices.present?.currency ?? null,
+  });
   return new ApiError(refused, { ...(message !== undefined && { message }) });
 }
 

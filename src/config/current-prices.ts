@@ -4,7 +4,6 @@ import { readPricesFile } from './prices-file.ts';
 /** A caller that holds a price keeps it through a change. */
 export interface CurrentPrices {
   readonly currency: string | null;
-  readonly find: Prices['find'];
   /** A file with a mistake leaves the prices as they are. Does not throw. */
   reload(): void;
   replace(prices: Prices | null): void;
@@ -29,7 +28,6 @@ export function createCurrentPrices({ pricesFile, prices, log }: CurrentPricesOp
     get currency() {
       return current?.currency ?? null;
     },
-    find: (model, backendModel) => current?.find(model, backendModel),
     reload() {
       if (pricesFile === null) {
         log.info({}, 'there is no PRICES_FILE to be read again');

@@ -5,12 +5,13 @@ import type { Taken } from '../accounts/rates.ts';
 import type { KeyOwner } from '../backend/failures.ts';
 import { ApiError, toApiError, unreachable } from '../core/errors.ts';
 import { toRequestId, type UniquePart } from '../core/ids.ts';
-import { estimateUsage, type TokenEstimator } from '../core/tokens/estimate.ts';
+import { isWhole, NOTHING_REPORTED } from '../core/reply/usage.ts';
+import type { TokenEstimator } from '../core/tokens/estimate.ts';
 import type { Identities } from '../identity/identities.ts';
 import type { RecordDraft, RecordStatus, Store, StoredRecord } from '../store/store.ts';
 import type { Incoming, ReplyGate } from './incoming.ts';
 import { isCancel, outcomeOf, type Ending } from './outcome.ts';
-import type { Plan } from './plan.ts';
+import { exchangeOf, type Plan } from './plan.ts';
 import type { DuplicateStatus } from './show-record.ts';
 import { refuseWhileDraining, type RunningRequest, type RunningRequests } from './running.ts';
 
@@ -92,7 +93,7 @@ interface Begun {
   readonly writing?: Promise<unknown>;
 }
 
-const NOTHING_CAME = { incompleteReason: null, usage: null, outputLength: 0 } as const;
+const NOTHING_CAME = { incompleteReason: null, reported: NOTHING_REPORTED, outputLength: 0 } as const;
 
 function toAccepted(started: Started, services: AcceptServices): Accepted {
   const { incoming, draft, run, taken } = started;
@@ -113,7 +114,7 @@ function toAccepted(started: Started, services: AcceptServices): Accepted {
     if (writing !== undefined) await writing;
     if (hasNoRecord) return ending.failure;
     if (end === undefined) {
-      facts.usage = ending.usage;
+      facts.usage = ending.reported.usage;
       facts.errorCode = ending.failure?.code;
       end = writeEnd(started, ending, services);
     }
@@ -176,7 +177,7 @@ function toDraft(incoming: Incoming, plan: Plan, services: AcceptServices): Reco
     model,
     stream,
     createdAtMs: services.nowMs(),
-    estimatedInputTokens: services.estimator.estimateInput(plan.backendModel, plan.inputSize),
+    estimatedInputTokens: services.estimator.estimateInput(exchangeOf(plan, caller.identity, 0)),
     ...(idempotencyKey !== undefined && {
       idempotency: {
         key: identities.idempotencyKey(caller.identity, idempotencyKey),
@@ -243,15 +244,15 @@ function writeEnd(
   ending: Ending,
   { store, estimator, keyOwner, nowMs }: AcceptServices,
 ): RecordEnd {
-  const { backendModel, inputSize } = plan;
-  const { usage, outputLength } = ending;
-  if (usage !== null) estimator.learn(backendModel, inputSize, outputLength, usage);
+  const { reported } = ending;
+  const exchange = exchangeOf(plan, incoming.caller.identity, ending.outputLength);
+  if (isWhole(reported)) estimator.learn(exchange, reported.usage);
   const outcome = outcomeOf(ending, {
     completedAtMs: nowMs(),
     keyOwner,
     isStranger: incoming.caller.holder().isStranger,
-    estimateUsage: () => estimateUsage(estimator, plan, outputLength),
-    costOf: (usage) => admitted.costOf(usage),
+    estimateUsage: () => estimator.estimateUsage(exchange),
+    costOf: (usage, answeredBy) => admitted.costOf(usage, answeredBy),
   });
   // In the same turn as the end of the record, so that the store writes both together.
   const used = outcome === 'discard' ? null : outcome.usage;

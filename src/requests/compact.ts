@@ -6,7 +6,8 @@ import {
   type CompactionOptions,
   type CompactionPlan,
 } from '../core/compaction/compaction.ts';
-import { inputSizeOf, type InputSize, type TokenEstimator } from '../core/tokens/estimate.ts';
+import type { TokenEstimator } from '../core/tokens/estimate.ts';
+import { inputSizeOf } from '../core/tokens/input-size.ts';
 import { tooMuch } from '../core/reply/event-log.ts';
 import { toChatRequest, type Translation } from '../core/request/request.ts';
 import { summaryOf } from '../core/compaction/summary.ts';
@@ -33,24 +34,15 @@ export interface Compacted {
 export function compactionFor(
   request: CreateResponse,
   translation: Translation,
-  options: CompactionOptions & { readonly estimator: TokenEstimator },
+  options: CompactionOptions & { readonly estimator: TokenEstimator; readonly caller: string },
 ): CompactionPlan | undefined {
   if (asksForCompaction(request)) return planCompaction(request, options);
   const threshold = compactThresholdOf(request);
   if (threshold === undefined) return undefined;
   const { chat } = translation;
-  const isTooLong = options.estimator.estimateInput(chat.model, sizeOfChat(chat)) > threshold;
+  const { estimator, caller } = options;
+  const isTooLong = estimator.estimateInput({ model: chat.model, caller, inputSize: inputSizeOf(chat) }) > threshold;
   return isTooLong ? planCompactionOnTheWay(request, threshold, options) : undefined;
-}
-
-/** Whether the backend gets less than the client has sent. */
-export function holdsCompaction({ input }: CreateResponse): boolean {
-  return typeof input !== 'string' && input.some(({ type }) => type === 'compaction');
-}
-
-/** Returns the size of a chat request, whatever request it was made from. */
-export function sizeOfChat({ messages, tools }: ChatRequest): InputSize {
-  return inputSizeOf({ messages }, Buffer.byteLength(JSON.stringify({ messages, tools })));
 }
 
 /** Returns what the plan needs. The summary counts as output, since its size is not known yet. */
@@ -60,9 +52,9 @@ export function loadOf(
   options: CompactionOptions,
 ): Pick<Plan, 'inputSize' | 'maxOutputTokens' | 'choices'> {
   const { compactionMaxOutputTokens: forSummary } = options;
-  const size = sizeOfChat(chat);
+  const size = inputSizeOf(chat);
   if (resume === undefined) return { inputSize: size, maxOutputTokens: forSummary, choices: 1 };
-  const rest = sizeOfChat(toChatRequest(resume(''), { ...options, openCompaction: () => '' }).chat);
+  const rest = inputSizeOf(toChatRequest(resume(''), { ...options, openCompaction: () => '' }).chat);
   return {
     inputSize: { textBytes: size.textBytes + rest.textBytes, media: size.media + rest.media },
     // Both the summary and the answer may be as long as the longer limit.

@@ -48,8 +48,8 @@ export interface Incoming {
 
 export interface IncomingCreate extends Incoming {
   readonly endpoint: 'responses' | 'responses.compact';
-  /** The input already includes the items of this response, which have so many bytes. */
-  readonly continues?: { readonly responseId: string; readonly bytes: number };
+  /** The input already includes the items of this response. */
+  readonly continues?: { readonly responseId: string };
   /** The backend is not asked, and there is no record. */
   readonly isWarmUp?: boolean;
   validate(value: unknown): CreateResponse;

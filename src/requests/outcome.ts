@@ -1,12 +1,14 @@
 import type { KeyOwner } from '../backend/failures.ts';
 import type { ApiError } from '../core/errors.ts';
 import type { IncompleteReason, Outcome } from '../store/store.ts';
+import { isWhole, type Reported } from '../core/reply/usage.ts';
+import { fillGaps } from '../core/tokens/estimate.ts';
 import type { Usage } from '../contract/types.ts';
 
 export interface Ending {
   readonly failure: ApiError | null;
   readonly incompleteReason: IncompleteReason | null;
-  readonly usage: Usage | null;
+  readonly reported: Reported;
   /** Counts UTF-16 code units. */
   readonly outputLength: number;
   /** Whether the client may have received output of the model. */
@@ -20,12 +22,12 @@ export interface OutcomeOptions {
   readonly isStranger: boolean;
   readonly estimateUsage: () => Usage;
   /** In millionths of the currency; null if the model has no price. */
-  readonly costOf: (usage: Usage) => number | null;
+  readonly costOf: (usage: Usage, answeredBy: string | null) => number | null;
 }
 
 /** Returns `discard` if the request leaves no record (src/docs/promises.md). */
 export function outcomeOf(ending: Ending, options: OutcomeOptions): Outcome | 'discard' {
-  const { failure, hasOutput } = ending;
+  const { failure, hasOutput, reported } = ending;
   if (failure === null) return { ...used('succeeded'), incompleteReason: ending.incompleteReason };
   // Made-up keys must not fill the store.
   if (options.isStranger && !hasOutput && (nothingRan(failure) || failure.code === 'client_disconnected'))
@@ -40,20 +42,21 @@ export function outcomeOf(ending: Ending, options: OutcomeOptions): Outcome | 'd
   return {
     ...used('failed'),
     errorCode: failure.code,
-    usage: ending.usage,
+    usage: isWhole(reported) ? reported.usage : null,
     usageEstimated: false,
     costMicro: null,
     freesIdempotencyKey: nothingRan(failure),
   };
 
   function used(status: Outcome['status']): Outcome {
-    const usage = ending.usage ?? options.estimateUsage();
+    const isKnown = isWhole(reported);
+    const usage = isKnown ? reported.usage : fillGaps(reported, options.estimateUsage());
     return {
       status,
       completedAtMs: options.completedAtMs,
       usage,
-      usageEstimated: ending.usage === null,
-      costMicro: options.costOf(usage),
+      usageEstimated: !isKnown,
+      costMicro: options.costOf(usage, reported.model),
       incompleteReason: null,
       errorCode: null,
       freesIdempotencyKey: false,

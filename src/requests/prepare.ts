@@ -1,13 +1,14 @@
-import { isLimited } from '../accounts/admission.ts';
+import { isLimited, needsOutputLimit } from '../accounts/admission.ts';
 import type { CompactionOptions } from '../core/compaction/compaction.ts';
-import { checkServiceTier } from '../core/request/refused-fields.ts';
-import { toChatRequest, type Translation, type TranslationOptions } from '../core/request/request.ts';
-import { inputSizeOf, type InputSize, type TokenEstimator } from '../core/tokens/estimate.ts';
+import { checkModelSuffix, checkServiceTier } from '../core/request/refused-fields.ts';
+import { toChatRequest, type TranslationOptions } from '../core/request/request.ts';
+import type { TokenEstimator } from '../core/tokens/estimate.ts';
+import { inputSizeOf } from '../core/tokens/input-size.ts';
 import type { CreateResponse, ImageUrlPolicy } from '../contract/types.ts';
 import type { Identity } from '../identity/identities.ts';
 import type { Sealer, SealPurpose } from '../identity/seal.ts';
-import { compactionFor, holdsCompaction, loadOf, sizeOfChat } from './compact.ts';
-import type { IncomingCreate } from './incoming.ts';
+import { compactionFor, loadOf } from './compact.ts';
+import type { Caller, IncomingCreate } from './incoming.ts';
 import type { ItemMemory } from './item-memory.ts';
 import type { ResponsePlan } from './plan.ts';
 import { URL_FAULTS } from './image-urls.ts';
@@ -24,17 +25,22 @@ export interface PrepareServices
   extends TranslationSettings, Pick<CompactionOptions, 'compactionModel' | 'compactionMaxOutputTokens'> {
   readonly estimator: TokenEstimator;
   readonly itemMemory: ItemMemory;
+  readonly defaultMaxOutputTokens: number;
 }
 
 /** Throws the ApiError of a request that is not valid, or that cannot be translated. */
 export function prepare(incoming: IncomingCreate, services: PrepareServices): ResponsePlan {
   const { caller, body, endpoint } = incoming;
-  const bytesRemembered = services.itemMemory.resolve(caller.identity, body.value) + (incoming.continues?.bytes ?? 0);
+  services.itemMemory.resolve(caller.identity, body.value);
   const request = incoming.validate(body.value);
   const compactionOptions = { ...services, ...translationOptionsFor(caller.identity, services) };
-  const translation = toChatRequest(request, { ...compactionOptions, mayBeEmpty: incoming.isWarmUp === true });
-  if (isLimited(caller.key)) checkServiceTier(translation.chat.service_tier);
-  const compaction = compactionFor(request, translation, compactionOptions);
+  const bounded = boundOutput(request, caller, services);
+  const translation = toChatRequest(bounded, { ...compactionOptions, mayBeEmpty: incoming.isWarmUp === true });
+  if (isLimited(caller.key)) {
+    checkModelSuffix(request.model);
+    checkServiceTier(translation.chat.service_tier);
+  }
+  const compaction = compactionFor(bounded, translation, { ...compactionOptions, caller: caller.identity[0] });
   return {
     endpoint,
     model: request.model,
@@ -46,21 +52,22 @@ export function prepare(incoming: IncomingCreate, services: PrepareServices): Re
     compactionOptions,
     ...(compaction === undefined
       ? {
-          inputSize: sizeOfInput(request, translation, body.bytes.length + bytesRemembered),
-          maxOutputTokens: request.max_output_tokens ?? null,
+          inputSize: inputSizeOf(translation.chat),
+          maxOutputTokens: bounded.max_output_tokens ?? null,
           choices: 1,
         }
-      : loadOf(compaction, request, compactionOptions)),
+      : loadOf(compaction, bounded, compactionOptions)),
   };
 }
 
-/** Returns the size of the input that the backend gets. */
-export function sizeOfInput(
+/** What is reserved bounds what runs, so the backend is told a limit where the caller names none. */
+function boundOutput(
   request: CreateResponse,
-  { chat, droppedItems }: Pick<Translation, 'chat' | 'droppedItems'>,
-  bodyBytes: number,
-): InputSize {
-  return holdsCompaction(request) || droppedItems.length > 0 ? sizeOfChat(chat) : inputSizeOf(chat, bodyBytes);
+  { key }: Caller,
+  { defaultMaxOutputTokens }: Pick<PrepareServices, 'defaultMaxOutputTokens'>,
+): CreateResponse {
+  if (request.max_output_tokens !== undefined || !needsOutputLimit(key)) return request;
+  return { ...request, max_output_tokens: defaultMaxOutputTokens };
 }
 
 /** Only what was sealed for this caller can be opened. */

@@ -134,13 +134,16 @@ function remember(
   if (failure === null && request.store !== false) itemMemory.remember(caller.identity, response.output);
 }
 
-function endingOf({ failure, response, usage, outputLength }: Translator, compaction: Compaction | undefined): Ending {
+function endingOf(
+  { failure, response, reported, outputLength }: Translator,
+  compaction: Compaction | undefined,
+): Ending {
   // If the compaction is the whole answer, a summary that was cut short makes it incomplete.
   const last = compaction?.isAll === true ? compaction.summary.response : response;
   return {
     failure,
     incompleteReason: last.incomplete_details?.reason ?? null,
-    usage,
+    reported,
     outputLength,
     hasOutput: outputLength > 0 || response.output.length > 0,
   };

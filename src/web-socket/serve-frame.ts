@@ -90,7 +90,7 @@ async function serveCreate(
         caller,
         body,
         ...(previousResponseId !== undefined && {
-          continues: { responseId: previousResponseId, bytes: bytesRecalled },
+          continues: { responseId: previousResponseId },
         }),
         endpoint: 'responses',
         validate: validateCreateResponse,

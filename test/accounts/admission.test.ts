@@ -9,7 +9,14 @@ import { newStoredKey, NO_LIMITS } from '../support/keys.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 /** Two millionths a token of input, ten a token of output. */
-const PRICES = createPrices({ currency: 'USD', models: { 'paid*': { input: '2', output: '10' } } });
+const PRICES = createPrices({
+  currency: 'USD',
+  models: {
+    'paid*': { input: '2', output: '10' },
+    dear: { input: '20', output: '5' },
+    cheap: { input: '1', output: '1' },
+  },
+});
 const ASK: Ask = {
   model: 'paid',
   backendModel: 'llama',
@@ -60,7 +67,7 @@ describe('the admission of managed keys', () => {
         },
         nowMs,
       }),
-      prices: PRICES,
+      prices: { present: PRICES },
       defaultMaxOutputTokens: 4096,
       nowMs,
     });
@@ -134,7 +141,7 @@ describe('the admission of managed keys', () => {
       const key = keyWith({}, { requestsPerMinute: 5 });
       const admitted = admission.admit(key, free);
       expect(admitted.hold).to.deep.equal({ keyId: key.keyId, heldMicro: 0, interruptedCostMicro: null, tokens: 1100 });
-      expect(admitted.costOf(USAGE)).to.equal(null);
+      expect(admitted.costOf(USAGE, null)).to.equal(null);
     });
   });
 
@@ -148,7 +155,27 @@ describe('the admission of managed keys', () => {
       interruptedCostMicro: 2000,
       tokens: 1100,
     });
-    expect(admitted.costOf(USAGE)).to.equal(800);
+    expect(admitted.costOf(USAGE, null)).to.equal(800);
+  });
+
+  it('holds all that a request allows, and the default where it names no limit', () => {
+    const outputOf = (ask: Partial<Ask>) => {
+      const { hold } = admission.admit(keyWith({ balanceMicro: 5 }), { ...ASK, ...ask, estimatedInputTokens: 0 });
+      return hold?.tokens;
+    };
+    expect(outputOf({ maxOutputTokens: 1_000_000 })).to.equal(1_000_000);
+    expect(outputOf({ maxOutputTokens: 0 })).to.equal(0);
+    expect(outputOf({ maxOutputTokens: 100, choices: 3 })).to.equal(300);
+    expect(outputOf({ maxOutputTokens: null, choices: 2 })).to.equal(8192);
+  });
+
+  it('charges the price of the model that answered where that is higher', () => {
+    const admitted = admission.admit(keyWith({ balanceMicro: 5 }), ASK);
+    // 300 × 20 + 20 × 5 is more than 300 × 2 + 20 × 10.
+    expect(admitted.costOf(USAGE, 'dear')).to.equal(6100);
+    expect(admitted.costOf(USAGE, 'cheap')).to.equal(800);
+    expect(admitted.costOf(USAGE, 'llama')).to.equal(800);
+    expect(admitted.costOf(USAGE, 'of no price')).to.equal(800);
   });
 
   describe('of a request that costs nothing', () => {
@@ -175,7 +202,7 @@ describe('the admission of managed keys', () => {
 
   const outputs: readonly { name: string; ask: Partial<Ask>; tokens: number }[] = [
     { name: 'the default where the request names no limit', ask: { maxOutputTokens: null }, tokens: 5096 },
-    { name: 'the default at most', ask: { maxOutputTokens: 50_000 }, tokens: 5096 },
+    { name: 'all that is allowed', ask: { maxOutputTokens: 50_000 }, tokens: 51_000 },
     { name: 'the output of all choices', ask: { choices: 3 }, tokens: 1300 },
   ];
   for (const { name, ask, tokens } of outputs) {
@@ -293,7 +320,7 @@ describe('the admission where the gateway issues no keys', () => {
     const admitted = ADMIT_ALL.admit(undefined, ASK);
     expect(admitted.hold).to.equal(undefined);
     expect(admitted.taken(STANDING).headers).to.deep.equal({});
-    expect(admitted.costOf(USAGE)).to.equal(null);
+    expect(admitted.costOf(USAGE, null)).to.equal(null);
     expect(await ADMIT_ALL.admitUnmetered(undefined)).to.deep.equal({});
     expect(ADMIT_ALL.offers(undefined, 'm', 'm')).to.equal(true);
   });

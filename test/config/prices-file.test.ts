@@ -174,11 +174,11 @@ describe('PRICES_FILE', () => {
     it('gives new requests the new prices, while running ones keep theirs', () => {
       writeModels({ m: PRICE });
       const prices = open({ PRICES_FILE: path });
-      const before = prices.find('m', 'm');
+      const before = prices.present?.find('m', 'm');
       write({ currency: 'EUR', models: { m: { input: '3', output: '15' }, 'n*': PRICE } });
       prices.reload();
       const tokens = { inputTokens: 1000, cachedTokens: 0, outputTokens: 0 };
-      const after = prices.find('m', 'm');
+      const after = prices.present?.find('m', 'm');
       expect(before && costOfTokens(before, tokens)).to.equal(2500);
       expect(after && costOfTokens(after, tokens)).to.equal(3000);
       expect(prices.currency).to.equal('EUR');
@@ -191,7 +191,7 @@ describe('PRICES_FILE', () => {
       const prices = open({ PRICES_FILE: path });
       writeModels({ m: PRICE });
       prices.reload();
-      expect(prices.find('n', 'n')).to.equal(undefined);
+      expect(prices.present?.find('n', 'n')).to.equal(undefined);
     });
 
     for (const { name, content, problem } of [
@@ -206,10 +206,10 @@ describe('PRICES_FILE', () => {
       it(`with ${name} leaves the prices as they were and says what is wrong`, () => {
         writeModels({ m: PRICE });
         const prices = open({ PRICES_FILE: path });
-        const before = prices.find('m', 'm');
+        const before = prices.present?.find('m', 'm');
         write(content);
         prices.reload();
-        expect(prices.find('m', 'm')).to.equal(before);
+        expect(prices.present?.find('m', 'm')).to.equal(before);
         expect(prices.currency).to.equal('USD');
         expect(lines).to.have.length(1);
         expect(lines[0]).to.include({ level: 'error' });
@@ -220,20 +220,20 @@ describe('PRICES_FILE', () => {
     it('after it was removed leaves the prices as they were, and takes those of a later one', () => {
       writeModels({ m: PRICE });
       const prices = open({ PRICES_FILE: path });
-      const before = prices.find('m', 'm');
+      const before = prices.present?.find('m', 'm');
       rmSync(path);
       prices.reload();
-      expect(prices.find('m', 'm')).to.equal(before);
+      expect(prices.present?.find('m', 'm')).to.equal(before);
       writeModels({ n: PRICE });
       prices.reload();
-      expect(prices.find('m', 'm')).to.equal(undefined);
+      expect(prices.present?.find('m', 'm')).to.equal(undefined);
       expect(lines.map(({ level }) => level)).to.deep.equal(['error', 'info']);
     });
 
     it('changes nothing where there is none', () => {
       const prices = open({});
       prices.reload();
-      expect(prices.find('m', 'm')).to.equal(undefined);
+      expect(prices.present?.find('m', 'm')).to.equal(undefined);
       expect(prices.currency).to.equal(null);
       expect(lines.map(({ level }) => level)).to.deep.equal(['info']);
     });

@@ -43,7 +43,7 @@ describe('a response with a compaction', () => {
   const tell = (more: readonly ResponseEvent[]) => events.push(...more);
 
   it('is nothing else where that was all that was asked for', () => {
-    machine.addSpent({ usage: usage(100, 7), outputLength: 30 });
+    machine.addSpent({ reported: { usage: usage(100, 7), gaps: [], model: null }, outputLength: 30 });
     tell(machine.addCompaction('sealed', { isLast: true }));
     const { output, status } = expectWellFormed(events);
     expect({ output, status }).to.deep.equal({ output: [ITEM], status: 'completed' });
@@ -53,7 +53,7 @@ describe('a response with a compaction', () => {
   });
 
   it('begins with it, and has used what both requests have used', () => {
-    machine.addSpent({ usage: usage(100, 7), outputLength: 30 });
+    machine.addSpent({ reported: { usage: usage(100, 7), gaps: [], model: null }, outputLength: 30 });
     tell(machine.addCompaction('sealed', { isLast: false }));
     expect(machine.ended).to.equal(false);
     for (const chunk of [chunkOf({ content: 'Hello' }, 'stop'), usageChunk]) tell(machine.feed(chunk));
@@ -78,17 +78,17 @@ describe('a response with a compaction', () => {
     { name: 'the answer', spent: usage(100, 7), answer: [chunkOf({ content: 'Hello' }, 'stop')] },
   ]) {
     it(`does not say what was used when that is not known of ${name}`, () => {
-      machine.addSpent({ usage: spent, outputLength: 30 });
+      machine.addSpent({ reported: { usage: spent, gaps: [], model: null }, outputLength: 30 });
       tell(machine.addCompaction('sealed', { isLast: false }));
       for (const chunk of answer) tell(machine.feed(chunk));
       tell(machine.end(true));
-      expect(machine.usage).to.equal(null);
+      expect(machine.reported.usage).to.equal(null);
       expect(expectWellFormed(events).usage).to.equal(null);
     });
   }
 
   it('keeps it, and what it used, when the answer never begins', () => {
-    machine.addSpent({ usage: usage(100, 7), outputLength: 30 });
+    machine.addSpent({ reported: { usage: usage(100, 7), gaps: [], model: null }, outputLength: 30 });
     tell(machine.addCompaction('sealed', { isLast: false }));
     tell(machine.fail(new ApiError('rate_limit_exceeded')));
     const { output, status, usage: used } = expectWellFormed(events);
@@ -96,7 +96,7 @@ describe('a response with a compaction', () => {
   });
 
   it('says what was used for a summary that failed', () => {
-    machine.addSpent({ usage: usage(100, 7), outputLength: 30 });
+    machine.addSpent({ reported: { usage: usage(100, 7), gaps: [], model: null }, outputLength: 30 });
     tell(machine.fail(new ApiError('upstream_error')));
     expect(expectWellFormed(events).usage).to.deep.equal(usage(100, 7));
   });

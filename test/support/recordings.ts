@@ -177,12 +177,14 @@ function toUsage(usage: Json): Usage {
   const reasoning = object(usage['completion_tokens_details'])['reasoning_tokens'] ?? usage['reasoning_tokens'];
   // Of a total, what is not input is output, whether or not the backend counts its reasoning in the completion (xAI).
   const beyondInput = Number(usage['total_tokens']) - Number(usage['prompt_tokens']);
-  const isBeside = beyondInput === Number(usage['completion_tokens']) + Number(reasoning ?? 0);
   return {
     input_tokens: Number(usage['prompt_tokens']),
-    input_tokens_details: { cached_tokens: Number(cached ?? 0) },
-    output_tokens: isBeside ? beyondInput : Number(usage['completion_tokens']),
-    output_tokens_details: { reasoning_tokens: Number(reasoning ?? 0) },
+    // Azure's gateway to other models has reported more cached tokens than input.
+    input_tokens_details: { cached_tokens: Math.min(Number(cached ?? 0), Number(usage['prompt_tokens'])) },
+    output_tokens: beyondInput,
+    output_tokens_details: {
+      reasoning_tokens: Math.max(Number(reasoning ?? 0), beyondInput - Number(usage['completion_tokens'])),
+    },
     total_tokens: Number(usage['total_tokens']),
   };
 }

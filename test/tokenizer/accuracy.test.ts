@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { ChatRequest } from '../../src/core/chat.ts';
 import { countedInputOf } from '../../src/core/tokens/counted-input.ts';
-import { createTokenEstimator, inputSizeOf } from '../../src/core/tokens/estimate.ts';
+import { createTokenEstimator } from '../../src/core/tokens/estimate.ts';
+import { inputSizeOf } from '../../src/core/tokens/input-size.ts';
 import { createTokenizer, type Tokenizer } from '../../src/tokenizer/tokenizer.ts';
 import { vocabularyOf } from '../../src/tokenizer/vocabulary.ts';
 import { loadRecordings, readSaid } from '../support/recordings.ts';
@@ -72,8 +73,8 @@ function spread(ratios: readonly number[]): string {
 }
 
 function arithmeticRatioOf({ chat, tokens }: Exchange): number {
-  const size = inputSizeOf(chat, Buffer.byteLength(JSON.stringify(chat)));
-  return createTokenEstimator().estimateInput('m', size) / tokens;
+  const asked = { model: 'm', caller: 'key', inputSize: inputSizeOf(chat) };
+  return createTokenEstimator().estimateInput(asked) / tokens;
 }
 
 function isText({ chat }: Exchange): boolean {

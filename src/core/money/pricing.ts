@@ -21,6 +21,8 @@ export interface Prices {
   readonly currency: string;
   readonly modelCount: number;
   find(model: string, backendModel: string): Price | undefined;
+  /** Returns the price of the model that an answer names, if it is another one than was asked for. */
+  findAnswered(answeredBy: string, asked: { readonly model: string; readonly backendModel: string }): Price | undefined;
 }
 
 export interface TokenCounts {
@@ -50,18 +52,6 @@ export function costOfTokens(price: Price, { inputTokens, cachedTokens, outputTo
   return micro > MAX_COST_MICRO ? MAX_COST_MICRO : Number(micro);
 }
 
-export interface AllowedOutput {
-  /** Limits one choice; null when the request has none. */
-  readonly maxOutputTokens: number | null;
-  readonly choices: number;
-  readonly defaultMaxOutputTokens: number;
-}
-
-/** Returns the tokens to reserve. Many clients allow a million, so the default bounds them. */
-export function expectedOutputOf({ maxOutputTokens, choices, defaultMaxOutputTokens }: AllowedOutput): number {
-  return choices * Math.min(maxOutputTokens ?? defaultMaxOutputTokens, defaultMaxOutputTokens);
-}
-
 /** Returns the millionths to reserve before a request runs, as if no input were cached. */
 export function holdOf(price: Price, expected: Omit<TokenCounts, 'cachedTokens'>): number {
   return costOfTokens(price, { ...expected, cachedTokens: 0 });
@@ -69,26 +59,71 @@ export function holdOf(price: Price, expected: Omit<TokenCounts, 'cachedTokens'>
 
 /**
  * Builds the prices. An exact name wins over every pattern, so that `*` hides no price of a model
- * behind an alias. Throws RangeError for a table that does not match its schema.
+ * behind an alias. A name that differs from a priced one only in letters, tag or date costs no less
+ * than that one. Throws RangeError for a table that does not match its schema.
  */
 export function createPrices(table: PriceTable): Prices {
   const { currency, models } = table;
   const prices = new Map(Object.entries(models).map(([name, price]) => [name, toPrice(price)]));
+  const similar = new Map<string, Price>();
+  for (const [name, price] of prices) {
+    const plain = plainNameOf(name);
+    if (!name.includes('*')) similar.set(plain, dearer(price, similar.get(plain)));
+  }
   const patterns = [...prices]
     .filter(([name]) => name.includes('*'))
     .sort(([one], [other]) => literalLength(other) - literalLength(one))
-    .map(([pattern, price]) => ({ fits: toModelMatcher(pattern), price }));
+    .map(([pattern, price]) => ({
+      length: literalLength(pattern),
+      fits: toModelMatcher(pattern.toLowerCase()),
+      price,
+    }));
+
+  function findSimilar(names: readonly string[], minLength: number): Price | undefined {
+    const lower = names.map((name) => name.toLowerCase());
+    const pattern = patterns.find(({ length, fits }) => length >= minLength && lower.some(fits));
+    let price = pattern?.price;
+    for (const plain of names.map(plainNameOf)) {
+      const other = similar.get(plain);
+      // A pattern with the whole name, such as `llama3:*`, was written for this model.
+      const isForModel = pattern !== undefined && pattern.length >= plain.length;
+      if (other !== undefined && !isForModel) price = dearer(other, price);
+    }
+    return price;
+  }
+
   return {
     table,
     currency,
     modelCount: prices.size,
-    find(model, backendModel) {
-      return (
-        prices.get(model) ??
-        prices.get(backendModel) ??
-        patterns.find(({ fits }) => fits(model) || fits(backendModel))?.price
-      );
+    find: (model, backendModel) =>
+      prices.get(model) ?? prices.get(backendModel) ?? findSimilar([model, backendModel], 0),
+    findAnswered(answeredBy, { model, backendModel }) {
+      if (answeredBy === backendModel || answeredBy === model) return undefined;
+      const exact = prices.get(answeredBy);
+      if (exact !== undefined) return exact;
+      const plain = plainNameOf(answeredBy);
+      const isAsked = plain === plainNameOf(model) || plain === plainNameOf(backendModel);
+      // The pattern `*` says nothing of the model that answered.
+      return isAsked ? undefined : findSimilar([answeredBy], 1);
     },
+  };
+}
+
+/** Letters, Ollama's tag (`:latest`) and the date of a version (`-2024-08-06`) may differ. */
+function plainNameOf(model: string): string {
+  return model
+    .toLowerCase()
+    .replace(/:.*$/s, '')
+    .replace(/[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{3})$/, '');
+}
+
+function dearer(one: Price, other: Price = one): Price {
+  const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+  return {
+    inputParts: max(one.inputParts, other.inputParts),
+    cachedInputParts: max(one.cachedInputParts, other.cachedInputParts),
+    outputParts: max(one.outputParts, other.outputParts),
   };
 }
 

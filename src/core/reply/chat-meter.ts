@@ -1,8 +1,7 @@
-import type { Usage } from '../../contract/types.ts';
 import type { ChatChunk, ChunkOrWords } from '../chat.ts';
 import { callPiecesOf, choicesOf, deltaOf, finishReasonOf, textPiecesOf, type CallPiece } from './chunk.ts';
 import { ApiError } from '../errors.ts';
-import { readUsage } from './usage.ts';
+import { NOTHING_REPORTED, readReported, type Reported } from './usage.ts';
 import { isCutOff, readFinishReason, type Finish } from './finish-reason.ts';
 import type { Writable } from '../writable.ts';
 
@@ -13,11 +12,13 @@ export interface ChatMeter {
   fail(error: ApiError): void;
   readonly failure: ApiError | null;
   readonly incompleteReason: 'max_output_tokens' | 'content_filter' | null;
-  readonly usage: Usage | null;
+  readonly reported: Reported;
   /** UTF-16 code units of text, reasoning and arguments in all choices. */
   readonly outputLength: number;
   readonly hasOutput: boolean;
   readonly ended: boolean;
+  /** Whether all choices have their finish reason, so that only usage can follow. */
+  readonly finishing: boolean;
 }
 
 /** Backends are not trusted, and each choice takes memory. */
@@ -26,6 +27,7 @@ const MAX_CHOICES = 1024;
 /** Measures a relayed answer with this many choices. The first `end` or `fail` counts. */
 export function createChatMeter(expectedChoices: number): ChatMeter {
   const finishReasons = new Map<number, string | undefined>();
+  let finished = 0;
 
   const meter: Writable<ChatMeter> = {
     feed(chunk) {
@@ -35,28 +37,26 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
         return;
       }
       for (const { index, choice } of choicesOf(chunk)) {
-        meter.usage = readUsage(choice, undefined) ?? meter.usage;
-        const known = finishReasons.get(index);
-        if (finishReasons.size < MAX_CHOICES || finishReasons.has(index)) {
-          finishReasons.set(index, finishReasonOf(choice) ?? known);
-        }
+        meter.reported = readReported(meter.reported, choice, undefined);
+        note(index, finishReasonOf(choice));
         measure(deltaOf(choice));
       }
-      meter.usage = readUsage(chunk, undefined) ?? meter.usage;
+      meter.reported = readReported(meter.reported, chunk, undefined);
     },
     end(done) {
       if (!meter.ended) conclude(finishOf(done));
     },
     fail(error) {
       if (meter.ended) return;
-      conclude(isCutOff(error) && isFinished() ? finishOf(true) : { kind: 'failed', error });
+      conclude(isCutOff(error) && meter.finishing ? finishOf(true) : { kind: 'failed', error });
     },
     failure: null,
     incompleteReason: null,
-    usage: null,
+    reported: NOTHING_REPORTED,
     outputLength: 0,
     hasOutput: false,
     ended: false,
+    finishing: false,
   };
   return meter;
 
@@ -64,6 +64,15 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
     meter.ended = true;
     if (finish.kind === 'failed') meter.failure = finish.error;
     if (finish.kind === 'incomplete') meter.incompleteReason = finish.reason;
+  }
+
+  function note(index: number, reason: string | undefined): void {
+    const known = finishReasons.get(index);
+    if (finishReasons.size >= MAX_CHOICES && !finishReasons.has(index)) return;
+    finishReasons.set(index, reason ?? known);
+    if (reason === undefined || known !== undefined) return;
+    finished += 1;
+    meter.finishing = finished >= expectedChoices;
   }
 
   function measure(delta: ChatChunk): void {
@@ -77,11 +86,6 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
   function write(words: string): void {
     meter.outputLength += words.length;
     if (words !== '') meter.hasOutput = true;
-  }
-
-  function isFinished(): boolean {
-    const finished = [...finishReasons.values()].filter((reason) => reason !== undefined);
-    return finished.length >= expectedChoices;
   }
 
   function finishOf(done: boolean): Finish {

@@ -1,11 +1,11 @@
-import type { OutputItem, ResponseEvent, ResponseResource, Usage } from '../../contract/types.ts';
+import type { OutputItem, ResponseEvent, ResponseResource } from '../../contract/types.ts';
 import type { ChatChunk, ChunkOrWords } from '../chat.ts';
 import { choiceOf, finishReasonOf, serviceTierOf, sourcesOf } from './chunk.ts';
 import { ApiError, unreachable } from '../errors.ts';
 import { createEventLog } from './event-log.ts';
 import type { UniquePart } from '../ids.ts';
 import { createOutputWriter, type OutputWriterOptions } from './output-writer.ts';
-import { readUsage, sumOfUsage } from './usage.ts';
+import { NOTHING_REPORTED, readReported, sumOfReported, type Reported } from './usage.ts';
 import { isCutOff, readFinishReason } from './finish-reason.ts';
 import type { Writable } from '../writable.ts';
 
@@ -18,7 +18,7 @@ export interface TranslatorOptions extends OutputWriterOptions {
 
 /** What an earlier request to the backend used on behalf of this response. */
 export interface Spent {
-  readonly usage: Usage | null;
+  readonly reported: Reported;
   readonly outputLength: number;
 }
 
@@ -43,7 +43,8 @@ export interface Translator {
   keepAlive(): readonly ResponseEvent[];
   /** The fold of all events so far. Readers must not change it. */
   readonly response: ResponseResource;
-  readonly usage: Usage | null;
+  /** Of all requests to the backend together. */
+  readonly reported: Reported;
   /** UTF-16 code units of text, reasoning and arguments; 0 before the first output. */
   readonly outputLength: number;
   readonly failure: ApiError | null;
@@ -63,7 +64,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   let finishReason: string | undefined;
   let serviceTier: string | undefined;
   let spent: Spent | undefined;
-  let answerUsage: Usage | null = null;
+  let ofAnswer = NOTHING_REPORTED;
 
   const translator: Writable<Translator> = {
     start() {
@@ -75,9 +76,9 @@ export function createTranslator(options: TranslatorOptions): Translator {
       attempt(() => (typeof chunk === 'string' ? output.writeWords(chunk) : readChunk(chunk)));
       return takeEvents();
     },
-    addSpent({ usage, outputLength }) {
-      spent = { usage, outputLength };
-      translator.usage = usage;
+    addSpent({ reported, outputLength }) {
+      spent = { reported, outputLength };
+      translator.reported = reported;
       translator.outputLength = outputLength;
     },
     addCompaction(encryptedContent, { isLast }) {
@@ -113,7 +114,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
       return takeEvents();
     },
     response: log.snapshot,
-    usage: null,
+    reported: NOTHING_REPORTED,
     outputLength: 0,
     failure: null,
     ended: false,
@@ -139,8 +140,8 @@ export function createTranslator(options: TranslatorOptions): Translator {
 
   function readChunk(chunk: ChatChunk): void {
     const choice = choiceOf(chunk);
-    answerUsage = readUsage(chunk, choice) ?? answerUsage;
-    translator.usage = spent === undefined ? answerUsage : sumOfUsage(spent.usage, answerUsage);
+    ofAnswer = readReported(ofAnswer, chunk, choice);
+    translator.reported = spent === undefined ? ofAnswer : sumOfReported(spent.reported, ofAnswer);
     serviceTier = serviceTierOf(chunk) ?? serviceTier;
     const sources = sourcesOf(chunk);
     if (sources !== undefined) output.setSources(sources);
@@ -217,7 +218,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
 
   function lastResponse(): ResponseResource {
     const { snapshot } = log;
-    return { ...snapshot, usage: translator.usage, service_tier: serviceTier ?? snapshot.service_tier };
+    return { ...snapshot, usage: translator.reported.usage, service_tier: serviceTier ?? snapshot.service_tier };
   }
 }
 

@@ -2,35 +2,87 @@ import type { Usage } from '../../contract/types.ts';
 import type { ChatChunk } from '../chat.ts';
 import { isObject } from '../json.ts';
 
-/** Reads the usage in the chunk, the choice (Moonshot) or `x_groq`; undefined without usage. */
-export function readUsage(chunk: ChatChunk, choice: ChatChunk | undefined): Usage | undefined {
-  const usage = [chunk['usage'], choice?.['usage'], field(chunk['x_groq'], 'usage')].find(isUsage);
-  if (usage === undefined) return undefined;
-  const input = count(usage['prompt_tokens']) ?? 0;
-  const written = count(usage['completion_tokens']) ?? 0;
-  const reasoning =
-    count(field(usage['completion_tokens_details'], 'reasoning_tokens')) ?? count(usage['reasoning_tokens']) ?? 0;
-  const total = count(usage['total_tokens']);
-  // xAI counts and charges reasoning in addition to the completion, which its total shows.
-  const output = total === input + written + reasoning ? written + reasoning : written;
+/** What the backend has said of its work so far. */
+export interface Reported {
+  /** A part that the backend did not count is 0 here, and named in `gaps`. */
+  readonly usage: Usage | null;
+  readonly gaps: readonly UsageGap[];
+  /** The model that the answer names, which may be another one than was asked for. */
+  readonly model: string | null;
+}
+
+export type UsageGap = 'input' | 'output';
+
+export const NOTHING_REPORTED: Reported = { usage: null, gaps: [], model: null };
+
+/** Returns what is known after this chunk and its choice. The latest usage counts. */
+export function readReported(before: Reported, chunk: ChatChunk, choice: ChatChunk | undefined): Reported {
+  const model = chunk['model'];
+  const named = typeof model === 'string' && model !== '' && model !== before.model;
+  const reported = findUsage(chunk, choice);
+  if (reported === undefined) return named ? { ...before, model } : before;
+  return { ...toUsage(reported), model: named ? model : before.model };
+}
+
+/** Returns what two requests have reported together. */
+export function sumOfReported(one: Reported, other: Reported): Reported {
   return {
-    input_tokens: input,
-    input_tokens_details: {
-      // DeepSeek and Moonshot have other names for cached tokens.
-      cached_tokens:
-        count(field(usage['prompt_tokens_details'], 'cached_tokens')) ??
-        count(usage['prompt_cache_hit_tokens']) ??
-        count(usage['cached_tokens']) ??
-        0,
-    },
-    output_tokens: output,
-    output_tokens_details: { reasoning_tokens: reasoning },
-    total_tokens: total ?? input + output,
+    usage: sumOfUsage(one.usage, other.usage),
+    gaps: [...new Set([...one.gaps, ...other.gaps])],
+    model: other.model ?? one.model,
   };
 }
 
-/** Returns the usage of two requests together; null when one of them is unknown. */
-export function sumOfUsage(one: Usage | null, other: Usage | null): Usage | null {
+/** Whether the backend has counted both input and output. */
+export function isWhole(reported: Reported): reported is Reported & { readonly usage: Usage } {
+  return reported.usage !== null && reported.gaps.length === 0;
+}
+
+/** Reads the usage in the chunk, the choice (Moonshot) or `x_groq`; undefined without usage. */
+export function readUsage(chunk: ChatChunk, choice: ChatChunk | undefined): Usage | undefined {
+  const reported = findUsage(chunk, choice);
+  return reported === undefined ? undefined : toUsage(reported).usage;
+}
+
+function findUsage(chunk: ChatChunk, choice: ChatChunk | undefined): ChatChunk | undefined {
+  return [chunk['usage'], choice?.['usage'], field(chunk['x_groq'], 'usage')].find(isUsage);
+}
+
+function toUsage(usage: ChatChunk): { readonly usage: Usage; readonly gaps: readonly UsageGap[] } {
+  const total = count(usage['total_tokens']);
+  const [prompt, completion] = [count(usage['prompt_tokens']), count(usage['completion_tokens'])];
+  const read = prompt ?? difference(total, completion);
+  const written = completion ?? difference(total, prompt);
+  const input = read ?? 0;
+  // xAI and Gemini charge reasoning in addition to the completion. Gemini shows it in the total only.
+  const beyond = read === undefined ? 0 : (difference(total, input + (written ?? 0)) ?? 0);
+  const output = (written ?? 0) + beyond;
+  const reasoning =
+    count(field(usage['completion_tokens_details'], 'reasoning_tokens')) ?? count(usage['reasoning_tokens']) ?? 0;
+  const cached =
+    // DeepSeek and Moonshot have other names for cached tokens.
+    count(field(usage['prompt_tokens_details'], 'cached_tokens')) ??
+    count(usage['prompt_cache_hit_tokens']) ??
+    count(usage['cached_tokens']) ??
+    0;
+  return {
+    usage: {
+      input_tokens: input,
+      input_tokens_details: { cached_tokens: Math.min(cached, input) },
+      output_tokens: output,
+      output_tokens_details: { reasoning_tokens: Math.min(Math.max(reasoning, beyond), output) },
+      total_tokens: input + output,
+    },
+    gaps: [...(read === undefined ? ['input' as const] : []), ...(written === undefined ? ['output' as const] : [])],
+  };
+}
+
+/** Returns undefined where the total is unknown, or less than its part. */
+function difference(total: number | undefined, part: number | undefined): number | undefined {
+  return total === undefined || part === undefined || total < part ? undefined : total - part;
+}
+
+function sumOfUsage(one: Usage | null, other: Usage | null): Usage | null {
   if (one === null || other === null) return null;
   return {
     input_tokens: one.input_tokens + other.input_tokens,
@@ -55,8 +107,9 @@ function field(value: unknown, name: string): unknown {
   return isObject(value) ? value[name] : undefined;
 }
 
+/** No model reads or writes as much in one request, so a larger number is a fault of the backend. */
+const MAX_TOKENS = 1_000_000_000;
+
 function count(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isSafeInteger(Math.round(value)) && value >= 0
-    ? Math.round(value)
-    : undefined;
+  return typeof value === 'number' && value >= 0 && value <= MAX_TOKENS ? Math.round(value) : undefined;
 }

@@ -4,7 +4,7 @@ import { ApiError } from '../errors.ts';
 
 const LIMITS_OUTPUT = 'it sets another limit of the output than max_tokens';
 const WRITES_MORE = 'the model may write more than is reserved';
-const NAMES_MODEL = 'it may choose another model than model names';
+const NAMES_MODEL = 'it may choose another model or provider than model names';
 const COSTS_EXTRA = 'the backend may charge for it in addition to the tokens';
 
 export const REFUSED_FIELDS: Readonly<Record<string, string>> = {
@@ -66,6 +66,29 @@ export function foldCase(name: string): string {
 /** Throws ApiError for a service tier with a price of its own. */
 export function checkServiceTier(tier: unknown): void {
   if (!PLAIN_TIERS.has(tier)) throw refusedField('service_tier', 'only auto, default, flex and on_demand are taken');
+}
+
+/** OpenRouter: `:online` is its web plugin, `:nitro` takes the fastest provider, whatever it costs. */
+const SUFFIXES = new Map([
+  ['online', COSTS_EXTRA],
+  ['nitro', NAMES_MODEL],
+]);
+
+/** Throws ApiError for the name of a model with a suffix that changes what it costs. */
+export function checkModelSuffix(model: string): void {
+  const [, ...suffixes] = model.split(':');
+  for (const suffix of suffixes) {
+    const reason = SUFFIXES.get(foldCase(suffix.trim()));
+    if (reason !== undefined) throw refusedField('model', `with the suffix :${suffix.trim()} ${reason}`);
+  }
+}
+
+/** The caller runs these tools. A backend may run others, and charge for it. */
+export const TOOLS_OF_CALLER: ReadonlySet<unknown> = new Set(['function', 'custom']);
+
+/** Returns the error for a tool that the backend runs. */
+export function refusedTool(param: string): ApiError {
+  return refusedField(param, `only tools of the types function and custom are taken, because ${COSTS_EXTRA}`);
 }
 
 /** Returns the error for a refused field. `reason` ends its sentence. */

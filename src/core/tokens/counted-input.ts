@@ -1,5 +1,6 @@
 import type { ChatAssistantMessage, ChatMessage, ChatRequest } from '../chat.ts';
-import { inputSizeOf, MEDIA_TOKENS } from './estimate.ts';
+import { MEDIA_TOKENS } from './estimate.ts';
+import { inputSizeOf } from './input-size.ts';
 
 export interface CountedInput {
   readonly texts: readonly string[];
@@ -20,7 +21,7 @@ export function countedInputOf(chat: Pick<ChatRequest, 'messages' | 'tools' | 'r
       ...(format === undefined ? [] : [JSON.stringify(format)]),
     ],
     otherTokens:
-      messages.length * TOKENS_AROUND_MESSAGE + TOKENS_BEFORE_ANSWER + inputSizeOf(chat, 0).media * MEDIA_TOKENS,
+      messages.length * TOKENS_AROUND_MESSAGE + TOKENS_BEFORE_ANSWER + inputSizeOf(chat).media * MEDIA_TOKENS,
   };
 }
 

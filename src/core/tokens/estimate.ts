@@ -1,104 +1,95 @@
 import type { Usage } from '../../contract/types.ts';
-import { isObject, listOf } from '../json.ts';
-
-export interface InputSize {
-  /** Counts UTF-8 bytes, without images and files. */
-  readonly textBytes: number;
-  readonly media: number;
-}
+import type { Reported } from '../reply/usage.ts';
+import type { InputSize } from './input-size.ts';
+import { createLearnt } from './learnt.ts';
 
 /** A tokenizer fits only one vocabulary and is slow on hostile input. */
 export interface TokenEstimator {
-  estimateInput(model: string, size: InputSize): number;
-  /** `outputLength` is in UTF-16 code units. */
-  estimateOutput(model: string, outputLength: number): number;
-  learn(model: string, size: InputSize, outputLength: number, usage: Usage): void;
+  estimateInput(exchange: Asked): number;
+  /** Estimates usage that the backend did not report. */
+  estimateUsage(exchange: Exchange): Usage;
+  learn(exchange: Exchange, usage: Usage): void;
 }
 
-const FIRST_FACTOR = 0.25;
+export interface Asked {
+  readonly model: string;
+  /** What one caller teaches has little weight for the others. */
+  readonly caller: string;
+  readonly inputSize: InputSize;
+}
+
+export interface Exchange extends Asked {
+  /** Is in UTF-16 code units. */
+  readonly outputLength: number;
+  /** Null without a limit. */
+  readonly allowedOutputTokens: number | null;
+}
+
+/** The lower limit holds for plain text: nobody can teach that a long one is nearly free. */
+const TOKENS_PER_UNIT = { first: 0.25, min: 0.1, max: 2 };
+/** Most answers of models that think are within a factor of ten of it. */
+const THOUGHTS = { first: 1000, min: 1, max: 1_000_000 };
 export const MEDIA_TOKENS = 1000;
-const WEIGHT = 0.1;
-const MIN_FACTOR = 0.02;
-const MAX_FACTOR = 2;
-const MAX_MODELS = 1000;
 /** Below this length the chat template outweighs the text. */
 const MIN_OBSERVED_LENGTH = 200;
 
-/** Returns the size of a chat request, without the bytes of its images and files. */
-export function inputSizeOf({ messages }: { readonly messages?: unknown }, bodyBytes: number): InputSize {
-  let media = 0;
-  let mediaBytes = 0;
-  for (const bytes of listOf(messages).flatMap(mediaSizesOf)) {
-    media += 1;
-    mediaBytes += bytes;
-  }
-  return { textBytes: Math.max(0, bodyBytes - mediaBytes), media };
-}
-
-/** The other kinds of parts differ from backend to backend. */
-const TEXT_PARTS = new Set<unknown>(['text', 'thinking', 'reasoning', 'refusal']);
-
-/** Images and files are base64 or URLs, so a character is a byte. */
-function mediaSizesOf(message: unknown): number[] {
-  const content = isObject(message) ? message['content'] : undefined;
-  return listOf(content)
-    .filter(isObject)
-    .filter((part) => !TEXT_PARTS.has(part['type']))
-    .map(({ type: _type, ...fields }) => longestString(fields, 0));
-}
-
-/** The data or URL of a part is its longest string. */
-function longestString(value: unknown, depth: number): number {
-  if (typeof value === 'string') return value.length;
-  if (!isObject(value) || depth > 1) return 0;
-  return Object.values(value).reduce<number>((longest, inner) => Math.max(longest, longestString(inner, depth + 1)), 0);
-}
-
-/** Creates an estimator that keeps factors for a limited number of models. */
+/** Creates an estimator that has learnt nothing. */
 export function createTokenEstimator(): TokenEstimator {
-  const inputFactors = new Map<string, number>();
-  const outputFactors = new Map<string, number>();
-  return {
-    estimateInput(model, { textBytes, media }) {
-      return Math.ceil(textBytes * (inputFactors.get(model) ?? FIRST_FACTOR)) + media * MEDIA_TOKENS;
-    },
-    estimateOutput(model, outputLength) {
-      return Math.ceil(outputLength * (outputFactors.get(model) ?? FIRST_FACTOR));
-    },
-    learn(model, { textBytes, media }, outputLength, usage) {
-      // Backends count images differently, so such an input says nothing about text.
-      if (media === 0) observe(inputFactors, model, textBytes, usage.input_tokens);
-      // Some backends count thoughts that they do not send, so such an answer says nothing either.
-      const thought = usage.output_tokens_details.reasoning_tokens > 0;
-      if (!thought) observe(outputFactors, model, outputLength, usage.output_tokens);
-    },
-  };
-}
+  const input = createLearnt(TOKENS_PER_UNIT);
+  const output = createLearnt(TOKENS_PER_UNIT);
+  const thoughts = createLearnt(THOUGHTS);
 
-/** Estimates usage that the backend did not report. `outputLength` is in UTF-16 code units. */
-export function estimateUsage(
-  estimator: TokenEstimator,
-  { backendModel, inputSize }: { readonly backendModel: string; readonly inputSize: InputSize },
-  outputLength: number,
-): Usage {
-  const inputTokens = estimator.estimateInput(backendModel, inputSize);
-  const outputTokens = estimator.estimateOutput(backendModel, outputLength);
-  return {
-    input_tokens: inputTokens,
-    input_tokens_details: { cached_tokens: 0 },
-    output_tokens: outputTokens,
-    output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: inputTokens + outputTokens,
-  };
-}
-
-function observe(factors: Map<string, number>, model: string, length: number, tokens: number): void {
-  if (length < MIN_OBSERVED_LENGTH || tokens <= 0) return;
-  const seen = Math.min(MAX_FACTOR, Math.max(MIN_FACTOR, tokens / length));
-  const before = factors.get(model) ?? seen;
-  if (!factors.has(model) && factors.size >= MAX_MODELS) {
-    const oldest = factors.keys().next();
-    if (oldest.done !== true) factors.delete(oldest.value);
+  function estimateInput({ model, caller, inputSize: { textBytes, media } }: Asked): number {
+    return Math.ceil(textBytes * input.valueFor(model, caller)) + media * MEDIA_TOKENS;
   }
-  factors.set(model, before + (seen - before) * WEIGHT);
+
+  function estimateWords({ model, caller, outputLength }: Exchange): number {
+    return Math.ceil(outputLength * output.valueFor(model, caller));
+  }
+
+  return {
+    estimateInput,
+    estimateUsage(exchange) {
+      const { model, caller, allowedOutputTokens } = exchange;
+      const words = estimateWords(exchange);
+      const unsent = thoughts.knows(model) ? Math.round(thoughts.valueFor(model, caller)) : 0;
+      const outputTokens = Math.min(words + unsent, allowedOutputTokens ?? Infinity);
+      const inputTokens = estimateInput(exchange);
+      return {
+        input_tokens: inputTokens,
+        input_tokens_details: { cached_tokens: 0 },
+        output_tokens: outputTokens,
+        output_tokens_details: { reasoning_tokens: Math.max(0, outputTokens - words) },
+        total_tokens: inputTokens + outputTokens,
+      };
+    },
+    learn(exchange, usage) {
+      const { model, caller, inputSize, outputLength } = exchange;
+      const { textBytes, media } = inputSize;
+      // Backends count images differently, so such an input says nothing about text.
+      if (media === 0 && textBytes >= MIN_OBSERVED_LENGTH && usage.input_tokens > 0) {
+        input.observe(model, caller, usage.input_tokens / textBytes);
+      }
+      const { reasoning_tokens: thought } = usage.output_tokens_details;
+      // Some backends send the thoughts that they count, and some do not.
+      const unsent = usage.output_tokens - estimateWords(exchange);
+      if (thought > 0 && unsent > thought / 2) thoughts.observe(model, caller, unsent);
+      if (thought > 0 || outputLength < MIN_OBSERVED_LENGTH || usage.output_tokens <= 0) return;
+      output.observe(model, caller, usage.output_tokens / outputLength);
+    },
+  };
+}
+
+/** Returns the usage that was reported, with the parts that are missing from the estimate. */
+export function fillGaps({ usage, gaps }: Reported, estimate: Usage): Usage {
+  if (usage === null) return estimate;
+  const input = gaps.includes('input') ? estimate : usage;
+  const output = gaps.includes('output') ? estimate : usage;
+  return {
+    input_tokens: input.input_tokens,
+    input_tokens_details: input.input_tokens_details,
+    output_tokens: output.output_tokens,
+    output_tokens_details: output.output_tokens_details,
+    total_tokens: input.input_tokens + output.output_tokens,
+  };
 }

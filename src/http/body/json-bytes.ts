@@ -68,6 +68,32 @@ export function* fieldsOf(bytes: Buffer, start: number): Generator<Field> {
   }
 }
 
+/** Yields the index of each object in the list that begins at or after `start`; none elsewhere. */
+export function* objectsIn(bytes: Buffer, start: number): Generator<number> {
+  let depth = 0;
+  for (let at = start; at < bytes.length; at++) {
+    switch (bytes[at]) {
+      case 0x22: // "
+        at = endOfString(bytes, at + 1);
+        break;
+      case 0x7b: // {
+        if (depth === 0) return;
+        if (depth === 1) yield at;
+        depth++;
+        break;
+      case 0x5b: // [
+        depth++;
+        break;
+      case 0x7d: // }
+      case 0x5d: // ]
+        depth--;
+        if (depth === 0) return;
+        break;
+      default:
+    }
+  }
+}
+
 /** Returns the text of a short JSON string; undefined for anything else. */
 export function readString(literal: Buffer): string | undefined {
   if (literal.length > MAX_STRING_BYTES) return undefined;

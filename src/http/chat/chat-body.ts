@@ -1,8 +1,8 @@
 import type { Dialect } from '../../core/dialects.ts';
 import { ApiError } from '../../core/errors.ts';
-import { foldCase, refusedField, whyRefused } from '../../core/request/refused-fields.ts';
+import { foldCase, refusedField, refusedTool, TOOLS_OF_CALLER, whyRefused } from '../../core/request/refused-fields.ts';
 import type { CreateChatCompletion } from '../../contract/types.ts';
-import { fieldsOf, splice, type Edit, type Field } from '../body/json-bytes.ts';
+import { fieldsOf, objectsIn, readString, splice, type Edit, type Field } from '../body/json-bytes.ts';
 
 export type UnderstoodFields = ReadonlyMap<string, Field>;
 
@@ -17,6 +17,8 @@ const OTHER_LIMIT = { max_tokens: 'max_completion_tokens', max_completion_tokens
 /** LiteLLM merges `extra_body` into the request; Gemini has its own settings in it. */
 const UNDERSTOOD: readonly string[] = [
   'model',
+  'messages',
+  'tools',
   'stream',
   'stream_options',
   'n',
@@ -38,6 +40,8 @@ export function findFields(body: Buffer, { isLimited }: { readonly isLimited: bo
   if (options !== undefined && isObjectAt(body, options)) {
     understoodIn(body, { start: options.start, path: 'stream_options.', understood: ['include_usage'], isLimited });
   }
+  const tools = found.get('tools');
+  if (tools !== undefined) checkTools(body, tools);
   const extra = found.get('extra_body');
   if (extra !== undefined && isObjectAt(body, extra)) {
     const path = 'extra_body.';
@@ -75,6 +79,20 @@ function understoodIn(body: Buffer, { start, path, understood, isLimited }: Plac
 function checkRefused(body: Buffer, { name = '', start }: Field, path: string): void {
   const reason = whyRefused(name);
   if (reason !== undefined && body[start] !== 'n'.charCodeAt(0)) throw refusedField(path + name, reason);
+}
+
+/** A type that is given twice is looked at twice, since backends differ in which one they use. */
+function checkTools(body: Buffer, { start: listStart }: Field): void {
+  let index = 0;
+  for (const toolStart of objectsIn(body, listStart)) {
+    for (const { name = '', start, end } of fieldsOf(body, toolStart)) {
+      if (foldCase(name) !== 'type') continue;
+      const param = `tools[${index}].${name}`;
+      if (name !== 'type') throw refusedField(param, 'it must be written type');
+      if (!TOOLS_OF_CALLER.has(readString(body.subarray(start, end)))) throw refusedTool(param);
+    }
+    index += 1;
+  }
 }
 
 /** Whether the client wants the usage chunk at the end of a stream. */
@@ -116,7 +134,11 @@ function limitEdits(
 ): Edit[] {
   const own = fields.get(name);
   const other = fields.get(OTHER_LIMIT[name]);
-  if (other === undefined) return [];
+  if (other === undefined) {
+    if (tokens === null) return [];
+    if (own === undefined) return [insert(body.indexOf('{') + 1, `"${name}":${tokens},`)];
+    return body.toString('latin1', own.start, own.end) === String(tokens) ? [] : [replace(own, String(tokens))];
+  }
   if (own === undefined) return [{ start: other.nameStart, end: other.end, text: `"${name}":${tokens}` }];
   return [replace(own, String(tokens)), removal(body, other)];
 }

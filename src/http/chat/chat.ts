@@ -1,10 +1,10 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { isLimited } from '../../accounts/admission.ts';
+import { isLimited, needsOutputLimit } from '../../accounts/admission.ts';
 import type { RelayedAnswer, RelayedRefusal } from '../../backend/chat.ts';
 import type { Dialect } from '../../core/dialects.ts';
-import { checkServiceTier } from '../../core/request/refused-fields.ts';
+import { checkModelSuffix, checkServiceTier } from '../../core/request/refused-fields.ts';
 import type { StopSignal } from '../../core/stop-signal.ts';
-import { inputSizeOf } from '../../core/tokens/estimate.ts';
+import { inputSizeOf } from '../../core/tokens/input-size.ts';
 import type { Incoming } from '../../requests/incoming.ts';
 import { relayChat, type ChatPlan, type RelayedReply, type RelayServices } from '../../requests/relay.ts';
 import { validateCreateChatCompletion } from '../../requests/validate.ts';
@@ -17,6 +17,7 @@ import { openRelayedReply, openRelayedStream } from './relayed-reply.ts';
 export interface ChatCompletionOptions {
   readonly modelAliases: ModelAliases;
   readonly dialect: Pick<Dialect, 'tokenLimitField'>;
+  readonly defaultMaxOutputTokens: number;
   readonly publicBaseUrl: string | null;
   readonly maxBodyBytes: number;
   readonly clientStallMs: number;
@@ -37,17 +38,23 @@ function toPlan(req: Request, { caller, body: { bytes, value } }: Incoming, opti
   const wanted = validateCreateChatCompletion(value);
   const hasLimits = isLimited(caller.key);
   const fields = findFields(bytes, { isLimited: hasLimits });
-  if (hasLimits) checkServiceTier(wanted.service_tier);
+  if (hasLimits) {
+    checkModelSuffix(wanted.model);
+    checkServiceTier(wanted.service_tier);
+  }
   const model = options.modelAliases.get(wanted.model);
   const stream = wanted.stream === true;
-  const tokens = limitOf(wanted);
+  const named = limitOf(wanted);
+  // What is reserved bounds what runs.
+  const isEndless = named === null || named <= 0;
+  const tokens = isEndless && needsOutputLimit(caller.key) ? options.defaultMaxOutputTokens : named;
   const limit = hasLimits ? { name: options.dialect.tokenLimitField, tokens } : undefined;
   return {
     endpoint: 'chat.completions',
     model: wanted.model,
     backendModel: model ?? wanted.model,
     stream,
-    inputSize: inputSizeOf(wanted, bytes.length),
+    inputSize: inputSizeOf(wanted),
     maxOutputTokens: tokens !== null && tokens > 0 ? tokens : null,
     choices: wanted.n ?? 1,
     request: {

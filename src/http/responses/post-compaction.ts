@@ -2,10 +2,10 @@ import type { RequestHandler } from 'express';
 import { inputToCompact } from '../../core/compaction/compaction.ts';
 import type { Translator } from '../../core/reply/translator.ts';
 import { keptMessages } from '../../core/request/kept-input.ts';
-import { estimateUsage, type TokenEstimator } from '../../core/tokens/estimate.ts';
+import type { TokenEstimator } from '../../core/tokens/estimate.ts';
 import type { CompactionResource } from '../../contract/types.ts';
 import type { Incoming } from '../../requests/incoming.ts';
-import type { ResponsePlan } from '../../requests/plan.ts';
+import { exchangeOf, type ResponsePlan } from '../../requests/plan.ts';
 import { respond, type RespondServices } from '../../requests/respond.ts';
 import { validateCompactResponse } from '../../requests/validate.ts';
 import { readIncoming } from '../incoming.ts';
@@ -37,7 +37,7 @@ export function postCompaction(services: RespondServices & PostCompactionOptions
 function toResource(
   { response, outputLength }: Translator,
   plan: ResponsePlan,
-  { body, facts }: Incoming,
+  { body, caller, facts }: Incoming,
   estimator: TokenEstimator,
 ): CompactionResource {
   const { id, created_at, usage } = response;
@@ -48,6 +48,6 @@ function toResource(
     created_at,
     output: [...keptMessages(inputToCompact(plan.request), body.bytes.length, facts.unique), ...compaction],
     // The usage is required; without the backend's count it is what the record says.
-    usage: usage ?? estimateUsage(estimator, plan, outputLength),
+    usage: usage ?? estimator.estimateUsage(exchangeOf(plan, caller.identity, outputLength)),
   };
 }

@@ -5,7 +5,6 @@ import {
   costOf,
   costOfTokens,
   createPrices,
-  expectedOutputOf,
   holdOf,
   MAX_COST_MICRO,
   type Price,
@@ -164,22 +163,6 @@ describe('the cost of a usage', () => {
   });
 });
 
-describe('the output that a request is let in for', () => {
-  const cases: { name: string; maxOutputTokens: number | null; choices?: number; tokens: number }[] = [
-    { name: 'is what the request allows', maxOutputTokens: 100, tokens: 100 },
-    { name: 'is the default where the request names no limit', maxOutputTokens: null, tokens: 4096 },
-    { name: 'is the default at most', maxOutputTokens: 1_000_000, tokens: 4096 },
-    { name: 'is nothing where no output is allowed', maxOutputTokens: 0, tokens: 0 },
-    { name: 'is that of all choices', maxOutputTokens: 100, choices: 3, tokens: 300 },
-    { name: 'is the default for each choice', maxOutputTokens: null, choices: 2, tokens: 8192 },
-  ];
-  for (const { name, maxOutputTokens, choices = 1, tokens } of cases) {
-    it(name, () => {
-      expect(expectedOutputOf({ maxOutputTokens, choices, defaultMaxOutputTokens: 4096 })).to.equal(tokens);
-    });
-  }
-});
-
 describe('the hold of a request', () => {
   it('is for its input and its output', () => {
     // 1000 × 2.50 + 100 × 10.00
@@ -263,6 +246,69 @@ describe('the prices of a table', () => {
   for (const { name, names, model, backendModel, entry } of cases) {
     it(name, () => expect(entryFor(names, model, backendModel)).to.equal(entry));
   }
+
+  describe('of a model whose name differs from a priced one', () => {
+    /** What a million tokens of input cost. */
+    function priceFor(prices: Record<string, number>, model: string, backendModel = model): number | undefined {
+      const models = Object.fromEntries(
+        Object.entries(prices).map(([name, input]) => [name, { input: String(input), output: '0' }]),
+      );
+      const found = createPrices({ currency: 'USD', models }).find(model, backendModel);
+      return found && Number(found.inputParts / 10n ** 12n);
+    }
+
+    const EXPENSIVE = { expensive: 10, '*': 1 };
+    const cases: { prices: Record<string, number>; model: string; price: number | undefined }[] = [
+      { prices: EXPENSIVE, model: 'Expensive', price: 10 },
+      { prices: EXPENSIVE, model: 'expensive:latest', price: 10 },
+      { prices: EXPENSIVE, model: 'EXPENSIVE:Latest', price: 10 },
+      { prices: EXPENSIVE, model: 'expensive-2026-08-06', price: 10 },
+      { prices: EXPENSIVE, model: 'expensive@20260806', price: 10 },
+      { prices: EXPENSIVE, model: 'expensive-0613', price: 10 },
+      { prices: EXPENSIVE, model: 'expensive-mini', price: 1 },
+      { prices: EXPENSIVE, model: 'other', price: 1 },
+      { prices: { cheap: 1, '*': 10 }, model: 'cheap:latest', price: 10 },
+      { prices: { expensive: 10 }, model: 'Expensive', price: 10 },
+      { prices: { 'Expensive:8B': 10, '*': 1 }, model: 'expensive', price: 10 },
+      { prices: { 'm:small': 1, 'm:large': 10 }, model: 'm:other', price: 10 },
+      { prices: { 'm:large': 10, 'm:*': 2, '*': 1 }, model: 'm:other', price: 2 },
+      { prices: { expensive: 10, 'expensive:latest': 3, '*': 1 }, model: 'expensive:latest', price: 3 },
+      { prices: { 'expensive*': 10, '*': 1 }, model: 'EXPENSIVE-2', price: 10 },
+    ];
+    for (const { prices, model, price } of cases) {
+      it(`are no cheaper than that: ${model} of ${JSON.stringify(prices)}`, () => {
+        expect(priceFor(prices, model)).to.equal(price);
+      });
+    }
+
+    it('are also found by the name that the backend knows', () => {
+      expect(priceFor(EXPENSIVE, 'fast', 'Expensive:latest')).to.equal(10);
+    });
+  });
+
+  describe('of the model that an answer names', () => {
+    const PRICED = ['asked', 'dear', 'gpt*', '*'];
+    const cases: { answeredBy: string; asked?: { model: string; backendModel: string }; entry: string | undefined }[] =
+      [
+        { answeredBy: 'dear', entry: 'dear' },
+        { answeredBy: 'Dear:latest', entry: 'dear' },
+        { answeredBy: 'gpt-9', entry: 'gpt*' },
+        { answeredBy: 'asked', entry: undefined },
+        { answeredBy: 'asked-2026-01-01', entry: undefined },
+        { answeredBy: 'Asked:8b', entry: undefined },
+        { answeredBy: 'llama', asked: { model: 'asked', backendModel: 'llama' }, entry: undefined },
+        { answeredBy: '/models/any.gguf', entry: undefined },
+      ];
+    for (const { answeredBy, asked = { model: 'asked', backendModel: 'asked' }, entry } of cases) {
+      it(`are ${entry === undefined ? 'not looked for' : `those of ${entry}`}: ${answeredBy}`, () => {
+        const models = Object.fromEntries(
+          PRICED.map((name, index) => [name, { input: String(index + 1), output: '0' }]),
+        );
+        const found = createPrices({ currency: 'USD', models }).findAnswered(answeredBy, asked);
+        expect(PRICED.find((_, index) => parseDecimal(String(index + 1), 12) === found?.inputParts)).to.equal(entry);
+      });
+    }
+  });
 
   it('are refused when they do not keep their schema', () => {
     const models = { a: { input: '-1', output: '0' } };

@@ -157,7 +157,7 @@ describe('the meter of a chat completion', () => {
         incomplete: meter.incompleteReason,
         length: meter.outputLength,
         hasOutput: meter.hasOutput,
-        input: meter.usage?.input_tokens,
+        input: meter.reported.usage?.input_tokens,
       }).to.deep.equal({ ended: true, failure, incomplete: incomplete ?? null, length, hasOutput: length > 0, input });
     });
   }
@@ -207,7 +207,7 @@ describe('the meter of a chat completion', () => {
       for (const chunk of chunks) meter.feed(chunk);
       if (failure !== undefined) meter.fail(failure);
       else meter.end(done);
-      expect(meter.usage).to.deep.equal(said.usage);
+      expect(meter.reported.usage).to.deep.equal(said.usage);
       const least = said.text.length + said.reasoning.length + said.refusal.length;
       expect(meter.outputLength).to.be.at.least(least);
       if (said.error) expect(meter.failure).not.to.equal(null);

@@ -168,10 +168,10 @@ describe('createTranslator', () => {
     it('is the latest usage, also while it runs', () => {
       const machine = openMachine();
       machine.start();
-      expect(machine.usage).to.equal(null);
+      expect(machine.reported.usage).to.equal(null);
       machine.feed({ ...text('Hel'), usage: { prompt_tokens: 3, completion_tokens: 1 } });
       machine.feed(text('lo'));
-      expect(machine.usage?.output_tokens).to.equal(1);
+      expect(machine.reported.usage?.output_tokens).to.equal(1);
     });
 
     it('is the length of all that the backend said, shown or not', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readUsage } from '../../../src/core/reply/usage.ts';
+import { isWhole, NOTHING_REPORTED, readReported, readUsage, sumOfReported } from '../../../src/core/reply/usage.ts';
 
 const counts = (input: number, cached: number, output: number, reasoning: number, total: number) => ({
   input_tokens: input,
@@ -86,9 +86,29 @@ describe('readUsage', () => {
       expected: counts(12, 0, 5, 0, 17),
     },
     {
-      name: 'has a total of its own',
-      chunk: { usage: { ...plain, total_tokens: 20 } },
-      expected: counts(12, 0, 5, 0, 20),
+      name: 'has thoughts in the total alone, as Gemini counts them',
+      chunk: { usage: { prompt_tokens: 35, completion_tokens: 12, total_tokens: 109 } },
+      expected: counts(35, 0, 74, 62, 109),
+    },
+    {
+      name: 'has a total that is less than its parts',
+      chunk: { usage: { ...plain, total_tokens: 3 } },
+      expected: counts(12, 0, 5, 0, 17),
+    },
+    {
+      name: 'has output in the total alone',
+      chunk: { usage: { prompt_tokens: 12, total_tokens: 20 } },
+      expected: counts(12, 0, 8, 0, 20),
+    },
+    {
+      name: 'has more cached tokens than input',
+      chunk: { usage: { ...plain, prompt_tokens_details: { cached_tokens: 1000 } } },
+      expected: counts(12, 12, 5, 0, 17),
+    },
+    {
+      name: 'has more thoughts than output',
+      chunk: { usage: { ...plain, completion_tokens_details: { reasoning_tokens: 1000 } } },
+      expected: counts(12, 0, 5, 5, 17),
     },
     { name: 'has input only', chunk: { usage: { prompt_tokens: 12 } }, expected: counts(12, 0, 0, 0, 12) },
     { name: 'has output only', chunk: { usage: { completion_tokens: 5 } }, expected: counts(0, 0, 5, 0, 5) },
@@ -111,4 +131,44 @@ describe('readUsage', () => {
       );
     });
   }
+});
+
+describe('readReported', () => {
+  const GAPS: { name: string; usage: object; gaps: string[] }[] = [
+    { name: 'both halves', usage: plain, gaps: [] },
+    { name: 'no input', usage: { completion_tokens: 5 }, gaps: ['input'] },
+    { name: 'no output', usage: { prompt_tokens: 12 }, gaps: ['output'] },
+    { name: 'input below zero', usage: { prompt_tokens: -5, completion_tokens: 5 }, gaps: ['input'] },
+    {
+      name: 'endless input',
+      usage: { prompt_tokens: 1e300, completion_tokens: 5, total_tokens: 1e300 },
+      gaps: ['input'],
+    },
+    { name: 'more output than any model writes', usage: { ...plain, completion_tokens: 2 ** 53 - 1 }, gaps: [] },
+    { name: 'such output and no total', usage: { prompt_tokens: 1, completion_tokens: 2 ** 53 - 1 }, gaps: ['output'] },
+    { name: 'a text for the output', usage: { prompt_tokens: 12, completion_tokens: '5' }, gaps: ['output'] },
+  ];
+  for (const { name, usage, gaps } of GAPS) {
+    it(`knows what is missing of usage with ${name}`, () => {
+      const reported = readReported(NOTHING_REPORTED, { usage }, undefined);
+      expect(reported.gaps).to.deep.equal(gaps);
+      expect(isWhole(reported)).to.equal(gaps.length === 0);
+    });
+  }
+
+  it('keeps the model and the usage that were reported before', () => {
+    const first = readReported(NOTHING_REPORTED, { model: 'a' }, undefined);
+    const second = readReported(first, { usage: plain }, undefined);
+    expect(second).to.deep.equal({ usage: counts(12, 0, 5, 0, 17), gaps: [], model: 'a' });
+    expect(readReported(second, { choices: [] }, undefined)).to.equal(second);
+    expect(readReported(second, { model: 'b' }, undefined)).to.deep.equal({ ...second, model: 'b' });
+    expect(readReported(second, { model: '' }, undefined)).to.equal(second);
+  });
+
+  it('adds up two requests, of which each can lack a half', () => {
+    const one = readReported(NOTHING_REPORTED, { model: 'a', usage: { prompt_tokens: 12 } }, undefined);
+    const other = readReported(NOTHING_REPORTED, { usage: plain }, undefined);
+    expect(sumOfReported(one, other)).to.deep.equal({ usage: counts(24, 0, 5, 0, 29), gaps: ['output'], model: 'a' });
+    expect(sumOfReported(one, NOTHING_REPORTED).usage).to.equal(null);
+  });
 });

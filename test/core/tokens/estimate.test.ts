@@ -1,161 +1,159 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { createTokenEstimator, inputSizeOf, type InputSize } from '../../../src/core/tokens/estimate.ts';
+import {
+  createTokenEstimator,
+  fillGaps,
+  type Exchange,
+  type TokenEstimator,
+} from '../../../src/core/tokens/estimate.ts';
+import { inputSizeOf, type InputSize } from '../../../src/core/tokens/input-size.ts';
 import type { Usage } from '../../../src/contract/types.ts';
 import { loadRecordings, readSaid } from '../../support/recordings.ts';
 
 const FEW_WORDS = 200;
 const TEXT = { textBytes: 1000, media: 0 };
 
-describe('inputSizeOf', () => {
-  const data = 'A'.repeat(1000);
-  const cases: { name: string; messages: unknown; media: number; mediaBytes: number }[] = [
-    { name: 'text', messages: [{ role: 'user', content: 'Hello' }], media: 0, mediaBytes: 0 },
-    {
-      name: 'parts that are words',
-      messages: [
-        { role: 'user', content: [{ type: 'text', text: data }] },
-        {
-          role: 'assistant',
-          content: [
-            { type: 'thinking', thinking: [{ type: 'text', text: data }] },
-            { type: 'refusal', refusal: data },
-          ],
-        },
-      ],
-      media: 0,
-      mediaBytes: 0,
-    },
-    {
-      name: 'an image',
-      messages: [
-        {
-          role: 'user',
-          content: [
-            { type: 'text', text: 'x' },
-            { type: 'image_url', image_url: { url: data, detail: 'low' } },
-          ],
-        },
-      ],
-      media: 1,
-      mediaBytes: 1000,
-    },
-    {
-      name: 'an image that a tool has brought',
-      messages: [{ role: 'tool', tool_call_id: 'c', content: [{ type: 'image_url', image_url: { url: data } }] }],
-      media: 1,
-      mediaBytes: 1000,
-    },
-    {
-      name: 'sounds and files of any form',
-      messages: [
-        {
-          role: 'user',
-          content: [
-            { type: 'input_audio', input_audio: { data, format: 'wav' } },
-            { type: 'input_audio', input_audio: data },
-            { type: 'file', file: { filename: 'a.pdf', file_data: data } },
-            { type: 'document_url', document_url: data },
-          ],
-        },
-      ],
-      media: 4,
-      mediaBytes: 4000,
-    },
-    { name: 'what is no list of messages', messages: { content: [{ type: 'image_url' }] }, media: 0, mediaBytes: 0 },
-    { name: 'odd messages', messages: [null, 'x', { content: [null, 'x', 1] }], media: 0, mediaBytes: 0 },
-  ];
-
-  for (const { name, messages, media, mediaBytes } of cases) {
-    it(`counts the media of ${name}`, () => {
-      expect(inputSizeOf({ messages }, 10_000)).to.deep.equal({ textBytes: 10_000 - mediaBytes, media });
-    });
-  }
-
-  it('never weighs less than nothing', () => {
-    const messages = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: data } }] }];
-    expect(inputSizeOf({ messages }, 10)).to.deep.equal({ textBytes: 0, media: 1 });
-  });
-});
+function asked(overrides: Partial<Exchange> = {}): Exchange {
+  return { model: 'm', caller: 'key', inputSize: TEXT, outputLength: 1000, allowedOutputTokens: null, ...overrides };
+}
 
 describe('an estimate of tokens', () => {
+  let estimator: TokenEstimator;
+
+  beforeEach(() => {
+    estimator = createTokenEstimator();
+  });
+
+  const inputOf = (overrides?: Partial<Exchange>): number => estimator.estimateInput(asked(overrides));
+  const outputOf = (overrides?: Partial<Exchange>): number => estimator.estimateUsage(asked(overrides)).output_tokens;
+  const learn = (usage: Usage, overrides?: Partial<Exchange>): void => estimator.learn(asked(overrides), usage);
+
   it('begins with a quarter of a token for each byte of input and each character of output', () => {
-    const estimator = createTokenEstimator();
-    expect(estimator.estimateInput('m', TEXT)).to.equal(250);
-    expect(estimator.estimateInput('m', { textBytes: 1001, media: 0 })).to.equal(251);
-    expect(estimator.estimateOutput('m', 1001)).to.equal(251);
-    expect(estimator.estimateOutput('m', 0)).to.equal(0);
+    expect(inputOf()).to.equal(250);
+    expect(inputOf({ inputSize: { textBytes: 1001, media: 0 } })).to.equal(251);
+    expect(outputOf({ outputLength: 1001 })).to.equal(251);
+    expect(outputOf({ outputLength: 0 })).to.equal(0);
+    expect(estimator.estimateUsage(asked())).to.deep.equal(usageOf(250, 250));
   });
 
   it('takes an image or a file for a thousand tokens', () => {
-    expect(createTokenEstimator().estimateInput('m', { textBytes: 1000, media: 2 })).to.equal(2250);
+    expect(inputOf({ inputSize: { textBytes: 1000, media: 2 } })).to.equal(2250);
   });
 
-  it('is what the backend counted, after the first answer', () => {
-    const estimator = createTokenEstimator();
-    estimator.learn('m', { textBytes: 200, media: 0 }, 200, usageOf(80, 100));
-    expect(estimator.estimateInput('m', { textBytes: 2000, media: 0 })).to.equal(800);
-    expect(estimator.estimateOutput('m', 2000)).to.equal(1000);
+  it('is what the backend counted for the caller, after its first answer', () => {
+    learn(usageOf(80, 100), { inputSize: { textBytes: 200, media: 0 }, outputLength: 200 });
+    expect(inputOf({ inputSize: { textBytes: 2000, media: 0 } })).to.equal(800);
+    expect(outputOf({ outputLength: 2000 })).to.equal(1000);
   });
 
   it('moves a tenth of the way with each further answer', () => {
-    const estimator = createTokenEstimator();
-    estimator.learn('m', TEXT, 1000, usageOf(400, 500));
-    estimator.learn('m', TEXT, 1000, usageOf(300, 300));
+    learn(usageOf(400, 500));
+    learn(usageOf(300, 300));
     // 400 - (400 - 300) / 10 and 500 - (500 - 300) / 10
-    expect(estimator.estimateInput('m', TEXT)).to.equal(390);
-    expect(estimator.estimateOutput('m', 1000)).to.equal(480);
+    expect(inputOf()).to.equal(390);
+    expect(outputOf()).to.equal(480);
   });
 
   it('of one model teaches nothing of another', () => {
-    const estimator = createTokenEstimator();
-    estimator.learn('m', TEXT, 1000, usageOf(400, 500));
-    expect(estimator.estimateInput('n', TEXT)).to.equal(250);
-    expect(estimator.estimateOutput('n', 1000)).to.equal(250);
+    learn(usageOf(400, 500));
+    expect(inputOf({ model: 'n' })).to.equal(250);
+    expect(outputOf({ model: 'n' })).to.equal(250);
   });
 
-  const ignored: { name: string; size?: InputSize; outputLength?: number; usage: Usage }[] = [
-    { name: 'short texts', size: { textBytes: 199, media: 0 }, outputLength: 199, usage: usageOf(100, 100) },
-    { name: 'inputs with images, and empty answers', size: { textBytes: 1000, media: 1 }, usage: usageOf(900, 0) },
-    { name: 'counts of nothing', usage: usageOf(0, 0) },
-  ];
-  for (const { name, size = TEXT, outputLength = 1000, usage } of ignored) {
-    it(`learns nothing from ${name}`, () => {
-      const estimator = createTokenEstimator();
-      estimator.learn('m', size, outputLength, usage);
-      expect(estimator.estimateInput('m', TEXT)).to.equal(250);
-      expect(estimator.estimateOutput('m', 1000)).to.equal(250);
+  for (const tokens of [1, 1_000_000]) {
+    it(`moves by a quarter at most for others, whatever one caller sends: ${tokens} tokens for 1,000 bytes`, () => {
+      for (let count = 0; count < 1000; count += 1) learn(usageOf(tokens, tokens));
+      expect(inputOf({ caller: 'other' })).to.be.within(200, 313);
+      expect(outputOf({ caller: 'other' })).to.be.within(200, 313);
     });
   }
 
-  it('learns nothing of output from an answer with thoughts, which may have been sent or not', () => {
-    const estimator = createTokenEstimator();
-    estimator.learn('m', TEXT, 1000, usageOf(400, 300, 290));
-    expect(estimator.estimateInput('m', TEXT)).to.equal(400);
-    expect(estimator.estimateOutput('m', 1000)).to.equal(250);
+  it('comes near what many callers have taught', () => {
+    for (let count = 0; count < 100; count += 1) {
+      for (let caller = 0; caller < 20; caller += 1) learn(usageOf(800, 800), { caller: `caller ${caller}` });
+    }
+    expect(inputOf({ caller: 'other' })).to.be.within(700, 800);
+    expect(outputOf({ caller: 'other' })).to.be.within(700, 800);
   });
+
+  const ignored: { name: string; exchange?: Partial<Exchange>; usage: Usage }[] = [
+    {
+      name: 'short texts',
+      exchange: { inputSize: { textBytes: 199, media: 0 }, outputLength: 199 },
+      usage: usageOf(100, 100),
+    },
+    {
+      name: 'inputs with images, and empty answers',
+      exchange: { inputSize: { textBytes: 1000, media: 1 } },
+      usage: usageOf(900, 0),
+    },
+    { name: 'counts of nothing', usage: usageOf(0, 0) },
+  ];
+  for (const { name, exchange, usage } of ignored) {
+    it(`learns nothing from ${name}`, () => {
+      learn(usage, exchange);
+      expect(inputOf()).to.equal(250);
+      expect(outputOf()).to.equal(250);
+    });
+  }
 
   it('stays within bounds, whatever a backend counts', () => {
-    const estimator = createTokenEstimator();
-    estimator.learn('much', TEXT, 1000, usageOf(1e12, 1e12));
-    estimator.learn('little', TEXT, 1000, usageOf(1, 1));
-    expect([estimator.estimateInput('much', TEXT), estimator.estimateOutput('much', 1000)]).to.deep.equal([2000, 2000]);
-    expect([estimator.estimateInput('little', TEXT), estimator.estimateOutput('little', 1000)]).to.deep.equal([20, 20]);
+    learn(usageOf(1e12, 1e12), { model: 'much' });
+    learn(usageOf(1, 1), { model: 'little' });
+    expect([inputOf({ model: 'much' }), outputOf({ model: 'much' })]).to.deep.equal([2000, 2000]);
+    expect([inputOf({ model: 'little' }), outputOf({ model: 'little' })]).to.deep.equal([100, 100]);
   });
 
-  it('is learnt for a thousand models, of which the one learnt first is forgotten', () => {
-    const estimator = createTokenEstimator();
-    for (let index = 0; index <= 1000; index += 1) estimator.learn(`m${index}`, TEXT, 1000, usageOf(400, 500));
-    estimator.learn('m1000', TEXT, 1000, usageOf(400, 500));
-    expect(estimator.estimateInput('m0', TEXT)).to.equal(250);
-    expect(estimator.estimateInput('m1', TEXT)).to.equal(400);
-    expect(estimator.estimateInput('m1000', TEXT)).to.equal(400);
+  it('is never more output than was allowed', () => {
+    expect(outputOf({ allowedOutputTokens: 30 })).to.equal(30);
+  });
+
+  describe('of thoughts', () => {
+    it('are what the model wrote and did not send', () => {
+      learn(usageOf(250, 10_020, 9990));
+      expect(estimator.estimateUsage(asked({ outputLength: 40 }))).to.deep.equal(usageOf(250, 9780, 9770));
+    });
+
+    it('are counted before the first word too', () => {
+      learn(usageOf(250, 5250, 5000));
+      expect(outputOf({ outputLength: 0 })).to.equal(5000);
+    });
+
+    it('are a thousand for a caller whose model has only thought for others, more or less a quarter', () => {
+      learn(usageOf(250, 900_000, 900_000));
+      expect(outputOf({ caller: 'other', outputLength: 0 })).to.be.within(800, 1250);
+    });
+
+    it('are none of a model that sends what it thinks, or that does not think', () => {
+      learn(usageOf(250, 260, 200));
+      learn(usageOf(250, 5000));
+      expect(outputOf({ outputLength: 0 })).to.equal(0);
+    });
+
+    it('teach nothing of the length of words', () => {
+      learn(usageOf(250, 300, 290));
+      expect(outputOf()).to.equal(250);
+    });
+  });
+});
+
+describe('usage with gaps', () => {
+  const estimate = usageOf(100, 50);
+  it('is estimated for that half alone', () => {
+    const usage = { ...usageOf(12, 5), input_tokens_details: { cached_tokens: 3 } };
+    expect(fillGaps({ usage, gaps: ['output'], model: null }, estimate)).to.deep.equal({
+      ...usageOf(12, 50),
+      input_tokens_details: { cached_tokens: 3 },
+    });
+    expect(fillGaps({ usage, gaps: ['input'], model: null }, estimate)).to.deep.equal(usageOf(100, 5));
+    expect(fillGaps({ usage, gaps: ['input', 'output'], model: null }, estimate)).to.deep.equal(estimate);
+    expect(fillGaps({ usage: null, gaps: [], model: null }, estimate)).to.deep.equal(estimate);
   });
 });
 
 /** A request and its answer, as far as an estimate goes. */
-interface Exchange {
+interface Counted {
   /** Whose tokens these are: what is learnt from one such exchange is used for the others. */
   readonly source: string;
   /** Undefined when only the answer is known. */
@@ -182,7 +180,7 @@ describe('an estimate of exchanges that a tokenizer has counted', () => {
     expect(Math.max(...off.input, ...off.output)).to.be.at.most(4 / 3);
   });
 
-  function earlierTurns(exchange: Exchange): Exchange[] {
+  function earlierTurns(exchange: Counted): Counted[] {
     return exchanges.slice(0, exchanges.indexOf(exchange)).filter(({ source }) => source === exchange.source);
   }
 });
@@ -202,7 +200,7 @@ if (recorded.length > 0) {
     });
 
     it('is off by a factor of 3 at most for half of them after others with the same provider', () => {
-      const others = (exchange: Exchange) => recorded.filter((o) => o !== exchange && o.source === exchange.source);
+      const others = (exchange: Counted) => recorded.filter((o) => o !== exchange && o.source === exchange.source);
       const off = errorsOf(
         recorded.filter((exchange) => others(exchange).length > 0),
         others,
@@ -215,23 +213,25 @@ if (recorded.length > 0) {
 }
 
 /** By which factor each estimate is too high or too low, after `teachers` have been learnt from. */
-function errorsOf(exchanges: readonly Exchange[], teachers: (exchange: Exchange) => readonly Exchange[]) {
+function errorsOf(exchanges: readonly Counted[], teachers: (exchange: Counted) => readonly Counted[]) {
   const input: number[] = [];
   const output: number[] = [];
   for (const exchange of exchanges) {
     const estimator = createTokenEstimator();
     const { size, outputLength, usage } = exchange;
     for (const other of teachers(exchange)) {
-      estimator.learn('m', other.size ?? { textBytes: 0, media: 0 }, other.outputLength, other.usage);
+      const { size = { textBytes: 0, media: 0 }, outputLength } = other;
+      estimator.learn(asked({ inputSize: size, outputLength }), other.usage);
     }
-    if (size !== undefined) input.push(offBy(estimator.estimateInput('m', size), usage.input_tokens));
-    if (outputLength > 0) output.push(offBy(estimator.estimateOutput('m', outputLength), usage.output_tokens));
+    if (size !== undefined) input.push(offBy(estimator.estimateInput(asked({ inputSize: size })), usage.input_tokens));
+    if (outputLength > 0)
+      output.push(offBy(estimator.estimateUsage(asked({ outputLength })).output_tokens, usage.output_tokens));
   }
   return { input, output };
 }
 
 /** What is short says most of the template around it, which backends count and which nobody sees. */
-function withoutFewWords(exchange: Exchange): Exchange {
+function withoutFewWords(exchange: Counted): Counted {
   const { size, outputLength } = exchange;
   return {
     ...exchange,
@@ -259,15 +259,15 @@ function report(what: string, off: ReturnType<typeof errorsOf>): void {
  * Conversations of our own, with the tokens that o200k_base has for them (counted once with js-tiktoken 1.0.21, tools as
  * JSON, and four tokens more for each message).
  */
-function readCountedExchanges(): Exchange[] {
+function readCountedExchanges(): Counted[] {
   const conversations = JSON.parse(readFileSync(join(import.meta.dirname, 'counted-exchanges.json'), 'utf8'));
-  const found: Exchange[] = [];
+  const found: Counted[] = [];
   for (const { name, instructions, tools, exchanges } of conversations) {
     const messages: unknown[] = [{ role: 'system', content: instructions }];
     for (const { user, input_tokens, assistant, output_tokens } of exchanges) {
       messages.push({ role: 'user', content: user });
       const chat = { model: 'm', messages, ...(tools && { tools }) };
-      const size = inputSizeOf(chat, Buffer.byteLength(JSON.stringify(chat)));
+      const size = inputSizeOf(chat);
       found.push({ source: name, size, outputLength: assistant.length, usage: usageOf(input_tokens, output_tokens) });
       messages.push({ role: 'assistant', content: assistant });
     }
@@ -276,12 +276,12 @@ function readCountedExchanges(): Exchange[] {
 }
 
 /** The answers of real backends that say how many tokens they had. */
-function readRecordedExchanges(): Exchange[] {
+function readRecordedExchanges(): Counted[] {
   return loadRecordings().flatMap(({ provider, status, body, chat }) => {
     const { usage, text, refusal, reasoning, calls } = readSaid(body);
     if (status !== 200 || usage === null || !(usage.output_tokens > 0)) return [];
     const written = [text, refusal, reasoning, ...calls.map((call) => call.arguments)].join('');
-    const size = chat && inputSizeOf(chat, Buffer.byteLength(JSON.stringify(chat)));
+    const size = chat && inputSizeOf(chat);
     return [{ source: provider, size, outputLength: written.length, usage }];
   });
 }

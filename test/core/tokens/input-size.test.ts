@@ -1,0 +1,139 @@
+import { expect } from 'chai';
+import { inputSizeOf } from '../../../src/core/tokens/input-size.ts';
+
+/** Of each message. */
+const AROUND = 16;
+const DATA = 'A'.repeat(1000);
+const WORDS = 'some words '.repeat(100).trim();
+const IMAGE = `data:image/png;base64,${DATA}`;
+
+function ofParts(...content: readonly unknown[]): object {
+  return { messages: [{ role: 'user', content }] };
+}
+
+describe('the size of an input', () => {
+  const cases: { name: string; chat: object; textBytes: number; media?: number }[] = [
+    { name: 'of a text', chat: { messages: [{ role: 'user', content: 'Grüße' }] }, textBytes: AROUND + 7 },
+    {
+      name: 'of several messages',
+      chat: {
+        messages: [
+          { role: 'system', content: 'ab' },
+          { role: 'user', content: 'c' },
+        ],
+      },
+      textBytes: 2 * AROUND + 3,
+    },
+    {
+      name: 'of all that an assistant said',
+      chat: {
+        messages: [
+          {
+            role: 'assistant',
+            content: null,
+            reasoning_content: 'abc',
+            refusal: 'de',
+            tool_calls: [{ id: '1', type: 'x', function: { name: 'f', arguments: '{}' } }],
+          },
+        ],
+      },
+      textBytes: AROUND + 3 + 2 + 1 + 1 + 1 + 2,
+    },
+    {
+      name: 'of parts that are words',
+      chat: ofParts({ type: 'text', text: 'abc' }, { type: 'thinking', thinking: [{ type: 't', text: 'de' }] }),
+      textBytes: AROUND + 3 + 1 + 2,
+    },
+    {
+      name: 'of escapes as of what they mean',
+      chat: JSON.parse('{"messages":[{"content":"\\u0041"}]}'),
+      textBytes: 17,
+    },
+    {
+      name: 'of tools and of the format of the answer as JSON',
+      chat: { tools: [{ a: 'b' }], response_format: { c: 1 } },
+      textBytes: 1 + 1 + 4 + (1 + 4 + 4),
+    },
+    { name: 'of documents for a chat template', chat: { documents: [{ text: WORDS }] }, textBytes: 1099 + 4 + 4 },
+    {
+      name: 'of an image by URL',
+      chat: ofParts({ type: 'image_url', image_url: { url: 'https://example.com/a.png', detail: 'low' } }),
+      textBytes: AROUND,
+      media: 1,
+    },
+    {
+      name: 'of an image that a tool has brought',
+      chat: {
+        messages: [{ role: 'tool', tool_call_id: 'c', content: [{ type: 'image_url', image_url: { url: IMAGE } }] }],
+      },
+      textBytes: AROUND,
+      media: 1,
+    },
+    {
+      name: 'of sounds and files of any form',
+      chat: ofParts(
+        { type: 'input_audio', input_audio: { data: DATA, format: 'wav' } },
+        { type: 'input_audio', input_audio: DATA },
+        { type: 'file', file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${DATA}` } },
+        { type: 'document_url', document_url: 'https://example.com/a.pdf' },
+        { type: 'audio_url', audio_url: { url: `data:audio/wav;base64,${DATA}` } },
+        { type: 'video_url', video_url: { url: 'https://example.com/a.mp4' } },
+        { type: 'file', file: { file_id: 'file-abc123' } },
+      ),
+      textBytes: AROUND + 5,
+      media: 7,
+    },
+    {
+      name: 'of words in the place of an image',
+      chat: ofParts({ type: 'image_url', image_url: { url: WORDS } }),
+      textBytes: AROUND + 1099,
+    },
+    {
+      name: 'of words behind the beginning of a data URL',
+      chat: ofParts({ type: 'image_url', image_url: { url: `data:,${WORDS}` } }),
+      textBytes: AROUND + 1105,
+    },
+    {
+      name: 'of a file with text',
+      chat: ofParts({ type: 'file', file: { file_data: `data:text/plain;base64,${DATA}` } }),
+      textBytes: AROUND + 1023,
+    },
+    {
+      name: 'of a file with JSON',
+      chat: ofParts({ type: 'file', file: { file_data: `data:application/json;base64,${DATA}` } }),
+      textBytes: AROUND + 1029,
+    },
+    {
+      name: 'of words in a part of another type',
+      chat: ofParts({ type: 'input_text', text: WORDS }),
+      textBytes: AROUND + 1099,
+    },
+    {
+      name: 'of words beside an image',
+      chat: ofParts({ type: 'image_url', text: WORDS, image_url: { url: 'data:,' } }),
+      textBytes: AROUND + 1099 + 6,
+    },
+    {
+      name: 'of words within an image',
+      chat: ofParts({ type: 'image_url', image_url: { url: IMAGE, text: WORDS } }),
+      textBytes: AROUND + 1099,
+      media: 1,
+    },
+    {
+      name: 'without what no model reads',
+      chat: { model: DATA, unknown_padding: DATA, user: DATA, metadata: { a: DATA }, messages: [] },
+      textBytes: 0,
+    },
+    { name: 'of what is no list of messages', chat: { messages: { content: DATA } }, textBytes: 0 },
+    {
+      name: 'of odd messages',
+      chat: { messages: [null, 'x', { content: [null, 'x', 1] }] },
+      textBytes: 3 * AROUND + 1,
+    },
+  ];
+  for (const { name, chat, textBytes, media = 0 } of cases) {
+    it(`is that ${name}`, () => {
+      expect(inputSizeOf(chat)).to.deep.equal({ textBytes, media });
+    });
+  }
+});
