@@ -2,9 +2,11 @@ import type { BegunAnswer, ChatBackend } from '../backend/chat.ts';
 import type { ChatBatch, ChatRequest } from '../core/chat.ts';
 import { toApiError } from '../core/errors.ts';
 import type { Translator } from '../core/reply/translator.ts';
+import { isWhole } from '../core/reply/usage.ts';
 import type { ResponseEvent } from '../contract/types.ts';
 import type { Accepted } from './accept.ts';
 import type { Compaction } from './compact.ts';
+import { readOn } from './read-on.ts';
 import { noteBackendCall, noteRead, type RequestFacts } from './facts.ts';
 import type { Caller, Reply } from './incoming.ts';
 
@@ -55,23 +57,33 @@ export async function converse(conversation: Conversation): Promise<readonly Res
 
   async function ask(chat: ChatRequest, reader: Translator): Promise<void> {
     let begun: BegunAnswer | undefined;
-    await backend.ask(
-      chat,
-      { signal: accepted.signal, headers },
-      {
-        begin(answer) {
-          facts.backend = 'answered';
-          begun = answer;
-          reply.answered(answer.headers);
+    const awaitsUsage = (): boolean => reader.finishing && !reader.ended && !isWhole(reader.reported);
+    const reading = readOn(accepted, { awaitsUsage, take, takeUsage });
+    try {
+      await backend.ask(
+        chat,
+        { signal: reading.signal, headers },
+        {
+          begin(answer) {
+            facts.backend = 'answered';
+            begun = answer;
+            reply.answered(answer.headers);
+          },
+          take: (batch) => reading.take(batch),
         },
-        take(batch) {
-          const undecided = accepted.whenDecided();
-          return undecided === undefined ? take(batch) : undecided.then(() => take(batch));
-        },
-      },
-    );
+      );
+    } finally {
+      reading.end();
+    }
     await accepted.whenDecided();
+    if (reading.isForUsage) accepted.signal.throwIfAborted();
     if (!reader.ended) await pass(reader.end(false), reader);
+
+    /** Nobody is left to be told, so what has come is kept out of the reply. */
+    function takeUsage({ chunks, done }: ChatBatch): void {
+      for (const chunk of chunks) reader.feed(chunk);
+      if (done || isWhole(reader.reported)) accepted.signal.throwIfAborted();
+    }
 
     function take(batch: ChatBatch): Promise<void> | undefined {
       const events: ResponseEvent[] = [];

@@ -4,8 +4,10 @@ import type { RelayedRead } from '../backend/answer.ts';
 import type { ChatRelay, RelayedAnswer, RelayedRefusal, RelayRequest } from '../backend/chat.ts';
 import type { ApiError } from '../core/errors.ts';
 import { createChatMeter } from '../core/reply/chat-meter.ts';
+import { isWhole } from '../core/reply/usage.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 import { accept, type Accepted, type AcceptServices } from './accept.ts';
+import { readOn } from './read-on.ts';
 import { noteBackendCall, noteRead } from './facts.ts';
 import type { Incoming } from './incoming.ts';
 import type { Plan } from './plan.ts';
@@ -57,10 +59,17 @@ async function relay(
   const meter = createChatMeter(choices);
   let reply: RelayedReply | undefined;
   let isEndTold = false;
+  let isJson = false;
+  let unreadBytes = 0;
+  // A completion in JSON comes with its finish reason and its usage.
+  const isAlmostOver = (): boolean => meter.finishing || unreadBytes > 0;
+  const awaitsUsage = (): boolean => isAlmostOver() && !meter.ended && !isWhole(meter.reported);
+  const reading = readOn(accepted, { awaitsUsage, take, takeUsage });
   try {
-    const asking = { signal, headers: { ...headers, ...noteBackendCall(facts) } };
-    const refusal = await services.relay.relay(request, asking, { begin, take });
+    const asking = { signal: reading.signal, headers: { ...headers, ...noteBackendCall(facts) } };
+    const refusal = await services.relay.relay(request, asking, { begin, take: (read) => reading.take(read) });
     await accepted.whenDecided();
+    if (reading.isForUsage) signal.throwIfAborted();
     if (refusal === undefined) meter.end(false);
     else meter.fail(refusal.error);
     const failure = await settle();
@@ -69,28 +78,40 @@ async function relay(
     else throw failure;
   } catch (thrown) {
     const error = await accepted.failureOf(thrown);
+    // JSON that was cut has not been parsed, so that its bytes count as output.
+    if (reading.isForUsage) meter.feed(' '.repeat(unreadBytes));
     meter.fail(error);
     const failure = (await accepted.settle(meter)) ?? error;
     if (reply === undefined) throw failure;
     // A connection that breaks after the end has broken nothing.
     if (isEndTold) reply.end();
     else reply.fail(failure);
+  } finally {
+    reading.end();
   }
 
   async function begin(answer: RelayedAnswer): Promise<void> {
     await accepted.whenDecided();
     facts.backend = 'answered';
+    isJson = !answer.isEventStream;
     reply = incoming.openReply(answer, signal);
   }
 
-  function take(read: RelayedRead): Promise<void> | undefined {
-    const undecided = accepted.whenDecided();
-    return undecided === undefined ? pass(read) : undecided.then(() => pass(read));
+  /** Nobody is left to be told. */
+  function takeUsage({ bytes, chunks, done }: RelayedRead): void {
+    count(bytes, chunks);
+    for (const chunk of chunks) meter.feed(chunk);
+    if (done || isWhole(meter.reported)) signal.throwIfAborted();
+  }
+
+  function count(bytes: Uint8Array, chunks: RelayedRead['chunks']): void {
+    if (isJson) unreadBytes = chunks.length > 0 ? 0 : unreadBytes + bytes.length;
   }
 
   /** A returned promise pauses the backend while the store or the client is slow. */
-  function pass({ bytes, chunks, done, failure }: RelayedRead): Promise<void> | undefined {
+  function take({ bytes, chunks, done, failure }: RelayedRead): Promise<void> | undefined {
     const wasOver = meter.ended;
+    count(bytes, chunks);
     for (const chunk of chunks) meter.feed(chunk);
     noteRead(facts, chunks.length, meter.hasOutput);
     if (failure !== undefined) meter.fail(failure);

@@ -1,0 +1,74 @@
+import { ApiError } from '../core/errors.ts';
+import { createStopController, type StopSignal } from '../core/stop-signal.ts';
+import type { Accepted } from './accept.ts';
+
+/** A caller that leaves with the whole answer must not leave before it is known what that cost. */
+export interface ReadingOn<Read> {
+  /** Aborts with the request, or a second later while only usage is awaited. */
+  readonly signal: StopSignal;
+  /** Whether the request is over, and the backend is read for its usage alone. */
+  readonly isForUsage: boolean;
+  take(read: Read): Promise<void> | undefined;
+  /** Must be called when the backend is no longer read. */
+  end(): void;
+}
+
+export interface Reader<Read> {
+  /** Says whether all has come but the usage. */
+  readonly awaitsUsage: () => boolean;
+  /** A returned promise pauses the backend. */
+  readonly take: (read: Read) => Promise<void> | undefined;
+  /** Is called in the place of `take` when the request is over. Throws when it knows enough. */
+  readonly takeUsage: (read: Read) => void;
+}
+
+const USAGE_AFTER_LEAVING_MS = 1000;
+
+/** Returns how to read an answer of the backend to a request that may end before it. */
+export function readOn<Read>(
+  { signal, whenDecided }: Pick<Accepted, 'signal' | 'whenDecided'>,
+  { awaitsUsage, take, takeUsage }: Reader<Read>,
+): ReadingOn<Read> {
+  const controller = createStopController();
+  let timer: NodeJS.Timeout | undefined;
+  signal.addEventListener('abort', leave);
+  if (signal.aborted) controller.abort(signal.reason);
+
+  return {
+    signal: controller.signal,
+    get isForUsage() {
+      return timer !== undefined;
+    },
+    take(read) {
+      if (timer !== undefined) {
+        takeUsage(read);
+        return undefined;
+      }
+      const undecided = whenDecided();
+      if (undecided === undefined) return take(read)?.catch(unlessForUsage);
+      return undecided.then(
+        () => take(read)?.catch(unlessForUsage),
+        (error: unknown) => {
+          unlessForUsage(error);
+          takeUsage(read);
+        },
+      );
+    },
+    end() {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', leave);
+    },
+  };
+
+  function leave(): void {
+    const { reason } = signal;
+    const isShutdown = reason instanceof ApiError && reason.code === 'gateway_interrupted';
+    if (isShutdown || !awaitsUsage()) controller.abort(reason);
+    else timer = setTimeout(() => controller.abort(reason), USAGE_AFTER_LEAVING_MS);
+  }
+
+  /** What waited for a client that reads slowly fails when the client leaves. */
+  function unlessForUsage(error: unknown): void {
+    if (timer === undefined) throw error;
+  }
+}
