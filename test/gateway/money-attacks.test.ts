@@ -1,0 +1,3 @@
+import { describeMoneyAttacks } from './money-attacks.ts';
+
+describeMoneyAttacks('on SQLite', { makeDatabase: () => ':memory:', isShared: false });

@@ -1,0 +1,462 @@
+/** How a key could spend what it does not have, tried on every endpoint and in every form of answer; called for each engine. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { RequestRecord } from '../../src/contract/types.ts';
+import type { Store } from '../../src/store/store.ts';
+import { callerOf, readError } from '../records/caller.ts';
+import { answer, finish, text, USAGE } from '../records/chunks.ts';
+import { callerBy } from '../records/web-socket-caller.ts';
+import { useStore, type EngineUnderTest } from '../store/conformance.ts';
+import { startScriptedBackend, type Script, type ScriptedBackend } from '../support/backend.ts';
+import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../support/managed.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+import { allArrived, until } from '../support/time.ts';
+
+const WAYS = [
+  'responses as JSON',
+  'responses as a stream',
+  'responses over a WebSocket',
+  'chat completions as JSON',
+  'chat completions as a stream',
+] as const;
+type Way = (typeof WAYS)[number];
+
+const RESPONSES = WAYS.filter((way) => !isChat(way));
+const CHATS = WAYS.filter(isChat);
+
+function isChat(way: Way): boolean {
+  return way.startsWith('chat');
+}
+
+/** A token of input of `m` costs 2 millionths, of its cache 1, and a token of output 10. */
+const PRICES = {
+  currency: 'USD',
+  models: {
+    m: { input: '2', cached_input: '1', output: '10' },
+    dear: { input: '20', cached_input: '10', output: '100' },
+    '*': { input: '1', output: '1' },
+  },
+};
+const PLENTY = 1_000_000_000;
+/** 40 kB, which are some ten thousand tokens. */
+const WORDS = 'some words '.repeat(4000);
+
+interface Ask {
+  readonly model?: string;
+  /** What the user says; a text, or a part of each endpoint. */
+  readonly words?: string;
+  readonly part?: { readonly responses: object; readonly chat: object };
+  readonly fields?: object;
+}
+
+/** The same request on each endpoint. */
+function bodyOf(way: Way, { model = 'm', words = 'Hello', part, fields }: Ask): object {
+  const stream = way.endsWith('stream') && { stream: true };
+  if (isChat(way)) {
+    const content = part === undefined ? words : [{ type: 'text', text: words }, part.chat];
+    return { model, messages: [{ role: 'user', content }], ...stream, ...fields };
+  }
+  const content = part === undefined ? words : [{ type: 'input_text', text: words }, part.responses];
+  return { model, input: [{ role: 'user', content }], ...stream, ...fields };
+}
+
+export function describeMoneyAttacks(name: string, engine: EngineUnderTest): void {
+  describe(`a key with funds, ${name},`, () => {
+    useRealSockets();
+
+    let folder: string;
+    let store: Store;
+    let backend: ScriptedBackend;
+    let gateway: ManagedGateway;
+
+    useStore(engine, Date.now, (opened) => {
+      store = opened;
+    });
+
+    beforeEach(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'money-'));
+      const pricesFile = join(folder, 'prices.json');
+      writeFileSync(pricesFile, JSON.stringify(PRICES));
+      backend = await startScriptedBackend();
+      // The store belongs to the engine under test, which closes it.
+      const lent = { ...store, close: () => Promise.resolve() };
+      gateway = await openManagedGateway(
+        { UPSTREAM_BASE_URL: backend.baseUrl, PRICES_FILE: pricesFile },
+        { store: lent },
+      );
+    });
+
+    afterEach(async () => {
+      await gateway.close();
+      await backend.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    function send(way: Way, secret: string, ask: Ask, signal?: AbortSignal): Promise<Response> {
+      const init = signal === undefined ? {} : { signal };
+      if (isChat(way)) return callerOf(gateway.url, secret).complete(bodyOf(way, ask), init);
+      const kind = way.endsWith('WebSocket') ? 'web socket' : way.endsWith('stream') ? 'stream' : 'json';
+      return callerBy(kind, gateway.url, secret).create(bodyOf(way, ask), init);
+    }
+
+    /** The record of the only request that runs or ran with the key. */
+    async function recordOf(secret: string): Promise<RequestRecord> {
+      const caller = callerOf(gateway.url, secret);
+      let records: readonly RequestRecord[] = [];
+      await until(async () => {
+        records = ((await (await caller.get('/api/v1/requests')).json()) as { data: RequestRecord[] }).data;
+        return records[0] !== undefined && records[0].status !== 'processing';
+      });
+      return records[0] ?? expect.fail('there is no record');
+    }
+
+    async function run(way: Way, { secret }: IssuedKey, ask: Ask = {}): Promise<RequestRecord> {
+      const reply = await send(way, secret, ask);
+      expect(reply.status).to.equal(200);
+      await reply.text();
+      return recordOf(secret);
+    }
+
+    async function heldFor({ key }: IssuedKey): Promise<number> {
+      const ledger = await store.listLedger(key.keyId, { limit: 100 });
+      return -(ledger?.entries.find(({ kind }) => kind === 'reserve')?.amountMicro ?? 0);
+    }
+
+    async function expectRefused(reply: Response, status: number, code: string, param: string): Promise<void> {
+      expect(reply.status).to.equal(status);
+      expect(await readError(reply)).to.include({ code, param });
+      expect(backend.requests).to.deep.equal([]);
+    }
+
+    describe('cannot order what costs extra', () => {
+      for (const way of WAYS) {
+        for (const model of ['m:online', 'm:Online', 'm:free:ONLINE', 'm:nitro']) {
+          it(`with the model ${model}: ${way}`, async () => {
+            const { secret } = await gateway.issue({ creditsMicro: PLENTY });
+            await expectRefused(await send(way, secret, { model }), 400, 'unsupported_parameter', 'model');
+          });
+        }
+      }
+
+      const search = { type: 'web_search' };
+      const fields: readonly { param: string; fields: object }[] = [
+        { param: 'tools[0].type', fields: { tools: [search] } },
+        { param: 'tools[1].type', fields: { tools: [{ type: 'function', function: { name: 'f' } }, search] } },
+        { param: 'tools[0].type', fields: { tools: [{ type: 'openrouter:web_search' }] } },
+        {
+          param: 'tools[0].type',
+          fields: { tools: [{ type: 'builtin_function', function: { name: '$web_search' } }] },
+        },
+        { param: 'tools[0].Type', fields: { tools: [{ Type: 'web_search' }] } },
+        { param: 'Tools', fields: { Tools: [search] } },
+        { param: 'extra_body.tools', fields: { extra_body: { tools: [search] } } },
+        { param: 'extra_body.plugins', fields: { extra_body: { plugins: [{ id: 'web' }] } } },
+        { param: 'web_search_options', fields: { web_search_options: {} } },
+      ];
+      for (const way of CHATS) {
+        for (const { param, fields: named } of fields) {
+          it(`with ${JSON.stringify(named)}: ${way}`, async () => {
+            const { secret } = await gateway.issue({ creditsMicro: PLENTY });
+            const reply = await send(way, secret, { fields: named });
+            await expectRefused(reply, 400, 'unsupported_parameter', param);
+          });
+        }
+      }
+      for (const way of RESPONSES) {
+        it(`with tools or fields that only the backend could know: ${way}`, async () => {
+          const key = await gateway.issue({ creditsMicro: PLENTY });
+          backend.reply(answer());
+          const own = { plugins: [{ id: 'web' }], extra_body: { models: ['dear'] }, n: 5 };
+          await run(way, key, { fields: { tools: [search], ...own } });
+          expect(backend.requests[0]?.body).not.to.have.any.keys('tools', 'plugins', 'extra_body', 'models', 'n');
+        });
+      }
+    });
+
+    describe('cannot send words without weight', () => {
+      const parts: readonly { name: string; part: NonNullable<Ask['part']> }[] = [
+        {
+          name: 'as a file',
+          part: {
+            responses: { type: 'input_file', filename: 'a', file_data: WORDS },
+            chat: { type: 'file', file: { file_data: WORDS } },
+          },
+        },
+        {
+          name: 'as a file of text',
+          part: {
+            responses: { type: 'input_file', filename: 'a', file_data: `data:text/plain;base64,${'A'.repeat(40_000)}` },
+            chat: { type: 'file', file: { file_data: `data:text/plain;base64,${'A'.repeat(40_000)}` } },
+          },
+        },
+        {
+          name: 'behind the beginning of an image',
+          part: {
+            responses: { type: 'input_image', image_url: `data:,${WORDS}` },
+            chat: { type: 'image_url', image_url: { url: `data:,${WORDS}` } },
+          },
+        },
+        {
+          name: 'in a part that the backend knows by another name',
+          part: {
+            responses: { type: 'input_text', text: WORDS },
+            chat: { type: 'input_text', text: WORDS },
+          },
+        },
+        {
+          name: 'beside an image',
+          part: {
+            responses: { type: 'input_text', text: WORDS },
+            chat: { type: 'image_url', text: WORDS, image_url: { url: 'data:,' } },
+          },
+        },
+      ];
+      for (const way of WAYS) {
+        for (const { name: how, part } of parts) {
+          it(`${how}: ${way}`, async () => {
+            // Enough for the output and for an input of 4,000 tokens.
+            const { secret } = await gateway.issue({ creditsMicro: 4096 * 10 + 4000 * 2 });
+            await expectRefused(await send(way, secret, { part }), 402, 'insufficient_credits', '');
+          });
+        }
+      }
+    });
+
+    describe('cannot make requests of others look small', () => {
+      for (const way of WAYS) {
+        it(`by fields that no model reads, or by words that are few tokens: ${way}`, async () => {
+          const other = await gateway.issue({ creditsMicro: PLENTY });
+          const later = await gateway.issue({ creditsMicro: PLENTY });
+          const attacker = await gateway.issue({ creditsMicro: PLENTY });
+          const oneToken = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+          backend.always(answer('Hello'.repeat(100), 'stop', oneToken));
+          await run(way, other, { words: WORDS });
+          for (let count = 0; count < 10; count += 1) {
+            await run(way, attacker, { words: WORDS, fields: { unknown_padding: 'a'.repeat(100_000) } });
+          }
+          await run(way, later, { words: WORDS });
+          expect(await heldFor(later)).to.be.at.least(0.8 * (await heldFor(other)));
+        });
+      }
+    });
+
+    describe('pays for what was written', () => {
+      for (const way of WAYS) {
+        it(`when it leaves with the whole answer, before its usage: ${way}`, async () => {
+          const key = await gateway.issue({ creditsMicro: PLENTY });
+          const told = Promise.withResolvers<void>();
+          const hasLeft = Promise.withResolvers<void>();
+          const usage = { ...USAGE, completion_tokens: 10_000, total_tokens: 10_011 };
+          backend.reply(
+            inTwo({ usage, told: told.resolve, goOn: hasLeft.promise, isJson: way === 'chat completions as JSON' }),
+          );
+          const leaving = new AbortController();
+          const reply = send(way, key.secret, {}, leaving.signal).then(
+            (begun) => begun.text().catch(() => ''),
+            () => '',
+          );
+          await told.promise;
+          await allArrived();
+          leaving.abort();
+          await reply;
+          await allArrived();
+          hasLeft.resolve();
+          const { status, usage_estimated, cost } = await recordOf(key.secret);
+          expect({ status, usage_estimated, cost }).to.deep.equal({
+            status: 'cancelled',
+            usage_estimated: false,
+            cost: 11 * 2 + 10_000 * 10,
+          });
+        });
+
+        it(`when it cancels with the whole answer, before its usage: ${way}`, async () => {
+          const key = await gateway.issue({ creditsMicro: PLENTY });
+          const caller = callerOf(gateway.url, key.secret);
+          const told = Promise.withResolvers<void>();
+          const hasLeft = Promise.withResolvers<void>();
+          const usage = { ...USAGE, completion_tokens: 10_000, total_tokens: 10_011 };
+          backend.reply(
+            inTwo({ usage, told: told.resolve, goOn: hasLeft.promise, isJson: way === 'chat completions as JSON' }),
+          );
+          const reply = send(way, key.secret, {}).then(
+            (begun) => begun.text().catch(() => ''),
+            () => '',
+          );
+          await told.promise;
+          await allArrived();
+          const { data } = (await (await caller.get('/api/v1/requests')).json()) as { data: RequestRecord[] };
+          const { status: answered } = await caller.cancel(data[0]?.request_id ?? '');
+          expect(answered).to.equal(202);
+          hasLeft.resolve();
+          await reply;
+          const { status, usage_estimated, cost } = await recordOf(key.secret);
+          expect({ status, usage_estimated, cost }).to.deep.equal({
+            status: 'cancelled',
+            usage_estimated: false,
+            cost: 11 * 2 + 10_000 * 10,
+          });
+        });
+
+        it(`when it leaves a model that is known to think, before the end: ${way}`, async () => {
+          const teacher = await gateway.issue({ creditsMicro: PLENTY });
+          const thoughts = { completion_tokens_details: { reasoning_tokens: 5000 } };
+          backend.reply(
+            answer('Hello', 'stop', { ...USAGE, completion_tokens: 5002, total_tokens: 5013, ...thoughts }),
+          );
+          await run(way, teacher);
+          const key = await gateway.issue({ creditsMicro: PLENTY });
+          const asked = Promise.withResolvers<void>();
+          backend.reply(async ({ hang }) => {
+            asked.resolve();
+            await hang();
+          });
+          const leaving = new AbortController();
+          const reply = send(way, key.secret, {}, leaving.signal).then(
+            (begun) => begun.text().catch(() => ''),
+            () => '',
+          );
+          await asked.promise;
+          leaving.abort();
+          await reply;
+          const record = await recordOf(key.secret);
+          expect(record).to.include({ status: 'cancelled', usage_estimated: true });
+          expect(record.cost).to.be.within(800 * 10, 1250 * 10 + 100);
+        });
+      }
+    });
+
+    describe('pays by usage that a backend got wrong', () => {
+      const faults: readonly { name: string; usage: object; cost?: number; atLeast?: number }[] = [
+        { name: 'with more cached tokens than input', usage: { ...USAGE, cached_tokens: 1000 }, cost: 11 + 7 * 10 },
+        {
+          name: 'with thoughts in its total alone',
+          usage: { prompt_tokens: 35, completion_tokens: 12, total_tokens: 109 },
+          cost: 35 * 2 + 74 * 10,
+        },
+        { name: 'with input below zero', usage: { prompt_tokens: -5, completion_tokens: 7 }, atLeast: 7 * 10 + 5 * 2 },
+        { name: 'with endless input', usage: { prompt_tokens: 1e300, completion_tokens: 7 }, atLeast: 7 * 10 + 5 * 2 },
+        { name: 'without output', usage: { prompt_tokens: 11 }, atLeast: 11 * 2 + 10 },
+      ];
+      for (const way of WAYS) {
+        for (const { name: how, usage, cost, atLeast } of faults) {
+          it(`${how}: ${way}`, async () => {
+            const key = await gateway.issue({ creditsMicro: PLENTY });
+            backend.reply(answer('Hello', 'stop', usage));
+            const record = await run(way, key);
+            expect(record.usage_estimated).to.equal(cost === undefined);
+            if (cost !== undefined) expect(record.cost).to.equal(cost);
+            if (atLeast !== undefined) expect(record.cost).to.be.within(atLeast, atLeast + 200);
+            const { input_tokens, input_tokens_details } = record.usage ?? expect.fail('there is no usage');
+            expect(input_tokens_details.cached_tokens).to.be.at.most(input_tokens);
+          });
+        }
+      }
+    });
+
+    describe('pays the price', () => {
+      for (const way of WAYS) {
+        it(`of the model that answered, where that is higher: ${way}`, async () => {
+          const key = await gateway.issue({ creditsMicro: PLENTY });
+          backend.reply(answerOf('dear'));
+          expect((await run(way, key)).cost).to.equal(11 * 20 + 7 * 100);
+        });
+
+        it(`of the model that it asked for, where a cheaper one answered: ${way}`, async () => {
+          const key = await gateway.issue({ creditsMicro: PLENTY });
+          backend.reply(answerOf('cheap'));
+          expect((await run(way, key)).cost).to.equal(11 * 2 + 7 * 10);
+        });
+
+        for (const model of ['M', 'm:latest', 'M:8b', 'm-2026-01-01']) {
+          it(`of m when it writes ${model}: ${way}`, async () => {
+            const key = await gateway.issue({ creditsMicro: PLENTY });
+            backend.reply(answer());
+            expect((await run(way, key, { model })).cost).to.equal(11 * 2 + 7 * 10);
+          });
+        }
+      }
+    });
+
+    describe('is not allowed more than is reserved', () => {
+      for (const way of WAYS) {
+        const limit = isChat(way) ? 'max_tokens' : 'max_output_tokens';
+
+        it(`where it names no limit: ${way}`, async () => {
+          const key = await gateway.issue({ creditsMicro: PLENTY });
+          backend.reply(answer());
+          await run(way, key);
+          expect(backend.requests[0]?.body).to.include({ max_tokens: 4096 });
+          expect(await heldFor(key)).to.be.at.least(4096 * 10);
+        });
+
+        it(`where it names a high one: ${way}`, async () => {
+          const key = await gateway.issue({ creditsMicro: PLENTY });
+          backend.reply(answer());
+          await run(way, key, { fields: { [limit]: 50_000 } });
+          expect(backend.requests[0]?.body).to.include({ max_tokens: 50_000 });
+          expect(await heldFor(key)).to.be.at.least(50_000 * 10);
+        });
+
+        it(`and its funds do not cover that: ${way}`, async () => {
+          const { secret } = await gateway.issue({ creditsMicro: 4097 * 10 });
+          const reply = await send(way, secret, { fields: { [limit]: 50_000 } });
+          await expectRefused(reply, 402, 'insufficient_credits', '');
+        });
+      }
+    });
+  });
+}
+
+/** An answer that names this model. */
+function answerOf(model: string): Script {
+  return async ({ request, start, sse, end }) => {
+    if ((request.body as { stream?: boolean }).stream === true) {
+      start();
+      await sse(
+        { model, ...text('Hello') },
+        { model, ...finish('stop') },
+        { model, choices: [], usage: USAGE },
+        '[DONE]',
+      );
+      end();
+      return;
+    }
+    start(200, { 'content-type': 'application/json' });
+    const choice = { index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' };
+    end(JSON.stringify({ model, choices: [choice], usage: USAGE }));
+  };
+}
+
+interface TwoParts {
+  readonly usage: object;
+  readonly told: () => void;
+  readonly goOn: Promise<void>;
+  /** A request for JSON may also be answered with a stream. */
+  readonly isJson: boolean;
+}
+
+/** The whole answer, and later its usage. */
+function inTwo({ usage, told, goOn, isJson }: TwoParts): Script {
+  return async ({ start, sse, write, end }) => {
+    if (isJson) {
+      const choice = { index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' };
+      const [first, rest] = JSON.stringify({ choices: [choice], usage }).split(',"usage"') as [string, string];
+      start(200, { 'content-type': 'application/json' });
+      await write(first);
+      told();
+      await goOn;
+      await write(`,"usage"${rest}`);
+      end();
+      return;
+    }
+    start();
+    await sse(text('Hello'), finish('stop'));
+    told();
+    await goOn;
+    await sse({ choices: [], usage }, '[DONE]');
+    end();
+  };
+}
