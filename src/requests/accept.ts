@@ -251,7 +251,7 @@ function writeEnd(
     completedAtMs: nowMs(),
     keyOwner,
     isStranger: incoming.caller.holder().isStranger,
-    estimateUsage: () => estimator.estimateUsage(exchange),
+    estimateUsage: () => estimator.estimateUsage(exchange, draft.estimatedInputTokens),
     costOf: (usage, answeredBy) => admitted.costOf(usage, answeredBy),
   });
   // In the same turn as the end of the record, so that the store writes both together.

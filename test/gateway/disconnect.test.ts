@@ -59,14 +59,6 @@ describe('a client that goes away', () => {
       settings: { HEADER_HOLD_MS: '0' },
     },
     { name: 'in the middle of its stream', request: STREAM, script: afterFirstToken },
-    {
-      name: 'after the finish reason, while the usage is waited for',
-      request: STREAM,
-      script: async ({ sse, hang }) => {
-        await sse(chunkOf({ content: 'Hi' }, 'stop'));
-        await hang();
-      },
-    },
     { name: 'while it waits for JSON', request: JSON_REQUEST, script: ({ hang }) => hang() },
     {
       name: 'while the JSON for it is half there',
@@ -112,6 +104,54 @@ describe('a client that goes away', () => {
     expect(backend.requests).to.have.length(1);
     const { data } = (await (await gateway.get('/api/v1/requests')).json()) as { data: unknown[] };
     expect(data).to.have.length(1);
+  });
+
+  describe('after the finish reason, while the usage is waited for,', () => {
+    const passTime = useHeldTime();
+
+    beforeEach(async () => {
+      await gateway.close();
+      gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl });
+    });
+
+    for (const { name, request } of [
+      { name: 'a stream', request: STREAM },
+      { name: 'JSON', request: JSON_REQUEST },
+    ]) {
+      it(`leaves the backend a second to say it: ${name}`, async () => {
+        backend.reply(async ({ sse, hang }) => {
+          await sse(chunkOf({ content: 'Hi' }, 'stop'));
+          await hang();
+        });
+        const socket = send(request);
+        const asked = await backend.request(1);
+        await allArrived();
+        socket.destroy();
+        await passTime(999);
+        expect(backend.closed).to.deep.equal([]);
+        await passTime(1);
+        expect((await asked.closed).aborted).to.equal(true);
+        expect(await lastRecord()).to.deep.include({ status: 'cancelled', usage_estimated: true });
+      });
+
+      it(`ends the backend as soon as that has said it: ${name}`, async () => {
+        const goOn = Promise.withResolvers<void>();
+        backend.reply(async ({ sse, hang }) => {
+          await sse(chunkOf({ content: 'Hi' }, 'stop'));
+          await goOn.promise;
+          await sse({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 4 } });
+          await hang();
+        });
+        const socket = send(request);
+        const asked = await backend.request(1);
+        await allArrived();
+        socket.destroy();
+        await allArrived();
+        goOn.resolve();
+        expect((await asked.closed).aborted).to.equal(true);
+        expect(await lastRecord()).to.deep.include({ status: 'cancelled', usage_estimated: false });
+      });
+    }
   });
 
   describe('or does not read', () => {

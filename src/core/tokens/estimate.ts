@@ -6,8 +6,8 @@ import { createLearnt } from './learnt.ts';
 /** A tokenizer fits only one vocabulary and is slow on hostile input. */
 export interface TokenEstimator {
   estimateInput(exchange: Asked): number;
-  /** Estimates usage that the backend did not report. */
-  estimateUsage(exchange: Exchange): Usage;
+  /** Estimates usage that the backend did not report. `inputTokens` were estimated before. */
+  estimateUsage(exchange: Exchange, inputTokens?: number): Usage;
   learn(exchange: Exchange, usage: Usage): void;
 }
 
@@ -49,12 +49,11 @@ export function createTokenEstimator(): TokenEstimator {
 
   return {
     estimateInput,
-    estimateUsage(exchange) {
+    estimateUsage(exchange, inputTokens = estimateInput(exchange)) {
       const { model, caller, allowedOutputTokens } = exchange;
       const words = estimateWords(exchange);
       const unsent = thoughts.knows(model) ? Math.round(thoughts.valueFor(model, caller)) : 0;
       const outputTokens = Math.min(words + unsent, allowedOutputTokens ?? Infinity);
-      const inputTokens = estimateInput(exchange);
       return {
         input_tokens: inputTokens,
         input_tokens_details: { cached_tokens: 0 },

@@ -137,7 +137,7 @@ function limitEdits(
   if (other === undefined) {
     if (tokens === null) return [];
     if (own === undefined) return [insert(body.indexOf('{') + 1, `"${name}":${tokens},`)];
-    return body.toString('latin1', own.start, own.end) === String(tokens) ? [] : [replace(own, String(tokens))];
+    return Number(body.toString('latin1', own.start, own.end)) === tokens ? [] : [replace(own, String(tokens))];
   }
   if (own === undefined) return [{ start: other.nameStart, end: other.end, text: `"${name}":${tokens}` }];
   return [replace(own, String(tokens)), removal(body, other)];

@@ -1,4 +1,5 @@
-import type { Request, RequestHandler, Response } from 'express';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { RequestHandler, Response } from 'express';
 import { isLimited, needsOutputLimit } from '../../accounts/admission.ts';
 import type { RelayedAnswer, RelayedRefusal } from '../../backend/chat.ts';
 import type { Dialect } from '../../core/dialects.ts';
@@ -27,14 +28,19 @@ export interface ChatCompletionOptions {
 export function createChatCompletion(services: RelayServices & ChatCompletionOptions): RequestHandler {
   return async (req, res) => {
     const incoming = await readIncoming(req, res, services);
-    const plan = toPlan(req, incoming, services);
+    const plan = toPlan(req.headers, incoming, services);
     const openReply = (answer: RelayedAnswer, signal: StopSignal): RelayedReply =>
       openRelay(res, answer, { signal, stallMs: services.clientStallMs });
     await relayChat({ ...incoming, openReply, sendRefusal: (refusal) => sendRefusal(res, refusal) }, plan, services);
   };
 }
 
-function toPlan(req: Request, { caller, body: { bytes, value } }: Incoming, options: ChatCompletionOptions): ChatPlan {
+/** Throws the ApiError of a request that is not valid, or that its key may not make. */
+export function toPlan(
+  headers: IncomingHttpHeaders,
+  { caller, body: { bytes, value } }: Incoming,
+  options: Pick<ChatCompletionOptions, 'modelAliases' | 'dialect' | 'defaultMaxOutputTokens'>,
+): ChatPlan {
   const wanted = validateCreateChatCompletion(value);
   const hasLimits = isLimited(caller.key);
   const fields = findFields(bytes, { isLimited: hasLimits });
@@ -62,7 +68,7 @@ function toPlan(req: Request, { caller, body: { bytes, value } }: Incoming, opti
       canAskForUsage: stream && !asksForUsage(wanted),
       body: (withUsage) => changeBody(bytes, fields, { model, limit, asksForUsage: withUsage }),
     },
-    headers: { ...wishesOf(req.headers), ...caller.backendHeaders },
+    headers: { ...wishesOf(headers), ...caller.backendHeaders },
   };
 }
 
