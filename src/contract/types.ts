@@ -1801,7 +1801,7 @@ export interface Settings {
    */
   PRICES_FILE?: string;
   /**
-   * The most tokens of output that are reserved for a request, and how many are reserved if it names no limit. It does not cut answers.
+   * How many tokens of output are reserved for a request that names no limit. For keys with credits, a spend limit or tokens per minute the backend is told this limit, so it cuts longer answers.
    */
   DEFAULT_MAX_OUTPUT_TOKENS: number;
   /**
