@@ -1,6 +1,7 @@
 import { ApiError } from '../core/errors.ts';
 import { createStopController, type StopSignal } from '../core/stop-signal.ts';
 import type { Accepted } from './accept.ts';
+import { isCancel } from './outcome.ts';
 
 /** A caller that leaves with the whole answer must not leave before it is known what that cost. */
 export interface ReadingOn<Read> {
@@ -62,9 +63,9 @@ export function readOn<Read>(
 
   function leave(): void {
     const { reason } = signal;
-    const isShutdown = reason instanceof ApiError && reason.code === 'gateway_interrupted';
-    if (isShutdown || !awaitsUsage()) controller.abort(reason);
-    else timer = setTimeout(() => controller.abort(reason), USAGE_AFTER_LEAVING_MS);
+    if (reason instanceof ApiError && isCancel(reason) && awaitsUsage())
+      timer = setTimeout(() => controller.abort(reason), USAGE_AFTER_LEAVING_MS);
+    else controller.abort(reason);
   }
 
   /** What waited for a client that reads slowly fails when the client leaves. */
