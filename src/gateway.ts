@@ -199,6 +199,8 @@ async function openBackends(config: Config, { backend, shared }: GatewayOverride
     keyOwner,
     hidesLimits: config.authMode === 'managed',
     onOperatorProblem: (problem: string) => log.error({ problem }, 'the backend needs the operator'),
+    onRefusedFields: (model: string, fields: readonly string[]) =>
+      log.warn({ model, fields }, 'the backend refuses fields, which are left out for an hour'),
   } as const;
   const upstream = createChatBackend({ ...options, streamOptions: config.dialect.streamOptions });
   const proxy = createProxy(options);

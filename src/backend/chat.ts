@@ -4,6 +4,13 @@ import { readAnswer, readRefusal, relayAnswer, type AnswerOptions, type Refusal,
 import { contentType } from './answer-reader.ts';
 import { openConnection, openPool, type BackendConnection } from './connection.ts';
 import { type BackendFailure, failureOf, type KeyOwner } from './failures.ts';
+import {
+  fieldsRefusedIn,
+  rememberRefusedFields,
+  withoutFields,
+  type OptionalField,
+  type OptionalFields,
+} from './refused-fields.ts';
 import { passedOnHeaders, withoutLimits, type ReplyHeaders } from './reply-headers.ts';
 import type { StopSignal } from '../core/stop-signal.ts';
 
@@ -41,11 +48,14 @@ export interface AnswerListener {
 
 export interface BegunAnswer {
   readonly headers: Readonly<Record<string, string>>;
+  /** The backend refused these fields of the chat request. */
+  readonly leftOut: readonly OptionalField[];
   /** The time in which the listener is busy does not count. */
   limitTotal(timeoutMs: number): void;
 }
 
 export interface RelayRequest {
+  readonly model: string;
   readonly stream: boolean;
   /** The client wants a stream without its usage. */
   readonly canAskForUsage: boolean;
@@ -81,11 +91,13 @@ export interface ChatBackendOptions {
   readonly firstByteTimeoutMs: number;
   /** Between two reads, while the listener is not busy. */
   readonly idleTimeoutMs: number;
-  /** If a backend refuses `stream_options`, the request is sent again without it. */
+  /** Whether a relayed stream may be asked for its usage. */
   readonly streamOptions: boolean;
   readonly hidesLimits?: boolean;
   /** Gets a sentence for the log, which contains nothing of request or answer. */
   readonly onOperatorProblem?: (problem: string) => void;
+  /** Says which fields were left out, because the backend refuses them for this model. */
+  readonly onRefusedFields?: (model: string, fields: readonly OptionalField[]) => void;
 }
 
 /** Answers are not decompressed, hence `identity`. */
@@ -96,8 +108,9 @@ const OWN_HEADERS = {
 } as const;
 
 interface Sending {
-  readonly body: (asksForUsage: boolean) => string | Buffer;
-  readonly canAskForUsage: boolean;
+  readonly body: (leftOut: readonly OptionalField[]) => string | Buffer;
+  /** The backend is asked again without those of them that it refuses. */
+  readonly optional: OptionalFields;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: StopSignal;
 }
@@ -109,29 +122,29 @@ interface Replied {
 
 type Sent = Replied &
   (
-    | { readonly kind: 'answered'; readonly askedForUsage: boolean }
+    | { readonly kind: 'answered'; readonly leftOut: readonly OptionalField[] }
     | { readonly kind: 'refused'; readonly refusal: Refusal }
   );
 
 /**
- * Returns the chat completions backend at `baseUrl`. A request is written at most once: a
- * generation that runs twice is paid twice, so a connection that breaks after that is a failure.
+ * Returns the chat completions backend at `baseUrl`. A request is written again only if a field of it
+ * was refused: a generation that runs twice is paid twice, so a broken connection is a failure.
  */
 export function createChatBackend(options: ChatBackendOptions): ChatBackend & ChatRelay & Connected {
   const { origin, path } = toEndpoint(options.baseUrl);
   const pool = openPool(origin, options);
-  let takesStreamOptions = options.streamOptions;
+  const refusedFields = rememberRefusedFields();
 
   async function ask(request: ChatRequest, asking: AskOptions, listener: AnswerListener): Promise<void> {
     const { headers, signal } = asking;
     const sent = await send({
-      body: (asksForUsage) => JSON.stringify(asksForUsage ? request : withoutStreamOptions(request)),
-      canAskForUsage: request.stream_options !== undefined,
+      body: (leftOut) => JSON.stringify(withoutFields(request, leftOut)),
+      optional: request,
       headers: { ...headers, ...OWN_HEADERS, accept: acceptOf(request.stream === true) },
       signal,
     });
     if (sent.kind === 'refused') throw report(toFailure(sent, sent.refusal.bytes.toString(), headers));
-    const { connection, replyHeaders } = sent;
+    const { connection, replyHeaders, leftOut } = sent;
     let hasBegun = false;
     await readAnswer(connection, answerOptions(sent, asking), (batch) => {
       begin();
@@ -143,7 +156,7 @@ export function createChatBackend(options: ChatBackendOptions): ChatBackend & Ch
       if (hasBegun) return;
       hasBegun = true;
       const limitTotal = (timeoutMs: number): void => connection.limitTotal(timeoutMs);
-      listener.begin({ headers: passedOnHeaders(replyHeaders), limitTotal });
+      listener.begin({ headers: passedOnHeaders(replyHeaders), leftOut, limitTotal });
     }
   }
 
@@ -152,14 +165,20 @@ export function createChatBackend(options: ChatBackendOptions): ChatBackend & Ch
     asking: AskOptions,
     listener: RelayListener,
   ): Promise<RelayedRefusal | undefined> {
+    const { model } = request;
+    const canAskForUsage = request.canAskForUsage && options.streamOptions;
+    const asksForUsage = (leftOut: readonly OptionalField[]): boolean =>
+      canAskForUsage && !leftOut.includes('stream_options');
     const { headers, signal } = asking;
     const sent = await send({
-      ...request,
+      body: (leftOut) => request.body(asksForUsage(leftOut)),
+      optional: { model, ...(canAskForUsage && { stream_options: { include_usage: true } }) },
       headers: { ...OWN_HEADERS, accept: acceptOf(request.stream), ...headers },
       signal,
     });
     if (sent.kind === 'refused') return toRelayedRefusal(sent, headers);
-    const { connection, replyHeaders, askedForUsage: hidesUsage } = sent;
+    const { connection, replyHeaders, leftOut } = sent;
+    const hidesUsage = asksForUsage(leftOut);
     const { 'content-length': _length, ...unsized } = replyHeaders;
     const answer = {
       status: connection.status,
@@ -188,33 +207,48 @@ export function createChatBackend(options: ChatBackendOptions): ChatBackend & Ch
   }
 
   async function send(sending: Sending): Promise<Sent> {
-    const first = await attempt(sending, sending.canAskForUsage && takesStreamOptions);
-    if (first.kind === 'answered' || !first.refusesStreamOptions) return first;
-    const second = await attempt(sending, false);
-    // Only now is it known that the option was the reason, and not a prompt about it.
-    if (second.kind === 'answered') takesStreamOptions = false;
-    return second;
+    const { optional } = sending;
+    const leftOut = refusedFields.of(optional);
+    const named: OptionalField[] = [];
+    let refusals = '';
+    for (;;) {
+      const sent = await attempt(sending, leftOut);
+      if (sent.kind === 'answered') {
+        // Only now is it known that the fields were the reason, and not a prompt about them.
+        remember(optional, named, refusals);
+        return sent;
+      }
+      const body = sent.refusal.bytes.toString();
+      const refused = fieldsRefusedIn(sent.connection.status, body, optional).filter(
+        (field) => !leftOut.includes(field),
+      );
+      if (refused.length === 0) return sent;
+      leftOut.push(...refused);
+      named.push(...refused);
+      refusals += body;
+    }
   }
 
-  async function attempt(
-    { body, headers, signal }: Sending,
-    asksForUsage: boolean,
-  ): Promise<Sent & { readonly refusesStreamOptions: boolean }> {
+  function remember(optional: OptionalFields, fields: readonly OptionalField[], refusals: string): void {
+    const remembered = refusedFields.remember(optional, fields, refusals);
+    if (remembered.length > 0) options.onRefusedFields?.(optional.model, remembered);
+  }
+
+  async function attempt({ body, headers, signal }: Sending, leftOut: readonly OptionalField[]): Promise<Sent> {
     const { firstByteTimeoutMs } = options;
     const connection = await openConnection(pool, {
       path,
       headers,
-      body: body(asksForUsage),
+      body: body(leftOut),
       signal,
       firstByteTimeoutMs,
     });
     const replyHeaders = options.hidesLimits === true ? withoutLimits(connection.headers) : connection.headers;
     if (connection.status >= 200 && connection.status < 300) {
-      return { kind: 'answered', connection, replyHeaders, askedForUsage: asksForUsage, refusesStreamOptions: false };
+      return { kind: 'answered', connection, replyHeaders, leftOut };
     }
     const refusal = await readRefusal(connection, signal);
-    const refusesStreamOptions = asksForUsage && speaksOfStreamOptions(connection.status, refusal.bytes.toString());
-    return { kind: 'refused', connection, replyHeaders, refusal, refusesStreamOptions };
+    return { kind: 'refused', connection, replyHeaders, refusal };
   }
 
   function answerOptions(replied: Replied, { headers, signal }: AskOptions): AnswerOptions {
@@ -253,15 +287,6 @@ export function createChatBackend(options: ChatBackendOptions): ChatBackend & Ch
 function toEndpoint(baseUrl: string): { readonly origin: string; readonly path: string } {
   const url = new URL(baseUrl);
   return { origin: url.origin, path: `${url.pathname.replace(/\/+$/, '')}/chat/completions${url.search}` };
-}
-
-function withoutStreamOptions(request: ChatRequest): ChatRequest {
-  const { stream_options: _left, ...rest } = request;
-  return rest;
-}
-
-function speaksOfStreamOptions(status: number, body: string): boolean {
-  return (status === 400 || status === 422) && /stream_options|include_usage/.test(body);
 }
 
 function acceptOf(stream: boolean): string {

@@ -10,6 +10,7 @@ const MIN_SPEED_S = 0.25;
 const LEFT_OUT = [
   ['x-dropped-tools', 'Tools left out'],
   ['x-dropped-items', 'Items left out'],
+  ['x-ignored-parameters', 'Parameters ignored'],
 ];
 
 /** Measures and counts one request while it runs. */

@@ -7,18 +7,18 @@ import type { ResponseEvent } from '../contract/types.ts';
 import type { Accepted } from './accept.ts';
 import type { Compaction } from './compact.ts';
 import { readOn } from './read-on.ts';
-import { noteBackendCall, noteRead, type RequestFacts } from './facts.ts';
-import type { Caller, Reply } from './incoming.ts';
+import { noteBackendCall, noteRead } from './facts.ts';
+import type { IncomingCreate, Reply } from './incoming.ts';
+import { nameRefused } from './left-out.ts';
 
 export interface Conversation {
   readonly backend: ChatBackend;
-  readonly caller: Pick<Caller, 'backendHeaders'>;
+  readonly incoming: Pick<IncomingCreate, 'caller' | 'facts' | 'setHeader' | 'hasReplyBegun'>;
   readonly chat: ChatRequest;
   readonly compaction: Compaction | undefined;
   readonly translator: Translator;
   readonly reply: Reply;
   readonly accepted: Accepted;
-  readonly facts: RequestFacts;
 }
 
 /** Some backends never end their stream after the finish reason. */
@@ -26,8 +26,9 @@ const USAGE_WAIT_MS = 5000;
 
 /** Resolves with the events that end the response, which have not been sent yet. Does not throw. */
 export async function converse(conversation: Conversation): Promise<readonly ResponseEvent[]> {
-  const { backend, translator, reply, accepted, facts } = conversation;
-  const headers = { ...conversation.caller.backendHeaders, ...noteBackendCall(facts) };
+  const { backend, incoming, translator, reply, accepted } = conversation;
+  const { facts } = incoming;
+  const headers = { ...incoming.caller.backendHeaders, ...noteBackendCall(facts) };
   let last: readonly ResponseEvent[] = [];
 
   try {
@@ -67,6 +68,7 @@ export async function converse(conversation: Conversation): Promise<readonly Res
           begin(answer) {
             facts.backend = 'answered';
             begun = answer;
+            nameRefused(incoming, answer.leftOut);
             reply.answered(answer.headers);
           },
           take: (batch) => reading.take(batch),

@@ -1,4 +1,5 @@
 import type { Translation } from '../core/request/request.ts';
+import type { BegunAnswer } from '../backend/chat.ts';
 import type { Incoming } from './incoming.ts';
 
 const LISTS: Readonly<Record<string, (translation: Translation) => readonly string[]>> = {
@@ -17,6 +18,31 @@ export function nameLeftOut(reply: LeftOutReply, translation: Translation): void
 }
 
 type LeftOutReply = Pick<Incoming, 'setHeader'> & { readonly facts: Pick<Incoming['facts'], 'leftOut'> };
+
+/** The parameters of the caller by the chat fields that carry them. Others are not the caller's. */
+const PARAMETERS: Readonly<Partial<Record<BegunAnswer['leftOut'][number], string>>> = {
+  reasoning_effort: 'reasoning.effort',
+  verbosity: 'text.verbosity',
+  logprobs: 'top_logprobs',
+  parallel_tool_calls: 'parallel_tool_calls',
+  service_tier: 'service_tier',
+  prompt_cache_key: 'prompt_cache_key',
+  safety_identifier: 'safety_identifier',
+};
+
+const IGNORED = 'x-ignored-parameters';
+
+/** Names the parameters that the backend refused. The header is missing if the reply has begun. */
+export function nameRefused(reply: IgnoringReply, fields: BegunAnswer['leftOut']): void {
+  const { facts } = reply;
+  const before = facts.leftOut?.[IGNORED]?.split(', ') ?? [];
+  const list = toHeaderList([...before, ...fields.flatMap((field) => PARAMETERS[field] ?? [])]);
+  if (list === '') return;
+  facts.leftOut = { ...facts.leftOut, [IGNORED]: list };
+  if (!reply.hasReplyBegun()) reply.setHeader(IGNORED, list);
+}
+
+type IgnoringReply = LeftOutReply & Pick<Incoming, 'hasReplyBegun'>;
 
 /** Many clients accept at most 16 KiB of headers, and lose a reply with more. */
 const MAX_NAMES = 32;

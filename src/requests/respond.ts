@@ -38,13 +38,12 @@ export async function respond(incoming: IncomingCreate, services: RespondService
     const reply = incoming.openReply(translator, plan, accepted);
     const last = await converse({
       backend: services.backend,
-      caller: incoming.caller,
+      incoming,
       chat: plan.translation.chat,
       compaction,
       translator,
       reply,
       accepted,
-      facts: incoming.facts,
     });
     const ending = endingOf(translator, compaction);
     const failure = await accepted.settle(ending);

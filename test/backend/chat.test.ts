@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import nock from 'nock';
-import type { ChatBackend, ChatBackendOptions } from '../../src/backend/chat.ts';
+import type { BegunAnswer, ChatBackend, ChatBackendOptions } from '../../src/backend/chat.ts';
 import type { ChatRequest } from '../../src/core/chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { type Reply, type ScriptedBackend, startScriptedBackend } from '../support/backend.ts';
@@ -425,7 +425,7 @@ describe('the chat backend', () => {
         const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
         scripted.reply({ text: wrap(`{"error":{"message":${deep}}}`) });
 
-        expect(await apiRejection(ask(connect()))).to.include({ code: 'upstream_error', status: 502 });
+        expect(await apiRejection(ask(connect()))).to.include({ code: 'upstream_invalid_response', status: 502 });
       });
     }
 
@@ -593,13 +593,123 @@ describe('the chat backend', () => {
         expect(scripted.requests).to.have.length(1);
       });
     }
+  });
 
-    it('is never sent the option when the setting says so', async () => {
-      scripted.reply({ sse: [textChunk('Hi')] });
+  describe('a backend that refuses a field that can be left out', () => {
+    const passTime = useHeldTime();
+    const HOUR_MS = 3_600_000;
+    const OPTIONS: Partial<ChatRequest> = {
+      parallel_tool_calls: false,
+      service_tier: 'flex',
+      reasoning_effort: 'max',
+      verbosity: 'low',
+      prompt_cache_key: 'k',
+      safety_identifier: 's',
+      user: 'u',
+      logprobs: true,
+      top_logprobs: 2,
+    };
+    const ok = { json: completion('Hi') };
+    const refuse = (message: string, status = 400) => ({ json: { error: { message } }, status });
+    const sent = (): string[][] =>
+      scripted.requests.map(({ body }) => Object.keys(body as object).filter((name) => Object.hasOwn(OPTIONS, name)));
 
-      await collect(await ask(connect({ streamOptions: false })));
+    /** The words of each, as public reports have them. */
+    const refusals: [field: keyof ChatRequest, reply: ReturnType<typeof refuse> | { json: object; status: number }][] =
+      [
+        ['prompt_cache_key', refuse('Unrecognized request argument supplied: prompt_cache_key')],
+        ['reasoning_effort', refuse('reasoning_effort: unknown variant `max`, expected one of `high`, `low`')],
+        ['service_tier', refuse('Invalid service_tier argument: no access to flex')],
+        [
+          'parallel_tool_calls',
+          refuse("Unsupported parameter: 'parallel_tool_calls' is not supported with this model."),
+        ],
+        ['verbosity', refuse("Unknown parameter: 'verbosity'.")],
+        [
+          'safety_identifier',
+          { json: { detail: [{ loc: ['body', 'safety_identifier'], msg: 'Extra inputs' }] }, status: 422 },
+        ],
+        ['user', { json: { detail: [{ loc: ['body', 'user'], msg: 'Extra inputs are not permitted' }] }, status: 422 }],
+        ['user', refuse("property 'user' is unsupported")],
+      ];
+    for (const [field, reply] of refusals) {
+      it(`is asked again without ${field}, and later requests leave it out at once`, async () => {
+        scripted.reply(reply, ok, ok);
+        const backend = connect();
+        const request = { ...JSON_REQUEST, ...OPTIONS };
+        const others = Object.keys(OPTIONS).filter((name) => name !== field);
 
-      expect(withOptions()).to.deep.equal([false]);
+        for (const _ of [1, 2]) await collect(await ask(backend, request));
+
+        expect(sent()).to.deep.equal([Object.keys(OPTIONS), others, others]);
+      });
+    }
+
+    it('loses top_logprobs with logprobs', async () => {
+      scripted.reply(refuse('logprobs is not supported by this model'), ok);
+      await collect(await ask(connect(), { ...JSON_REQUEST, logprobs: true, top_logprobs: 2 }));
+      expect(sent()).to.deep.equal([['logprobs', 'top_logprobs'], []]);
     });
+
+    it('is asked once for each field that it names', async () => {
+      scripted.reply(refuse('Unknown field: verbosity'), refuse('Unknown field: service_tier'), ok, ok);
+      const backend = connect();
+      const request = { ...JSON_REQUEST, verbosity: 'low', service_tier: 'flex' };
+      for (const _ of [1, 2]) await collect(await ask(backend, request));
+      expect(sent().map((fields) => fields.length)).to.deep.equal([2, 1, 0, 0]);
+    });
+
+    it('is told of them', async () => {
+      scripted.reply(refuse('Unknown field: verbosity'), ok);
+      const told: unknown[] = [];
+      const backend = connect({ onRefusedFields: (model, fields) => told.push([model, fields]) });
+      let leftOut: readonly string[] = [];
+      const listener = { begin: (answer: BegunAnswer) => void (leftOut = answer.leftOut), take: () => undefined };
+      await backend.ask({ ...JSON_REQUEST, verbosity: 'low' }, { signal, headers: {} }, listener);
+      expect(leftOut).to.deep.equal(['verbosity']);
+      expect(told).to.deep.equal([['m', ['verbosity']]]);
+    });
+
+    for (const [name, first, second] of [
+      ['another model', {}, { model: 'other' }],
+      ['another value', {}, { service_tier: 'auto' }],
+    ] as const) {
+      it(`is sent it again for ${name}`, async () => {
+        scripted.reply(refuse('Unknown field: service_tier'), ok, ok);
+        const backend = connect();
+        await collect(await ask(backend, { ...JSON_REQUEST, service_tier: 'flex', ...first }));
+        await collect(await ask(backend, { ...JSON_REQUEST, service_tier: 'flex', ...second }));
+        expect(sent().map((fields) => fields.length)).to.deep.equal([1, 0, 1]);
+      });
+    }
+
+    it('is sent it again after an hour', async () => {
+      scripted.reply(refuse('Unknown field: verbosity'), ok, ok, ok);
+      const backend = connect();
+      const request = { ...JSON_REQUEST, verbosity: 'low' };
+      await collect(await ask(backend, request));
+      await passTime(HOUR_MS - 1);
+      await collect(await ask(backend, request));
+      await passTime(1);
+      await collect(await ask(backend, request));
+      expect(sent().map((fields) => fields.length)).to.deep.equal([1, 0, 0, 1]);
+    });
+
+    it('takes the bad key of one caller for no fault of the field', async () => {
+      scripted.reply(refuse("Invalid 'prompt_cache_key': string too long"), ok, ok);
+      const backend = connect();
+      for (const key of ['k'.repeat(99), 'k']) {
+        await collect(await ask(backend, { ...JSON_REQUEST, prompt_cache_key: key }));
+      }
+      expect(sent().map((fields) => fields.length)).to.deep.equal([1, 0, 1]);
+    });
+
+    for (const message of ["Unexpected role 'user' after role 'tool'", 'The last message must be from the user.']) {
+      it(`is not asked again for "${message}"`, async () => {
+        scripted.reply(refuse(message));
+        await apiRejection(ask(connect(), { ...JSON_REQUEST, user: 'u' }));
+        expect(scripted.requests).to.have.length(1);
+      });
+    }
   });
 });

@@ -28,6 +28,7 @@ const KEY = 'sk-gateway-1';
 
 function requestOf(body: string, bodyWithUsage?: string): RelayRequest {
   return {
+    model: 'm',
     stream: body !== JSON_BODY,
     canAskForUsage: bodyWithUsage !== undefined,
     body: (asksForUsage) => Buffer.from((asksForUsage && bodyWithUsage) || body),

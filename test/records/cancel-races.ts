@@ -102,7 +102,7 @@ export function describeCancelRaces(atLeast: number): void {
 const randomBackend: ChatBackend = {
   async ask(_request, { signal }, listener) {
     await randomTurns(signal);
-    listener.begin({ headers: {}, limitTotal: () => undefined });
+    listener.begin({ headers: {}, leftOut: [], limitTotal: () => undefined });
     await listener.take(batchOf(text('Hel')));
     await randomTurns(signal);
     if (Math.random() < 0.3) throw new ApiError('upstream_error');

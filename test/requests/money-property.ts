@@ -342,7 +342,7 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
         const live = liveOf(chat);
         let hasBegun = false;
         await play(live, signal, (chunks, done) => {
-          if (!hasBegun) listener.begin({ headers: {}, limitTotal: () => undefined });
+          if (!hasBegun) listener.begin({ headers: {}, leftOut: [], limitTotal: () => undefined });
           hasBegun = true;
           return listener.take({ chunks, done });
         });

@@ -6,7 +6,7 @@ export function backendOf(chunks: ChatBatch['chunks'], onRequest?: (request: Cha
   return {
     ask(request, _options, listener) {
       onRequest?.(request);
-      listener.begin({ headers: {}, limitTotal: () => undefined });
+      listener.begin({ headers: {}, leftOut: [], limitTotal: () => undefined });
       return listener.take({ chunks, done: true }) ?? Promise.resolve();
     },
     close: () => Promise.resolve(),

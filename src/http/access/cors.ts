@@ -37,6 +37,7 @@ const EXPOSED = [
   'x-should-retry',
   'x-dropped-tools',
   'x-dropped-items',
+  'x-ignored-parameters',
   'x-demo-backend',
   'idempotency-replayed',
   'location',

@@ -64,6 +64,7 @@ export function toPlan(
     maxOutputTokens: tokens !== null && tokens > 0 ? tokens : null,
     choices: wanted.n ?? 1,
     request: {
+      model: model ?? wanted.model,
       stream,
       canAskForUsage: stream && !asksForUsage(wanted),
       body: (withUsage) => changeBody(bytes, fields, { model, limit, asksForUsage: withUsage }),

@@ -97,7 +97,7 @@ function responseOperations(model: string): readonly Operation[] {
         200: {
           description: 'The response, or the events that make it.',
           content: { 'application/json': 'response.json', 'text/event-stream': 'event.json' },
-          headers: ['x-upstream-request-id', 'x-dropped-tools', 'x-dropped-items'],
+          headers: ['x-upstream-request-id', 'x-dropped-tools', 'x-dropped-items', 'x-ignored-parameters'],
         },
         409: DUPLICATE,
       },

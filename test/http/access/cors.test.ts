@@ -11,6 +11,7 @@ const EXPOSED = [
   'retry-after',
   'x-dropped-tools',
   'x-dropped-items',
+  'x-ignored-parameters',
   'location',
   '*',
 ];

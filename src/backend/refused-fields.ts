@@ -1,0 +1,95 @@
+/** Backends refuse different fields, and differently for each model behind them. */
+
+import type { ChatRequest } from '../core/chat.ts';
+import type { Writable } from '../core/writable.ts';
+
+/** A request can do without these. Each has the words with which a backend refuses it. */
+const REFUSALS = [
+  // Mistral (dnakov/anon-kode#53).
+  { field: 'stream_options', words: /\b(?:stream_options|include_usage)\b/ },
+  // Azure Foundry, for models that are not OpenAI's (vectorize-io/hindsight#3518).
+  { field: 'prompt_cache_key', words: /\bprompt_cache_key\b/ },
+  { field: 'parallel_tool_calls', words: /\bparallel_tool_calls\b/ },
+  { field: 'service_tier', words: /\bservice_tier\b/ },
+  { field: 'reasoning_effort', words: /\breasoning_effort\b/ },
+  { field: 'verbosity', words: /\bverbosity\b/ },
+  { field: 'safety_identifier', words: /\bsafety_identifier\b/ },
+  { field: 'logprobs', words: /\b(?:top_)?logprobs\b/ },
+  // The word alone is in many errors about messages.
+  {
+    field: 'user',
+    words:
+      /"param":\s*"user"|"loc":\s*\["body",\s*"user"\]|\b(?:argument|parameter|field|property|key)s?\b[^.]{0,40}\Wuser\b/i,
+  },
+] as const satisfies readonly { readonly field: keyof ChatRequest; readonly words: RegExp }[];
+
+export type OptionalField = (typeof REFUSALS)[number]['field'];
+
+/** The fields of a request that matter here. */
+export type OptionalFields = Pick<ChatRequest, 'model' | OptionalField>;
+
+const OPTIONAL_FIELDS: readonly OptionalField[] = REFUSALS.map(({ field }) => field);
+
+/** Returns the request without these fields. */
+export function withoutFields(request: ChatRequest, fields: readonly OptionalField[]): ChatRequest {
+  if (fields.length === 0) return request;
+  const rest: Writable<ChatRequest> = { ...request };
+  for (const field of fields) delete rest[field];
+  if (rest.logprobs === undefined) delete rest.top_logprobs;
+  return rest;
+}
+
+/** Returns the fields of the request that a refusal names. */
+export function fieldsRefusedIn(status: number, body: string, request: OptionalFields): OptionalField[] {
+  if (status !== 400 && status !== 422) return [];
+  return REFUSALS.filter(({ field, words }) => request[field] !== undefined && words.test(body)).map(
+    ({ field }) => field,
+  );
+}
+
+export interface RefusedFields {
+  of(request: OptionalFields): OptionalField[];
+  /** Returns those that other requests leave out too. */
+  remember(request: OptionalFields, fields: readonly OptionalField[], refusals: string): OptionalField[];
+}
+
+/** A backend may be replaced by a newer one. */
+const REMEMBERED_MS = 60 * 60 * 1000;
+/** Callers choose the names of models. */
+const MAX_REMEMBERED = 1000;
+/** A value of these is a caller's own, and is hardly sent again by another. */
+const FREE_TEXTS: ReadonlySet<OptionalField> = new Set(['prompt_cache_key', 'safety_identifier', 'user']);
+const SAYS_UNKNOWN =
+  /unrecognized|unknown|unsupported|unexpected|\bextra|\bnot (?:supported|permitted|allowed|available|recognized)/i;
+
+/**
+ * Remembers for an hour which fields the backend refuses for a model. One caller's bad value must not
+ * take the field from all callers, so other values of it are still sent.
+ */
+export function rememberRefusedFields(): RefusedFields {
+  const untilMs = new Map<string, number>();
+
+  function keyOf({ model, ...fields }: OptionalFields, field: OptionalField): string {
+    return JSON.stringify(FREE_TEXTS.has(field) ? [model, field] : [model, field, fields[field]]);
+  }
+
+  return {
+    of(request) {
+      if (untilMs.size === 0) return [];
+      const isRefused = (field: OptionalField): boolean =>
+        (untilMs.get(keyOf(request, field)) ?? 0) > performance.now();
+      return OPTIONAL_FIELDS.filter((field) => request[field] !== undefined && isRefused(field));
+    },
+    remember(request, fields, refusals) {
+      const lasting = fields.filter((field) => !FREE_TEXTS.has(field) || SAYS_UNKNOWN.test(refusals));
+      for (const field of lasting) {
+        const key = keyOf(request, field);
+        untilMs.delete(key);
+        untilMs.set(key, performance.now() + REMEMBERED_MS);
+        const [oldest] = untilMs.keys();
+        if (untilMs.size > MAX_REMEMBERED && oldest !== undefined) untilMs.delete(oldest);
+      }
+      return lasting;
+    },
+  };
+}
