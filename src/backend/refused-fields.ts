@@ -13,13 +13,16 @@ const REFUSALS = [
   { field: 'service_tier', words: /\bservice_tier\b/ },
   { field: 'reasoning_effort', words: /\breasoning_effort\b/ },
   { field: 'verbosity', words: /\bverbosity\b/ },
+  // Kimi K3 (mnfst/modelparams.dev PR#168).
+  { field: 'thinking', words: /\bthinking\b/ },
+  { field: 'chat_template_kwargs', words: /\bchat_template_kwargs\b/ },
   { field: 'safety_identifier', words: /\bsafety_identifier\b/ },
   { field: 'logprobs', words: /\b(?:top_)?logprobs\b/ },
   // The word alone is in many errors about messages.
   {
     field: 'user',
     words:
-      /"param":\s*"user"|"loc":\s*\["body",\s*"user"\]|\b(?:argument|parameter|field|property|key)s?\b[^.]{0,40}\Wuser\b/i,
+      /"param":\s*"user"|"loc":\s*\["body",\s*"user"\]|\b(?:argument|parameter|field|property|key|name)s?\b[^.]{0,40}\Wuser\b/i,
   },
 ] as const satisfies readonly { readonly field: keyof ChatRequest; readonly words: RegExp }[];
 

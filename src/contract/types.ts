@@ -107,6 +107,10 @@ export type ToolChoice = 'none' | 'auto' | 'required' | FunctionChoice | CustomC
  */
 export type ChatFields = Readonly<Record<string, unknown>>;
 /**
+ * Fields of a chat request. They do not replace fields that the gateway writes itself.
+ */
+export type ChatFields1 = Readonly<Record<string, unknown>>;
+/**
  * Every event of a stream.
  */
 export type ResponseEvent =
@@ -919,6 +923,10 @@ export interface OwnDialect {
    */
   afterOutputs?: 'nothing' | 'assistant';
   /**
+   * Whether the backend is asked for a stream only where the caller wants one, or always, since it stops generating only for streams.
+   */
+  streams?: 'as-asked' | 'always';
+  /**
    * The field for max_output_tokens.
    */
   tokenLimitField?: 'max_tokens' | 'max_completion_tokens';
@@ -953,6 +961,7 @@ export interface OwnDialect {
     xhigh?: ChatFields;
     max?: ChatFields;
   };
+  forcedCallFields?: ChatFields1;
   /**
    * Whether a <think> block at the beginning of the text is reasoning.
    */
@@ -973,6 +982,14 @@ export interface OwnDialect {
    * What the backend knows of tool_choice: a named tool, only the words none, auto and required, or nothing. A backend that does not hold a choice is offered only the tools that may be called.
    */
   toolChoice?: 'named' | 'words' | 'ignored';
+  /**
+   * Whether a JSON Schema for the answer is sent as response_format json_schema, or in the system text with json_object.
+   */
+  schemaForm?: 'json_schema' | 'json_object';
+  /**
+   * Other names of service tiers, by the name in the request.
+   */
+  serviceTiers?: Readonly<Record<string, string>>;
   /**
    * Whether the backend takes images by URL, or only as data.
    */

@@ -70,7 +70,7 @@ export type ChatToolChoice =
   | 'required'
   | { readonly type: 'function'; readonly function: { readonly name: string } };
 
-/** A field that is not listed reaches a backend only through `effortFields` of its dialect. */
+/** A field that is not listed reaches a backend only through the fields that its dialect adds. */
 export interface ChatRequest {
   readonly model: string;
   readonly messages: readonly ChatMessage[];
@@ -89,6 +89,8 @@ export interface ChatRequest {
   readonly max_tokens?: number;
   readonly max_completion_tokens?: number;
   readonly reasoning_effort?: string;
+  readonly thinking?: unknown;
+  readonly chat_template_kwargs?: unknown;
   readonly verbosity?: string;
   readonly service_tier?: string;
   readonly prompt_cache_key?: string;

@@ -13,6 +13,8 @@ export interface Dialect {
   readonly userMessages: 'merged' | 'as-given';
   /** The message that must come between the outputs of tools and a user message. */
   readonly afterOutputs: 'nothing' | 'assistant';
+  /** JSON callers of a backend that generates to its end for nobody are answered from a stream. */
+  readonly streams: 'as-asked' | 'always';
   readonly tokenLimitField: 'max_tokens' | 'max_completion_tokens';
   /** A backend that refuses `stream_options` is asked again without it. */
   readonly streamOptions: boolean;
@@ -23,6 +25,8 @@ export interface Dialect {
   readonly efforts: readonly ReasoningEffort[] | null;
   /** These fields replace an effort that `reasoning_effort` does not know. */
   readonly effortFields: EffortFields;
+  /** These fields go with a `tool_choice` that forces a call, in the place of an effort. */
+  readonly forcedCallFields: EffortFields['none'];
   readonly thinkTags: boolean;
   /** Without the field a replayed refusal is sent as text. */
   readonly refusalField: boolean;
@@ -30,6 +34,10 @@ export interface Dialect {
   readonly strictTools: boolean;
   /** `named` takes an object, `words` only the words, and `ignored` does not look at the field. */
   readonly toolChoice: 'named' | 'words' | 'ignored';
+  /** A backend that knows no `json_schema` reads the schema in the system text. */
+  readonly schemaForm: 'json_schema' | 'json_object';
+  /** These service tiers have another name here. */
+  readonly serviceTiers: Readonly<Record<string, string>>;
   readonly imageForm: 'data-or-url' | 'data';
   readonly fileForm: 'data' | 'data-or-url' | 'document-url' | 'none';
   /** Audio is an object with data and format, the data alone, or a data: URL. */
@@ -48,6 +56,7 @@ const GENERIC: Dialect = {
   // "Conversation roles must alternate": templates of Gemma and Mistral (charmbracelet/crush#279).
   userMessages: 'merged',
   afterOutputs: 'nothing',
+  streams: 'as-asked',
   tokenLimitField: 'max_tokens',
   streamOptions: true,
   // Moonshot and hosts of DeepSeek's models answer 400 without it (continuedev/continue#11600), and
@@ -56,12 +65,15 @@ const GENERIC: Dialect = {
   reasoningAlways: false,
   efforts: null,
   effortFields: {},
+  forcedCallFields: undefined,
   thinkTags: false,
   refusalField: false,
   callIds: 'any',
   strictTools: true,
   // "Invalid tool_choice type: 'object'" (LM Studio, lmstudio-ai/lmstudio-bug-tracker#670).
   toolChoice: 'words',
+  schemaForm: 'json_schema',
+  serviceTiers: {},
   imageForm: 'data-or-url',
   fileForm: 'data',
   audioForm: 'object',
@@ -79,6 +91,14 @@ const HOSTED: Dialect = {
 
 /** These servers run the template of any model. They take text, images and audio. */
 const LOCAL: Dialect = { ...GENERIC, thinkTags: true, fileForm: 'none' };
+
+/**
+ * The templates of Qwen read `enable_thinking`, and those of Granite and DeepSeek `thinking`
+ * (vllm-project/vllm#17356). Others ignore both.
+ */
+const NO_THINKING_IN_TEMPLATE = {
+  none: { chat_template_kwargs: { enable_thinking: false, thinking: false } },
+} as const;
 
 const OPENAI: Dialect = {
   ...HOSTED,
@@ -103,12 +123,31 @@ export const DIALECTS = {
   azure: { ...OPENAI, optionalFields: ['reasoning_effort', 'verbosity', 'user'] },
   // vllm/entrypoints/chat_utils.py reads `reasoning` and takes only text, image, audio and video
   // parts. chat_completion/protocol.py has these efforts.
-  vllm: { ...LOCAL, reasoningField: 'reasoning', efforts: LOW_TO_HIGH, toolChoice: 'named' },
-  // srt/entrypoints/openai/protocol.py has `reasoning_content` and only `audio_url` for audio.
-  sglang: { ...LOCAL, reasoningField: 'reasoning_content', audioForm: 'url', toolChoice: 'named' },
+  vllm: {
+    ...LOCAL,
+    reasoningField: 'reasoning',
+    efforts: LOW_TO_HIGH,
+    effortFields: NO_THINKING_IN_TEMPLATE,
+    toolChoice: 'named',
+  },
+  // srt/entrypoints/openai/protocol.py has `reasoning_content`, `chat_template_kwargs`
+  // (sgl-project/sglang#20573) and only `audio_url` for audio.
+  sglang: {
+    ...LOCAL,
+    reasoningField: 'reasoning_content',
+    effortFields: NO_THINKING_IN_TEMPLATE,
+    audioForm: 'url',
+    toolChoice: 'named',
+  },
   // tools/server/server-common.cpp takes only text, image_url and input_audio parts. A named tool is
-  // ignored (ggml-org/llama.cpp#26535).
-  llamacpp: { ...LOCAL, reasoningField: 'reasoning_content' },
+  // ignored (ggml-org/llama.cpp#26535). tools/server/README.md has `chat_template_kwargs`. It goes on
+  // generating when the client of an answer that is not streamed disconnects.
+  llamacpp: {
+    ...LOCAL,
+    streams: 'always',
+    reasoningField: 'reasoning_content',
+    effortFields: NO_THINKING_IN_TEMPLATE,
+  },
   // openai/openai.go has `reasoning`, refuses other efforts and images by URL, and takes only text
   // and image parts. Its templates take messages in any order. It ignores tool_choice
   // (ollama/ollama#17921).
@@ -123,39 +162,47 @@ export const DIALECTS = {
   // "The reasoning_content in the thinking mode must be passed back" on every assistant message
   // (NousResearch/hermes-agent PR#15228), with an empty text where there is none (SillyTavern
   // PR#5545). `reasoning_effort` refuses `none` (nextai-translator/nextai-translator#1879), and
-  // `thinking` switches it off (api-docs.deepseek.com/guides/thinking_mode).
+  // `thinking` switches it off (api-docs.deepseek.com/guides/thinking_mode). "Thinking mode does not
+  // support this tool_choice" (deepseek-ai/DeepSeek-V3#1376), and json_schema is "unavailable now"
+  // (llm-exe/llm-exe#662).
   deepseek: {
     ...HOSTED,
     reasoningField: 'reasoning_content',
     reasoningAlways: true,
     effortFields: { none: THINKING_DISABLED, minimal: THINKING_DISABLED },
+    forcedCallFields: THINKING_DISABLED,
+    schemaForm: 'json_object',
   },
   // Unknown fields get 422 "Extra inputs are not permitted": stream_options.include_usage
   // (dnakov/anon-kode#53; usage comes anyway), max_completion_tokens
   // (editor-code-assistant/eca#231), reasoning_content (charmbracelet/crush#1590). Thoughts and
   // documents are parts (vercel/ai packages/mistral), and audio is bare text (Voxtral). "Tool call
   // id … must be a-z, A-Z, 0-9, with a length of 9" (karthink/gptel#1203); "Unexpected role 'user'
-  // after role 'tool'" (BerriAI/litellm#17761).
+  // after role 'tool'" (BerriAI/litellm#17761). `reasoning_effort` is none or
+  // high (vercel/ai PR#13688).
   mistral: {
     ...GENERIC,
     userMessages: 'as-given',
     afterOutputs: 'assistant',
     streamOptions: false,
     reasoningField: 'thinking-part',
+    efforts: ['high'],
     callIds: 'nine-alphanumeric',
     toolChoice: 'named',
     fileForm: 'document-url',
     audioForm: 'text',
-    optionalFields: ['prompt_cache_key'],
+    optionalFields: ['reasoning_effort', 'prompt_cache_key'],
   },
   // groq-python's types have `reasoning` on messages and no `strict` on functions. Unknown fields
-  // are "unsupported" (vellum-ai/vellum-assistant PR#42635).
+  // are "unsupported" (vellum-ai/vellum-assistant PR#42635). Its tiers are auto, on_demand, flex and
+  // performance (console.groq.com/docs/service-tiers).
   groq: {
     ...HOSTED,
     tokenLimitField: 'max_completion_tokens',
     reasoningField: 'reasoning',
     efforts: LOW_TO_HIGH,
     strictTools: false,
+    serviceTiers: { default: 'on_demand', priority: 'performance' },
     fileForm: 'none',
     optionalFields: ['reasoning_effort', 'service_tier', 'user'],
   },

@@ -168,6 +168,7 @@ describe('DIALECTS_FILE', () => {
         messages: [{ role: 'user', content: 'Hi' }],
         stream: false,
         max_completion_tokens: 5,
+        reasoning_effort: 'high',
       });
     });
   });

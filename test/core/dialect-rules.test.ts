@@ -5,7 +5,7 @@ import type { ChatRequest } from '../../src/core/chat.ts';
 import { DIALECTS, toDialect, type Dialect, type DialectName } from '../../src/core/dialects.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { toChatRequest } from '../../src/core/request/request.ts';
-import type { CreateResponse, InputItem, InputPart } from '../../src/contract/types.ts';
+import type { CreateResponse, InputItem, InputPart, ToolParam } from '../../src/contract/types.ts';
 import { cpuTimeMs } from '../support/cpu-time.ts';
 
 function ask(request: Partial<CreateResponse>, dialect: Dialect): ChatRequest {
@@ -128,18 +128,84 @@ describe('what backends want of a conversation', () => {
     });
   });
 
+  describe('a forced call', () => {
+    const tools: ToolParam[] = [{ type: 'function', name: 'look' }];
+    const thinking = { type: 'disabled' };
+    const choices: [CreateResponse['tool_choice'], forced: boolean][] = [
+      ['required', true],
+      [{ type: 'function', name: 'look' }, true],
+      ['auto', false],
+      ['none', false],
+    ];
+    for (const [choice, forced] of choices) {
+      it(`switches thinking ${forced ? 'off' : 'not off'} at deepseek for ${JSON.stringify(choice)}`, () => {
+        const asked = { tools, tool_choice: choice, reasoning: { effort: 'high' } } as Partial<CreateResponse>;
+        const chat = ask(asked, DIALECTS.deepseek);
+        if (forced) expect(chat).to.deep.include({ thinking }).and.not.have.property('reasoning_effort');
+        else expect(chat).to.include({ reasoning_effort: 'high' }).and.not.have.property('thinking');
+      });
+    }
+
+    it('leaves thoughts alone elsewhere', () => {
+      const chat = ask({ tools, tool_choice: 'required', reasoning: { effort: 'high' } }, DIALECTS.openrouter);
+      expect(chat).to.include({ reasoning_effort: 'high' }).and.not.have.property('thinking');
+    });
+  });
+
+  describe('a JSON Schema for the answer', () => {
+    const schema = { type: 'object', properties: { city: { type: 'string' } } };
+    const text = { format: { type: 'json_schema', name: 'place', description: 'A place.', schema } } as const;
+
+    it('stands in the system text for deepseek, after the instructions', () => {
+      const { messages, response_format: format } = ask({ instructions: 'Be brief.', text }, DIALECTS.deepseek);
+      expect(format).to.deep.equal({ type: 'json_object' });
+      expect(messages.map(({ role }) => role)).to.deep.equal(['system', 'system', 'user']);
+      expect(messages[0]?.content).to.equal('Be brief.');
+      expect(messages[1]?.content).to.include('JSON').and.include('A place.').and.include(JSON.stringify(schema));
+    });
+
+    it('is sent as it is elsewhere', () => {
+      const { messages, response_format: format } = ask({ text }, DIALECTS.generic);
+      expect(format).to.have.property('type', 'json_schema');
+      expect(messages).to.have.length(1);
+    });
+  });
+
+  describe('service tiers', () => {
+    it('have the names of groq', () => {
+      const tiers = ['auto', 'default', 'flex', 'priority', 'on_demand', 'constructor'];
+      expect(tiers.map((tier) => ask({ service_tier: tier }, DIALECTS.groq).service_tier)).to.deep.equal([
+        'auto',
+        'on_demand',
+        'flex',
+        'performance',
+        'on_demand',
+        'constructor',
+      ]);
+    });
+
+    it('keep their names at openai', () => {
+      expect(ask({ service_tier: 'default' }, DIALECTS.openai).service_tier).to.equal('default');
+    });
+  });
+
+  it('is always a stream at llamacpp, which generates to the end else', () => {
+    expect(ask({}, DIALECTS.llamacpp)).to.deep.include({ stream: true, stream_options: { include_usage: true } });
+    expect(ask({}, DIALECTS.vllm)).to.include({ stream: false }).and.not.have.property('stream_options');
+  });
+
   describe('reasoning effort', () => {
     const cases: { dialect: DialectName; asked: string[]; expected: (string | undefined)[] }[] = [
       {
         dialect: 'vllm',
         asked: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
-        expected: ['none', 'low', 'low', 'medium', 'high', 'high', 'high'],
+        expected: [undefined, 'low', 'low', 'medium', 'high', 'high', 'high'],
       },
       { dialect: 'ollama', asked: ['minimal', 'max'], expected: ['low', 'high'] },
       { dialect: 'groq', asked: ['none', 'xhigh'], expected: ['none', 'high'] },
       { dialect: 'generic', asked: ['minimal', 'xhigh'], expected: ['minimal', 'xhigh'] },
       { dialect: 'openai', asked: ['minimal', 'max'], expected: ['minimal', 'max'] },
-      { dialect: 'mistral', asked: ['high'], expected: [undefined] },
+      { dialect: 'mistral', asked: ['none', 'low', 'max'], expected: ['none', 'high', 'high'] },
       {
         dialect: 'deepseek',
         asked: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
@@ -165,6 +231,16 @@ describe('what backends want of a conversation', () => {
         undefined,
       ]);
     });
+
+    for (const name of ['vllm', 'sglang', 'llamacpp'] as const) {
+      it(`is said to the template by ${name}, where it is none`, () => {
+        const kwargs = { enable_thinking: false, thinking: false };
+        expect(ask({ reasoning: { effort: 'none' } }, DIALECTS[name])).to.deep.include({
+          chat_template_kwargs: kwargs,
+        });
+        expect(ask({ reasoning: { effort: 'low' } }, DIALECTS[name])).not.to.have.property('chat_template_kwargs');
+      });
+    }
 
     it('is said by the fields of an own dialect, which replace nothing else', () => {
       const off = { chat_template_kwargs: { enable_thinking: false } };

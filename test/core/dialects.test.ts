@@ -133,6 +133,7 @@ const EXPECTED: Record<DialectName, { chat: object; thinkTags: boolean }> = {
         },
       ],
       max_tokens: 9,
+      reasoning_effort: 'high',
       prompt_cache_key: 'k',
     },
     thinkTags: false,

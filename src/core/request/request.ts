@@ -37,16 +37,16 @@ export function toChatRequest(request: CreateResponse, options: TranslationOptio
   const model = options.modelAliases.get(request.model) ?? request.model;
   const origin = { dialect: options.upstreamDialect, model };
   const { pieces, droppedItems } = toPieces(request, tools, { ...options, origin });
-  const messages = toMessages([...instructionsOf(request), ...pieces], dialect);
+  const messages = toMessages([...instructionsOf(request), ...schemaTextOf(request, dialect), ...pieces], dialect);
   if (options.mayBeEmpty !== true && !saysAnything(pieces, messages)) throw emptyInput();
-  const stream = request.stream === true;
+  const stream = request.stream === true || dialect.streams === 'always';
   return {
     tools,
     droppedItems,
     usedCallIds: new Set(pieces.flatMap((piece) => (piece.kind === 'call' ? [piece.callId] : []))),
     chat: {
       // First, so that they replace no field below.
-      ...toEffortFields(request, dialect),
+      ...toThinkingFields(request, tools, dialect),
       model,
       messages,
       stream,
@@ -56,8 +56,8 @@ export function toChatRequest(request: CreateResponse, options: TranslationOptio
       ...toSamplingFields(request),
       ...toLogprobFields(request),
       ...(request.max_output_tokens !== undefined && { [dialect.tokenLimitField]: request.max_output_tokens }),
-      ...(request.text?.format !== undefined && toResponseFormat(request.text.format)),
-      ...toOptionalFields(request, dialect),
+      ...(request.text?.format !== undefined && toResponseFormat(request.text.format, dialect)),
+      ...toOptionalFields(request, tools, dialect),
     },
   };
 }
@@ -74,6 +74,15 @@ export function wantsLogprobs(request: Pick<CreateResponse, 'include' | 'top_log
 
 function instructionsOf({ instructions = '' }: CreateResponse): readonly Piece[] {
   return instructions === '' ? [] : [{ kind: 'system', role: 'system', text: instructions }];
+}
+
+/** The word JSON must be in the text for `json_object` (vercel/ai#7913). */
+function schemaTextOf({ text }: CreateResponse, { schemaForm }: Dialect): readonly Piece[] {
+  if (text?.format?.type !== 'json_schema' || schemaForm === 'json_schema') return [];
+  const { description, schema } = text.format;
+  const about = description === undefined ? '' : ` (${description})`;
+  const told = `Answer only with JSON${about}, without a code block, that matches this JSON Schema:\n${JSON.stringify(schema)}`;
+  return [{ kind: 'system', role: 'system', text: told }];
 }
 
 function toPieces(
@@ -145,9 +154,10 @@ function toLogprobFields(request: CreateResponse): Partial<ChatRequest> {
   return { logprobs: true, ...(request.top_logprobs !== undefined && { top_logprobs: request.top_logprobs }) };
 }
 
-function toResponseFormat(format: RequestedFormat): Partial<ChatRequest> {
+function toResponseFormat(format: RequestedFormat, { schemaForm }: Dialect): Partial<ChatRequest> {
   if (format.type === 'text') return {};
-  if (format.type === 'json_object') return { response_format: { type: 'json_object' } };
+  if (format.type === 'json_object' || schemaForm === 'json_object')
+    return { response_format: { type: 'json_object' } };
   const { name, description, schema, strict } = format;
   return {
     response_format: {
@@ -165,11 +175,11 @@ function toResponseFormat(format: RequestedFormat): Partial<ChatRequest> {
 /** The chat format requires a name for a schema, Open Responses does not. */
 export const DEFAULT_SCHEMA_NAME = 'response';
 
-function toOptionalFields(request: CreateResponse, dialect: Dialect): Partial<ChatRequest> {
+function toOptionalFields(request: CreateResponse, tools: ToolPlan, dialect: Dialect): Partial<ChatRequest> {
   const values = {
-    reasoning_effort: toEffort(request.reasoning?.effort, dialect),
+    reasoning_effort: isCallForced(tools, dialect) ? undefined : toEffort(request.reasoning?.effort, dialect),
     verbosity: request.text?.verbosity,
-    service_tier: request.service_tier,
+    service_tier: toServiceTier(request.service_tier, dialect),
     prompt_cache_key: request.prompt_cache_key,
     safety_identifier: request.safety_identifier,
     user: request.user,
@@ -182,8 +192,19 @@ function toOptionalFields(request: CreateResponse, dialect: Dialect): Partial<Ch
   return fields;
 }
 
-function toEffortFields({ reasoning }: CreateResponse, { effortFields }: Dialect): Dialect['effortFields']['none'] {
-  return reasoning?.effort === undefined ? undefined : effortFields[reasoning.effort];
+function toServiceTier(tier: string | undefined, { serviceTiers }: Dialect): string | undefined {
+  return tier !== undefined && Object.hasOwn(serviceTiers, tier) ? serviceTiers[tier] : tier;
+}
+
+function toThinkingFields({ reasoning }: CreateResponse, tools: ToolPlan, dialect: Dialect): Partial<ChatRequest> {
+  const { effortFields, forcedCallFields } = dialect;
+  if (isCallForced(tools, dialect)) return { ...forcedCallFields };
+  return reasoning?.effort === undefined ? {} : { ...effortFields[reasoning.effort] };
+}
+
+/** Whether fields of the dialect go with the choice, because it forces a call. */
+function isCallForced({ choice }: ToolPlan, { forcedCallFields }: Dialect): boolean {
+  return forcedCallFields !== undefined && (choice === 'required' || typeof choice === 'object');
 }
 
 /** They go from least to most, without "none", which switches reasoning off. */
