@@ -902,6 +902,8 @@ export interface OwnDialect {
     | 'llamacpp'
     | 'ollama'
     | 'deepseek'
+    | 'moonshot'
+    | 'google'
     | 'mistral'
     | 'groq'
     | 'openrouter'
@@ -970,6 +972,7 @@ export interface OwnDialect {
    * Whether an assistant message has a refusal field.
    */
   refusalField?: boolean;
+  foreignCallState?: CallFields;
   /**
    * The format of tool call ids.
    */
@@ -1010,6 +1013,12 @@ export interface OwnDialect {
   optionalFields?: (
     'reasoning_effort' | 'verbosity' | 'service_tier' | 'prompt_cache_key' | 'safety_identifier' | 'user'
   )[];
+}
+/**
+ * Fields for the first tool call of an assistant message that has no state of this backend, because another model made it.
+ */
+export interface CallFields {
+  extra_content?: ChatFields;
 }
 /**
  * The body of every error reply.
@@ -1747,7 +1756,7 @@ export interface Settings {
    */
   UPSTREAM_API_KEY?: string;
   /**
-   * The kind of backend. Kinds differ in the name of the token limit, the field for reasoning and the order of messages. One of generic, openai, azure, vllm, sglang, llamacpp, ollama, deepseek, mistral, groq, openrouter, together, or one that DIALECTS_FILE describes.
+   * The kind of backend. Kinds differ in the name of the token limit, the field for reasoning and the order of messages. One of generic, openai, azure, vllm, sglang, llamacpp, ollama, deepseek, moonshot, google, mistral, groq, openrouter, together, or one that DIALECTS_FILE describes.
    */
   UPSTREAM_DIALECT: string;
   /**

@@ -30,6 +30,8 @@ export interface Dialect {
   readonly thinkTags: boolean;
   /** Without the field a replayed refusal is sent as text. */
   readonly refusalField: boolean;
+  /** State for the first call of a turn that brought none, because another model made it. */
+  readonly foreignCallState: OwnDialect['foreignCallState'];
   readonly callIds: 'any' | 'up-to-40' | 'nine-alphanumeric';
   readonly strictTools: boolean;
   /** `named` takes an object, `words` only the words, and `ignored` does not look at the field. */
@@ -68,6 +70,7 @@ const GENERIC: Dialect = {
   forcedCallFields: undefined,
   thinkTags: false,
   refusalField: false,
+  foreignCallState: undefined,
   callIds: 'any',
   strictTools: true,
   // "Invalid tool_choice type: 'object'" (LM Studio, lmstudio-ai/lmstudio-bug-tracker#670).
@@ -172,6 +175,19 @@ export const DIALECTS = {
     effortFields: { none: THINKING_DISABLED, minimal: THINKING_DISABLED },
     forcedCallFields: THINKING_DISABLED,
     schemaForm: 'json_object',
+  },
+  // "tool_choice 'required' is incompatible with thinking enabled" (AstrBotDevs/AstrBot#7805), and
+  // `thinking` switches it off (can1357/oh-my-pi#1077).
+  moonshot: {
+    ...GENERIC,
+    effortFields: { none: THINKING_DISABLED, minimal: THINKING_DISABLED },
+    forcedCallFields: THINKING_DISABLED,
+  },
+  // Calls without a signature are refused, but for this one (ai.google.dev/gemini-api/docs/
+  // thought-signatures, FAQ). Only the first of parallel calls needs it.
+  google: {
+    ...GENERIC,
+    foreignCallState: { extra_content: { google: { thought_signature: 'skip_thought_signature_validator' } } },
   },
   // Unknown fields get 422 "Extra inputs are not permitted": stream_options.include_usage
   // (dnakov/anon-kode#53; usage comes anyway), max_completion_tokens

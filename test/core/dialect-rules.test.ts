@@ -68,6 +68,8 @@ describe('what backends want of a conversation', () => {
       llamacpp: true,
       ollama: false,
       deepseek: false,
+      moonshot: true,
+      google: true,
       mistral: false,
       groq: false,
       openrouter: false,
@@ -149,6 +151,30 @@ describe('what backends want of a conversation', () => {
     it('leaves thoughts alone elsewhere', () => {
       const chat = ask({ tools, tool_choice: 'required', reasoning: { effort: 'high' } }, DIALECTS.openrouter);
       expect(chat).to.include({ reasoning_effort: 'high' }).and.not.have.property('thinking');
+    });
+  });
+
+  it('switches thinking off at moonshot', () => {
+    const tools: ToolParam[] = [{ type: 'function', name: 'look' }];
+    expect(ask({ tools, tool_choice: 'required' }, DIALECTS.moonshot)).to.deep.include({
+      tool_choice: 'required',
+      thinking: { type: 'disabled' },
+    });
+  });
+
+  describe('calls that another model made', () => {
+    const extra = { google: { thought_signature: 'skip_thought_signature_validator' } };
+    const callsOf = (dialect: Dialect) =>
+      ask({ input: [user('Go.'), call('a'), call('b'), output('a'), output('b'), call('c'), output('c')] }, dialect)
+        .messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []))
+        .map(({ extra_content: state }) => state);
+
+    it('have the signature for google that is not checked, on the first call of a turn', () => {
+      expect(callsOf(DIALECTS.google)).to.deep.equal([extra, undefined, extra]);
+    });
+
+    it('have none elsewhere', () => {
+      expect(callsOf(DIALECTS.generic)).to.deep.equal([undefined, undefined, undefined]);
     });
   });
 

@@ -119,6 +119,26 @@ const EXPECTED: Record<DialectName, { chat: object; thinkTags: boolean }> = {
     },
     thinkTags: false,
   },
+  moonshot: {
+    chat: {
+      messages: [...MERGED, HI, { ...NO, reasoning_content: 'Hmm.' }],
+      ...USAGE,
+      max_tokens: 9,
+      ...EFFORT,
+      user: 'u',
+    },
+    thinkTags: false,
+  },
+  google: {
+    chat: {
+      messages: [...MERGED, HI, { ...NO, reasoning_content: 'Hmm.' }],
+      ...USAGE,
+      max_tokens: 9,
+      ...EFFORT,
+      user: 'u',
+    },
+    thinkTags: false,
+  },
   mistral: {
     chat: {
       messages: [

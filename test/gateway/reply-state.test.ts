@@ -126,6 +126,35 @@ describe('a conversation with a backend that wants its state back', () => {
     await client.responses.create({ model: 'other', input }).catch(() => undefined);
     expect(JSON.stringify(backend.requests.at(-1)?.body))
       .to.include('call_a')
-      .and.not.to.include('thought_signature');
+      .and.not.to.include('"thought_signature":"one"');
+  });
+
+  it('shows Gemini calls of another model with the signature that is not checked', async () => {
+    const SKIP = 'skip_thought_signature_validator';
+    backend.always(async ({ request, start, end }) => {
+      const { messages } = request.body as { messages: { tool_calls?: { extra_content?: unknown }[] }[] };
+      const first = messages.flatMap(({ tool_calls: [call] = [] }) => (call === undefined ? [] : [call.extra_content]));
+      const isSigned = first.every((extra) => JSON.stringify(extra)?.includes(SKIP));
+      start(isSigned ? 200 : 400, { 'content-type': 'application/json' });
+      const message = { role: 'assistant', content: 'It rains.' };
+      end(
+        JSON.stringify(
+          isSigned
+            ? { choices: [{ index: 0, message, finish_reason: 'stop' }] }
+            : { error: { code: 400, message: 'Function call is missing a thought_signature in functionCall parts.' } },
+        ),
+      );
+    });
+    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, UPSTREAM_DIALECT: 'google' });
+    const client = new OpenAI({ baseURL: `${gateway.url}/api/v1`, apiKey: TEST_KEY, maxRetries: 0 });
+    const input: ResponseInputItem[] = [
+      { role: 'user', content: 'What is the weather?' },
+      { type: 'function_call', call_id: 'a', name: 'get_weather', arguments: '{}' },
+      { type: 'function_call', call_id: 'b', name: 'get_weather', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'a', output: 'rain' },
+      { type: 'function_call_output', call_id: 'b', output: 'rain' },
+    ];
+    const response = await client.responses.create({ model: 'm', input, tools: [GET_WEATHER] });
+    expect(response.output_text).to.equal('It rains.');
   });
 });

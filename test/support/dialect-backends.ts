@@ -76,6 +76,8 @@ export const BEHAVIOURS: Readonly<Record<DialectName, Behaviour>> = {
     usage: { prompt_cache_hit_tokens: 0, prompt_cache_miss_tokens: 9 },
     message: { reasoning_content: 'Seventeen goes into it.' },
   },
+  moonshot: { model: { owned_by: 'moonshot' }, message: { reasoning_content: 'Seventeen goes into it.' } },
+  google: { model: { owned_by: 'google' } },
   mistral: {
     headers: { 'mistral-correlation-id': '0198' },
     model: { owned_by: 'mistralai' },

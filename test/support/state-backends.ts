@@ -66,7 +66,7 @@ export const STATE_BACKENDS: Readonly<Record<string, StateBackend>> = {
   // ai.google.dev/gemini-api/docs/thought-signatures: of parallel calls the first one is signed; no `index` in streams, and a
   // signature may come in a delta of its own (open-webui/computer#224).
   'Gemini at Google': {
-    dialect: 'generic',
+    dialect: 'google',
     answers: [
       {
         message: { content: null, tool_calls: toolCalls(IDS[0], [signed('one')]) },
@@ -93,7 +93,7 @@ export const STATE_BACKENDS: Readonly<Record<string, StateBackend>> = {
   },
   // continuedev/continue#11600; DeepSeek V4 on other hosts.
   'Kimi at Moonshot': {
-    dialect: 'generic',
+    dialect: 'moonshot',
     answers: inField('reasoning_content'),
     complaint: (message, sent, index) =>
       message.tool_calls !== undefined && differs(message, sent, ['reasoning_content'])

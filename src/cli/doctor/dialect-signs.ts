@@ -48,6 +48,8 @@ const SIGNS: Readonly<Record<Exclude<DialectName, 'generic'>, readonly Sign[]>> 
   llamacpp: [owner('llamacpp'), field('timings'), fingerprint(/^b\d+-/)],
   ollama: [fingerprint(/^fp_ollama$/), hint(owner('library'))],
   deepseek: [owner('deepseek'), usageField('prompt_cache_hit_tokens'), hint(fingerprint(/_kvcache/))],
+  moonshot: [owner('moonshot')],
+  google: [owner('google')],
   mistral: [header('mistral-correlation-id'), owner('mistralai'), hint(id(/^[0-9a-f]{32}$/))],
   groq: [field('x_groq'), header('x-groq-region')],
   openrouter: [choiceField('native_finish_reason'), id(/^gen-\d+-/), hint(field('provider'))],

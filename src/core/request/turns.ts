@@ -42,6 +42,7 @@ type TurnRules = Pick<
   | 'reasoningField'
   | 'reasoningAlways'
   | 'refusalField'
+  | 'foreignCallState'
   | 'callIds'
 >;
 
@@ -241,7 +242,13 @@ function toAssistantMessage(turn: AssistantTurn, dialect: TurnRules): ChatAssist
   const reasoning = form === null ? '' : thoughts.join('\n');
   const attached: MessageState = {};
   for (const { message } of states) Object.assign(attached, message);
-  const stateOfCall = new Map(states.flatMap(({ calls }) => calls).map(({ call_id: id, ...state }) => [id, state]));
+  const stateOfCall = new Map<string, CallState>(
+    states.flatMap(({ calls }) => calls).map(({ call_id: id, ...state }) => [id, state]),
+  );
+  const [first] = turn.calls;
+  if (first !== undefined && dialect.foreignCallState !== undefined && !hasState(stateOfCall)) {
+    stateOfCall.set(first.givenId, dialect.foreignCallState);
+  }
   // null is allowed only with calls or a refusal.
   const content = text === '' && (turn.calls.length > 0 || refusal !== '') ? null : text;
   return {
@@ -254,6 +261,10 @@ function toAssistantMessage(turn: AssistantTurn, dialect: TurnRules): ChatAssist
       tool_calls: turn.calls.map((call) => toToolCall(call, stateOfCall.get(call.givenId))),
     }),
   };
+}
+
+function hasState(states: ReadonlyMap<string, CallState>): boolean {
+  return [...states.values()].some(({ extra_content: extra }) => extra !== undefined);
 }
 
 /** A later state of a reply contains its earlier states and their plain text. */

@@ -178,6 +178,8 @@ describe('tool_choice', () => {
       llamacpp: alone,
       ollama: alone,
       deepseek: named,
+      moonshot: alone,
+      google: alone,
       mistral: named,
       groq: named,
       openrouter: named,
