@@ -152,9 +152,10 @@ function findUrlProblems(name: string, text: string | undefined): readonly strin
   if (url === null || !/^https?:$/.test(url.protocol)) {
     return [`${name}: must be a URL that begins with http:// or https://${showValue(name, text)}`];
   }
-  // Credentials would end up in logs and links, and a query would be lost behind the paths.
-  const extra = url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '';
-  if (extra) return [`${name}: must hold no user name, password, query or fragment`];
+  // Credentials would end up in logs and links. Only Azure needs a query.
+  const hasOtherQuery = [...url.searchParams.keys()].some((key) => key !== 'api-version');
+  const extra = url.username !== '' || url.password !== '' || hasOtherQuery || url.hash !== '';
+  if (extra) return [`${name}: must hold no user name, password or fragment, and no query but api-version`];
   const endpoint = /\/(?:chat\/completions|responses|models)\/*$/.exec(url.pathname)?.[0];
   return endpoint === undefined ? [] : [`${name}: must be the URL before the paths; leave ${endpoint} out`];
 }
@@ -329,8 +330,8 @@ function toConfig(
 
 function toBaseUrl(text: string | undefined): string | null {
   if (text === undefined) return null;
-  const { origin, pathname } = new URL(text);
-  return origin + pathname.replace(/\/+$/, '');
+  const { origin, pathname, search } = new URL(text);
+  return origin + pathname.replace(/\/+$/, '') + search;
 }
 
 function toTrustProxy(text: string): number | readonly string[] {

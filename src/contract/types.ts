@@ -909,6 +909,10 @@ export interface OwnDialect {
     | 'openrouter'
     | 'together';
   /**
+   * The header that carries the key: as a bearer in authorization, or alone in api-key.
+   */
+  keyHeader?: 'authorization' | 'api-key';
+  /**
    * The role under which developer and system text is sent.
    */
   systemRole?: 'developer' | 'system' | 'as-given';

@@ -6,6 +6,7 @@
 import type { OwnDialect, ReasoningEffort } from '../contract/types.ts';
 
 export interface Dialect {
+  readonly keyHeader: 'authorization' | 'api-key';
   readonly systemRole: 'developer' | 'system' | 'as-given';
   /** Many chat templates take only one system message, at the beginning. */
   readonly systemPlace: 'merged-first' | 'in-place';
@@ -53,6 +54,7 @@ type OptionalField = NonNullable<OwnDialect['optionalFields']>[number];
 
 /** Follows the strictest chat templates, because the backend is unknown. */
 const GENERIC: Dialect = {
+  keyHeader: 'authorization',
   systemRole: 'system',
   systemPlace: 'merged-first',
   // "Conversation roles must alternate": templates of Gemma and Mistral (charmbracelet/crush#279).
@@ -123,7 +125,8 @@ export const DIALECTS = {
   openai: OPENAI,
   // "Unrecognized request argument supplied: prompt_cache_key", for models that are not OpenAI's
   // (vectorize-io/hindsight#3518, MoonshotAI/kimi-code#2611).
-  azure: { ...OPENAI, optionalFields: ['reasoning_effort', 'verbosity', 'user'] },
+  // With `?api-version=` its key goes in `api-key` (BoundaryML's and ellmer's guides for Azure).
+  azure: { ...OPENAI, keyHeader: 'api-key', optionalFields: ['reasoning_effort', 'verbosity', 'user'] },
   // vllm/entrypoints/chat_utils.py reads `reasoning` and takes only text, image, audio and video
   // parts. chat_completion/protocol.py has these efforts.
   vllm: {

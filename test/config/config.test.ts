@@ -290,11 +290,11 @@ describe('readConfig', () => {
     },
     {
       env: { UPSTREAM_BASE_URL: 'https://user:canary@backend.test/v1' },
-      problem: 'UPSTREAM_BASE_URL: must hold no user name, password, query or fragment',
+      problem: 'UPSTREAM_BASE_URL: must hold no user name, password or fragment, and no query but api-version',
     },
     {
       env: { UPSTREAM_BASE_URL: 'https://backend.test/v1?key=canary' },
-      problem: 'UPSTREAM_BASE_URL: must hold no user name, password, query or fragment',
+      problem: 'UPSTREAM_BASE_URL: must hold no user name, password or fragment, and no query but api-version',
     },
     {
       env: { UPSTREAM_BASE_URL: 'https://backend.test/v1/chat/completions/' },

@@ -1,3 +1,4 @@
+import { keyHeaders } from '../../backend/key-headers.ts';
 import { contentType, isPlain } from '../../backend/answer-reader.ts';
 import { type BackendConnection, openConnection, openPool } from '../../backend/connection.ts';
 import type { ReplyHeaders } from '../../backend/reply-headers.ts';
@@ -25,19 +26,19 @@ export interface InquirerOptions {
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
 export function createInquirer({ baseUrl, apiKey, connectTimeoutMs, timeoutMs }: InquirerOptions): Inquirer {
-  const { origin, pathname } = new URL(baseUrl);
+  const { origin, pathname, search } = new URL(baseUrl);
   const pool = openPool(origin, { connectTimeoutMs });
   const headers = {
     'content-type': 'application/json',
     'accept-encoding': 'identity',
     accept: 'application/json, text/event-stream',
     'user-agent': 'responses-gateway',
-    ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+    ...(apiKey !== undefined && keyHeaders(apiKey, { keyHeader: search === '' ? 'authorization' : 'api-key' })),
   };
   return {
     async ask(path, { body, signal }) {
       const connection = await openConnection(pool, {
-        path: pathname.replace(/\/+$/, '') + path,
+        path: pathname.replace(/\/+$/, '') + path + search,
         headers,
         body: body === undefined ? null : JSON.stringify(body),
         signal,

@@ -7,6 +7,8 @@ import type { Identities, Identity } from '../../identity/identities.ts';
 import type { AccountStore, StoredKey } from '../../store/keys.ts';
 import type { AuthMode } from '../../contract/types.ts';
 import type { AcceptedCallers } from '../../accounts/accepted-callers.ts';
+import { keyHeaders } from '../../backend/key-headers.ts';
+import type { Dialect } from '../../core/dialects.ts';
 import type { RequestFacts } from '../../requests/facts.ts';
 import type { Caller } from '../../requests/incoming.ts';
 import { createFailureLimit, networkOf } from './failure-limit.ts';
@@ -20,6 +22,7 @@ export interface AuthenticateOptions {
   /** Keys that the backend has accepted. */
   readonly acceptedCallers: AcceptedCallers;
   readonly upstreamApiKey: string | null;
+  readonly dialect: Pick<Dialect, 'keyHeader'>;
   readonly identities: Pick<Identities, 'caller' | 'keySecret' | 'keyHolder'>;
   readonly nowMs: () => number;
 }
@@ -68,7 +71,8 @@ export function createAuthenticator(options: AuthenticateOptions): Authenticator
   const taken = createKnownKeys(MAX_KNOWN_KEYS);
   const takeTurn = limitConcurrency(STRANGERS_AT_ONCE);
 
-  const ownHeaders = bearerHeader(options.upstreamApiKey);
+  const { upstreamApiKey, dialect } = options;
+  const ownHeaders = upstreamApiKey === null ? {} : keyHeaders(upstreamApiKey, dialect);
 
   const enter: {
     readonly [Mode in AuthenticateOptions['authMode']]: (
@@ -100,7 +104,7 @@ export function createAuthenticator(options: AuthenticateOptions): Authenticator
       return {
         caller: {
           identity,
-          backendHeaders: { ...bearerHeader(apiKey), ...accountHeaders(credentials) },
+          backendHeaders: { ...keyHeaders(apiKey, dialect), ...accountHeaders(credentials) },
           holder: () => (acceptedCallers.has(identity) ? accepted() : stranger),
         },
         noteReply({ status, backend, isPost }) {
@@ -196,10 +200,6 @@ function refuseTwoKeys({ rawHeaders }: Credentials): void {
 
 const TWO_KEYS = 'The request has two different Authorization headers; send one.';
 const HOW_TO_SEND = 'Send your API key as "Authorization: Bearer <key>".';
-
-function bearerHeader(apiKey: string | null): Readonly<Record<string, string>> {
-  return apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };
-}
 
 /** These choose an account of the caller's key, so they do not go with the gateway's own key. */
 function accountHeaders({ headers: sent }: Credentials): Readonly<Record<string, string>> {

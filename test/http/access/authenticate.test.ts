@@ -1,3 +1,4 @@
+import { DIALECTS } from '../../../src/core/dialects.ts';
 import { once } from 'node:events';
 import { request, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -53,6 +54,7 @@ describe('authenticate', () => {
     app.use(
       authenticate(
         createAuthenticator({
+          dialect: DIALECTS.generic,
           authMode: 'passthrough',
           apiKeys: [],
           upstreamApiKey: null,

@@ -1,3 +1,4 @@
+import { DIALECTS } from '../../../src/core/dialects.ts';
 import { once } from 'node:events';
 import { request as httpRequest, type ClientRequest, type IncomingMessage, type Server } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
@@ -76,6 +77,7 @@ describe('passthrough', () => {
       ['/api/v1', '/v1'],
       authenticate(
         createAuthenticator({
+          dialect: DIALECTS.generic,
           authMode: ownKey === undefined ? 'passthrough' : 'static',
           apiKeys: [KEY],
           upstreamApiKey: ownKey ?? null,
