@@ -32,20 +32,11 @@ import type { Services } from './services.ts';
 
 /** Returns the application: middleware in its order, then every path. */
 export function createApp(services: Services): Express {
-  const { corsOrigins, load, rateLimits, authenticator } = services;
+  const { corsOrigins } = services;
   const app = begin(services);
   // No page of another origin may administer.
   app.use('/admin/v1', createAdmin(services));
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
-
-  // Most requests take this route, and Express tries the routes in order.
-  app.post(
-    ['/api/v1/responses', '/v1/responses'],
-    authenticate(authenticator),
-    limitRate(rateLimits),
-    limitLoad(load),
-    postResponse(services),
-  );
   app.use(['/api/v1', '/v1'], createApi(services));
   app.route('/').get(showLanding(services)).all(methodNotAllowed('GET'));
   app.route(['/docs', '/docs/:guide']).get(showDocs(services)).all(methodNotAllowed('GET'));
@@ -76,7 +67,11 @@ function createApi(services: Services): Router {
   const { limitReads, limitLists } = createReadLimits(services);
   const api = express.Router();
   api.use(takeKeyFromProtocols, authenticate(services.authenticator));
-  api.route('/responses').get(openWebSocket(services)).all(methodNotAllowed('POST'));
+  api
+    .route('/responses')
+    .post(limitBoth, postResponse(services))
+    .get(openWebSocket(services))
+    .all(methodNotAllowed('POST'));
   api.route('/responses/input_tokens').post(limitBoth, watch, countInputTokens(services)).all(methodNotAllowed('POST'));
   api.route('/responses/compact').post(limitBoth, postCompaction(services)).all(methodNotAllowed('POST'));
   api.route('/requests').get(limitReads, limitLists, requests.list).all(methodNotAllowed('GET'));
