@@ -12,7 +12,6 @@ import {
   type OptionalFields,
 } from './refused-fields.ts';
 import { passedOnHeaders, withoutLimits, type ReplyHeaders } from './reply-headers.ts';
-import type { StopSignal } from '../core/stop-signal.ts';
 
 export interface ChatBackend {
   /**
@@ -32,7 +31,7 @@ export interface ChatRelay {
 }
 
 export interface AskOptions {
-  readonly signal: StopSignal;
+  readonly signal: AbortSignal;
   /** The caller has filtered them. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -112,7 +111,7 @@ interface Sending {
   /** The backend is asked again without those of them that it refuses. */
   readonly optional: OptionalFields;
   readonly headers: Readonly<Record<string, string>>;
-  readonly signal: StopSignal;
+  readonly signal: AbortSignal;
 }
 
 interface Replied {

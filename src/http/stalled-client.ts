@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
-import type { StopSignal } from '../core/stop-signal.ts';
 
 /** Disconnects a client that takes no byte for this long. Node counts every byte as activity. */
 export function closeWhenStalled(res: ServerResponse, stallMs: number): void {
@@ -10,7 +9,7 @@ export function closeWhenStalled(res: ServerResponse, stallMs: number): void {
 }
 
 /** Resolves when the client can take more, has disconnected, or when the signal aborts. */
-export function untilWritable(res: Writable, signal: StopSignal): Promise<void> {
+export function untilWritable(res: Writable, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const settle = (): void => {
       res.off('drain', settle).off('close', settle);

@@ -5,7 +5,6 @@ import type { ChatRelay, RelayedAnswer, RelayedRefusal, RelayRequest } from '../
 import type { ApiError } from '../core/errors.ts';
 import { createChatMeter } from '../core/reply/chat-meter.ts';
 import { isWhole } from '../core/reply/usage.ts';
-import type { StopSignal } from '../core/stop-signal.ts';
 import { accept, type Accepted, type AcceptServices } from './accept.ts';
 import { readOn } from './read-on.ts';
 import { noteBackendCall, noteRead } from './facts.ts';
@@ -14,7 +13,7 @@ import type { Plan } from './plan.ts';
 import { sendDuplicate } from './show-record.ts';
 
 export interface IncomingChat extends Incoming {
-  openReply(answer: RelayedAnswer, signal: StopSignal): RelayedReply;
+  openReply(answer: RelayedAnswer, signal: AbortSignal): RelayedReply;
   sendRefusal(refusal: RelayedRefusal): void;
 }
 

@@ -1,6 +1,5 @@
 import { ApiError } from '../core/errors.ts';
 import type { RequestId } from '../contract/ids.ts';
-import { createStopController, type StopSignal } from '../core/stop-signal.ts';
 
 export interface RunningRequests {
   /** The signal aborts with an ApiError that says why the request ends early. */
@@ -24,7 +23,7 @@ export interface RunningRequests {
 }
 
 export interface RunningRequest {
-  readonly signal: StopSignal;
+  readonly signal: AbortSignal;
   /** Resolves when a cancel is decided. The signal has aborted if the cancel was in time. */
   readonly cancelDecided: Promise<void> | undefined;
   abort(reason: ApiError): void;
@@ -43,7 +42,7 @@ export function createRunningRequests(): RunningRequests {
 
   return {
     begin(requestId) {
-      const controller = createStopController();
+      const controller = new AbortController();
       const run: Run = {
         signal: controller.signal,
         cancelDecided: undefined,

@@ -30,7 +30,7 @@ describe('untilServed', () => {
     const signal = untilServed(res);
     expect(signal.aborted).to.equal(false);
     client.destroy();
-    await new Promise<void>((resolve) => signal.addEventListener('abort', resolve));
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
     expect(signal.reason).to.have.property('code', 'client_disconnected');
   });
 

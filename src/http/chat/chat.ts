@@ -4,7 +4,6 @@ import { isLimited, needsOutputLimit } from '../../accounts/admission.ts';
 import type { RelayedAnswer, RelayedRefusal } from '../../backend/chat.ts';
 import type { Dialect } from '../../core/dialects.ts';
 import { checkModelSuffix, checkServiceTier } from '../../core/request/refused-fields.ts';
-import type { StopSignal } from '../../core/stop-signal.ts';
 import { inputSizeOf } from '../../core/tokens/input-size.ts';
 import type { Incoming } from '../../requests/incoming.ts';
 import { relayChat, type ChatPlan, type RelayedReply, type RelayServices } from '../../requests/relay.ts';
@@ -29,7 +28,7 @@ export function createChatCompletion(services: RelayServices & ChatCompletionOpt
   return async (req, res) => {
     const incoming = await readIncoming(req, res, services);
     const plan = toPlan(req.headers, incoming, services);
-    const openReply = (answer: RelayedAnswer, signal: StopSignal): RelayedReply =>
+    const openReply = (answer: RelayedAnswer, signal: AbortSignal): RelayedReply =>
       openRelay(res, answer, { signal, stallMs: services.clientStallMs });
     await relayChat({ ...incoming, openReply, sendRefusal: (refusal) => sendRefusal(res, refusal) }, plan, services);
   };
@@ -76,7 +75,7 @@ export function toPlan(
 function openRelay(
   res: Response,
   { status, headers, isEventStream }: RelayedAnswer,
-  client: { readonly signal: StopSignal; readonly stallMs: number },
+  client: { readonly signal: AbortSignal; readonly stallMs: number },
 ): RelayedReply {
   const open = isEventStream ? openRelayedStream : openRelayedReply;
   return open(res, { status, headers: towardsClient(headers, 'gateway'), ...client });

@@ -2,12 +2,11 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ErrorCode } from '../../core/errors.ts';
 import type { RelayedReply } from '../../requests/relay.ts';
 import { closeWhenStalled, untilWritable } from '../stalled-client.ts';
-import type { StopSignal } from '../../core/stop-signal.ts';
 
 export interface RelayedReplyOptions {
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
-  readonly signal: StopSignal;
+  readonly signal: AbortSignal;
   readonly stallMs: number;
 }
 

@@ -2,7 +2,6 @@ import { DAY_MS } from '../../core/time.ts';
 import type { RequestHandler } from 'express';
 import { toUsageOfKey, toUsageOfModel, USUAL_SPAN_MS } from '../../accounts/usage.ts';
 import { parseKeyId } from '../../core/ids.ts';
-import type { StopSignal } from '../../core/stop-signal.ts';
 import { USAGE_KEPT_DAYS, type AccountStore, type UsageQuery, type UsageRow } from '../../store/keys.ts';
 import type { KeyUsageList, UsageList } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
@@ -46,7 +45,7 @@ export function showUsageOfAll({ store, nowMs }: ShowUsageOptions): RequestHandl
 async function listUsage(
   store: ShowUsageOptions['store'],
   query: UsageQuery,
-  signal: StopSignal,
+  signal: AbortSignal,
 ): Promise<readonly UsageRow[]> {
   const rows = await store.listUsage(query, signal);
   if (rows.length <= MAX_ENTRIES) return rows;

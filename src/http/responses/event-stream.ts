@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import type { ResponseEvent } from '../../contract/types.ts';
 import { createEventWriter } from './event-text.ts';
 import { closeWhenStalled, untilWritable } from '../stalled-client.ts';
-import type { StopSignal } from '../../core/stop-signal.ts';
 
 export interface EventStream {
   /** The promise resolves when the client can take more. */
@@ -12,7 +11,7 @@ export interface EventStream {
 
 export interface EventStreamOptions {
   readonly headers: Readonly<Record<string, string>>;
-  readonly signal: StopSignal;
+  readonly signal: AbortSignal;
   /** Proxies keep the connection open if a comment comes after so much silence. */
   readonly commentMs: number;
   /** Some clients measure silence by events and ignore comments. */

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { createStopController, type StopController } from '../../../src/core/stop-signal.ts';
 import { createBatchQueue } from '../../../src/store/shared/batch-queue.ts';
 import { createEngineStore, createHealth } from '../../../src/store/shared/engine-store.ts';
 import type { Operation, RemoteEngine } from '../../../src/store/shared/operations.ts';
@@ -9,13 +8,13 @@ const DAY_MS = 86_400_000;
 
 describe('a list of the store, once nobody waits for it any more', () => {
   let store: Store;
-  let stop: StopController;
+  let stop: AbortController;
   let steps: string[];
   const reason = new Error('the client has gone');
 
   beforeEach(() => {
     steps = [];
-    stop = createStopController();
+    stop = new AbortController();
     const engine: RemoteEngine = {
       run: async (_mode, batch) => ({ results: batch.map(answer) }),
       close: async () => {},
