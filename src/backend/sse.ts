@@ -1,14 +1,12 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import type { ChatBatch, ChunkOrWords } from '../core/chat.ts';
+import type { ChatBatch, ChatChunk } from '../core/chat.ts';
 import { isObject, readJson } from '../core/json.ts';
 import { ApiError } from '../core/errors.ts';
 import { excessOf, LARGE_BYTES } from '../core/json-size.ts';
 import { errorIn } from './error-body.ts';
-import { learnRepeatedChunk, type RepeatedChunk } from './repeated-chunk.ts';
+import { createRepeatedChunks } from './repeated-chunk.ts';
 
 const MAX_EVENT_CHARACTERS = 8 * 1024 * 1024;
-/** Some backends repeat no chunk, such as with a new id in each. */
-const MAX_LESSONS_IN_VAIN = 4;
 
 /** A failure comes after the chunks of its read and ends the stream. */
 export interface SseRead extends ChatBatch {
@@ -35,13 +33,11 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
     },
     maxBufferSize: MAX_EVENT_CHARACTERS,
   });
-  let chunks: ChunkOrWords[] = [];
+  const repeated = createRepeatedChunks();
+  let chunks: ChatChunk[] = [];
   let done = false;
   let failure: ApiError | undefined;
   let atEnd = false;
-  let repeated: RepeatedChunk | undefined;
-  let lessonsInVain = 0;
-  let betweenEvents = false;
 
   function onEvent(event: EventSourceMessage): void {
     if (done || failure !== undefined) return;
@@ -67,8 +63,7 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
       const error = errorIn(chunk);
       if (error === undefined) chunks.push(chunk);
       else failure = toFailure(error);
-      repeated = lessonsInVain < MAX_LESSONS_IN_VAIN ? learnRepeatedChunk(data, chunk) : undefined;
-      if (repeated !== undefined) lessonsInVain += 1;
+      repeated.learn(data, chunk);
     } else if (!atEnd) {
       // At the end an event may be cut. The translator notices that the finish reason is missing.
       failure = invalid('The backend sent an event that is not a JSON object.');
@@ -78,29 +73,17 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
   function readText(text: string): SseRead {
     if (isOver()) return { chunks: [], done: false };
     chunks = [];
-    for (let at = 0; at < text.length && !isOver();) at = readRepeated(text, at) ?? parse(text, at);
+    for (let at = 0; at < text.length && !isOver();) {
+      const { chunk, end } = repeated.next(text, at);
+      if (chunk === undefined) parser.feed(text.slice(at, end));
+      else chunks.push(chunk);
+      at = end;
+    }
     return failure === undefined ? { chunks, done } : { chunks, done, failure };
   }
 
   function isOver(): boolean {
     return done || failure !== undefined;
-  }
-
-  /** Returns where the next event begins, or undefined if the parser must read this one. */
-  function readRepeated(text: string, at: number): number | undefined {
-    const event = betweenEvents ? repeated?.match(text, at) : undefined;
-    if (event === undefined) return undefined;
-    lessonsInVain = 0;
-    chunks.push(event.words);
-    return event.end;
-  }
-
-  function parse(text: string, at: number): number {
-    const blankLine = text.indexOf('\n\n', at);
-    const end = blankLine < 0 ? text.length : blankLine + 2;
-    parser.feed(text.slice(at, end));
-    betweenEvents = blankLine >= 0;
-    return end;
   }
 
   return {

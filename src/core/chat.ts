@@ -1,12 +1,9 @@
 /** A chunk, or a whole completion in that form. Every field is unknown until it is checked. */
 export type ChatChunk = Readonly<Record<string, unknown>>;
 
-/** A chunk, or only the words of a chunk that otherwise equals the one before it. */
-export type ChunkOrWords = ChatChunk | string;
-
 /** `done` is set when `[DONE]` came with these chunks of one read. */
 export interface ChatBatch {
-  readonly chunks: readonly ChunkOrWords[];
+  readonly chunks: readonly ChatChunk[];
   readonly done: boolean;
 }
 

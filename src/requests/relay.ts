@@ -78,7 +78,7 @@ async function relay(
   } catch (thrown) {
     const error = await accepted.failureOf(thrown);
     // JSON that was cut has not been parsed, so that its bytes count as output.
-    if (reading.isForUsage) meter.feed(' '.repeat(unreadBytes));
+    if (reading.isForUsage) meter.addUnread(unreadBytes);
     meter.fail(error);
     const failure = (await accepted.settle(meter)) ?? error;
     if (reply === undefined) throw failure;

@@ -12,7 +12,6 @@ import {
 import type { ChatBatch, ChatChunk, ChatRequest } from '../../src/core/chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { pull } from '../support/pull.ts';
-import { spellOut } from '../support/spell-out.ts';
 
 export const JSON_REQUEST: ChatRequest = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] };
 export const STREAM_REQUEST: ChatRequest = { ...JSON_REQUEST, stream: true, stream_options: { include_usage: true } };
@@ -88,9 +87,8 @@ export async function collect(answer: ChatAnswer): Promise<ChatBatch[]> {
   return batches;
 }
 
-/** All the chunks, as the backend sent them. */
 export function chunksOf(batches: readonly ChatBatch[]): ChatChunk[] {
-  return spellOut(batches.flatMap((batch) => batch.chunks));
+  return batches.flatMap((batch) => batch.chunks);
 }
 
 /** All the text, whether of deltas or of messages. */

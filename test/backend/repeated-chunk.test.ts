@@ -2,12 +2,10 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { assert, property, string } from 'fast-check';
-import { learnRepeatedChunk, type RepeatedChunk } from '../../src/backend/repeated-chunk.ts';
+import { createRepeatedChunks, type FoundEvent } from '../../src/backend/repeated-chunk.ts';
 import type { ChatChunk } from '../../src/core/chat.ts';
 import { loadFixtures } from '../support/fixtures.ts';
-import { translate, type Answer } from '../support/machine.ts';
 import { casesOf } from '../support/property.ts';
-import { readAnswer, readAnswerAsIs } from '../support/read-answer.ts';
 import { loadRecordings } from '../support/recordings.ts';
 
 const VLLM = {
@@ -21,12 +19,21 @@ function withDelta(delta: object, chunk: object = {}): ChatChunk {
   return { ...VLLM, ...chunk, choices: [{ ...VLLM.choices[0], delta }] };
 }
 
-function learn(chunk: ChatChunk, data = JSON.stringify(chunk)): RepeatedChunk | undefined {
-  return learnRepeatedChunk(data, chunk);
-}
-
 function eventOf(chunk: ChatChunk): string {
   return `data: ${JSON.stringify(chunk)}\n\n`;
+}
+
+/** Has read one event, and finds the next one. */
+function finderAfter(chunk: ChatChunk, data = JSON.stringify(chunk)): (text: string, at?: number) => FoundEvent {
+  const repeated = createRepeatedChunks();
+  const event = `data: ${data}\n\n`;
+  expect(repeated.next(event, 0)).to.deep.equal({ end: event.length });
+  repeated.learn(data, chunk);
+  return (text, at = 0) => repeated.next(text, at);
+}
+
+function isLearnt(chunk: ChatChunk, data = JSON.stringify(chunk)): boolean {
+  return finderAfter(chunk, data)(`data: ${data}\n\n`).chunk !== undefined;
 }
 
 describe('a repeated chunk', () => {
@@ -38,12 +45,14 @@ describe('a repeated chunk', () => {
   ];
   for (const { name, toDelta } of kinds) {
     it(`is known by all but its words: ${name}`, () => {
-      const repeated = learn(withDelta(toDelta('Hello')));
+      const find = finderAfter(withDelta(toDelta('Hello')));
       assert(
         property(string({ unit: 'binary' }), string(), string(), (words, before, after) => {
-          const event = eventOf(withDelta(toDelta(words)));
-          const end = before.length + event.length;
-          expect(repeated?.match(before + event + after, before.length)).to.deep.equal({ words, end });
+          const chunk = withDelta(toDelta(words));
+          const event = eventOf(chunk);
+          const found = find(before + event + after, before.length);
+          expect(found.end).to.equal(before.length + event.length);
+          expect(JSON.stringify(found.chunk)).to.equal(JSON.stringify(chunk));
         }),
       );
     });
@@ -51,31 +60,30 @@ describe('a repeated chunk', () => {
 
   it('is known when the backend puts a space behind its colons', () => {
     const data = '{"choices": [{"index": 0, "delta": {"content": "Hello"}}]}';
-    const repeated = learn(JSON.parse(data) as ChatChunk, data);
-    expect(repeated?.match(`data: ${data.replace('Hello', 'a\\n\\u00e9')}\n\n`, 0)?.words).to.equal('a\né');
+    const find = finderAfter(JSON.parse(data) as ChatChunk, data);
+    expect(find(`data: ${data.replace('Hello', 'a\\n\\u00e9')}\n\n`).chunk).to.deep.equal({
+      choices: [{ index: 0, delta: { content: 'a\né' } }],
+    });
   });
 
   it('is known when its words look like a chunk', () => {
-    const words = JSON.stringify({ content: 'x', choices: [{ delta: { content: 'y' } }] });
-    const repeated = learn(withDelta({ content: words }));
-    expect(repeated?.match(eventOf(withDelta({ content: 'z' })), 0)?.words).to.equal('z');
+    const find = finderAfter(
+      withDelta({ content: JSON.stringify({ content: 'x', choices: [{ delta: { content: 'y' } }] }) }),
+    );
+    expect(find(eventOf(withDelta({ content: 'z' }))).chunk).to.deep.equal(withDelta({ content: 'z' }));
   });
 
-  const more: readonly { name: string; chunk: ChatChunk }[] = [
+  it('is known with all that it says beside its words', () => {
+    const more = { extra_content: { google: { thought_signature: 's' } }, tool_calls: [{ index: 0, id: 'c' }] };
+    const find = finderAfter(withDelta({ content: 'a', ...more }, { usage: { prompt_tokens: 1 } }));
+    const next = withDelta({ content: 'b', ...more }, { usage: { prompt_tokens: 1 } });
+    expect(find(eventOf(next)).chunk).to.deep.equal(next);
+  });
+
+  const unknown: readonly { name: string; chunk: ChatChunk }[] = [
     { name: 'no words', chunk: withDelta({ role: 'assistant', content: '' }) },
-    { name: 'words of two kinds', chunk: withDelta({ content: 'a', reasoning_content: 'b' }) },
-    { name: 'a finish reason', chunk: { choices: [{ delta: { content: 'a' }, finish_reason: 'stop' }] } },
-    { name: 'usage', chunk: withDelta({ content: 'a' }, { usage: { prompt_tokens: 1, completion_tokens: 1 } }) },
-    { name: 'sources', chunk: withDelta({ content: 'a' }, { citations: ['https://example.com'] }) },
-    { name: 'a citation', chunk: withDelta({ content: 'a', annotations: [{ url: 'https://example.com' }] }) },
-    {
-      name: 'a call',
-      chunk: withDelta({ content: 'a', tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: '{}' } }] }),
-    },
-    {
-      name: 'log probabilities',
-      chunk: { choices: [{ delta: { content: 'a' }, logprobs: { content: [{ token: 'a', logprob: -1 }] } }] },
-    },
+    { name: 'no choice', chunk: { choices: [], usage: { prompt_tokens: 1 } } },
+    { name: 'no delta', chunk: { choices: [{ index: 0, message: { content: 'a' } }] } },
     {
       name: 'a second choice',
       chunk: {
@@ -85,14 +93,22 @@ describe('a repeated chunk', () => {
         ],
       },
     },
-    { name: 'what is attached to the message', chunk: withDelta({ content: 'a', extra_content: { google: {} } }) },
     { name: 'words that are a list of parts', chunk: withDelta({ content: [{ type: 'text', text: 'a' }] }) },
   ];
-  for (const { name, chunk } of more) {
+  for (const { name, chunk } of unknown) {
     it(`is not learnt from a chunk with ${name}`, () => {
-      expect(learn(chunk)).to.equal(undefined);
+      expect(isLearnt(chunk)).to.equal(false);
     });
   }
+
+  it('is learnt from the last of two fields with one name, as JSON has it', () => {
+    const data = '{"choices":[{"delta":{"content":"a","content":"b"}}]}';
+    const find = finderAfter(JSON.parse(data) as ChatChunk, data);
+    expect(find(`data: ${data.replace('"b"', '"c"')}\n\n`).chunk).to.deep.equal({
+      choices: [{ delta: { content: 'c' } }],
+    });
+    expect(find(`data: ${data.replace('"a"', '"c"')}\n\n`).chunk).to.equal(undefined);
+  });
 
   const beside = (count: number): ChatChunk =>
     withDelta({ content: 'Hello' }, { echo: Array.from({ length: count }, () => ({ content: 'Hello' })) });
@@ -104,12 +120,13 @@ describe('a repeated chunk', () => {
 
   it('is learnt when its words stand at the fourth place where words could stand', () => {
     const data = besideFirst(3);
-    const repeated = learn(beside(3), data);
-    expect(repeated?.match(`data: ${data.replace(/Hello(?!.*Hello)/, 'you')}\n\n`, 0)?.words).to.equal('you');
+    const find = finderAfter(beside(3), data);
+    const other = data.replace(/Hello(?!.*Hello)/, 'you');
+    expect(find(`data: ${other}\n\n`).chunk).to.deep.equal(JSON.parse(other));
   });
 
   it('is not looked for at a fifth place', () => {
-    expect(learn(beside(4), besideFirst(4))).to.equal(undefined);
+    expect(isLearnt(beside(4), besideFirst(4))).to.equal(false);
   });
 
   const padded = (length: number): ChatChunk => {
@@ -117,12 +134,22 @@ describe('a repeated chunk', () => {
     return { ...chunk, padding: 'x'.repeat(length - JSON.stringify(chunk).length) };
   };
 
-  it('is learnt from an event of 4,096 characters', () => {
-    expect(learn(padded(4096))?.match(eventOf(padded(4096)), 0)?.words).to.equal('Hello');
+  it('is learnt from an event of 4,096 characters, and from no longer one', () => {
+    expect(isLearnt(padded(4096))).to.equal(true);
+    expect(isLearnt(padded(4097))).to.equal(false);
   });
 
-  it('is not learnt from a longer event', () => {
-    expect(learn(padded(4097))).to.equal(undefined);
+  it('is no longer looked for after four chunks that did not repeat', () => {
+    const repeated = createRepeatedChunks();
+    const isKnown = (id: number): boolean => {
+      const chunk = withDelta({ content: 'Hello' }, { id });
+      const event = eventOf(chunk);
+      const { chunk: known } = repeated.next(event, 0);
+      if (known === undefined) repeated.learn(JSON.stringify(chunk), chunk);
+      return known !== undefined;
+    };
+    expect([1, 2, 3, 4, 4].map(isKnown)).to.deep.equal([false, false, false, false, true]);
+    expect([5, 6, 7, 8, 9, 9].map(isKnown)).to.deep.equal([false, false, false, false, false, false]);
   });
 
   const others: readonly { name: string; text: string }[] = [
@@ -138,26 +165,26 @@ describe('a repeated chunk', () => {
   ];
   for (const { name, text } of others) {
     it(`is not an event with ${name}`, () => {
-      expect(learn(VLLM)?.match(text, 0)).to.equal(undefined);
+      expect(finderAfter(VLLM)(text).chunk).to.equal(undefined);
     });
   }
 
   it('begins at the place that is asked for, and nowhere else', () => {
-    expect(learn(VLLM)?.match(` ${eventOf(VLLM)}`, 0)).to.equal(undefined);
+    expect(finderAfter(VLLM)(` ${eventOf(VLLM)}`).chunk).to.equal(undefined);
   });
 
   for (const length of [1, 11, 12, 13, 40]) {
     it(`keeps nothing of its text but its words: ${length} characters`, () => {
-      const repeated = learn(VLLM);
+      const find = finderAfter(VLLM);
       const collect = collector();
-      const kept: (string | undefined)[] = [];
+      const kept: (ChatChunk | undefined)[] = [];
       collect();
       const before = process.memoryUsage().heapUsed;
       for (let number = 0; number < 200; number++) {
         const words = String(number).padStart(length, 'x').slice(-length);
         // Made from bytes, as what comes from a socket: a text of its own and not a place in another one.
         const text = Buffer.from(eventOf(withDelta({ content: words })) + ' '.repeat(200_000)).toString();
-        kept.push(repeated?.match(text, 0)?.words);
+        kept.push(find(text).chunk);
       }
       collect();
       expect(process.memoryUsage().heapUsed - before).to.be.below(20_000_000);
@@ -165,24 +192,39 @@ describe('a repeated chunk', () => {
     });
   }
 
-  const answers: readonly { name: string; body: Uint8Array; asIs: Answer }[] = [
+  const streams = [
     ...loadFixtures().map(({ name, sse }) => ({ name, body: sse })),
-    ...loadRecordings()
-      .filter(({ contentType }) => contentType === 'text/event-stream')
-      .map(({ name, body }) => ({ name, body })),
-  ].map((answer) => ({ ...answer, asIs: readAnswerAsIs(answer.body) }));
+    ...loadRecordings().filter(({ contentType }) => contentType === 'text/event-stream'),
+  ];
 
-  it(`stands in ${casesOf(answers).length} answers for what the backend sent`, () => {
-    for (const { name, body, asIs } of casesOf(answers)) {
-      // Byte by byte no event is ever there as a whole, so none is compared with the one before it.
-      const spelledOut = readAnswer(body, body.keys());
-      expect(JSON.stringify(translate(asIs)), name).to.equal(JSON.stringify(translate(spelledOut)));
+  it(`equals what the backend sent in ${casesOf(streams).length} answers`, () => {
+    let count = 0;
+    for (const { name, body } of casesOf(streams)) {
+      const text = Buffer.from(body).toString();
+      const repeated = createRepeatedChunks();
+      for (let at = 0; at < text.length;) {
+        const { chunk, end } = repeated.next(text, at);
+        const data = /^data: (\{.*\})\n\n$/.exec(text.slice(at, end))?.[1];
+        const sent = data === undefined ? undefined : parse(data);
+        if (chunk !== undefined) expect(JSON.stringify(chunk), name).to.equal(JSON.stringify(sent));
+        else if (data !== undefined && sent !== undefined) repeated.learn(data, sent);
+        if (chunk !== undefined) count += 1;
+        at = end;
+      }
     }
-    const repeated = answers.flatMap(({ asIs }) => asIs.chunks).filter((chunk) => typeof chunk === 'string').length;
     // In our own fixtures alone, which are short; in recordings there are thousands.
-    expect(repeated).to.be.above(10);
+    expect(count).to.be.above(10);
   });
 });
+
+/** The chunk; undefined for broken JSON, which some fixtures have. */
+function parse(data: string): ChatChunk | undefined {
+  try {
+    return JSON.parse(data) as ChatChunk;
+  } catch {
+    return undefined;
+  }
+}
 
 /** Collects all garbage there is. */
 function collector(): () => void {

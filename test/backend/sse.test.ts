@@ -3,7 +3,6 @@ import { expect } from 'chai';
 import { createSseReader, type SseRead } from '../../src/backend/sse.ts';
 import type { ChatChunk } from '../../src/core/chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
-import { spellOut } from '../support/spell-out.ts';
 
 const RECORDINGS = new URL('../../../shared/recordings/', import.meta.url);
 
@@ -20,7 +19,7 @@ function readAll(pieces: readonly (string | Uint8Array)[]): Outcome {
   reads.push(reader.end());
   const failure = reads.find((read) => read.failure !== undefined)?.failure;
   return {
-    chunks: spellOut(reads.flatMap((read) => read.chunks)),
+    chunks: reads.flatMap((read) => read.chunks),
     done: reads.some((read) => read.done),
     failure: failure?.code === 'upstream_error' ? failure.cause : failure?.code,
   };

@@ -1,23 +1,12 @@
 import { createSseReader, type SseRead } from '../../src/backend/sse.ts';
-import type { ChatChunk, ChunkOrWords } from '../../src/core/chat.ts';
+import type { ChatChunk } from '../../src/core/chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import type { Answer } from './machine.ts';
-import { spellOut } from './spell-out.ts';
-
-export interface SpelledOutAnswer extends Answer {
-  readonly chunks: readonly ChatChunk[];
-}
 
 /** The chunks of an event stream as the gateway's own parser reads them, handed over in pieces that end at `cuts`. */
-export function readAnswer(bytes: Uint8Array, cuts: Iterable<number> = []): SpelledOutAnswer {
-  const answer = readAnswerAsIs(bytes, cuts);
-  return { ...answer, chunks: spellOut(answer.chunks) };
-}
-
-/** The same, with words in the place of chunks that repeat the one before. */
-export function readAnswerAsIs(bytes: Uint8Array, cuts: Iterable<number> = []): Answer {
+export function readAnswer(bytes: Uint8Array, cuts: Iterable<number> = []): Answer {
   const reader = createSseReader(() => new ApiError('upstream_error'));
-  const chunks: ChunkOrWords[] = [];
+  const chunks: ChatChunk[] = [];
   let done = false;
   let failure: ApiError | undefined;
   let from = 0;

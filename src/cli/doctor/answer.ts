@@ -5,7 +5,6 @@ import type { ChatChunk } from '../../core/chat.ts';
 import { beginCall, findCall, type BackendCall } from '../../core/reply/match-call.ts';
 import { callPiecesOf, choiceOf, deltaOf, finishReasonOf, textPiecesOf } from '../../core/reply/chunk.ts';
 import { ApiError } from '../../core/errors.ts';
-import { isObject } from '../../core/json.ts';
 import { readUsage } from '../../core/reply/usage.ts';
 import type { Usage } from '../../contract/types.ts';
 
@@ -21,7 +20,6 @@ export interface Said {
   /** Is true for `[DONE]`, and for one whole document. */
   readonly isDone: boolean;
   readonly chunks: readonly ChatChunk[];
-  readonly chunkCount: number;
 }
 
 interface SaidCall {
@@ -46,23 +44,19 @@ export function readSaid(reply: RawReply, secrets: readonly string[]): Said {
   const reads = [reader.feed(Buffer.from(text)), reader.end()];
   const failure = reads.find((read) => read.failure !== undefined)?.failure;
   if (failure !== undefined) throw failure;
-  const all = reads.flatMap(({ chunks }) => chunks);
-  const chunks = all.filter(isObject);
+  const chunks = reads.flatMap((read) => read.chunks);
   const isStream = !/^\s*\{/.test(text);
   return {
-    ...readChunks(chunks, all),
+    ...readChunks(chunks),
     isStream,
     isDone: reads.some(({ done }) => done),
     chunks,
-    chunkCount: all.length,
   };
 }
 
-function readChunks(
-  chunks: readonly ChatChunk[],
-  all: readonly (ChatChunk | string)[],
-): Omit<Said, 'isStream' | 'isDone' | 'chunks' | 'chunkCount'> {
-  const text = textOf(all);
+function readChunks(chunks: readonly ChatChunk[]): Omit<Said, 'isStream' | 'isDone' | 'chunks'> {
+  const pieces = chunks.flatMap(piecesOf).filter(({ kind }) => kind === 'text');
+  const text = pieces.map((piece) => piece.text).join('');
   const withUsage = chunks.findLast((chunk) => readUsage(chunk, choiceOf(chunk)) !== undefined);
   const usageChoice = withUsage && choiceOf(withUsage);
   return {
@@ -75,21 +69,6 @@ function readChunks(
     usage: withUsage && readUsage(withUsage, usageChoice),
     isUsageApart: withUsage !== undefined && usageChoice === undefined,
   };
-}
-
-function textOf(chunks: readonly (ChatChunk | string)[]): string {
-  let text = '';
-  let isText = true;
-  for (const chunk of chunks) {
-    if (typeof chunk === 'string') {
-      if (isText) text += chunk;
-      continue;
-    }
-    const pieces = piecesOf(chunk);
-    for (const piece of pieces) if (piece.kind === 'text') text += piece.text;
-    isText = pieces.at(-1)?.kind === 'text';
-  }
-  return text;
 }
 
 function piecesOf(chunk: ChatChunk): ReturnType<typeof textPiecesOf> {

@@ -190,10 +190,10 @@ function judgeTaken(): Finish {
   return yes('taken');
 }
 
-function judgeStream({ isStream, isDone, usage, chunkCount }: Said): Finish {
+function judgeStream({ isStream, isDone, usage, chunks }: Said): Finish {
   if (!isStream) return no('answered in one piece');
   const notes = [...(isDone ? [] : ['no [DONE] at the end']), ...(usage === undefined ? [] : ['usage comes unasked'])];
-  return yes([`${chunkCount} chunks`, ...notes].join(', '));
+  return yes([`${chunks.length} chunks`, ...notes].join(', '));
 }
 
 function judgeLimit({ finishReason, usage }: Said): Finish {

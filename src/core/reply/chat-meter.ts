@@ -1,4 +1,4 @@
-import type { ChatChunk, ChunkOrWords } from '../chat.ts';
+import type { ChatChunk } from '../chat.ts';
 import { callPiecesOf, choicesOf, deltaOf, finishReasonOf, textPiecesOf, type CallPiece } from './chunk.ts';
 import { ApiError } from '../errors.ts';
 import { NOTHING_REPORTED, readReported, type Reported } from './usage.ts';
@@ -6,7 +6,9 @@ import { isCutOff, readFinishReason, type Finish } from './finish-reason.ts';
 import type { Writable } from '../writable.ts';
 
 export interface ChatMeter {
-  feed(chunk: ChunkOrWords): void;
+  feed(chunk: ChatChunk): void;
+  /** Counts output that was cut before it could be read, in UTF-16 code units. */
+  addUnread(length: number): void;
   /** `done` says whether the answer had `[DONE]`, or was a whole completion. */
   end(done: boolean): void;
   fail(error: ApiError): void;
@@ -32,16 +34,15 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
   const meter: Writable<ChatMeter> = {
     feed(chunk) {
       if (meter.ended) return;
-      if (typeof chunk === 'string') {
-        write(chunk);
-        return;
-      }
       for (const { index, choice } of choicesOf(chunk)) {
         meter.reported = readReported(meter.reported, choice, undefined);
         note(index, finishReasonOf(choice));
         measure(deltaOf(choice));
       }
       meter.reported = readReported(meter.reported, chunk, undefined);
+    },
+    addUnread(length) {
+      if (!meter.ended) grow(length);
     },
     end(done) {
       if (!meter.ended) conclude(finishOf(done));
@@ -76,16 +77,16 @@ export function createChatMeter(expectedChoices: number): ChatMeter {
   }
 
   function measure(delta: ChatChunk): void {
-    for (const { text } of textPiecesOf(delta)) write(text);
+    for (const { text } of textPiecesOf(delta)) grow(text.length);
     for (const call of callPiecesIn(delta)) {
-      write(call.arguments);
+      grow(call.arguments.length);
       meter.hasOutput = true;
     }
   }
 
-  function write(words: string): void {
-    meter.outputLength += words.length;
-    if (words !== '') meter.hasOutput = true;
+  function grow(length: number): void {
+    meter.outputLength += length;
+    if (length > 0) meter.hasOutput = true;
   }
 
   function finishOf(done: boolean): Finish {

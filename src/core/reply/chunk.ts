@@ -4,7 +4,6 @@ import type { LogProb, TopLogProb, UrlCitation } from '../../contract/types.ts';
 import type { CallState, ChatChunk, MessageState } from '../chat.ts';
 import { ApiError } from '../errors.ts';
 import { isList, isObject, listOf } from '../json.ts';
-import { readUsage } from './usage.ts';
 
 /** Returns the choice with index 0. With `n > 1` the others are ignored. */
 export function choiceOf(chunk: ChatChunk): ChatChunk | undefined {
@@ -81,27 +80,6 @@ export function messageStateOf(delta: ChatChunk): MessageState {
 
 export function callStateOf({ extra_content: extra }: ChatChunk): CallState {
   return isObject(extra) && Object.keys(extra).length > 0 ? { extra_content: extra } : {};
-}
-
-/**
- * Returns the only text of a chunk that contains nothing else; undefined for any other chunk. A
- * chunk that differs only in this text contains nothing else either.
- */
-export function onlyTextOf(chunk: ChatChunk): TextPiece | undefined {
-  const choice = choiceOf(chunk);
-  if (choice === undefined || listOf(chunk['choices']).length > 1) return undefined;
-  const delta = deltaOf(choice);
-  const [piece, ...others] = textPiecesOf(delta);
-  const saysMore =
-    others.length > 0 ||
-    finishReasonOf(choice) !== undefined ||
-    readUsage(chunk, choice) !== undefined ||
-    sourcesOf(chunk) !== undefined ||
-    citationsOf(delta).length > 0 ||
-    callPiecesOf(delta).length > 0 ||
-    Object.keys(messageStateOf(delta)).length > 0 ||
-    logprobsOf(choice).length > 0;
-  return saysMore ? undefined : piece;
 }
 
 function text(value: unknown): string {

@@ -20,8 +20,6 @@ export interface OutputWriterOptions extends CallsOptions, Pick<ReasoningOptions
 /** Writes the items of a reply. All methods that write throw ApiError when the reply is too large. */
 export interface OutputWriter {
   writeChoice(choice: ChatChunk): void;
-  /** Continues the text of the last choice. */
-  writeWords(words: string): void;
   writeCompaction(encryptedContent: string): void;
   setSources(sources: readonly Source[]): void;
   /** Writes the text that was held because it could be the beginning of a tag. */
@@ -54,7 +52,6 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
 
   let open: Open = IDLE;
   let choiceNumber = 0;
-  let lastKind: TextPiece['kind'] = 'text';
 
   const output: Writable<OutputWriter> = {
     writeChoice(choice) {
@@ -67,9 +64,6 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
       const callPieces = callPiecesOf(delta);
       if (callPieces.length > 0) output.release();
       for (const piece of callPieces) output.length += calls.add(piece, choiceNumber, openCalls);
-    },
-    writeWords(text) {
-      if (text !== '') writeText({ kind: lastKind, text }, []);
     },
     writeCompaction(encryptedContent) {
       log.grow(encryptedContent.length);
@@ -106,7 +100,6 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
   return output;
 
   function writeText(piece: TextPiece, logprobs: LogProb[]): void {
-    lastKind = piece.kind;
     if (piece.kind !== 'text' || splitter === undefined) {
       writePiece(piece, logprobs);
       return;

@@ -1,5 +1,5 @@
 import type { OutputItem, ResponseEvent, ResponseResource } from '../../contract/types.ts';
-import type { ChatChunk, ChunkOrWords } from '../chat.ts';
+import type { ChatChunk } from '../chat.ts';
 import { choiceOf, finishReasonOf, serviceTierOf, sourcesOf } from './chunk.ts';
 import { ApiError, unreachable } from '../errors.ts';
 import { createEventLog } from './event-log.ts';
@@ -25,7 +25,7 @@ export interface Spent {
 export interface Translator {
   /** Must be called once and first. */
   start(): readonly ResponseEvent[];
-  feed(chunk: ChunkOrWords): readonly ResponseEvent[];
+  feed(chunk: ChatChunk): readonly ResponseEvent[];
   /** Must be called at most once, before the answer. */
   addSpent(spent: Spent): void;
   addCompaction(encryptedContent: string, options: { readonly isLast: boolean }): readonly ResponseEvent[];
@@ -73,7 +73,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
       return takeEvents();
     },
     feed(chunk) {
-      attempt(() => (typeof chunk === 'string' ? output.writeWords(chunk) : readChunk(chunk)));
+      attempt(() => readChunk(chunk));
       return takeEvents();
     },
     addSpent({ reported, outputLength }) {

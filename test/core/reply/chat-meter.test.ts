@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ChunkOrWords } from '../../../src/core/chat.ts';
+import type { ChatChunk } from '../../../src/core/chat.ts';
 import { createChatMeter } from '../../../src/core/reply/chat-meter.ts';
 import { chunkFromCompletion } from '../../../src/core/reply/completion.ts';
 import { ApiError } from '../../../src/core/errors.ts';
@@ -8,7 +8,7 @@ import { readAnswer } from '../../support/read-answer.ts';
 
 interface Case {
   readonly name: string;
-  readonly chunks: readonly ChunkOrWords[];
+  readonly chunks: readonly ChatChunk[];
   readonly choices?: number;
   /** How it ends: by the end of the stream, by `[DONE]`, or by a failure. */
   readonly end: 'end' | 'done' | ApiError;
@@ -57,12 +57,6 @@ describe('the meter of a chat completion', () => {
       end: 'done',
       failure: 'upstream_error',
       length: 1,
-    },
-    {
-      name: 'says the same kind of words again',
-      chunks: [chunk({ content: 'Hel' }), 'lo', '', ' you', chunk({}, 'stop')],
-      end: 'done',
-      length: 9,
     },
     {
       name: 'has thoughts, refusals and arguments',
