@@ -7,10 +7,9 @@ import { isList, isObject, listOf } from '../json.ts';
 
 /** Returns the choice with index 0. With `n > 1` the others are ignored. */
 export function choiceOf(chunk: ChatChunk): ChatChunk | undefined {
-  for (const [position, choice] of listOf(chunk['choices']).entries()) {
-    if (isObject(choice) && indexOf(choice, position) === 0) return choice;
-  }
-  return undefined;
+  return listOf(chunk['choices']).find(
+    (choice, position): choice is ChatChunk => isObject(choice) && indexOf(choice, position) === 0,
+  );
 }
 
 export function choicesOf(chunk: ChatChunk): { readonly index: number; readonly choice: ChatChunk }[] {
@@ -175,7 +174,9 @@ function toTopLogprob(entry: ChatChunk): TopLogProb {
 
 /** Returns the `url_citation` annotations in the flat form of the Responses format. */
 export function citationsOf(delta: ChatChunk): UrlCitation[] {
-  return listOf(delta['annotations']).flatMap((annotation) => {
+  const { annotations } = delta;
+  if (!isList(annotations)) return [];
+  return annotations.flatMap((annotation) => {
     const fields =
       isObject(annotation) && isObject(annotation['url_citation']) ? annotation['url_citation'] : annotation;
     if (!isObject(fields) || text(fields['url']) === '') return [];
