@@ -6,6 +6,7 @@ import { readPricesFile } from './prices-file.ts';
 import { findMisspelt, readSettings, showValue, type Environment } from './settings.ts';
 import type {
   AuthMode,
+  HistoryPolicy,
   HostedToolsPolicy,
   ImageUrlPolicy,
   LogFormat,
@@ -51,6 +52,7 @@ export interface Config {
   readonly compactionModel: string | null;
   readonly compactionMaxOutputTokens: number;
   readonly hostedTools: HostedToolsPolicy;
+  readonly history: HistoryPolicy;
   readonly imageUrls: ImageUrlPolicy;
   readonly reasoningOutput: ReasoningOutput;
   readonly itemMemoryTtlS: number;
@@ -296,6 +298,7 @@ function toConfig(
     compactionModel: settings.COMPACTION_MODEL ?? null,
     compactionMaxOutputTokens: settings.COMPACTION_MAX_OUTPUT_TOKENS,
     hostedTools: settings.HOSTED_TOOLS,
+    history: settings.HISTORY,
     imageUrls: settings.IMAGE_URLS,
     reasoningOutput: settings.REASONING_OUTPUT,
     itemMemoryTtlS: settings.ITEM_MEMORY_TTL_S,

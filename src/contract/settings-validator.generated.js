@@ -2,7 +2,7 @@
 import ucs2length from 'ajv/dist/runtime/ucs2length.js';
 "use strict";
 export const isSettings = validate10;
-const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"settings.json","title":"Settings","description":"The environment after each text is read as the type stated here and the defaults are filled in. Required settings have a default.","type":"object","properties":{"HOST":{"description":"The address to listen on. Other machines can reach every address that is not a loopback address.","type":"string","pattern":"^[^\\s/]{1,255}$","default":"127.0.0.1","examples":["127.0.0.1","0.0.0.0","::1"]},"PORT":{"description":"The TCP port to listen on; 0 takes any free one.","type":"integer","minimum":0,"maximum":65535,"default":8080},"PUBLIC_BASE_URL":{"description":"The address under which clients reach the gateway, for the links in its replies. Without it the gateway makes links from the address of the request.","type":"string","examples":["https://gateway.example.com"]},"ALLOWED_HOSTS":{"description":"Further names in the Host header that are served while HOST is a loopback address and neither PUBLIC_BASE_URL nor TRUST_PROXY is set, separated by commas. Local names are always served; others could come from web pages on the internet (DNS rebinding).","type":"array","items":{"type":"string","pattern":"^(?:[\\w.-]+|\\[[0-9A-Fa-f:.]+\\])$","maxLength":255},"maxItems":1000,"default":[],"examples":["gateway.test, my-machine"]},"TRUST_PROXY":{"description":"The proxies in front whose word about the address and the host of the caller is believed: their number, or their addresses and subnets, separated by commas (also loopback, linklocal and uniquelocal). With 0 no proxy is believed.","type":"string","maxLength":4096,"default":"0","examples":["1","loopback, 10.0.0.0/8"]},"UPSTREAM_BASE_URL":{"description":"The base URL of the chat completions backend, with its /v1. Without it an embedded demo backend answers, on loopback only.","type":"string","examples":["https://api.example.com/v1","http://127.0.0.1:8000/v1"]},"UPSTREAM_API_KEY":{"description":"The key that the gateway sends to the backend. It is refused with AUTH_MODE=passthrough, where it would let every stranger in.","type":"string","pattern":"^[\\x21-\\x7e]{1,4096}$","writeOnly":true},"UPSTREAM_DIALECT":{"description":"The kind of backend. Kinds differ in the name of the token limit, the field for reasoning and the order of messages. One of generic, openai, azure, vllm, sglang, llamacpp, ollama, deepseek, moonshot, google, mistral, groq, openrouter, together, or one that DIALECTS_FILE describes.","type":"string","pattern":"^\\S{1,64}$","default":"generic","examples":["vllm","my-backend"]},"DIALECTS_FILE":{"description":"A JSON file with your own kinds of backends. Each one extends a built-in kind.","type":"string","minLength":1,"maxLength":4096,"examples":["./dialects.json"]},"MODEL_ALIASES":{"description":"Other names for the models of the backend, as a JSON object. They hold on both endpoints, and /models lists them.","type":"object","propertyNames":{"minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$"},"additionalProperties":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$"},"maxProperties":1000,"default":{},"examples":["{\"gpt-5\": \"llama-3.3-70b\"}"],"tsType":"Readonly<Record<string, string>>"},"DEFAULT_MODEL_ID":{"description":"The model that the docs, the landing page and the console recommend. It never replaces a missing `model`.","type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","examples":["llama-3.3-70b"]},"PASSTHROUGH_PATHS":{"description":"More paths that are passed on to the backend unchanged, with everything below them, separated by commas.","type":"array","items":{"type":"string","pattern":"^/v1(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$","maxLength":256},"maxItems":64,"default":[],"examples":["/v1/embeddings, /v1/audio"]},"AUTH_MODE":{"title":"AuthMode","description":"Says what checks the key of the caller: the backend (passthrough), or the gateway, against API_KEYS (static) or the keys that it issues itself, with models, limits and credits (managed).","enum":["passthrough","static","managed"],"default":"passthrough"},"API_KEYS":{"description":"The keys that AUTH_MODE=static accepts, separated by commas or white space.","type":"array","items":{"type":"string","pattern":"^[\\x21-\\x7e]+$","maxLength":512},"maxItems":10000,"default":[],"writeOnly":true},"API_KEYS_FILE":{"description":"A file with more keys for AUTH_MODE=static, one on each line. A line that begins with # is a comment.","type":"string","minLength":1,"examples":["/run/secrets/api-keys"]},"ADMIN_TOKEN":{"description":"The bearer token of the admin API at /admin/v1, which manages the keys. At least 16 characters. Without it there is no such path.","type":"string","pattern":"^[\\x21-\\x7e]{16,4096}$","minLength":16,"writeOnly":true},"CORS_ORIGINS":{"description":"The origins of web pages that may call the gateway, separated by commas. * stands for all. Browsers send no cookies with such calls.","type":"array","items":{"type":"string","pattern":"^(?:\\*|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?)$","maxLength":512},"maxItems":1000,"default":[],"examples":["https://app.example.com, http://localhost:3000","*"]},"DATABASE_URL":{"description":"The database for records, keys and ledgers: file: and a path, :memory: for as long as the process lives, or postgres:// and a server, which several gateways can share.","type":"string","pattern":"^(?::memory:|file:(?!//(?!/))[^:?#][^?#]*(?<!/)|postgres(?:ql)?://\\S+)$","maxLength":4096,"default":"file:./data/gateway.db","examples":["file:./data/gateway.db",":memory:","postgres://gateway:password@db.example.com/gateway"]},"DATABASE_POOL_SIZE":{"description":"The most connections to PostgreSQL that each process opens. One of them writes, and the others read.","type":"integer","minimum":2,"maximum":100,"default":5},"WORKERS":{"description":"The number of processes that share the port. With more than one, a first process keeps the records and restarts the others when they die. More than one per core does not help.","type":"integer","minimum":1,"maximum":64,"default":1},"GATEWAY_SECRET":{"description":"The secret that hashes keys and bodies, and seals reasoning. At least 16 characters. Without it the gateway makes one and keeps it beside the database. With PostgreSQL you must set it, to the same value for all gateways. The database knows its secret: a start with another one is refused.","type":"string","minLength":16,"maxLength":4096,"writeOnly":true},"GATEWAY_SECRET_PREVIOUS":{"description":"The secret before the present one. Set it while you change the secret, so that older records and seals can still be read. If several gateways share a database, first set the next secret here on all of them.","type":"string","minLength":16,"maxLength":4096,"writeOnly":true},"RECORD_RETENTION_DAYS":{"description":"How long a record is kept after its request has ended, in days.","type":"integer","minimum":1,"maximum":36500,"default":30},"PRICES_FILE":{"description":"A JSON file with the prices of the models, as the guide on managed keys shows it. SIGHUP reads it again.","type":"string","minLength":1,"maxLength":4096,"examples":["./prices.json"]},"DEFAULT_MAX_OUTPUT_TOKENS":{"description":"How many tokens of output are reserved for a request that names no limit. For keys with credits, a spend limit or tokens per minute the backend is told this limit, so it cuts longer answers.","type":"integer","minimum":1,"maximum":1000000000,"default":4096},"COMPACTION_MODEL":{"description":"The model that writes the summaries of compactions, by the name that callers use. Without it the model of the request does.","type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","examples":["llama-3.3-70b"]},"COMPACTION_MAX_OUTPUT_TOKENS":{"description":"The most tokens of output for a summary, the thoughts of the model included.","type":"integer","minimum":16,"maximum":131072,"default":4096},"HOSTED_TOOLS":{"title":"HostedToolsPolicy","description":"What happens to tools that only a server can execute, such as web_search: drop leaves them out and names them in the x-dropped-tools header, reject refuses the request.","enum":["drop","reject"],"default":"drop"},"IMAGE_URLS":{"title":"ImageUrlPolicy","description":"Which URLs of images, files and audio a request to the Responses endpoint may have, since the backend fetches them: any, those of public hosts over https and data: URLs (https-public), or data: URLs alone (data). The network of the backend must stop a public name that leads to a private address.","enum":["any","https-public","data"],"default":"any"},"REASONING_OUTPUT":{"title":"ReasoningOutput","description":"How the reasoning of the backend is shown: as summary, as content, or hidden. Hidden reasoning travels sealed if the backend takes it back.","enum":["summary","content","hidden"],"default":"summary"},"ITEM_MEMORY_TTL_S":{"description":"How long this process remembers the items of a reply for clients that send references to them (item_reference), in seconds. 0 remembers nothing. It needs WORKERS=1, since another process does not know the items.","type":"integer","minimum":0,"maximum":604800,"default":0},"MAX_BODY_BYTES":{"description":"The largest request body after decompression, in bytes.","type":"integer","minimum":1,"maximum":268435456,"default":33554432},"MAX_BODY_BYTES_IN_FLIGHT":{"description":"The most bytes that the bodies of all running requests may have together, after decompression. A request beyond it gets 503 server_overloaded.","type":"integer","minimum":1,"maximum":1099511627776,"default":536870912},"MAX_CONCURRENT_REQUESTS":{"description":"The most requests that may run at once. One caller alone may have three quarters of them. A request beyond it gets 503 server_overloaded, or 429 concurrency_limit_exceeded.","type":"integer","minimum":1,"maximum":1000000,"default":2000},"CALLER_SHARE":{"description":"The most that one caller may have of what all callers share (requests at once, bytes of bodies, WebSockets), in percent. 100 sets no limit beyond the shares that the guide on limits describes.","type":"integer","minimum":1,"maximum":100,"default":100},"MAX_REQUESTS_PER_SOCKET":{"description":"The number of requests after which a connection is closed, so that clients spread over the gateways behind a load balancer. 0 means never.","type":"integer","minimum":0,"maximum":1000000000,"default":0},"MAX_WEBSOCKETS":{"description":"The most WebSockets that may be open at once, idle ones included. A handshake beyond it gets 503 with Retry-After.","type":"integer","minimum":0,"maximum":1000000,"default":2000},"WEBSOCKET_IDLE_TIMEOUT_MS":{"description":"How long a WebSocket may be without a request before it is closed, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":600000},"WEBSOCKET_MAX_AGE_MS":{"description":"How old a WebSocket may become, in milliseconds. It then gets websocket_connection_limit_reached, and is closed when the running response ends.","type":"integer","minimum":1,"maximum":86400000,"default":3600000},"CONNECT_TIMEOUT_MS":{"description":"How long a connection to the backend may take, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":5000},"FIRST_BYTE_TIMEOUT_MS":{"description":"How long the backend may take to begin its answer, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":600000},"IDLE_TIMEOUT_MS":{"description":"How long the backend may be silent in the middle of its answer, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":300000},"HEADER_HOLD_MS":{"description":"How long the headers of a stream wait for its first event, in milliseconds. A failure until then is an ordinary HTTP error.","type":"integer","minimum":0,"maximum":86400000,"default":10000},"KEEPALIVE_COMMENT_MS":{"description":"How long a stream may be silent before it gets a comment line, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":15000},"KEEPALIVE_EVENT_MS":{"description":"How long a stream may be silent before it gets response.in_progress again, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":60000},"DRAIN_DELAY_MS":{"description":"How long after SIGTERM requests are still taken, while /readyz is 503 already, in milliseconds. Set it to what a load balancer needs to see that, such as 5000. 0 refuses new requests at once.","type":"integer","minimum":0,"maximum":86400000,"default":0},"SETTLE_TIMEOUT_MS":{"description":"How long the end of a reply waits until its record is final on disk, in milliseconds. If the database takes longer, the reply goes out and the record follows.","type":"integer","minimum":100,"maximum":600000,"default":1000},"DUPLICATE_STATUS":{"description":"The status of the reply to a repeated Idempotency-Key. With 409 SDKs throw an error. With 200 or 202 the record comes without an error, and SDKs take it for a response without text.","type":"integer","enum":[409,200,202],"default":409},"DRAIN_TIMEOUT_MS":{"description":"How long running requests may go on after SIGTERM and DRAIN_DELAY_MS, in milliseconds.","type":"integer","minimum":0,"maximum":86400000,"default":30000},"TOKEN_COUNT_TIMEOUT_MS":{"description":"How long a count of input tokens may take, in milliseconds. A longer one is replaced by an estimate by arithmetic; 0 always estimates. The first count loads a vocabulary, which takes about a second, and 70 MB until a minute has passed without another count.","type":"integer","minimum":0,"maximum":60000,"default":3000},"LOG_LEVEL":{"title":"LogLevel","description":"The least severe log lines that are written.","enum":["fatal","error","warn","info","debug","trace","silent"],"default":"info"},"LOG_FORMAT":{"title":"LogFormat","description":"How log lines are written: pretty for people, json for programs. auto is pretty in a terminal and json elsewhere, and with NODE_ENV=production.","enum":["auto","json","pretty"],"default":"auto"},"METRICS_TOKEN":{"description":"The bearer token of /metrics. At least 16 characters. Without it, metrics are served on METRICS_PORT only.","type":"string","minLength":16,"pattern":"^[\\x21-\\x7e]{16,4096}$","writeOnly":true},"METRICS_PORT":{"description":"A TCP port that serves /metrics alone; they are then not served beside the API. 0 takes any free port.","type":"integer","minimum":0,"maximum":65535},"METRICS_HOST":{"description":"The address that METRICS_PORT listens on. An address that is not a loopback address needs METRICS_TOKEN.","type":"string","pattern":"^[^\\s/]{1,255}$","default":"127.0.0.1","examples":["127.0.0.1","0.0.0.0"]},"NODE_ENV":{"description":"The kind of environment. With production the demo backend is refused.","type":"string","maxLength":64,"examples":["production"]}},"required":["HOST","PORT","ALLOWED_HOSTS","TRUST_PROXY","UPSTREAM_DIALECT","MODEL_ALIASES","PASSTHROUGH_PATHS","AUTH_MODE","API_KEYS","CORS_ORIGINS","DATABASE_URL","DATABASE_POOL_SIZE","WORKERS","RECORD_RETENTION_DAYS","DEFAULT_MAX_OUTPUT_TOKENS","COMPACTION_MAX_OUTPUT_TOKENS","HOSTED_TOOLS","IMAGE_URLS","REASONING_OUTPUT","ITEM_MEMORY_TTL_S","MAX_BODY_BYTES","MAX_BODY_BYTES_IN_FLIGHT","MAX_CONCURRENT_REQUESTS","CALLER_SHARE","MAX_REQUESTS_PER_SOCKET","MAX_WEBSOCKETS","WEBSOCKET_IDLE_TIMEOUT_MS","WEBSOCKET_MAX_AGE_MS","CONNECT_TIMEOUT_MS","FIRST_BYTE_TIMEOUT_MS","IDLE_TIMEOUT_MS","HEADER_HOLD_MS","KEEPALIVE_COMMENT_MS","KEEPALIVE_EVENT_MS","DRAIN_DELAY_MS","SETTLE_TIMEOUT_MS","DUPLICATE_STATUS","DRAIN_TIMEOUT_MS","TOKEN_COUNT_TIMEOUT_MS","LOG_LEVEL","LOG_FORMAT","METRICS_HOST"]};
+const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"settings.json","title":"Settings","description":"The environment after each text is read as the type stated here and the defaults are filled in. Required settings have a default.","type":"object","properties":{"HOST":{"description":"The address to listen on. Other machines can reach every address that is not a loopback address.","type":"string","pattern":"^[^\\s/]{1,255}$","default":"127.0.0.1","examples":["127.0.0.1","0.0.0.0","::1"]},"PORT":{"description":"The TCP port to listen on; 0 takes any free one.","type":"integer","minimum":0,"maximum":65535,"default":8080},"PUBLIC_BASE_URL":{"description":"The address under which clients reach the gateway, for the links in its replies. Without it the gateway makes links from the address of the request.","type":"string","examples":["https://gateway.example.com"]},"ALLOWED_HOSTS":{"description":"Further names in the Host header that are served while HOST is a loopback address and neither PUBLIC_BASE_URL nor TRUST_PROXY is set, separated by commas. Local names are always served; others could come from web pages on the internet (DNS rebinding).","type":"array","items":{"type":"string","pattern":"^(?:[\\w.-]+|\\[[0-9A-Fa-f:.]+\\])$","maxLength":255},"maxItems":1000,"default":[],"examples":["gateway.test, my-machine"]},"TRUST_PROXY":{"description":"The proxies in front whose word about the address and the host of the caller is believed: their number, or their addresses and subnets, separated by commas (also loopback, linklocal and uniquelocal). With 0 no proxy is believed.","type":"string","maxLength":4096,"default":"0","examples":["1","loopback, 10.0.0.0/8"]},"UPSTREAM_BASE_URL":{"description":"The base URL of the chat completions backend, with its /v1. Without it an embedded demo backend answers, on loopback only.","type":"string","examples":["https://api.example.com/v1","http://127.0.0.1:8000/v1"]},"UPSTREAM_API_KEY":{"description":"The key that the gateway sends to the backend. It is refused with AUTH_MODE=passthrough, where it would let every stranger in.","type":"string","pattern":"^[\\x21-\\x7e]{1,4096}$","writeOnly":true},"UPSTREAM_DIALECT":{"description":"The kind of backend. Kinds differ in the name of the token limit, the field for reasoning and the order of messages. One of generic, openai, azure, vllm, sglang, llamacpp, ollama, deepseek, moonshot, google, mistral, groq, openrouter, together, or one that DIALECTS_FILE describes.","type":"string","pattern":"^\\S{1,64}$","default":"generic","examples":["vllm","my-backend"]},"DIALECTS_FILE":{"description":"A JSON file with your own kinds of backends. Each one extends a built-in kind.","type":"string","minLength":1,"maxLength":4096,"examples":["./dialects.json"]},"MODEL_ALIASES":{"description":"Other names for the models of the backend, as a JSON object. They hold on both endpoints, and /models lists them.","type":"object","propertyNames":{"minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$"},"additionalProperties":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$"},"maxProperties":1000,"default":{},"examples":["{\"gpt-5\": \"llama-3.3-70b\"}"],"tsType":"Readonly<Record<string, string>>"},"DEFAULT_MODEL_ID":{"description":"The model that the docs, the landing page and the console recommend. It never replaces a missing `model`.","type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","examples":["llama-3.3-70b"]},"PASSTHROUGH_PATHS":{"description":"More paths that are passed on to the backend unchanged, with everything below them, separated by commas.","type":"array","items":{"type":"string","pattern":"^/v1(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$","maxLength":256},"maxItems":64,"default":[],"examples":["/v1/embeddings, /v1/audio"]},"AUTH_MODE":{"title":"AuthMode","description":"Says what checks the key of the caller: the backend (passthrough), or the gateway, against API_KEYS (static) or the keys that it issues itself, with models, limits and credits (managed).","enum":["passthrough","static","managed"],"default":"passthrough"},"API_KEYS":{"description":"The keys that AUTH_MODE=static accepts, separated by commas or white space.","type":"array","items":{"type":"string","pattern":"^[\\x21-\\x7e]+$","maxLength":512},"maxItems":10000,"default":[],"writeOnly":true},"API_KEYS_FILE":{"description":"A file with more keys for AUTH_MODE=static, one on each line. A line that begins with # is a comment.","type":"string","minLength":1,"examples":["/run/secrets/api-keys"]},"ADMIN_TOKEN":{"description":"The bearer token of the admin API at /admin/v1, which manages the keys. At least 16 characters. Without it there is no such path.","type":"string","pattern":"^[\\x21-\\x7e]{16,4096}$","minLength":16,"writeOnly":true},"CORS_ORIGINS":{"description":"The origins of web pages that may call the gateway, separated by commas. * stands for all. Browsers send no cookies with such calls.","type":"array","items":{"type":"string","pattern":"^(?:\\*|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?)$","maxLength":512},"maxItems":1000,"default":[],"examples":["https://app.example.com, http://localhost:3000","*"]},"DATABASE_URL":{"description":"The database for records, keys and ledgers: file: and a path, :memory: for as long as the process lives, or postgres:// and a server, which several gateways can share.","type":"string","pattern":"^(?::memory:|file:(?!//(?!/))[^:?#][^?#]*(?<!/)|postgres(?:ql)?://\\S+)$","maxLength":4096,"default":"file:./data/gateway.db","examples":["file:./data/gateway.db",":memory:","postgres://gateway:password@db.example.com/gateway"]},"DATABASE_POOL_SIZE":{"description":"The most connections to PostgreSQL that each process opens. One of them writes, and the others read.","type":"integer","minimum":2,"maximum":100,"default":5},"WORKERS":{"description":"The number of processes that share the port. With more than one, a first process keeps the records and restarts the others when they die. More than one per core does not help.","type":"integer","minimum":1,"maximum":64,"default":1},"GATEWAY_SECRET":{"description":"The secret that hashes keys and bodies, and seals reasoning. At least 16 characters. Without it the gateway makes one and keeps it beside the database. With PostgreSQL you must set it, to the same value for all gateways. The database knows its secret: a start with another one is refused.","type":"string","minLength":16,"maxLength":4096,"writeOnly":true},"GATEWAY_SECRET_PREVIOUS":{"description":"The secret before the present one. Set it while you change the secret, so that older records and seals can still be read. If several gateways share a database, first set the next secret here on all of them.","type":"string","minLength":16,"maxLength":4096,"writeOnly":true},"RECORD_RETENTION_DAYS":{"description":"How long a record is kept after its request has ended, in days.","type":"integer","minimum":1,"maximum":36500,"default":30},"PRICES_FILE":{"description":"A JSON file with the prices of the models, as the guide on managed keys shows it. SIGHUP reads it again.","type":"string","minLength":1,"maxLength":4096,"examples":["./prices.json"]},"DEFAULT_MAX_OUTPUT_TOKENS":{"description":"How many tokens of output are reserved for a request that names no limit. For keys with credits, a spend limit or tokens per minute the backend is told this limit, so it cuts longer answers.","type":"integer","minimum":1,"maximum":1000000000,"default":4096},"COMPACTION_MODEL":{"description":"The model that writes the summaries of compactions, by the name that callers use. Without it the model of the request does.","type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","examples":["llama-3.3-70b"]},"COMPACTION_MAX_OUTPUT_TOKENS":{"description":"The most tokens of output for a summary, the thoughts of the model included.","type":"integer","minimum":16,"maximum":131072,"default":4096},"HOSTED_TOOLS":{"title":"HostedToolsPolicy","description":"What happens to tools that only a server can execute, such as web_search: drop leaves them out and names them in the x-dropped-tools header, reject refuses the request.","enum":["drop","reject"],"default":"drop"},"HISTORY":{"title":"HistoryPolicy","description":"What happens to items of the input that no model can be told of: keep leaves them out, names them in the x-dropped-items header and keeps the rest, reject refuses the request.","enum":["keep","reject"],"default":"keep"},"IMAGE_URLS":{"title":"ImageUrlPolicy","description":"Which URLs of images, files and audio a request to the Responses endpoint may have, since the backend fetches them: any, those of public hosts over https and data: URLs (https-public), or data: URLs alone (data). The network of the backend must stop a public name that leads to a private address.","enum":["any","https-public","data"],"default":"any"},"REASONING_OUTPUT":{"title":"ReasoningOutput","description":"How the reasoning of the backend is shown: as summary, as content, or hidden. Hidden reasoning travels sealed if the backend takes it back.","enum":["summary","content","hidden"],"default":"summary"},"ITEM_MEMORY_TTL_S":{"description":"How long this process remembers the items of a reply for clients that send references to them (item_reference), in seconds. 0 remembers nothing. It needs WORKERS=1, since another process does not know the items.","type":"integer","minimum":0,"maximum":604800,"default":0},"MAX_BODY_BYTES":{"description":"The largest request body after decompression, in bytes.","type":"integer","minimum":1,"maximum":268435456,"default":33554432},"MAX_BODY_BYTES_IN_FLIGHT":{"description":"The most bytes that the bodies of all running requests may have together, after decompression. A request beyond it gets 503 server_overloaded.","type":"integer","minimum":1,"maximum":1099511627776,"default":536870912},"MAX_CONCURRENT_REQUESTS":{"description":"The most requests that may run at once. One caller alone may have three quarters of them. A request beyond it gets 503 server_overloaded, or 429 concurrency_limit_exceeded.","type":"integer","minimum":1,"maximum":1000000,"default":2000},"CALLER_SHARE":{"description":"The most that one caller may have of what all callers share (requests at once, bytes of bodies, WebSockets), in percent. 100 sets no limit beyond the shares that the guide on limits describes.","type":"integer","minimum":1,"maximum":100,"default":100},"MAX_REQUESTS_PER_SOCKET":{"description":"The number of requests after which a connection is closed, so that clients spread over the gateways behind a load balancer. 0 means never.","type":"integer","minimum":0,"maximum":1000000000,"default":0},"MAX_WEBSOCKETS":{"description":"The most WebSockets that may be open at once, idle ones included. A handshake beyond it gets 503 with Retry-After.","type":"integer","minimum":0,"maximum":1000000,"default":2000},"WEBSOCKET_IDLE_TIMEOUT_MS":{"description":"How long a WebSocket may be without a request before it is closed, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":600000},"WEBSOCKET_MAX_AGE_MS":{"description":"How old a WebSocket may become, in milliseconds. It then gets websocket_connection_limit_reached, and is closed when the running response ends.","type":"integer","minimum":1,"maximum":86400000,"default":3600000},"CONNECT_TIMEOUT_MS":{"description":"How long a connection to the backend may take, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":5000},"FIRST_BYTE_TIMEOUT_MS":{"description":"How long the backend may take to begin its answer, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":600000},"IDLE_TIMEOUT_MS":{"description":"How long the backend may be silent in the middle of its answer, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":300000},"HEADER_HOLD_MS":{"description":"How long the headers of a stream wait for its first event, in milliseconds. A failure until then is an ordinary HTTP error.","type":"integer","minimum":0,"maximum":86400000,"default":10000},"KEEPALIVE_COMMENT_MS":{"description":"How long a stream may be silent before it gets a comment line, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":15000},"KEEPALIVE_EVENT_MS":{"description":"How long a stream may be silent before it gets response.in_progress again, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":60000},"DRAIN_DELAY_MS":{"description":"How long after SIGTERM requests are still taken, while /readyz is 503 already, in milliseconds. Set it to what a load balancer needs to see that, such as 5000. 0 refuses new requests at once.","type":"integer","minimum":0,"maximum":86400000,"default":0},"SETTLE_TIMEOUT_MS":{"description":"How long the end of a reply waits until its record is final on disk, in milliseconds. If the database takes longer, the reply goes out and the record follows.","type":"integer","minimum":100,"maximum":600000,"default":1000},"DUPLICATE_STATUS":{"description":"The status of the reply to a repeated Idempotency-Key. With 409 SDKs throw an error. With 200 or 202 the record comes without an error, and SDKs take it for a response without text.","type":"integer","enum":[409,200,202],"default":409},"DRAIN_TIMEOUT_MS":{"description":"How long running requests may go on after SIGTERM and DRAIN_DELAY_MS, in milliseconds.","type":"integer","minimum":0,"maximum":86400000,"default":30000},"TOKEN_COUNT_TIMEOUT_MS":{"description":"How long a count of input tokens may take, in milliseconds. A longer one is replaced by an estimate by arithmetic; 0 always estimates. The first count loads a vocabulary, which takes about a second, and 70 MB until a minute has passed without another count.","type":"integer","minimum":0,"maximum":60000,"default":3000},"LOG_LEVEL":{"title":"LogLevel","description":"The least severe log lines that are written.","enum":["fatal","error","warn","info","debug","trace","silent"],"default":"info"},"LOG_FORMAT":{"title":"LogFormat","description":"How log lines are written: pretty for people, json for programs. auto is pretty in a terminal and json elsewhere, and with NODE_ENV=production.","enum":["auto","json","pretty"],"default":"auto"},"METRICS_TOKEN":{"description":"The bearer token of /metrics. At least 16 characters. Without it, metrics are served on METRICS_PORT only.","type":"string","minLength":16,"pattern":"^[\\x21-\\x7e]{16,4096}$","writeOnly":true},"METRICS_PORT":{"description":"A TCP port that serves /metrics alone; they are then not served beside the API. 0 takes any free port.","type":"integer","minimum":0,"maximum":65535},"METRICS_HOST":{"description":"The address that METRICS_PORT listens on. An address that is not a loopback address needs METRICS_TOKEN.","type":"string","pattern":"^[^\\s/]{1,255}$","default":"127.0.0.1","examples":["127.0.0.1","0.0.0.0"]},"NODE_ENV":{"description":"The kind of environment. With production the demo backend is refused.","type":"string","maxLength":64,"examples":["production"]}},"required":["HOST","PORT","ALLOWED_HOSTS","TRUST_PROXY","UPSTREAM_DIALECT","MODEL_ALIASES","PASSTHROUGH_PATHS","AUTH_MODE","API_KEYS","CORS_ORIGINS","DATABASE_URL","DATABASE_POOL_SIZE","WORKERS","RECORD_RETENTION_DAYS","DEFAULT_MAX_OUTPUT_TOKENS","COMPACTION_MAX_OUTPUT_TOKENS","HOSTED_TOOLS","HISTORY","IMAGE_URLS","REASONING_OUTPUT","ITEM_MEMORY_TTL_S","MAX_BODY_BYTES","MAX_BODY_BYTES_IN_FLIGHT","MAX_CONCURRENT_REQUESTS","CALLER_SHARE","MAX_REQUESTS_PER_SOCKET","MAX_WEBSOCKETS","WEBSOCKET_IDLE_TIMEOUT_MS","WEBSOCKET_MAX_AGE_MS","CONNECT_TIMEOUT_MS","FIRST_BYTE_TIMEOUT_MS","IDLE_TIMEOUT_MS","HEADER_HOLD_MS","KEEPALIVE_COMMENT_MS","KEEPALIVE_EVENT_MS","DRAIN_DELAY_MS","SETTLE_TIMEOUT_MS","DUPLICATE_STATUS","DRAIN_TIMEOUT_MS","TOKEN_COUNT_TIMEOUT_MS","LOG_LEVEL","LOG_FORMAT","METRICS_HOST"]};
 const pattern0 = new RegExp("^[^\\s/]{1,255}$", "u");
 const pattern1 = new RegExp("^(?:[\\w.-]+|\\[[0-9A-Fa-f:.]+\\])$", "u");
 const pattern2 = new RegExp("^[\\x21-\\x7e]{1,4096}$", "u");
@@ -70,6 +70,9 @@ data.COMPACTION_MAX_OUTPUT_TOKENS = 4096;
 }
 if(data.HOSTED_TOOLS === undefined){
 data.HOSTED_TOOLS = "drop";
+}
+if(data.HISTORY === undefined){
+data.HISTORY = "keep";
 }
 if(data.IMAGE_URLS === undefined){
 data.IMAGE_URLS = "any";
@@ -316,8 +319,8 @@ vErrors.push(err16);
 }
 errors++;
 }
-if(data.IMAGE_URLS === undefined){
-const err17 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "IMAGE_URLS"},message:"must have required property '"+"IMAGE_URLS"+"'"};
+if(data.HISTORY === undefined){
+const err17 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "HISTORY"},message:"must have required property '"+"HISTORY"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -326,8 +329,8 @@ vErrors.push(err17);
 }
 errors++;
 }
-if(data.REASONING_OUTPUT === undefined){
-const err18 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "REASONING_OUTPUT"},message:"must have required property '"+"REASONING_OUTPUT"+"'"};
+if(data.IMAGE_URLS === undefined){
+const err18 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "IMAGE_URLS"},message:"must have required property '"+"IMAGE_URLS"+"'"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -336,8 +339,8 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data.ITEM_MEMORY_TTL_S === undefined){
-const err19 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ITEM_MEMORY_TTL_S"},message:"must have required property '"+"ITEM_MEMORY_TTL_S"+"'"};
+if(data.REASONING_OUTPUT === undefined){
+const err19 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "REASONING_OUTPUT"},message:"must have required property '"+"REASONING_OUTPUT"+"'"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -346,8 +349,8 @@ vErrors.push(err19);
 }
 errors++;
 }
-if(data.MAX_BODY_BYTES === undefined){
-const err20 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MAX_BODY_BYTES"},message:"must have required property '"+"MAX_BODY_BYTES"+"'"};
+if(data.ITEM_MEMORY_TTL_S === undefined){
+const err20 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ITEM_MEMORY_TTL_S"},message:"must have required property '"+"ITEM_MEMORY_TTL_S"+"'"};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -356,8 +359,8 @@ vErrors.push(err20);
 }
 errors++;
 }
-if(data.MAX_BODY_BYTES_IN_FLIGHT === undefined){
-const err21 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MAX_BODY_BYTES_IN_FLIGHT"},message:"must have required property '"+"MAX_BODY_BYTES_IN_FLIGHT"+"'"};
+if(data.MAX_BODY_BYTES === undefined){
+const err21 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MAX_BODY_BYTES"},message:"must have required property '"+"MAX_BODY_BYTES"+"'"};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -366,8 +369,8 @@ vErrors.push(err21);
 }
 errors++;
 }
-if(data.MAX_CONCURRENT_REQUESTS === undefined){
-const err22 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MAX_CONCURRENT_REQUESTS"},message:"must have required property '"+"MAX_CONCURRENT_REQUESTS"+"'"};
+if(data.MAX_BODY_BYTES_IN_FLIGHT === undefined){
+const err22 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MAX_BODY_BYTES_IN_FLIGHT"},message:"must have required property '"+"MAX_BODY_BYTES_IN_FLIGHT"+"'"};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -376,8 +379,8 @@ vErrors.push(err22);
 }
 errors++;
 }
-if(data.CALLER_SHARE === undefined){
-const err23 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "CALLER_SHARE"},message:"must have required property '"+"CALLER_SHARE"+"'"};
+if(data.MAX_CONCURRENT_REQUESTS === undefined){
+const err23 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MAX_CONCURRENT_REQUESTS"},message:"must have required property '"+"MAX_CONCURRENT_REQUESTS"+"'"};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -386,8 +389,8 @@ vErrors.push(err23);
 }
 errors++;
 }
-if(data.MAX_REQUESTS_PER_SOCKET === undefined){
-const err24 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MAX_REQUESTS_PER_SOCKET"},message:"must have required property '"+"MAX_REQUESTS_PER_SOCKET"+"'"};
+if(data.CALLER_SHARE === undefined){
+const err24 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "CALLER_SHARE"},message:"must have required property '"+"CALLER_SHARE"+"'"};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -396,8 +399,8 @@ vErrors.push(err24);
 }
 errors++;
 }
-if(data.MAX_WEBSOCKETS === undefined){
-const err25 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MAX_WEBSOCKETS"},message:"must have required property '"+"MAX_WEBSOCKETS"+"'"};
+if(data.MAX_REQUESTS_PER_SOCKET === undefined){
+const err25 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MAX_REQUESTS_PER_SOCKET"},message:"must have required property '"+"MAX_REQUESTS_PER_SOCKET"+"'"};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -406,8 +409,8 @@ vErrors.push(err25);
 }
 errors++;
 }
-if(data.WEBSOCKET_IDLE_TIMEOUT_MS === undefined){
-const err26 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "WEBSOCKET_IDLE_TIMEOUT_MS"},message:"must have required property '"+"WEBSOCKET_IDLE_TIMEOUT_MS"+"'"};
+if(data.MAX_WEBSOCKETS === undefined){
+const err26 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MAX_WEBSOCKETS"},message:"must have required property '"+"MAX_WEBSOCKETS"+"'"};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -416,8 +419,8 @@ vErrors.push(err26);
 }
 errors++;
 }
-if(data.WEBSOCKET_MAX_AGE_MS === undefined){
-const err27 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "WEBSOCKET_MAX_AGE_MS"},message:"must have required property '"+"WEBSOCKET_MAX_AGE_MS"+"'"};
+if(data.WEBSOCKET_IDLE_TIMEOUT_MS === undefined){
+const err27 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "WEBSOCKET_IDLE_TIMEOUT_MS"},message:"must have required property '"+"WEBSOCKET_IDLE_TIMEOUT_MS"+"'"};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -426,8 +429,8 @@ vErrors.push(err27);
 }
 errors++;
 }
-if(data.CONNECT_TIMEOUT_MS === undefined){
-const err28 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "CONNECT_TIMEOUT_MS"},message:"must have required property '"+"CONNECT_TIMEOUT_MS"+"'"};
+if(data.WEBSOCKET_MAX_AGE_MS === undefined){
+const err28 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "WEBSOCKET_MAX_AGE_MS"},message:"must have required property '"+"WEBSOCKET_MAX_AGE_MS"+"'"};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -436,8 +439,8 @@ vErrors.push(err28);
 }
 errors++;
 }
-if(data.FIRST_BYTE_TIMEOUT_MS === undefined){
-const err29 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "FIRST_BYTE_TIMEOUT_MS"},message:"must have required property '"+"FIRST_BYTE_TIMEOUT_MS"+"'"};
+if(data.CONNECT_TIMEOUT_MS === undefined){
+const err29 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "CONNECT_TIMEOUT_MS"},message:"must have required property '"+"CONNECT_TIMEOUT_MS"+"'"};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -446,8 +449,8 @@ vErrors.push(err29);
 }
 errors++;
 }
-if(data.IDLE_TIMEOUT_MS === undefined){
-const err30 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "IDLE_TIMEOUT_MS"},message:"must have required property '"+"IDLE_TIMEOUT_MS"+"'"};
+if(data.FIRST_BYTE_TIMEOUT_MS === undefined){
+const err30 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "FIRST_BYTE_TIMEOUT_MS"},message:"must have required property '"+"FIRST_BYTE_TIMEOUT_MS"+"'"};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -456,8 +459,8 @@ vErrors.push(err30);
 }
 errors++;
 }
-if(data.HEADER_HOLD_MS === undefined){
-const err31 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "HEADER_HOLD_MS"},message:"must have required property '"+"HEADER_HOLD_MS"+"'"};
+if(data.IDLE_TIMEOUT_MS === undefined){
+const err31 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "IDLE_TIMEOUT_MS"},message:"must have required property '"+"IDLE_TIMEOUT_MS"+"'"};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -466,8 +469,8 @@ vErrors.push(err31);
 }
 errors++;
 }
-if(data.KEEPALIVE_COMMENT_MS === undefined){
-const err32 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "KEEPALIVE_COMMENT_MS"},message:"must have required property '"+"KEEPALIVE_COMMENT_MS"+"'"};
+if(data.HEADER_HOLD_MS === undefined){
+const err32 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "HEADER_HOLD_MS"},message:"must have required property '"+"HEADER_HOLD_MS"+"'"};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -476,8 +479,8 @@ vErrors.push(err32);
 }
 errors++;
 }
-if(data.KEEPALIVE_EVENT_MS === undefined){
-const err33 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "KEEPALIVE_EVENT_MS"},message:"must have required property '"+"KEEPALIVE_EVENT_MS"+"'"};
+if(data.KEEPALIVE_COMMENT_MS === undefined){
+const err33 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "KEEPALIVE_COMMENT_MS"},message:"must have required property '"+"KEEPALIVE_COMMENT_MS"+"'"};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -486,8 +489,8 @@ vErrors.push(err33);
 }
 errors++;
 }
-if(data.DRAIN_DELAY_MS === undefined){
-const err34 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "DRAIN_DELAY_MS"},message:"must have required property '"+"DRAIN_DELAY_MS"+"'"};
+if(data.KEEPALIVE_EVENT_MS === undefined){
+const err34 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "KEEPALIVE_EVENT_MS"},message:"must have required property '"+"KEEPALIVE_EVENT_MS"+"'"};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -496,8 +499,8 @@ vErrors.push(err34);
 }
 errors++;
 }
-if(data.SETTLE_TIMEOUT_MS === undefined){
-const err35 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "SETTLE_TIMEOUT_MS"},message:"must have required property '"+"SETTLE_TIMEOUT_MS"+"'"};
+if(data.DRAIN_DELAY_MS === undefined){
+const err35 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "DRAIN_DELAY_MS"},message:"must have required property '"+"DRAIN_DELAY_MS"+"'"};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -506,8 +509,8 @@ vErrors.push(err35);
 }
 errors++;
 }
-if(data.DUPLICATE_STATUS === undefined){
-const err36 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "DUPLICATE_STATUS"},message:"must have required property '"+"DUPLICATE_STATUS"+"'"};
+if(data.SETTLE_TIMEOUT_MS === undefined){
+const err36 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "SETTLE_TIMEOUT_MS"},message:"must have required property '"+"SETTLE_TIMEOUT_MS"+"'"};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -516,8 +519,8 @@ vErrors.push(err36);
 }
 errors++;
 }
-if(data.DRAIN_TIMEOUT_MS === undefined){
-const err37 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "DRAIN_TIMEOUT_MS"},message:"must have required property '"+"DRAIN_TIMEOUT_MS"+"'"};
+if(data.DUPLICATE_STATUS === undefined){
+const err37 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "DUPLICATE_STATUS"},message:"must have required property '"+"DUPLICATE_STATUS"+"'"};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -526,8 +529,8 @@ vErrors.push(err37);
 }
 errors++;
 }
-if(data.TOKEN_COUNT_TIMEOUT_MS === undefined){
-const err38 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "TOKEN_COUNT_TIMEOUT_MS"},message:"must have required property '"+"TOKEN_COUNT_TIMEOUT_MS"+"'"};
+if(data.DRAIN_TIMEOUT_MS === undefined){
+const err38 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "DRAIN_TIMEOUT_MS"},message:"must have required property '"+"DRAIN_TIMEOUT_MS"+"'"};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -536,8 +539,8 @@ vErrors.push(err38);
 }
 errors++;
 }
-if(data.LOG_LEVEL === undefined){
-const err39 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "LOG_LEVEL"},message:"must have required property '"+"LOG_LEVEL"+"'"};
+if(data.TOKEN_COUNT_TIMEOUT_MS === undefined){
+const err39 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "TOKEN_COUNT_TIMEOUT_MS"},message:"must have required property '"+"TOKEN_COUNT_TIMEOUT_MS"+"'"};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -546,8 +549,8 @@ vErrors.push(err39);
 }
 errors++;
 }
-if(data.LOG_FORMAT === undefined){
-const err40 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "LOG_FORMAT"},message:"must have required property '"+"LOG_FORMAT"+"'"};
+if(data.LOG_LEVEL === undefined){
+const err40 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "LOG_LEVEL"},message:"must have required property '"+"LOG_LEVEL"+"'"};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -556,8 +559,8 @@ vErrors.push(err40);
 }
 errors++;
 }
-if(data.METRICS_HOST === undefined){
-const err41 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "METRICS_HOST"},message:"must have required property '"+"METRICS_HOST"+"'"};
+if(data.LOG_FORMAT === undefined){
+const err41 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "LOG_FORMAT"},message:"must have required property '"+"LOG_FORMAT"+"'"};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -566,10 +569,8 @@ vErrors.push(err41);
 }
 errors++;
 }
-let data0 = data.HOST;
-if(typeof data0 === "string"){
-if(!pattern0.test(data0)){
-const err42 = {instancePath:instancePath+"/HOST",schemaPath:"#/properties/HOST/pattern",keyword:"pattern",params:{pattern: "^[^\\s/]{1,255}$"},message:"must match pattern \""+"^[^\\s/]{1,255}$"+"\""};
+if(data.METRICS_HOST === undefined){
+const err42 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "METRICS_HOST"},message:"must have required property '"+"METRICS_HOST"+"'"};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -578,9 +579,10 @@ vErrors.push(err42);
 }
 errors++;
 }
-}
-else {
-const err43 = {instancePath:instancePath+"/HOST",schemaPath:"#/properties/HOST/type",keyword:"type",params:{type: "string"},message:"must be string"};
+let data0 = data.HOST;
+if(typeof data0 === "string"){
+if(!pattern0.test(data0)){
+const err43 = {instancePath:instancePath+"/HOST",schemaPath:"#/properties/HOST/pattern",keyword:"pattern",params:{pattern: "^[^\\s/]{1,255}$"},message:"must match pattern \""+"^[^\\s/]{1,255}$"+"\""};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -589,9 +591,9 @@ vErrors.push(err43);
 }
 errors++;
 }
-let data1 = data.PORT;
-if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err44 = {instancePath:instancePath+"/PORT",schemaPath:"#/properties/PORT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+}
+else {
+const err44 = {instancePath:instancePath+"/HOST",schemaPath:"#/properties/HOST/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -600,9 +602,9 @@ vErrors.push(err44);
 }
 errors++;
 }
-if((typeof data1 == "number") && (isFinite(data1))){
-if(data1 > 65535 || isNaN(data1)){
-const err45 = {instancePath:instancePath+"/PORT",schemaPath:"#/properties/PORT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535"};
+let data1 = data.PORT;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+const err45 = {instancePath:instancePath+"/PORT",schemaPath:"#/properties/PORT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -611,8 +613,9 @@ vErrors.push(err45);
 }
 errors++;
 }
-if(data1 < 0 || isNaN(data1)){
-const err46 = {instancePath:instancePath+"/PORT",schemaPath:"#/properties/PORT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 65535 || isNaN(data1)){
+const err46 = {instancePath:instancePath+"/PORT",schemaPath:"#/properties/PORT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535"};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -621,10 +624,8 @@ vErrors.push(err46);
 }
 errors++;
 }
-}
-if(data.PUBLIC_BASE_URL !== undefined){
-if(typeof data.PUBLIC_BASE_URL !== "string"){
-const err47 = {instancePath:instancePath+"/PUBLIC_BASE_URL",schemaPath:"#/properties/PUBLIC_BASE_URL/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data1 < 0 || isNaN(data1)){
+const err47 = {instancePath:instancePath+"/PORT",schemaPath:"#/properties/PORT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -634,10 +635,9 @@ vErrors.push(err47);
 errors++;
 }
 }
-let data3 = data.ALLOWED_HOSTS;
-if(Array.isArray(data3)){
-if(data3.length > 1000){
-const err48 = {instancePath:instancePath+"/ALLOWED_HOSTS",schemaPath:"#/properties/ALLOWED_HOSTS/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items"};
+if(data.PUBLIC_BASE_URL !== undefined){
+if(typeof data.PUBLIC_BASE_URL !== "string"){
+const err48 = {instancePath:instancePath+"/PUBLIC_BASE_URL",schemaPath:"#/properties/PUBLIC_BASE_URL/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -646,12 +646,11 @@ vErrors.push(err48);
 }
 errors++;
 }
-const len0 = data3.length;
-for(let i0=0; i0<len0; i0++){
-let data4 = data3[i0];
-if(typeof data4 === "string"){
-if(func2(data4) > 255){
-const err49 = {instancePath:instancePath+"/ALLOWED_HOSTS/" + i0,schemaPath:"#/properties/ALLOWED_HOSTS/items/maxLength",keyword:"maxLength",params:{limit: 255},message:"must NOT have more than 255 characters"};
+}
+let data3 = data.ALLOWED_HOSTS;
+if(Array.isArray(data3)){
+if(data3.length > 1000){
+const err49 = {instancePath:instancePath+"/ALLOWED_HOSTS",schemaPath:"#/properties/ALLOWED_HOSTS/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items"};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -660,8 +659,12 @@ vErrors.push(err49);
 }
 errors++;
 }
-if(!pattern1.test(data4)){
-const err50 = {instancePath:instancePath+"/ALLOWED_HOSTS/" + i0,schemaPath:"#/properties/ALLOWED_HOSTS/items/pattern",keyword:"pattern",params:{pattern: "^(?:[\\w.-]+|\\[[0-9A-Fa-f:.]+\\])$"},message:"must match pattern \""+"^(?:[\\w.-]+|\\[[0-9A-Fa-f:.]+\\])$"+"\""};
+const len0 = data3.length;
+for(let i0=0; i0<len0; i0++){
+let data4 = data3[i0];
+if(typeof data4 === "string"){
+if(func2(data4) > 255){
+const err50 = {instancePath:instancePath+"/ALLOWED_HOSTS/" + i0,schemaPath:"#/properties/ALLOWED_HOSTS/items/maxLength",keyword:"maxLength",params:{limit: 255},message:"must NOT have more than 255 characters"};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -670,9 +673,8 @@ vErrors.push(err50);
 }
 errors++;
 }
-}
-else {
-const err51 = {instancePath:instancePath+"/ALLOWED_HOSTS/" + i0,schemaPath:"#/properties/ALLOWED_HOSTS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!pattern1.test(data4)){
+const err51 = {instancePath:instancePath+"/ALLOWED_HOSTS/" + i0,schemaPath:"#/properties/ALLOWED_HOSTS/items/pattern",keyword:"pattern",params:{pattern: "^(?:[\\w.-]+|\\[[0-9A-Fa-f:.]+\\])$"},message:"must match pattern \""+"^(?:[\\w.-]+|\\[[0-9A-Fa-f:.]+\\])$"+"\""};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -682,9 +684,8 @@ vErrors.push(err51);
 errors++;
 }
 }
-}
 else {
-const err52 = {instancePath:instancePath+"/ALLOWED_HOSTS",schemaPath:"#/properties/ALLOWED_HOSTS/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err52 = {instancePath:instancePath+"/ALLOWED_HOSTS/" + i0,schemaPath:"#/properties/ALLOWED_HOSTS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -693,10 +694,10 @@ vErrors.push(err52);
 }
 errors++;
 }
-let data5 = data.TRUST_PROXY;
-if(typeof data5 === "string"){
-if(func2(data5) > 4096){
-const err53 = {instancePath:instancePath+"/TRUST_PROXY",schemaPath:"#/properties/TRUST_PROXY/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+}
+}
+else {
+const err53 = {instancePath:instancePath+"/ALLOWED_HOSTS",schemaPath:"#/properties/ALLOWED_HOSTS/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -705,9 +706,10 @@ vErrors.push(err53);
 }
 errors++;
 }
-}
-else {
-const err54 = {instancePath:instancePath+"/TRUST_PROXY",schemaPath:"#/properties/TRUST_PROXY/type",keyword:"type",params:{type: "string"},message:"must be string"};
+let data5 = data.TRUST_PROXY;
+if(typeof data5 === "string"){
+if(func2(data5) > 4096){
+const err54 = {instancePath:instancePath+"/TRUST_PROXY",schemaPath:"#/properties/TRUST_PROXY/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -716,9 +718,9 @@ vErrors.push(err54);
 }
 errors++;
 }
-if(data.UPSTREAM_BASE_URL !== undefined){
-if(typeof data.UPSTREAM_BASE_URL !== "string"){
-const err55 = {instancePath:instancePath+"/UPSTREAM_BASE_URL",schemaPath:"#/properties/UPSTREAM_BASE_URL/type",keyword:"type",params:{type: "string"},message:"must be string"};
+}
+else {
+const err55 = {instancePath:instancePath+"/TRUST_PROXY",schemaPath:"#/properties/TRUST_PROXY/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -727,12 +729,9 @@ vErrors.push(err55);
 }
 errors++;
 }
-}
-if(data.UPSTREAM_API_KEY !== undefined){
-let data7 = data.UPSTREAM_API_KEY;
-if(typeof data7 === "string"){
-if(!pattern2.test(data7)){
-const err56 = {instancePath:instancePath+"/UPSTREAM_API_KEY",schemaPath:"#/properties/UPSTREAM_API_KEY/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]{1,4096}$"},message:"must match pattern \""+"^[\\x21-\\x7e]{1,4096}$"+"\""};
+if(data.UPSTREAM_BASE_URL !== undefined){
+if(typeof data.UPSTREAM_BASE_URL !== "string"){
+const err56 = {instancePath:instancePath+"/UPSTREAM_BASE_URL",schemaPath:"#/properties/UPSTREAM_BASE_URL/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -742,8 +741,11 @@ vErrors.push(err56);
 errors++;
 }
 }
-else {
-const err57 = {instancePath:instancePath+"/UPSTREAM_API_KEY",schemaPath:"#/properties/UPSTREAM_API_KEY/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data.UPSTREAM_API_KEY !== undefined){
+let data7 = data.UPSTREAM_API_KEY;
+if(typeof data7 === "string"){
+if(!pattern2.test(data7)){
+const err57 = {instancePath:instancePath+"/UPSTREAM_API_KEY",schemaPath:"#/properties/UPSTREAM_API_KEY/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]{1,4096}$"},message:"must match pattern \""+"^[\\x21-\\x7e]{1,4096}$"+"\""};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -753,10 +755,8 @@ vErrors.push(err57);
 errors++;
 }
 }
-let data8 = data.UPSTREAM_DIALECT;
-if(typeof data8 === "string"){
-if(!pattern3.test(data8)){
-const err58 = {instancePath:instancePath+"/UPSTREAM_DIALECT",schemaPath:"#/properties/UPSTREAM_DIALECT/pattern",keyword:"pattern",params:{pattern: "^\\S{1,64}$"},message:"must match pattern \""+"^\\S{1,64}$"+"\""};
+else {
+const err58 = {instancePath:instancePath+"/UPSTREAM_API_KEY",schemaPath:"#/properties/UPSTREAM_API_KEY/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -766,8 +766,10 @@ vErrors.push(err58);
 errors++;
 }
 }
-else {
-const err59 = {instancePath:instancePath+"/UPSTREAM_DIALECT",schemaPath:"#/properties/UPSTREAM_DIALECT/type",keyword:"type",params:{type: "string"},message:"must be string"};
+let data8 = data.UPSTREAM_DIALECT;
+if(typeof data8 === "string"){
+if(!pattern3.test(data8)){
+const err59 = {instancePath:instancePath+"/UPSTREAM_DIALECT",schemaPath:"#/properties/UPSTREAM_DIALECT/pattern",keyword:"pattern",params:{pattern: "^\\S{1,64}$"},message:"must match pattern \""+"^\\S{1,64}$"+"\""};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -776,11 +778,9 @@ vErrors.push(err59);
 }
 errors++;
 }
-if(data.DIALECTS_FILE !== undefined){
-let data9 = data.DIALECTS_FILE;
-if(typeof data9 === "string"){
-if(func2(data9) > 4096){
-const err60 = {instancePath:instancePath+"/DIALECTS_FILE",schemaPath:"#/properties/DIALECTS_FILE/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+}
+else {
+const err60 = {instancePath:instancePath+"/UPSTREAM_DIALECT",schemaPath:"#/properties/UPSTREAM_DIALECT/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -789,8 +789,11 @@ vErrors.push(err60);
 }
 errors++;
 }
-if(func2(data9) < 1){
-const err61 = {instancePath:instancePath+"/DIALECTS_FILE",schemaPath:"#/properties/DIALECTS_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(data.DIALECTS_FILE !== undefined){
+let data9 = data.DIALECTS_FILE;
+if(typeof data9 === "string"){
+if(func2(data9) > 4096){
+const err61 = {instancePath:instancePath+"/DIALECTS_FILE",schemaPath:"#/properties/DIALECTS_FILE/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -799,9 +802,8 @@ vErrors.push(err61);
 }
 errors++;
 }
-}
-else {
-const err62 = {instancePath:instancePath+"/DIALECTS_FILE",schemaPath:"#/properties/DIALECTS_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(func2(data9) < 1){
+const err62 = {instancePath:instancePath+"/DIALECTS_FILE",schemaPath:"#/properties/DIALECTS_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -811,10 +813,8 @@ vErrors.push(err62);
 errors++;
 }
 }
-let data10 = data.MODEL_ALIASES;
-if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
-if(Object.keys(data10).length > 1000){
-const err63 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/maxProperties",keyword:"maxProperties",params:{limit: 1000},message:"must NOT have more than 1000 properties"};
+else {
+const err63 = {instancePath:instancePath+"/DIALECTS_FILE",schemaPath:"#/properties/DIALECTS_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -823,11 +823,11 @@ vErrors.push(err63);
 }
 errors++;
 }
-for(const key0 in data10){
-const _errs23 = errors;
-if(typeof key0 === "string"){
-if(func2(key0) > 256){
-const err64 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",propertyName:key0};
+}
+let data10 = data.MODEL_ALIASES;
+if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
+if(Object.keys(data10).length > 1000){
+const err64 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/maxProperties",keyword:"maxProperties",params:{limit: 1000},message:"must NOT have more than 1000 properties"};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -836,8 +836,11 @@ vErrors.push(err64);
 }
 errors++;
 }
-if(func2(key0) < 1){
-const err65 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key0};
+for(const key0 in data10){
+const _errs23 = errors;
+if(typeof key0 === "string"){
+if(func2(key0) > 256){
+const err65 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",propertyName:key0};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -846,8 +849,8 @@ vErrors.push(err65);
 }
 errors++;
 }
-if(!pattern4.test(key0)){
-const err66 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",propertyName:key0};
+if(func2(key0) < 1){
+const err66 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key0};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -856,10 +859,8 @@ vErrors.push(err66);
 }
 errors++;
 }
-}
-var valid3 = _errs23 === errors;
-if(!valid3){
-const err67 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid"};
+if(!pattern4.test(key0)){
+const err67 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",propertyName:key0};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -869,11 +870,9 @@ vErrors.push(err67);
 errors++;
 }
 }
-for(const key1 in data10){
-let data11 = data10[key1];
-if(typeof data11 === "string"){
-if(func2(data11) > 256){
-const err68 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
+var valid3 = _errs23 === errors;
+if(!valid3){
+const err68 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid"};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -882,8 +881,12 @@ vErrors.push(err68);
 }
 errors++;
 }
-if(func2(data11) < 1){
-const err69 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+for(const key1 in data10){
+let data11 = data10[key1];
+if(typeof data11 === "string"){
+if(func2(data11) > 256){
+const err69 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -892,8 +895,8 @@ vErrors.push(err69);
 }
 errors++;
 }
-if(!pattern4.test(data11)){
-const err70 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\""};
+if(func2(data11) < 1){
+const err70 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -902,9 +905,8 @@ vErrors.push(err70);
 }
 errors++;
 }
-}
-else {
-const err71 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!pattern4.test(data11)){
+const err71 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\""};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -914,9 +916,8 @@ vErrors.push(err71);
 errors++;
 }
 }
-}
 else {
-const err72 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err72 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -925,11 +926,10 @@ vErrors.push(err72);
 }
 errors++;
 }
-if(data.DEFAULT_MODEL_ID !== undefined){
-let data12 = data.DEFAULT_MODEL_ID;
-if(typeof data12 === "string"){
-if(func2(data12) > 256){
-const err73 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
+}
+}
+else {
+const err73 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err73];
 }
@@ -938,8 +938,11 @@ vErrors.push(err73);
 }
 errors++;
 }
-if(func2(data12) < 1){
-const err74 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(data.DEFAULT_MODEL_ID !== undefined){
+let data12 = data.DEFAULT_MODEL_ID;
+if(typeof data12 === "string"){
+if(func2(data12) > 256){
+const err74 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -948,8 +951,8 @@ vErrors.push(err74);
 }
 errors++;
 }
-if(!pattern4.test(data12)){
-const err75 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\""};
+if(func2(data12) < 1){
+const err75 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -958,9 +961,8 @@ vErrors.push(err75);
 }
 errors++;
 }
-}
-else {
-const err76 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!pattern4.test(data12)){
+const err76 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\""};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -970,10 +972,8 @@ vErrors.push(err76);
 errors++;
 }
 }
-let data13 = data.PASSTHROUGH_PATHS;
-if(Array.isArray(data13)){
-if(data13.length > 64){
-const err77 = {instancePath:instancePath+"/PASSTHROUGH_PATHS",schemaPath:"#/properties/PASSTHROUGH_PATHS/maxItems",keyword:"maxItems",params:{limit: 64},message:"must NOT have more than 64 items"};
+else {
+const err77 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err77];
 }
@@ -982,12 +982,11 @@ vErrors.push(err77);
 }
 errors++;
 }
-const len1 = data13.length;
-for(let i1=0; i1<len1; i1++){
-let data14 = data13[i1];
-if(typeof data14 === "string"){
-if(func2(data14) > 256){
-const err78 = {instancePath:instancePath+"/PASSTHROUGH_PATHS/" + i1,schemaPath:"#/properties/PASSTHROUGH_PATHS/items/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
+}
+let data13 = data.PASSTHROUGH_PATHS;
+if(Array.isArray(data13)){
+if(data13.length > 64){
+const err78 = {instancePath:instancePath+"/PASSTHROUGH_PATHS",schemaPath:"#/properties/PASSTHROUGH_PATHS/maxItems",keyword:"maxItems",params:{limit: 64},message:"must NOT have more than 64 items"};
 if(vErrors === null){
 vErrors = [err78];
 }
@@ -996,8 +995,12 @@ vErrors.push(err78);
 }
 errors++;
 }
-if(!pattern7.test(data14)){
-const err79 = {instancePath:instancePath+"/PASSTHROUGH_PATHS/" + i1,schemaPath:"#/properties/PASSTHROUGH_PATHS/items/pattern",keyword:"pattern",params:{pattern: "^/v1(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$"},message:"must match pattern \""+"^/v1(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$"+"\""};
+const len1 = data13.length;
+for(let i1=0; i1<len1; i1++){
+let data14 = data13[i1];
+if(typeof data14 === "string"){
+if(func2(data14) > 256){
+const err79 = {instancePath:instancePath+"/PASSTHROUGH_PATHS/" + i1,schemaPath:"#/properties/PASSTHROUGH_PATHS/items/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
 if(vErrors === null){
 vErrors = [err79];
 }
@@ -1006,9 +1009,8 @@ vErrors.push(err79);
 }
 errors++;
 }
-}
-else {
-const err80 = {instancePath:instancePath+"/PASSTHROUGH_PATHS/" + i1,schemaPath:"#/properties/PASSTHROUGH_PATHS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!pattern7.test(data14)){
+const err80 = {instancePath:instancePath+"/PASSTHROUGH_PATHS/" + i1,schemaPath:"#/properties/PASSTHROUGH_PATHS/items/pattern",keyword:"pattern",params:{pattern: "^/v1(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$"},message:"must match pattern \""+"^/v1(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$"+"\""};
 if(vErrors === null){
 vErrors = [err80];
 }
@@ -1018,9 +1020,8 @@ vErrors.push(err80);
 errors++;
 }
 }
-}
 else {
-const err81 = {instancePath:instancePath+"/PASSTHROUGH_PATHS",schemaPath:"#/properties/PASSTHROUGH_PATHS/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err81 = {instancePath:instancePath+"/PASSTHROUGH_PATHS/" + i1,schemaPath:"#/properties/PASSTHROUGH_PATHS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err81];
 }
@@ -1029,9 +1030,10 @@ vErrors.push(err81);
 }
 errors++;
 }
-let data15 = data.AUTH_MODE;
-if(!(((data15 === "passthrough") || (data15 === "static")) || (data15 === "managed"))){
-const err82 = {instancePath:instancePath+"/AUTH_MODE",schemaPath:"#/properties/AUTH_MODE/enum",keyword:"enum",params:{allowedValues: schema11.properties.AUTH_MODE.enum},message:"must be equal to one of the allowed values"};
+}
+}
+else {
+const err82 = {instancePath:instancePath+"/PASSTHROUGH_PATHS",schemaPath:"#/properties/PASSTHROUGH_PATHS/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err82];
 }
@@ -1040,10 +1042,9 @@ vErrors.push(err82);
 }
 errors++;
 }
-let data16 = data.API_KEYS;
-if(Array.isArray(data16)){
-if(data16.length > 10000){
-const err83 = {instancePath:instancePath+"/API_KEYS",schemaPath:"#/properties/API_KEYS/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items"};
+let data15 = data.AUTH_MODE;
+if(!(((data15 === "passthrough") || (data15 === "static")) || (data15 === "managed"))){
+const err83 = {instancePath:instancePath+"/AUTH_MODE",schemaPath:"#/properties/AUTH_MODE/enum",keyword:"enum",params:{allowedValues: schema11.properties.AUTH_MODE.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err83];
 }
@@ -1052,12 +1053,10 @@ vErrors.push(err83);
 }
 errors++;
 }
-const len2 = data16.length;
-for(let i2=0; i2<len2; i2++){
-let data17 = data16[i2];
-if(typeof data17 === "string"){
-if(func2(data17) > 512){
-const err84 = {instancePath:instancePath+"/API_KEYS/" + i2,schemaPath:"#/properties/API_KEYS/items/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+let data16 = data.API_KEYS;
+if(Array.isArray(data16)){
+if(data16.length > 10000){
+const err84 = {instancePath:instancePath+"/API_KEYS",schemaPath:"#/properties/API_KEYS/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items"};
 if(vErrors === null){
 vErrors = [err84];
 }
@@ -1066,8 +1065,12 @@ vErrors.push(err84);
 }
 errors++;
 }
-if(!pattern8.test(data17)){
-const err85 = {instancePath:instancePath+"/API_KEYS/" + i2,schemaPath:"#/properties/API_KEYS/items/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]+$"},message:"must match pattern \""+"^[\\x21-\\x7e]+$"+"\""};
+const len2 = data16.length;
+for(let i2=0; i2<len2; i2++){
+let data17 = data16[i2];
+if(typeof data17 === "string"){
+if(func2(data17) > 512){
+const err85 = {instancePath:instancePath+"/API_KEYS/" + i2,schemaPath:"#/properties/API_KEYS/items/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err85];
 }
@@ -1076,9 +1079,8 @@ vErrors.push(err85);
 }
 errors++;
 }
-}
-else {
-const err86 = {instancePath:instancePath+"/API_KEYS/" + i2,schemaPath:"#/properties/API_KEYS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!pattern8.test(data17)){
+const err86 = {instancePath:instancePath+"/API_KEYS/" + i2,schemaPath:"#/properties/API_KEYS/items/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]+$"},message:"must match pattern \""+"^[\\x21-\\x7e]+$"+"\""};
 if(vErrors === null){
 vErrors = [err86];
 }
@@ -1088,9 +1090,8 @@ vErrors.push(err86);
 errors++;
 }
 }
-}
 else {
-const err87 = {instancePath:instancePath+"/API_KEYS",schemaPath:"#/properties/API_KEYS/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err87 = {instancePath:instancePath+"/API_KEYS/" + i2,schemaPath:"#/properties/API_KEYS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err87];
 }
@@ -1099,11 +1100,10 @@ vErrors.push(err87);
 }
 errors++;
 }
-if(data.API_KEYS_FILE !== undefined){
-let data18 = data.API_KEYS_FILE;
-if(typeof data18 === "string"){
-if(func2(data18) < 1){
-const err88 = {instancePath:instancePath+"/API_KEYS_FILE",schemaPath:"#/properties/API_KEYS_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+}
+else {
+const err88 = {instancePath:instancePath+"/API_KEYS",schemaPath:"#/properties/API_KEYS/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err88];
 }
@@ -1112,9 +1112,11 @@ vErrors.push(err88);
 }
 errors++;
 }
-}
-else {
-const err89 = {instancePath:instancePath+"/API_KEYS_FILE",schemaPath:"#/properties/API_KEYS_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data.API_KEYS_FILE !== undefined){
+let data18 = data.API_KEYS_FILE;
+if(typeof data18 === "string"){
+if(func2(data18) < 1){
+const err89 = {instancePath:instancePath+"/API_KEYS_FILE",schemaPath:"#/properties/API_KEYS_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err89];
 }
@@ -1124,11 +1126,8 @@ vErrors.push(err89);
 errors++;
 }
 }
-if(data.ADMIN_TOKEN !== undefined){
-let data19 = data.ADMIN_TOKEN;
-if(typeof data19 === "string"){
-if(func2(data19) < 16){
-const err90 = {instancePath:instancePath+"/ADMIN_TOKEN",schemaPath:"#/properties/ADMIN_TOKEN/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
+else {
+const err90 = {instancePath:instancePath+"/API_KEYS_FILE",schemaPath:"#/properties/API_KEYS_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err90];
 }
@@ -1137,8 +1136,12 @@ vErrors.push(err90);
 }
 errors++;
 }
-if(!pattern9.test(data19)){
-const err91 = {instancePath:instancePath+"/ADMIN_TOKEN",schemaPath:"#/properties/ADMIN_TOKEN/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]{16,4096}$"},message:"must match pattern \""+"^[\\x21-\\x7e]{16,4096}$"+"\""};
+}
+if(data.ADMIN_TOKEN !== undefined){
+let data19 = data.ADMIN_TOKEN;
+if(typeof data19 === "string"){
+if(func2(data19) < 16){
+const err91 = {instancePath:instancePath+"/ADMIN_TOKEN",schemaPath:"#/properties/ADMIN_TOKEN/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
 if(vErrors === null){
 vErrors = [err91];
 }
@@ -1147,9 +1150,8 @@ vErrors.push(err91);
 }
 errors++;
 }
-}
-else {
-const err92 = {instancePath:instancePath+"/ADMIN_TOKEN",schemaPath:"#/properties/ADMIN_TOKEN/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!pattern9.test(data19)){
+const err92 = {instancePath:instancePath+"/ADMIN_TOKEN",schemaPath:"#/properties/ADMIN_TOKEN/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]{16,4096}$"},message:"must match pattern \""+"^[\\x21-\\x7e]{16,4096}$"+"\""};
 if(vErrors === null){
 vErrors = [err92];
 }
@@ -1159,10 +1161,8 @@ vErrors.push(err92);
 errors++;
 }
 }
-let data20 = data.CORS_ORIGINS;
-if(Array.isArray(data20)){
-if(data20.length > 1000){
-const err93 = {instancePath:instancePath+"/CORS_ORIGINS",schemaPath:"#/properties/CORS_ORIGINS/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items"};
+else {
+const err93 = {instancePath:instancePath+"/ADMIN_TOKEN",schemaPath:"#/properties/ADMIN_TOKEN/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err93];
 }
@@ -1171,12 +1171,11 @@ vErrors.push(err93);
 }
 errors++;
 }
-const len3 = data20.length;
-for(let i3=0; i3<len3; i3++){
-let data21 = data20[i3];
-if(typeof data21 === "string"){
-if(func2(data21) > 512){
-const err94 = {instancePath:instancePath+"/CORS_ORIGINS/" + i3,schemaPath:"#/properties/CORS_ORIGINS/items/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+}
+let data20 = data.CORS_ORIGINS;
+if(Array.isArray(data20)){
+if(data20.length > 1000){
+const err94 = {instancePath:instancePath+"/CORS_ORIGINS",schemaPath:"#/properties/CORS_ORIGINS/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items"};
 if(vErrors === null){
 vErrors = [err94];
 }
@@ -1185,8 +1184,12 @@ vErrors.push(err94);
 }
 errors++;
 }
-if(!pattern10.test(data21)){
-const err95 = {instancePath:instancePath+"/CORS_ORIGINS/" + i3,schemaPath:"#/properties/CORS_ORIGINS/items/pattern",keyword:"pattern",params:{pattern: "^(?:\\*|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?)$"},message:"must match pattern \""+"^(?:\\*|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?)$"+"\""};
+const len3 = data20.length;
+for(let i3=0; i3<len3; i3++){
+let data21 = data20[i3];
+if(typeof data21 === "string"){
+if(func2(data21) > 512){
+const err95 = {instancePath:instancePath+"/CORS_ORIGINS/" + i3,schemaPath:"#/properties/CORS_ORIGINS/items/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err95];
 }
@@ -1195,9 +1198,8 @@ vErrors.push(err95);
 }
 errors++;
 }
-}
-else {
-const err96 = {instancePath:instancePath+"/CORS_ORIGINS/" + i3,schemaPath:"#/properties/CORS_ORIGINS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!pattern10.test(data21)){
+const err96 = {instancePath:instancePath+"/CORS_ORIGINS/" + i3,schemaPath:"#/properties/CORS_ORIGINS/items/pattern",keyword:"pattern",params:{pattern: "^(?:\\*|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?)$"},message:"must match pattern \""+"^(?:\\*|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?)$"+"\""};
 if(vErrors === null){
 vErrors = [err96];
 }
@@ -1207,9 +1209,8 @@ vErrors.push(err96);
 errors++;
 }
 }
-}
 else {
-const err97 = {instancePath:instancePath+"/CORS_ORIGINS",schemaPath:"#/properties/CORS_ORIGINS/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err97 = {instancePath:instancePath+"/CORS_ORIGINS/" + i3,schemaPath:"#/properties/CORS_ORIGINS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err97];
 }
@@ -1218,10 +1219,10 @@ vErrors.push(err97);
 }
 errors++;
 }
-let data22 = data.DATABASE_URL;
-if(typeof data22 === "string"){
-if(func2(data22) > 4096){
-const err98 = {instancePath:instancePath+"/DATABASE_URL",schemaPath:"#/properties/DATABASE_URL/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+}
+}
+else {
+const err98 = {instancePath:instancePath+"/CORS_ORIGINS",schemaPath:"#/properties/CORS_ORIGINS/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err98];
 }
@@ -1230,8 +1231,10 @@ vErrors.push(err98);
 }
 errors++;
 }
-if(!pattern11.test(data22)){
-const err99 = {instancePath:instancePath+"/DATABASE_URL",schemaPath:"#/properties/DATABASE_URL/pattern",keyword:"pattern",params:{pattern: "^(?::memory:|file:(?!//(?!/))[^:?#][^?#]*(?<!/)|postgres(?:ql)?://\\S+)$"},message:"must match pattern \""+"^(?::memory:|file:(?!//(?!/))[^:?#][^?#]*(?<!/)|postgres(?:ql)?://\\S+)$"+"\""};
+let data22 = data.DATABASE_URL;
+if(typeof data22 === "string"){
+if(func2(data22) > 4096){
+const err99 = {instancePath:instancePath+"/DATABASE_URL",schemaPath:"#/properties/DATABASE_URL/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err99];
 }
@@ -1240,9 +1243,8 @@ vErrors.push(err99);
 }
 errors++;
 }
-}
-else {
-const err100 = {instancePath:instancePath+"/DATABASE_URL",schemaPath:"#/properties/DATABASE_URL/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!pattern11.test(data22)){
+const err100 = {instancePath:instancePath+"/DATABASE_URL",schemaPath:"#/properties/DATABASE_URL/pattern",keyword:"pattern",params:{pattern: "^(?::memory:|file:(?!//(?!/))[^:?#][^?#]*(?<!/)|postgres(?:ql)?://\\S+)$"},message:"must match pattern \""+"^(?::memory:|file:(?!//(?!/))[^:?#][^?#]*(?<!/)|postgres(?:ql)?://\\S+)$"+"\""};
 if(vErrors === null){
 vErrors = [err100];
 }
@@ -1251,9 +1253,9 @@ vErrors.push(err100);
 }
 errors++;
 }
-let data23 = data.DATABASE_POOL_SIZE;
-if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
-const err101 = {instancePath:instancePath+"/DATABASE_POOL_SIZE",schemaPath:"#/properties/DATABASE_POOL_SIZE/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+}
+else {
+const err101 = {instancePath:instancePath+"/DATABASE_URL",schemaPath:"#/properties/DATABASE_URL/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err101];
 }
@@ -1262,9 +1264,9 @@ vErrors.push(err101);
 }
 errors++;
 }
-if((typeof data23 == "number") && (isFinite(data23))){
-if(data23 > 100 || isNaN(data23)){
-const err102 = {instancePath:instancePath+"/DATABASE_POOL_SIZE",schemaPath:"#/properties/DATABASE_POOL_SIZE/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+let data23 = data.DATABASE_POOL_SIZE;
+if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
+const err102 = {instancePath:instancePath+"/DATABASE_POOL_SIZE",schemaPath:"#/properties/DATABASE_POOL_SIZE/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err102];
 }
@@ -1273,8 +1275,9 @@ vErrors.push(err102);
 }
 errors++;
 }
-if(data23 < 2 || isNaN(data23)){
-const err103 = {instancePath:instancePath+"/DATABASE_POOL_SIZE",schemaPath:"#/properties/DATABASE_POOL_SIZE/minimum",keyword:"minimum",params:{comparison: ">=", limit: 2},message:"must be >= 2"};
+if((typeof data23 == "number") && (isFinite(data23))){
+if(data23 > 100 || isNaN(data23)){
+const err103 = {instancePath:instancePath+"/DATABASE_POOL_SIZE",schemaPath:"#/properties/DATABASE_POOL_SIZE/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err103];
 }
@@ -1283,10 +1286,8 @@ vErrors.push(err103);
 }
 errors++;
 }
-}
-let data24 = data.WORKERS;
-if(!(((typeof data24 == "number") && (!(data24 % 1) && !isNaN(data24))) && (isFinite(data24)))){
-const err104 = {instancePath:instancePath+"/WORKERS",schemaPath:"#/properties/WORKERS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data23 < 2 || isNaN(data23)){
+const err104 = {instancePath:instancePath+"/DATABASE_POOL_SIZE",schemaPath:"#/properties/DATABASE_POOL_SIZE/minimum",keyword:"minimum",params:{comparison: ">=", limit: 2},message:"must be >= 2"};
 if(vErrors === null){
 vErrors = [err104];
 }
@@ -1295,9 +1296,10 @@ vErrors.push(err104);
 }
 errors++;
 }
-if((typeof data24 == "number") && (isFinite(data24))){
-if(data24 > 64 || isNaN(data24)){
-const err105 = {instancePath:instancePath+"/WORKERS",schemaPath:"#/properties/WORKERS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64"};
+}
+let data24 = data.WORKERS;
+if(!(((typeof data24 == "number") && (!(data24 % 1) && !isNaN(data24))) && (isFinite(data24)))){
+const err105 = {instancePath:instancePath+"/WORKERS",schemaPath:"#/properties/WORKERS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err105];
 }
@@ -1306,8 +1308,9 @@ vErrors.push(err105);
 }
 errors++;
 }
-if(data24 < 1 || isNaN(data24)){
-const err106 = {instancePath:instancePath+"/WORKERS",schemaPath:"#/properties/WORKERS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data24 == "number") && (isFinite(data24))){
+if(data24 > 64 || isNaN(data24)){
+const err106 = {instancePath:instancePath+"/WORKERS",schemaPath:"#/properties/WORKERS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64"};
 if(vErrors === null){
 vErrors = [err106];
 }
@@ -1316,12 +1319,8 @@ vErrors.push(err106);
 }
 errors++;
 }
-}
-if(data.GATEWAY_SECRET !== undefined){
-let data25 = data.GATEWAY_SECRET;
-if(typeof data25 === "string"){
-if(func2(data25) > 4096){
-const err107 = {instancePath:instancePath+"/GATEWAY_SECRET",schemaPath:"#/properties/GATEWAY_SECRET/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+if(data24 < 1 || isNaN(data24)){
+const err107 = {instancePath:instancePath+"/WORKERS",schemaPath:"#/properties/WORKERS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err107];
 }
@@ -1330,8 +1329,12 @@ vErrors.push(err107);
 }
 errors++;
 }
-if(func2(data25) < 16){
-const err108 = {instancePath:instancePath+"/GATEWAY_SECRET",schemaPath:"#/properties/GATEWAY_SECRET/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
+}
+if(data.GATEWAY_SECRET !== undefined){
+let data25 = data.GATEWAY_SECRET;
+if(typeof data25 === "string"){
+if(func2(data25) > 4096){
+const err108 = {instancePath:instancePath+"/GATEWAY_SECRET",schemaPath:"#/properties/GATEWAY_SECRET/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err108];
 }
@@ -1340,9 +1343,8 @@ vErrors.push(err108);
 }
 errors++;
 }
-}
-else {
-const err109 = {instancePath:instancePath+"/GATEWAY_SECRET",schemaPath:"#/properties/GATEWAY_SECRET/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(func2(data25) < 16){
+const err109 = {instancePath:instancePath+"/GATEWAY_SECRET",schemaPath:"#/properties/GATEWAY_SECRET/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
 if(vErrors === null){
 vErrors = [err109];
 }
@@ -1352,11 +1354,8 @@ vErrors.push(err109);
 errors++;
 }
 }
-if(data.GATEWAY_SECRET_PREVIOUS !== undefined){
-let data26 = data.GATEWAY_SECRET_PREVIOUS;
-if(typeof data26 === "string"){
-if(func2(data26) > 4096){
-const err110 = {instancePath:instancePath+"/GATEWAY_SECRET_PREVIOUS",schemaPath:"#/properties/GATEWAY_SECRET_PREVIOUS/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+else {
+const err110 = {instancePath:instancePath+"/GATEWAY_SECRET",schemaPath:"#/properties/GATEWAY_SECRET/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err110];
 }
@@ -1365,8 +1364,12 @@ vErrors.push(err110);
 }
 errors++;
 }
-if(func2(data26) < 16){
-const err111 = {instancePath:instancePath+"/GATEWAY_SECRET_PREVIOUS",schemaPath:"#/properties/GATEWAY_SECRET_PREVIOUS/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
+}
+if(data.GATEWAY_SECRET_PREVIOUS !== undefined){
+let data26 = data.GATEWAY_SECRET_PREVIOUS;
+if(typeof data26 === "string"){
+if(func2(data26) > 4096){
+const err111 = {instancePath:instancePath+"/GATEWAY_SECRET_PREVIOUS",schemaPath:"#/properties/GATEWAY_SECRET_PREVIOUS/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err111];
 }
@@ -1375,9 +1378,8 @@ vErrors.push(err111);
 }
 errors++;
 }
-}
-else {
-const err112 = {instancePath:instancePath+"/GATEWAY_SECRET_PREVIOUS",schemaPath:"#/properties/GATEWAY_SECRET_PREVIOUS/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(func2(data26) < 16){
+const err112 = {instancePath:instancePath+"/GATEWAY_SECRET_PREVIOUS",schemaPath:"#/properties/GATEWAY_SECRET_PREVIOUS/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
 if(vErrors === null){
 vErrors = [err112];
 }
@@ -1387,9 +1389,8 @@ vErrors.push(err112);
 errors++;
 }
 }
-let data27 = data.RECORD_RETENTION_DAYS;
-if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
-const err113 = {instancePath:instancePath+"/RECORD_RETENTION_DAYS",schemaPath:"#/properties/RECORD_RETENTION_DAYS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+else {
+const err113 = {instancePath:instancePath+"/GATEWAY_SECRET_PREVIOUS",schemaPath:"#/properties/GATEWAY_SECRET_PREVIOUS/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err113];
 }
@@ -1398,9 +1399,10 @@ vErrors.push(err113);
 }
 errors++;
 }
-if((typeof data27 == "number") && (isFinite(data27))){
-if(data27 > 36500 || isNaN(data27)){
-const err114 = {instancePath:instancePath+"/RECORD_RETENTION_DAYS",schemaPath:"#/properties/RECORD_RETENTION_DAYS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 36500},message:"must be <= 36500"};
+}
+let data27 = data.RECORD_RETENTION_DAYS;
+if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
+const err114 = {instancePath:instancePath+"/RECORD_RETENTION_DAYS",schemaPath:"#/properties/RECORD_RETENTION_DAYS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err114];
 }
@@ -1409,8 +1411,9 @@ vErrors.push(err114);
 }
 errors++;
 }
-if(data27 < 1 || isNaN(data27)){
-const err115 = {instancePath:instancePath+"/RECORD_RETENTION_DAYS",schemaPath:"#/properties/RECORD_RETENTION_DAYS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data27 == "number") && (isFinite(data27))){
+if(data27 > 36500 || isNaN(data27)){
+const err115 = {instancePath:instancePath+"/RECORD_RETENTION_DAYS",schemaPath:"#/properties/RECORD_RETENTION_DAYS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 36500},message:"must be <= 36500"};
 if(vErrors === null){
 vErrors = [err115];
 }
@@ -1419,12 +1422,8 @@ vErrors.push(err115);
 }
 errors++;
 }
-}
-if(data.PRICES_FILE !== undefined){
-let data28 = data.PRICES_FILE;
-if(typeof data28 === "string"){
-if(func2(data28) > 4096){
-const err116 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+if(data27 < 1 || isNaN(data27)){
+const err116 = {instancePath:instancePath+"/RECORD_RETENTION_DAYS",schemaPath:"#/properties/RECORD_RETENTION_DAYS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err116];
 }
@@ -1433,8 +1432,12 @@ vErrors.push(err116);
 }
 errors++;
 }
-if(func2(data28) < 1){
-const err117 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+if(data.PRICES_FILE !== undefined){
+let data28 = data.PRICES_FILE;
+if(typeof data28 === "string"){
+if(func2(data28) > 4096){
+const err117 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err117];
 }
@@ -1443,9 +1446,8 @@ vErrors.push(err117);
 }
 errors++;
 }
-}
-else {
-const err118 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(func2(data28) < 1){
+const err118 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err118];
 }
@@ -1455,9 +1457,8 @@ vErrors.push(err118);
 errors++;
 }
 }
-let data29 = data.DEFAULT_MAX_OUTPUT_TOKENS;
-if(!(((typeof data29 == "number") && (!(data29 % 1) && !isNaN(data29))) && (isFinite(data29)))){
-const err119 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+else {
+const err119 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err119];
 }
@@ -1466,9 +1467,10 @@ vErrors.push(err119);
 }
 errors++;
 }
-if((typeof data29 == "number") && (isFinite(data29))){
-if(data29 > 1000000000 || isNaN(data29)){
-const err120 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000},message:"must be <= 1000000000"};
+}
+let data29 = data.DEFAULT_MAX_OUTPUT_TOKENS;
+if(!(((typeof data29 == "number") && (!(data29 % 1) && !isNaN(data29))) && (isFinite(data29)))){
+const err120 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err120];
 }
@@ -1477,8 +1479,9 @@ vErrors.push(err120);
 }
 errors++;
 }
-if(data29 < 1 || isNaN(data29)){
-const err121 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data29 == "number") && (isFinite(data29))){
+if(data29 > 1000000000 || isNaN(data29)){
+const err121 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000},message:"must be <= 1000000000"};
 if(vErrors === null){
 vErrors = [err121];
 }
@@ -1487,12 +1490,8 @@ vErrors.push(err121);
 }
 errors++;
 }
-}
-if(data.COMPACTION_MODEL !== undefined){
-let data30 = data.COMPACTION_MODEL;
-if(typeof data30 === "string"){
-if(func2(data30) > 256){
-const err122 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
+if(data29 < 1 || isNaN(data29)){
+const err122 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err122];
 }
@@ -1501,8 +1500,12 @@ vErrors.push(err122);
 }
 errors++;
 }
-if(func2(data30) < 1){
-const err123 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+if(data.COMPACTION_MODEL !== undefined){
+let data30 = data.COMPACTION_MODEL;
+if(typeof data30 === "string"){
+if(func2(data30) > 256){
+const err123 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
 if(vErrors === null){
 vErrors = [err123];
 }
@@ -1511,8 +1514,8 @@ vErrors.push(err123);
 }
 errors++;
 }
-if(!pattern4.test(data30)){
-const err124 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\""};
+if(func2(data30) < 1){
+const err124 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err124];
 }
@@ -1521,9 +1524,8 @@ vErrors.push(err124);
 }
 errors++;
 }
-}
-else {
-const err125 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!pattern4.test(data30)){
+const err125 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\""};
 if(vErrors === null){
 vErrors = [err125];
 }
@@ -1533,9 +1535,8 @@ vErrors.push(err125);
 errors++;
 }
 }
-let data31 = data.COMPACTION_MAX_OUTPUT_TOKENS;
-if(!(((typeof data31 == "number") && (!(data31 % 1) && !isNaN(data31))) && (isFinite(data31)))){
-const err126 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+else {
+const err126 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err126];
 }
@@ -1544,9 +1545,10 @@ vErrors.push(err126);
 }
 errors++;
 }
-if((typeof data31 == "number") && (isFinite(data31))){
-if(data31 > 131072 || isNaN(data31)){
-const err127 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 131072},message:"must be <= 131072"};
+}
+let data31 = data.COMPACTION_MAX_OUTPUT_TOKENS;
+if(!(((typeof data31 == "number") && (!(data31 % 1) && !isNaN(data31))) && (isFinite(data31)))){
+const err127 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err127];
 }
@@ -1555,8 +1557,9 @@ vErrors.push(err127);
 }
 errors++;
 }
-if(data31 < 16 || isNaN(data31)){
-const err128 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 16},message:"must be >= 16"};
+if((typeof data31 == "number") && (isFinite(data31))){
+if(data31 > 131072 || isNaN(data31)){
+const err128 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 131072},message:"must be <= 131072"};
 if(vErrors === null){
 vErrors = [err128];
 }
@@ -1565,10 +1568,8 @@ vErrors.push(err128);
 }
 errors++;
 }
-}
-let data32 = data.HOSTED_TOOLS;
-if(!((data32 === "drop") || (data32 === "reject"))){
-const err129 = {instancePath:instancePath+"/HOSTED_TOOLS",schemaPath:"#/properties/HOSTED_TOOLS/enum",keyword:"enum",params:{allowedValues: schema11.properties.HOSTED_TOOLS.enum},message:"must be equal to one of the allowed values"};
+if(data31 < 16 || isNaN(data31)){
+const err129 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 16},message:"must be >= 16"};
 if(vErrors === null){
 vErrors = [err129];
 }
@@ -1577,9 +1578,10 @@ vErrors.push(err129);
 }
 errors++;
 }
-let data33 = data.IMAGE_URLS;
-if(!(((data33 === "any") || (data33 === "https-public")) || (data33 === "data"))){
-const err130 = {instancePath:instancePath+"/IMAGE_URLS",schemaPath:"#/properties/IMAGE_URLS/enum",keyword:"enum",params:{allowedValues: schema11.properties.IMAGE_URLS.enum},message:"must be equal to one of the allowed values"};
+}
+let data32 = data.HOSTED_TOOLS;
+if(!((data32 === "drop") || (data32 === "reject"))){
+const err130 = {instancePath:instancePath+"/HOSTED_TOOLS",schemaPath:"#/properties/HOSTED_TOOLS/enum",keyword:"enum",params:{allowedValues: schema11.properties.HOSTED_TOOLS.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err130];
 }
@@ -1588,9 +1590,9 @@ vErrors.push(err130);
 }
 errors++;
 }
-let data34 = data.REASONING_OUTPUT;
-if(!(((data34 === "summary") || (data34 === "content")) || (data34 === "hidden"))){
-const err131 = {instancePath:instancePath+"/REASONING_OUTPUT",schemaPath:"#/properties/REASONING_OUTPUT/enum",keyword:"enum",params:{allowedValues: schema11.properties.REASONING_OUTPUT.enum},message:"must be equal to one of the allowed values"};
+let data33 = data.HISTORY;
+if(!((data33 === "keep") || (data33 === "reject"))){
+const err131 = {instancePath:instancePath+"/HISTORY",schemaPath:"#/properties/HISTORY/enum",keyword:"enum",params:{allowedValues: schema11.properties.HISTORY.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err131];
 }
@@ -1599,9 +1601,9 @@ vErrors.push(err131);
 }
 errors++;
 }
-let data35 = data.ITEM_MEMORY_TTL_S;
-if(!(((typeof data35 == "number") && (!(data35 % 1) && !isNaN(data35))) && (isFinite(data35)))){
-const err132 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+let data34 = data.IMAGE_URLS;
+if(!(((data34 === "any") || (data34 === "https-public")) || (data34 === "data"))){
+const err132 = {instancePath:instancePath+"/IMAGE_URLS",schemaPath:"#/properties/IMAGE_URLS/enum",keyword:"enum",params:{allowedValues: schema11.properties.IMAGE_URLS.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err132];
 }
@@ -1610,9 +1612,9 @@ vErrors.push(err132);
 }
 errors++;
 }
-if((typeof data35 == "number") && (isFinite(data35))){
-if(data35 > 604800 || isNaN(data35)){
-const err133 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/maximum",keyword:"maximum",params:{comparison: "<=", limit: 604800},message:"must be <= 604800"};
+let data35 = data.REASONING_OUTPUT;
+if(!(((data35 === "summary") || (data35 === "content")) || (data35 === "hidden"))){
+const err133 = {instancePath:instancePath+"/REASONING_OUTPUT",schemaPath:"#/properties/REASONING_OUTPUT/enum",keyword:"enum",params:{allowedValues: schema11.properties.REASONING_OUTPUT.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err133];
 }
@@ -1621,8 +1623,9 @@ vErrors.push(err133);
 }
 errors++;
 }
-if(data35 < 0 || isNaN(data35)){
-const err134 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+let data36 = data.ITEM_MEMORY_TTL_S;
+if(!(((typeof data36 == "number") && (!(data36 % 1) && !isNaN(data36))) && (isFinite(data36)))){
+const err134 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err134];
 }
@@ -1631,10 +1634,9 @@ vErrors.push(err134);
 }
 errors++;
 }
-}
-let data36 = data.MAX_BODY_BYTES;
-if(!(((typeof data36 == "number") && (!(data36 % 1) && !isNaN(data36))) && (isFinite(data36)))){
-const err135 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data36 == "number") && (isFinite(data36))){
+if(data36 > 604800 || isNaN(data36)){
+const err135 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/maximum",keyword:"maximum",params:{comparison: "<=", limit: 604800},message:"must be <= 604800"};
 if(vErrors === null){
 vErrors = [err135];
 }
@@ -1643,9 +1645,8 @@ vErrors.push(err135);
 }
 errors++;
 }
-if((typeof data36 == "number") && (isFinite(data36))){
-if(data36 > 268435456 || isNaN(data36)){
-const err136 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/maximum",keyword:"maximum",params:{comparison: "<=", limit: 268435456},message:"must be <= 268435456"};
+if(data36 < 0 || isNaN(data36)){
+const err136 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err136];
 }
@@ -1654,8 +1655,10 @@ vErrors.push(err136);
 }
 errors++;
 }
-if(data36 < 1 || isNaN(data36)){
-const err137 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+let data37 = data.MAX_BODY_BYTES;
+if(!(((typeof data37 == "number") && (!(data37 % 1) && !isNaN(data37))) && (isFinite(data37)))){
+const err137 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err137];
 }
@@ -1664,10 +1667,9 @@ vErrors.push(err137);
 }
 errors++;
 }
-}
-let data37 = data.MAX_BODY_BYTES_IN_FLIGHT;
-if(!(((typeof data37 == "number") && (!(data37 % 1) && !isNaN(data37))) && (isFinite(data37)))){
-const err138 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data37 == "number") && (isFinite(data37))){
+if(data37 > 268435456 || isNaN(data37)){
+const err138 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/maximum",keyword:"maximum",params:{comparison: "<=", limit: 268435456},message:"must be <= 268435456"};
 if(vErrors === null){
 vErrors = [err138];
 }
@@ -1676,9 +1678,8 @@ vErrors.push(err138);
 }
 errors++;
 }
-if((typeof data37 == "number") && (isFinite(data37))){
-if(data37 > 1099511627776 || isNaN(data37)){
-const err139 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"};
+if(data37 < 1 || isNaN(data37)){
+const err139 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err139];
 }
@@ -1687,8 +1688,10 @@ vErrors.push(err139);
 }
 errors++;
 }
-if(data37 < 1 || isNaN(data37)){
-const err140 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+let data38 = data.MAX_BODY_BYTES_IN_FLIGHT;
+if(!(((typeof data38 == "number") && (!(data38 % 1) && !isNaN(data38))) && (isFinite(data38)))){
+const err140 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err140];
 }
@@ -1697,10 +1700,9 @@ vErrors.push(err140);
 }
 errors++;
 }
-}
-let data38 = data.MAX_CONCURRENT_REQUESTS;
-if(!(((typeof data38 == "number") && (!(data38 % 1) && !isNaN(data38))) && (isFinite(data38)))){
-const err141 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data38 == "number") && (isFinite(data38))){
+if(data38 > 1099511627776 || isNaN(data38)){
+const err141 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"};
 if(vErrors === null){
 vErrors = [err141];
 }
@@ -1709,9 +1711,8 @@ vErrors.push(err141);
 }
 errors++;
 }
-if((typeof data38 == "number") && (isFinite(data38))){
-if(data38 > 1000000 || isNaN(data38)){
-const err142 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+if(data38 < 1 || isNaN(data38)){
+const err142 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err142];
 }
@@ -1720,8 +1721,10 @@ vErrors.push(err142);
 }
 errors++;
 }
-if(data38 < 1 || isNaN(data38)){
-const err143 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+let data39 = data.MAX_CONCURRENT_REQUESTS;
+if(!(((typeof data39 == "number") && (!(data39 % 1) && !isNaN(data39))) && (isFinite(data39)))){
+const err143 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err143];
 }
@@ -1730,10 +1733,9 @@ vErrors.push(err143);
 }
 errors++;
 }
-}
-let data39 = data.CALLER_SHARE;
-if(!(((typeof data39 == "number") && (!(data39 % 1) && !isNaN(data39))) && (isFinite(data39)))){
-const err144 = {instancePath:instancePath+"/CALLER_SHARE",schemaPath:"#/properties/CALLER_SHARE/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data39 == "number") && (isFinite(data39))){
+if(data39 > 1000000 || isNaN(data39)){
+const err144 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err144];
 }
@@ -1742,9 +1744,8 @@ vErrors.push(err144);
 }
 errors++;
 }
-if((typeof data39 == "number") && (isFinite(data39))){
-if(data39 > 100 || isNaN(data39)){
-const err145 = {instancePath:instancePath+"/CALLER_SHARE",schemaPath:"#/properties/CALLER_SHARE/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+if(data39 < 1 || isNaN(data39)){
+const err145 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err145];
 }
@@ -1753,8 +1754,10 @@ vErrors.push(err145);
 }
 errors++;
 }
-if(data39 < 1 || isNaN(data39)){
-const err146 = {instancePath:instancePath+"/CALLER_SHARE",schemaPath:"#/properties/CALLER_SHARE/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+let data40 = data.CALLER_SHARE;
+if(!(((typeof data40 == "number") && (!(data40 % 1) && !isNaN(data40))) && (isFinite(data40)))){
+const err146 = {instancePath:instancePath+"/CALLER_SHARE",schemaPath:"#/properties/CALLER_SHARE/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err146];
 }
@@ -1763,10 +1766,9 @@ vErrors.push(err146);
 }
 errors++;
 }
-}
-let data40 = data.MAX_REQUESTS_PER_SOCKET;
-if(!(((typeof data40 == "number") && (!(data40 % 1) && !isNaN(data40))) && (isFinite(data40)))){
-const err147 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data40 == "number") && (isFinite(data40))){
+if(data40 > 100 || isNaN(data40)){
+const err147 = {instancePath:instancePath+"/CALLER_SHARE",schemaPath:"#/properties/CALLER_SHARE/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err147];
 }
@@ -1775,9 +1777,8 @@ vErrors.push(err147);
 }
 errors++;
 }
-if((typeof data40 == "number") && (isFinite(data40))){
-if(data40 > 1000000000 || isNaN(data40)){
-const err148 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000},message:"must be <= 1000000000"};
+if(data40 < 1 || isNaN(data40)){
+const err148 = {instancePath:instancePath+"/CALLER_SHARE",schemaPath:"#/properties/CALLER_SHARE/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err148];
 }
@@ -1786,8 +1787,10 @@ vErrors.push(err148);
 }
 errors++;
 }
-if(data40 < 0 || isNaN(data40)){
-const err149 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+let data41 = data.MAX_REQUESTS_PER_SOCKET;
+if(!(((typeof data41 == "number") && (!(data41 % 1) && !isNaN(data41))) && (isFinite(data41)))){
+const err149 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err149];
 }
@@ -1796,10 +1799,9 @@ vErrors.push(err149);
 }
 errors++;
 }
-}
-let data41 = data.MAX_WEBSOCKETS;
-if(!(((typeof data41 == "number") && (!(data41 % 1) && !isNaN(data41))) && (isFinite(data41)))){
-const err150 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data41 == "number") && (isFinite(data41))){
+if(data41 > 1000000000 || isNaN(data41)){
+const err150 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000},message:"must be <= 1000000000"};
 if(vErrors === null){
 vErrors = [err150];
 }
@@ -1808,9 +1810,8 @@ vErrors.push(err150);
 }
 errors++;
 }
-if((typeof data41 == "number") && (isFinite(data41))){
-if(data41 > 1000000 || isNaN(data41)){
-const err151 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+if(data41 < 0 || isNaN(data41)){
+const err151 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err151];
 }
@@ -1819,8 +1820,10 @@ vErrors.push(err151);
 }
 errors++;
 }
-if(data41 < 0 || isNaN(data41)){
-const err152 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+let data42 = data.MAX_WEBSOCKETS;
+if(!(((typeof data42 == "number") && (!(data42 % 1) && !isNaN(data42))) && (isFinite(data42)))){
+const err152 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err152];
 }
@@ -1829,10 +1832,9 @@ vErrors.push(err152);
 }
 errors++;
 }
-}
-let data42 = data.WEBSOCKET_IDLE_TIMEOUT_MS;
-if(!(((typeof data42 == "number") && (!(data42 % 1) && !isNaN(data42))) && (isFinite(data42)))){
-const err153 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data42 == "number") && (isFinite(data42))){
+if(data42 > 1000000 || isNaN(data42)){
+const err153 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err153];
 }
@@ -1841,9 +1843,8 @@ vErrors.push(err153);
 }
 errors++;
 }
-if((typeof data42 == "number") && (isFinite(data42))){
-if(data42 > 86400000 || isNaN(data42)){
-const err154 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+if(data42 < 0 || isNaN(data42)){
+const err154 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err154];
 }
@@ -1852,8 +1853,10 @@ vErrors.push(err154);
 }
 errors++;
 }
-if(data42 < 1 || isNaN(data42)){
-const err155 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+let data43 = data.WEBSOCKET_IDLE_TIMEOUT_MS;
+if(!(((typeof data43 == "number") && (!(data43 % 1) && !isNaN(data43))) && (isFinite(data43)))){
+const err155 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err155];
 }
@@ -1862,10 +1865,9 @@ vErrors.push(err155);
 }
 errors++;
 }
-}
-let data43 = data.WEBSOCKET_MAX_AGE_MS;
-if(!(((typeof data43 == "number") && (!(data43 % 1) && !isNaN(data43))) && (isFinite(data43)))){
-const err156 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data43 == "number") && (isFinite(data43))){
+if(data43 > 86400000 || isNaN(data43)){
+const err156 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err156];
 }
@@ -1874,9 +1876,8 @@ vErrors.push(err156);
 }
 errors++;
 }
-if((typeof data43 == "number") && (isFinite(data43))){
-if(data43 > 86400000 || isNaN(data43)){
-const err157 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+if(data43 < 1 || isNaN(data43)){
+const err157 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err157];
 }
@@ -1885,8 +1886,10 @@ vErrors.push(err157);
 }
 errors++;
 }
-if(data43 < 1 || isNaN(data43)){
-const err158 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+let data44 = data.WEBSOCKET_MAX_AGE_MS;
+if(!(((typeof data44 == "number") && (!(data44 % 1) && !isNaN(data44))) && (isFinite(data44)))){
+const err158 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err158];
 }
@@ -1895,10 +1898,9 @@ vErrors.push(err158);
 }
 errors++;
 }
-}
-let data44 = data.CONNECT_TIMEOUT_MS;
-if(!(((typeof data44 == "number") && (!(data44 % 1) && !isNaN(data44))) && (isFinite(data44)))){
-const err159 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data44 == "number") && (isFinite(data44))){
+if(data44 > 86400000 || isNaN(data44)){
+const err159 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err159];
 }
@@ -1907,9 +1909,8 @@ vErrors.push(err159);
 }
 errors++;
 }
-if((typeof data44 == "number") && (isFinite(data44))){
-if(data44 > 86400000 || isNaN(data44)){
-const err160 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+if(data44 < 1 || isNaN(data44)){
+const err160 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err160];
 }
@@ -1918,8 +1919,10 @@ vErrors.push(err160);
 }
 errors++;
 }
-if(data44 < 1 || isNaN(data44)){
-const err161 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+let data45 = data.CONNECT_TIMEOUT_MS;
+if(!(((typeof data45 == "number") && (!(data45 % 1) && !isNaN(data45))) && (isFinite(data45)))){
+const err161 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err161];
 }
@@ -1928,10 +1931,9 @@ vErrors.push(err161);
 }
 errors++;
 }
-}
-let data45 = data.FIRST_BYTE_TIMEOUT_MS;
-if(!(((typeof data45 == "number") && (!(data45 % 1) && !isNaN(data45))) && (isFinite(data45)))){
-const err162 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data45 == "number") && (isFinite(data45))){
+if(data45 > 86400000 || isNaN(data45)){
+const err162 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err162];
 }
@@ -1940,9 +1942,8 @@ vErrors.push(err162);
 }
 errors++;
 }
-if((typeof data45 == "number") && (isFinite(data45))){
-if(data45 > 86400000 || isNaN(data45)){
-const err163 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+if(data45 < 1 || isNaN(data45)){
+const err163 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err163];
 }
@@ -1951,8 +1952,10 @@ vErrors.push(err163);
 }
 errors++;
 }
-if(data45 < 1 || isNaN(data45)){
-const err164 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+let data46 = data.FIRST_BYTE_TIMEOUT_MS;
+if(!(((typeof data46 == "number") && (!(data46 % 1) && !isNaN(data46))) && (isFinite(data46)))){
+const err164 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err164];
 }
@@ -1961,10 +1964,9 @@ vErrors.push(err164);
 }
 errors++;
 }
-}
-let data46 = data.IDLE_TIMEOUT_MS;
-if(!(((typeof data46 == "number") && (!(data46 % 1) && !isNaN(data46))) && (isFinite(data46)))){
-const err165 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data46 == "number") && (isFinite(data46))){
+if(data46 > 86400000 || isNaN(data46)){
+const err165 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err165];
 }
@@ -1973,9 +1975,8 @@ vErrors.push(err165);
 }
 errors++;
 }
-if((typeof data46 == "number") && (isFinite(data46))){
-if(data46 > 86400000 || isNaN(data46)){
-const err166 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+if(data46 < 1 || isNaN(data46)){
+const err166 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err166];
 }
@@ -1984,8 +1985,10 @@ vErrors.push(err166);
 }
 errors++;
 }
-if(data46 < 1 || isNaN(data46)){
-const err167 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+let data47 = data.IDLE_TIMEOUT_MS;
+if(!(((typeof data47 == "number") && (!(data47 % 1) && !isNaN(data47))) && (isFinite(data47)))){
+const err167 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err167];
 }
@@ -1994,10 +1997,9 @@ vErrors.push(err167);
 }
 errors++;
 }
-}
-let data47 = data.HEADER_HOLD_MS;
-if(!(((typeof data47 == "number") && (!(data47 % 1) && !isNaN(data47))) && (isFinite(data47)))){
-const err168 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data47 == "number") && (isFinite(data47))){
+if(data47 > 86400000 || isNaN(data47)){
+const err168 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err168];
 }
@@ -2006,9 +2008,8 @@ vErrors.push(err168);
 }
 errors++;
 }
-if((typeof data47 == "number") && (isFinite(data47))){
-if(data47 > 86400000 || isNaN(data47)){
-const err169 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+if(data47 < 1 || isNaN(data47)){
+const err169 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err169];
 }
@@ -2017,8 +2018,10 @@ vErrors.push(err169);
 }
 errors++;
 }
-if(data47 < 0 || isNaN(data47)){
-const err170 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+let data48 = data.HEADER_HOLD_MS;
+if(!(((typeof data48 == "number") && (!(data48 % 1) && !isNaN(data48))) && (isFinite(data48)))){
+const err170 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err170];
 }
@@ -2027,10 +2030,9 @@ vErrors.push(err170);
 }
 errors++;
 }
-}
-let data48 = data.KEEPALIVE_COMMENT_MS;
-if(!(((typeof data48 == "number") && (!(data48 % 1) && !isNaN(data48))) && (isFinite(data48)))){
-const err171 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data48 == "number") && (isFinite(data48))){
+if(data48 > 86400000 || isNaN(data48)){
+const err171 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err171];
 }
@@ -2039,9 +2041,8 @@ vErrors.push(err171);
 }
 errors++;
 }
-if((typeof data48 == "number") && (isFinite(data48))){
-if(data48 > 86400000 || isNaN(data48)){
-const err172 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+if(data48 < 0 || isNaN(data48)){
+const err172 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err172];
 }
@@ -2050,8 +2051,10 @@ vErrors.push(err172);
 }
 errors++;
 }
-if(data48 < 1 || isNaN(data48)){
-const err173 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+let data49 = data.KEEPALIVE_COMMENT_MS;
+if(!(((typeof data49 == "number") && (!(data49 % 1) && !isNaN(data49))) && (isFinite(data49)))){
+const err173 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err173];
 }
@@ -2060,10 +2063,9 @@ vErrors.push(err173);
 }
 errors++;
 }
-}
-let data49 = data.KEEPALIVE_EVENT_MS;
-if(!(((typeof data49 == "number") && (!(data49 % 1) && !isNaN(data49))) && (isFinite(data49)))){
-const err174 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data49 == "number") && (isFinite(data49))){
+if(data49 > 86400000 || isNaN(data49)){
+const err174 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err174];
 }
@@ -2072,9 +2074,8 @@ vErrors.push(err174);
 }
 errors++;
 }
-if((typeof data49 == "number") && (isFinite(data49))){
-if(data49 > 86400000 || isNaN(data49)){
-const err175 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+if(data49 < 1 || isNaN(data49)){
+const err175 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err175];
 }
@@ -2083,8 +2084,10 @@ vErrors.push(err175);
 }
 errors++;
 }
-if(data49 < 1 || isNaN(data49)){
-const err176 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+let data50 = data.KEEPALIVE_EVENT_MS;
+if(!(((typeof data50 == "number") && (!(data50 % 1) && !isNaN(data50))) && (isFinite(data50)))){
+const err176 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err176];
 }
@@ -2093,10 +2096,9 @@ vErrors.push(err176);
 }
 errors++;
 }
-}
-let data50 = data.DRAIN_DELAY_MS;
-if(!(((typeof data50 == "number") && (!(data50 % 1) && !isNaN(data50))) && (isFinite(data50)))){
-const err177 = {instancePath:instancePath+"/DRAIN_DELAY_MS",schemaPath:"#/properties/DRAIN_DELAY_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data50 == "number") && (isFinite(data50))){
+if(data50 > 86400000 || isNaN(data50)){
+const err177 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err177];
 }
@@ -2105,9 +2107,8 @@ vErrors.push(err177);
 }
 errors++;
 }
-if((typeof data50 == "number") && (isFinite(data50))){
-if(data50 > 86400000 || isNaN(data50)){
-const err178 = {instancePath:instancePath+"/DRAIN_DELAY_MS",schemaPath:"#/properties/DRAIN_DELAY_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+if(data50 < 1 || isNaN(data50)){
+const err178 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err178];
 }
@@ -2116,8 +2117,10 @@ vErrors.push(err178);
 }
 errors++;
 }
-if(data50 < 0 || isNaN(data50)){
-const err179 = {instancePath:instancePath+"/DRAIN_DELAY_MS",schemaPath:"#/properties/DRAIN_DELAY_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+let data51 = data.DRAIN_DELAY_MS;
+if(!(((typeof data51 == "number") && (!(data51 % 1) && !isNaN(data51))) && (isFinite(data51)))){
+const err179 = {instancePath:instancePath+"/DRAIN_DELAY_MS",schemaPath:"#/properties/DRAIN_DELAY_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err179];
 }
@@ -2126,10 +2129,9 @@ vErrors.push(err179);
 }
 errors++;
 }
-}
-let data51 = data.SETTLE_TIMEOUT_MS;
-if(!(((typeof data51 == "number") && (!(data51 % 1) && !isNaN(data51))) && (isFinite(data51)))){
-const err180 = {instancePath:instancePath+"/SETTLE_TIMEOUT_MS",schemaPath:"#/properties/SETTLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data51 == "number") && (isFinite(data51))){
+if(data51 > 86400000 || isNaN(data51)){
+const err180 = {instancePath:instancePath+"/DRAIN_DELAY_MS",schemaPath:"#/properties/DRAIN_DELAY_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err180];
 }
@@ -2138,9 +2140,8 @@ vErrors.push(err180);
 }
 errors++;
 }
-if((typeof data51 == "number") && (isFinite(data51))){
-if(data51 > 600000 || isNaN(data51)){
-const err181 = {instancePath:instancePath+"/SETTLE_TIMEOUT_MS",schemaPath:"#/properties/SETTLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000"};
+if(data51 < 0 || isNaN(data51)){
+const err181 = {instancePath:instancePath+"/DRAIN_DELAY_MS",schemaPath:"#/properties/DRAIN_DELAY_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err181];
 }
@@ -2149,8 +2150,10 @@ vErrors.push(err181);
 }
 errors++;
 }
-if(data51 < 100 || isNaN(data51)){
-const err182 = {instancePath:instancePath+"/SETTLE_TIMEOUT_MS",schemaPath:"#/properties/SETTLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"};
+}
+let data52 = data.SETTLE_TIMEOUT_MS;
+if(!(((typeof data52 == "number") && (!(data52 % 1) && !isNaN(data52))) && (isFinite(data52)))){
+const err182 = {instancePath:instancePath+"/SETTLE_TIMEOUT_MS",schemaPath:"#/properties/SETTLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err182];
 }
@@ -2159,10 +2162,9 @@ vErrors.push(err182);
 }
 errors++;
 }
-}
-let data52 = data.DUPLICATE_STATUS;
-if(!(((typeof data52 == "number") && (!(data52 % 1) && !isNaN(data52))) && (isFinite(data52)))){
-const err183 = {instancePath:instancePath+"/DUPLICATE_STATUS",schemaPath:"#/properties/DUPLICATE_STATUS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data52 == "number") && (isFinite(data52))){
+if(data52 > 600000 || isNaN(data52)){
+const err183 = {instancePath:instancePath+"/SETTLE_TIMEOUT_MS",schemaPath:"#/properties/SETTLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000"};
 if(vErrors === null){
 vErrors = [err183];
 }
@@ -2171,8 +2173,8 @@ vErrors.push(err183);
 }
 errors++;
 }
-if(!(((data52 === 409) || (data52 === 200)) || (data52 === 202))){
-const err184 = {instancePath:instancePath+"/DUPLICATE_STATUS",schemaPath:"#/properties/DUPLICATE_STATUS/enum",keyword:"enum",params:{allowedValues: schema11.properties.DUPLICATE_STATUS.enum},message:"must be equal to one of the allowed values"};
+if(data52 < 100 || isNaN(data52)){
+const err184 = {instancePath:instancePath+"/SETTLE_TIMEOUT_MS",schemaPath:"#/properties/SETTLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"};
 if(vErrors === null){
 vErrors = [err184];
 }
@@ -2181,9 +2183,10 @@ vErrors.push(err184);
 }
 errors++;
 }
-let data53 = data.DRAIN_TIMEOUT_MS;
+}
+let data53 = data.DUPLICATE_STATUS;
 if(!(((typeof data53 == "number") && (!(data53 % 1) && !isNaN(data53))) && (isFinite(data53)))){
-const err185 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err185 = {instancePath:instancePath+"/DUPLICATE_STATUS",schemaPath:"#/properties/DUPLICATE_STATUS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err185];
 }
@@ -2192,9 +2195,8 @@ vErrors.push(err185);
 }
 errors++;
 }
-if((typeof data53 == "number") && (isFinite(data53))){
-if(data53 > 86400000 || isNaN(data53)){
-const err186 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+if(!(((data53 === 409) || (data53 === 200)) || (data53 === 202))){
+const err186 = {instancePath:instancePath+"/DUPLICATE_STATUS",schemaPath:"#/properties/DUPLICATE_STATUS/enum",keyword:"enum",params:{allowedValues: schema11.properties.DUPLICATE_STATUS.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err186];
 }
@@ -2203,8 +2205,9 @@ vErrors.push(err186);
 }
 errors++;
 }
-if(data53 < 0 || isNaN(data53)){
-const err187 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+let data54 = data.DRAIN_TIMEOUT_MS;
+if(!(((typeof data54 == "number") && (!(data54 % 1) && !isNaN(data54))) && (isFinite(data54)))){
+const err187 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err187];
 }
@@ -2213,10 +2216,9 @@ vErrors.push(err187);
 }
 errors++;
 }
-}
-let data54 = data.TOKEN_COUNT_TIMEOUT_MS;
-if(!(((typeof data54 == "number") && (!(data54 % 1) && !isNaN(data54))) && (isFinite(data54)))){
-const err188 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data54 == "number") && (isFinite(data54))){
+if(data54 > 86400000 || isNaN(data54)){
+const err188 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err188];
 }
@@ -2225,9 +2227,8 @@ vErrors.push(err188);
 }
 errors++;
 }
-if((typeof data54 == "number") && (isFinite(data54))){
-if(data54 > 60000 || isNaN(data54)){
-const err189 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"};
+if(data54 < 0 || isNaN(data54)){
+const err189 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err189];
 }
@@ -2236,8 +2237,10 @@ vErrors.push(err189);
 }
 errors++;
 }
-if(data54 < 0 || isNaN(data54)){
-const err190 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+let data55 = data.TOKEN_COUNT_TIMEOUT_MS;
+if(!(((typeof data55 == "number") && (!(data55 % 1) && !isNaN(data55))) && (isFinite(data55)))){
+const err190 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err190];
 }
@@ -2246,10 +2249,9 @@ vErrors.push(err190);
 }
 errors++;
 }
-}
-let data55 = data.LOG_LEVEL;
-if(!(((((((data55 === "fatal") || (data55 === "error")) || (data55 === "warn")) || (data55 === "info")) || (data55 === "debug")) || (data55 === "trace")) || (data55 === "silent"))){
-const err191 = {instancePath:instancePath+"/LOG_LEVEL",schemaPath:"#/properties/LOG_LEVEL/enum",keyword:"enum",params:{allowedValues: schema11.properties.LOG_LEVEL.enum},message:"must be equal to one of the allowed values"};
+if((typeof data55 == "number") && (isFinite(data55))){
+if(data55 > 60000 || isNaN(data55)){
+const err191 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"};
 if(vErrors === null){
 vErrors = [err191];
 }
@@ -2258,9 +2260,8 @@ vErrors.push(err191);
 }
 errors++;
 }
-let data56 = data.LOG_FORMAT;
-if(!(((data56 === "auto") || (data56 === "json")) || (data56 === "pretty"))){
-const err192 = {instancePath:instancePath+"/LOG_FORMAT",schemaPath:"#/properties/LOG_FORMAT/enum",keyword:"enum",params:{allowedValues: schema11.properties.LOG_FORMAT.enum},message:"must be equal to one of the allowed values"};
+if(data55 < 0 || isNaN(data55)){
+const err192 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err192];
 }
@@ -2269,11 +2270,10 @@ vErrors.push(err192);
 }
 errors++;
 }
-if(data.METRICS_TOKEN !== undefined){
-let data57 = data.METRICS_TOKEN;
-if(typeof data57 === "string"){
-if(func2(data57) < 16){
-const err193 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
+}
+let data56 = data.LOG_LEVEL;
+if(!(((((((data56 === "fatal") || (data56 === "error")) || (data56 === "warn")) || (data56 === "info")) || (data56 === "debug")) || (data56 === "trace")) || (data56 === "silent"))){
+const err193 = {instancePath:instancePath+"/LOG_LEVEL",schemaPath:"#/properties/LOG_LEVEL/enum",keyword:"enum",params:{allowedValues: schema11.properties.LOG_LEVEL.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err193];
 }
@@ -2282,8 +2282,9 @@ vErrors.push(err193);
 }
 errors++;
 }
-if(!pattern9.test(data57)){
-const err194 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]{16,4096}$"},message:"must match pattern \""+"^[\\x21-\\x7e]{16,4096}$"+"\""};
+let data57 = data.LOG_FORMAT;
+if(!(((data57 === "auto") || (data57 === "json")) || (data57 === "pretty"))){
+const err194 = {instancePath:instancePath+"/LOG_FORMAT",schemaPath:"#/properties/LOG_FORMAT/enum",keyword:"enum",params:{allowedValues: schema11.properties.LOG_FORMAT.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err194];
 }
@@ -2292,9 +2293,11 @@ vErrors.push(err194);
 }
 errors++;
 }
-}
-else {
-const err195 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data.METRICS_TOKEN !== undefined){
+let data58 = data.METRICS_TOKEN;
+if(typeof data58 === "string"){
+if(func2(data58) < 16){
+const err195 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
 if(vErrors === null){
 vErrors = [err195];
 }
@@ -2303,11 +2306,8 @@ vErrors.push(err195);
 }
 errors++;
 }
-}
-if(data.METRICS_PORT !== undefined){
-let data58 = data.METRICS_PORT;
-if(!(((typeof data58 == "number") && (!(data58 % 1) && !isNaN(data58))) && (isFinite(data58)))){
-const err196 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(!pattern9.test(data58)){
+const err196 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]{16,4096}$"},message:"must match pattern \""+"^[\\x21-\\x7e]{16,4096}$"+"\""};
 if(vErrors === null){
 vErrors = [err196];
 }
@@ -2316,9 +2316,9 @@ vErrors.push(err196);
 }
 errors++;
 }
-if((typeof data58 == "number") && (isFinite(data58))){
-if(data58 > 65535 || isNaN(data58)){
-const err197 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535"};
+}
+else {
+const err197 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err197];
 }
@@ -2327,8 +2327,11 @@ vErrors.push(err197);
 }
 errors++;
 }
-if(data58 < 0 || isNaN(data58)){
-const err198 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+if(data.METRICS_PORT !== undefined){
+let data59 = data.METRICS_PORT;
+if(!(((typeof data59 == "number") && (!(data59 % 1) && !isNaN(data59))) && (isFinite(data59)))){
+const err198 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err198];
 }
@@ -2337,12 +2340,9 @@ vErrors.push(err198);
 }
 errors++;
 }
-}
-}
-let data59 = data.METRICS_HOST;
-if(typeof data59 === "string"){
-if(!pattern0.test(data59)){
-const err199 = {instancePath:instancePath+"/METRICS_HOST",schemaPath:"#/properties/METRICS_HOST/pattern",keyword:"pattern",params:{pattern: "^[^\\s/]{1,255}$"},message:"must match pattern \""+"^[^\\s/]{1,255}$"+"\""};
+if((typeof data59 == "number") && (isFinite(data59))){
+if(data59 > 65535 || isNaN(data59)){
+const err199 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535"};
 if(vErrors === null){
 vErrors = [err199];
 }
@@ -2351,9 +2351,8 @@ vErrors.push(err199);
 }
 errors++;
 }
-}
-else {
-const err200 = {instancePath:instancePath+"/METRICS_HOST",schemaPath:"#/properties/METRICS_HOST/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data59 < 0 || isNaN(data59)){
+const err200 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err200];
 }
@@ -2362,11 +2361,12 @@ vErrors.push(err200);
 }
 errors++;
 }
-if(data.NODE_ENV !== undefined){
-let data60 = data.NODE_ENV;
+}
+}
+let data60 = data.METRICS_HOST;
 if(typeof data60 === "string"){
-if(func2(data60) > 64){
-const err201 = {instancePath:instancePath+"/NODE_ENV",schemaPath:"#/properties/NODE_ENV/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
+if(!pattern0.test(data60)){
+const err201 = {instancePath:instancePath+"/METRICS_HOST",schemaPath:"#/properties/METRICS_HOST/pattern",keyword:"pattern",params:{pattern: "^[^\\s/]{1,255}$"},message:"must match pattern \""+"^[^\\s/]{1,255}$"+"\""};
 if(vErrors === null){
 vErrors = [err201];
 }
@@ -2377,7 +2377,7 @@ errors++;
 }
 }
 else {
-const err202 = {instancePath:instancePath+"/NODE_ENV",schemaPath:"#/properties/NODE_ENV/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err202 = {instancePath:instancePath+"/METRICS_HOST",schemaPath:"#/properties/METRICS_HOST/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err202];
 }
@@ -2386,15 +2386,39 @@ vErrors.push(err202);
 }
 errors++;
 }
-}
-}
-else {
-const err203 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(data.NODE_ENV !== undefined){
+let data61 = data.NODE_ENV;
+if(typeof data61 === "string"){
+if(func2(data61) > 64){
+const err203 = {instancePath:instancePath+"/NODE_ENV",schemaPath:"#/properties/NODE_ENV/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
 if(vErrors === null){
 vErrors = [err203];
 }
 else {
 vErrors.push(err203);
+}
+errors++;
+}
+}
+else {
+const err204 = {instancePath:instancePath+"/NODE_ENV",schemaPath:"#/properties/NODE_ENV/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err204];
+}
+else {
+vErrors.push(err204);
+}
+errors++;
+}
+}
+}
+else {
+const err205 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err205];
+}
+else {
+vErrors.push(err205);
 }
 errors++;
 }

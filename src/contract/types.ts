@@ -94,7 +94,7 @@ export type KnownItem =
   | CompactionTrigger
   | InputAgentMessage
   | ConfigurationUpdate;
-export type InputPart = InputText | InputRefusal | InputImage | InputFile | InputAudio;
+export type InputPart = InputText | InputRefusal | InputImage | InputFile | InputAudio | EncryptedPart;
 export type ToolParam =
   FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | HostedTool;
 export type AgentMessagePart = InputText | InputImage | AgentPayload;
@@ -182,6 +182,10 @@ export type AuthMode = 'passthrough' | 'static' | 'managed';
  * What happens to tools that only a server can execute, such as web_search: drop leaves them out and names them in the x-dropped-tools header, reject refuses the request.
  */
 export type HostedToolsPolicy = 'drop' | 'reject';
+/**
+ * What happens to items of the input that no model can be told of: keep leaves them out, names them in the x-dropped-items header and keeps the rest, reject refuses the request.
+ */
+export type HistoryPolicy = 'keep' | 'reject';
 /**
  * Which URLs of images, files and audio a request to the Responses endpoint may have, since the backend fetches them: any, those of public hosts over https and data: URLs (https-public), or data: URLs alone (data). The network of the backend must stop a public name that leads to a private address.
  */
@@ -450,6 +454,13 @@ export interface InputAudio {
     data: string;
     format: string;
   };
+}
+/**
+ * What only the server that wrote it can read. It is left out, and named in the x-dropped-items header.
+ */
+export interface EncryptedPart {
+  type: 'encrypted_content';
+  encrypted_content?: string;
 }
 export interface InputFunctionCall {
   type: 'function_call';
@@ -721,7 +732,7 @@ export interface JsonSchemaFormat {
   strict?: boolean;
 }
 /**
- * An item of another type, such as a call of a server's own tool (`web_search_call`). It is left out, and the x-dropped-items header names its type.
+ * An item of another type. The model is told in words of a call that another server executed, such as `web_search_call`. Any other is left out, and the x-dropped-items header names its type.
  */
 export interface UnknownItem {
   type: UnknownItemType;
@@ -829,17 +840,10 @@ export interface CreateResponse {
   max_output_tokens?: number;
   /**
    * @maxItems 16
+   *
+   * Items: Values other than `reasoning.encrypted_content` and `message.output_text.logprobs` have no effect.
    */
-  include?: (
-    | 'reasoning.encrypted_content'
-    | 'message.output_text.logprobs'
-    | 'file_search_call.results'
-    | 'web_search_call.results'
-    | 'web_search_call.action.sources'
-    | 'message.input_image.image_url'
-    | 'computer_call_output.output.image_url'
-    | 'code_interpreter_call.outputs'
-  )[];
+  include?: string[];
   stream?: boolean;
   stream_options?: {
     include_obfuscation?: boolean;
@@ -1843,6 +1847,7 @@ export interface Settings {
    */
   COMPACTION_MAX_OUTPUT_TOKENS: number;
   HOSTED_TOOLS: HostedToolsPolicy;
+  HISTORY: HistoryPolicy;
   IMAGE_URLS: ImageUrlPolicy;
   REASONING_OUTPUT: ReasoningOutput;
   /**

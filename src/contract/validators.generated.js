@@ -2,32 +2,33 @@
 import ucs2length from 'ajv/dist/runtime/ucs2length.js';
 "use strict";
 export const isCreateResponse = validate10;
-const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"create-response.json","title":"CreateResponse","description":"What POST /api/v1/responses takes. A null anywhere in it means absent; unknown fields are ignored.","type":"object","properties":{"model":{"$ref":"#/$defs/ModelName"},"input":{"$ref":"#/$defs/ResponseInput"},"instructions":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"tool_choice":{"$ref":"#/$defs/ToolChoice"},"parallel_tool_calls":{"type":"boolean"},"max_tool_calls":{"type":"integer","minimum":1},"text":{"$ref":"#/$defs/TextParam"},"reasoning":{"$ref":"#/$defs/ReasoningParam"},"temperature":{"type":"number","minimum":0,"maximum":2},"top_p":{"type":"number","minimum":0,"maximum":1},"presence_penalty":{"type":"number","minimum":-2,"maximum":2},"frequency_penalty":{"type":"number","minimum":-2,"maximum":2},"top_logprobs":{"type":"integer","minimum":0,"maximum":20},"max_output_tokens":{"type":"integer","minimum":1},"include":{"type":"array","items":{"$ref":"#/$defs/Include"},"maxItems":16},"stream":{"type":"boolean"},"stream_options":{"type":"object","properties":{"include_obfuscation":{"type":"boolean"}},"required":[]},"store":{"type":"boolean"},"background":{"type":"boolean"},"truncation":{"enum":["auto","disabled"]},"service_tier":{"type":"string","maxLength":64},"metadata":{"type":"object","maxProperties":16,"propertyNames":{"maxLength":64},"additionalProperties":{"type":"string","maxLength":512},"tsType":"Readonly<Record<string, string>>"},"user":{"type":"string","maxLength":512},"safety_identifier":{"type":"string","maxLength":512},"prompt_cache_key":{"type":"string","maxLength":512},"context_management":{"type":"array","items":{"$ref":"#/$defs/ContextManagement"},"maxItems":16},"previous_response_id":{"type":"string"},"conversation":{"description":"Refused: nothing is stored."},"prompt":{"description":"Refused: nothing is stored."}},"required":["model","input"],"$defs":{"ModelName":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","description":"1 to 256 printable characters."},"ResponseInput":{"type":["string","array"],"items":{"$ref":"#/$defs/InputItem"},"minItems":1,"maxItems":10000},"InputText":{"type":"object","description":"Text in a message or a tool output. Clients replay assistant text as output_text.","properties":{"type":{"enum":["input_text","output_text","text"]},"text":{"type":"string"}},"required":["type","text"]},"InputRefusal":{"type":"object","properties":{"type":{"const":"refusal"},"refusal":{"type":"string"}},"required":["type","refusal"]},"InputImage":{"type":"object","properties":{"type":{"const":"input_image"},"image_url":{"type":"string","not":{"const":""}},"detail":{"enum":["low","high","auto","original"]},"file_id":{"type":"string"}},"required":["type"]},"InputFile":{"type":"object","properties":{"type":{"const":"input_file"},"filename":{"type":"string","maxLength":1024},"file_data":{"type":"string","not":{"const":""}},"file_url":{"type":"string"},"file_id":{"type":"string"}},"required":["type"]},"InputPart":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputRefusal"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/InputFile"},{"$ref":"#/$defs/InputAudio"}]},"InputMessage":{"type":"object","properties":{"type":{"const":"message"},"role":{"enum":["user","assistant","system","developer"]},"content":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"},"phase":{"type":"string","description":"Accepted and not passed on: the chat format has no place for it."}},"required":["type","role","content"]},"InputFunctionCall":{"type":"object","properties":{"type":{"const":"function_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"arguments":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","call_id","name","arguments"]},"InputFunctionCallOutput":{"type":"object","properties":{"type":{"const":"function_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"name":{"type":"string","minLength":1,"maxLength":256,"description":"The name of the tool, for an output without a call_id."},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"Without a call_id it reaches the model as a user message."},"InputReasoningText":{"type":"object","properties":{"type":{"enum":["summary_text","reasoning_text","text"]},"text":{"type":"string"}},"required":["type","text"]},"InputReasoning":{"type":"object","properties":{"type":{"const":"reasoning"},"summary":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"content":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"encrypted_content":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"]},"ItemReference":{"type":"object","description":"A pointer to a stored item. Nothing is stored, so it is refused with a sentence that says what to send instead.","properties":{"type":{"const":"item_reference"},"id":{"type":"string"}},"required":["type","id"]},"InputItem":{"title":"InputItem","anyOf":[{"$ref":"#/$defs/KnownItem"},{"$ref":"#/$defs/UnknownItem"}]},"KnownItem":{"type":"object","description":"An item of a known type.","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputMessage"},{"$ref":"#/$defs/InputFunctionCall"},{"$ref":"#/$defs/InputFunctionCallOutput"},{"$ref":"#/$defs/InputReasoning"},{"$ref":"#/$defs/ItemReference"},{"$ref":"#/$defs/InputCustomToolCall"},{"$ref":"#/$defs/InputCustomToolCallOutput"},{"$ref":"#/$defs/InputToolSearchCall"},{"$ref":"#/$defs/InputToolSearchOutput"},{"$ref":"#/$defs/InputLocalShellCall"},{"$ref":"#/$defs/InputLocalShellCallOutput"},{"$ref":"#/$defs/InputShellCall"},{"$ref":"#/$defs/InputShellCallOutput"},{"$ref":"#/$defs/InputApplyPatchCall"},{"$ref":"#/$defs/InputApplyPatchCallOutput"},{"$ref":"#/$defs/AdditionalTools"},{"$ref":"#/$defs/InputCompaction"},{"$ref":"#/$defs/CompactionTrigger"},{"$ref":"#/$defs/InputAgentMessage"},{"$ref":"#/$defs/ConfigurationUpdate"}]},"UnknownItem":{"type":"object","description":"An item of another type, such as a call of a server's own tool (`web_search_call`). It is left out, and the x-dropped-items header names its type.","properties":{"type":{"type":"string","minLength":1,"not":{"enum":["message","function_call","function_call_output","reasoning","item_reference","custom_tool_call","custom_tool_call_output","tool_search_call","tool_search_output","local_shell_call","local_shell_call_output","shell_call","shell_call_output","apply_patch_call","apply_patch_call_output","additional_tools","compaction","compaction_trigger","agent_message","configuration_update"]},"tsType":"UnknownItemType"}},"required":["type"]},"FunctionTool":{"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","name"]},"HostedTool":{"type":"object","description":"A tool that a server would execute, or of an unknown type.","properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"required":["type"]},"ToolParam":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"tsType":"FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | HostedTool","allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"namespace"}}},"then":{"$ref":"#/$defs/NamespaceTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"tool_search"}}},"then":{"$ref":"#/$defs/ToolSearchTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"local_shell"}}},"then":{"$ref":"#/$defs/LocalShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"shell"}}},"then":{"$ref":"#/$defs/ShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"apply_patch"}}},"then":{"$ref":"#/$defs/ApplyPatchTool"}}]},"NamedTool":{"type":"object","properties":{"type":{"type":"string","minLength":1},"name":{"type":"string","minLength":1},"namespace":{"type":"string","minLength":1}},"required":["type"]},"AllowedTools":{"type":"object","properties":{"type":{"const":"allowed_tools"},"mode":{"enum":["auto","required"]},"tools":{"type":"array","items":{"$ref":"#/$defs/NamedTool"},"minItems":1,"maxItems":512}},"required":["type","tools"]},"FunctionChoice":{"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]},"ToolChoice":{"type":["string","object"],"if":{"type":"string"},"then":{"enum":["none","auto","required"]},"else":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1}},"allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionChoice"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"allowed_tools"}}},"then":{"$ref":"#/$defs/AllowedTools"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomChoice"}}]},"tsType":"'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool"},"JsonSchemaFormat":{"type":"object","properties":{"type":{"const":"json_schema"},"name":{"type":"string","pattern":"^[a-zA-Z0-9_-]{1,64}$","description":"1 to 64 letters, digits, underscores and hyphens."},"description":{"type":"string"},"schema":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","schema"]},"RequestedFormat":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"response.json#/$defs/PlainTextFormat"},{"$ref":"response.json#/$defs/JsonObjectFormat"},{"$ref":"#/$defs/JsonSchemaFormat"}]},"TextParam":{"type":"object","properties":{"format":{"$ref":"#/$defs/RequestedFormat"},"verbosity":{"$ref":"response.json#/$defs/Verbosity"}},"required":[]},"ReasoningEffort":{"title":"ReasoningEffort","enum":["none","minimal","low","medium","high","xhigh","max"]},"ReasoningParam":{"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"},"summary":{"enum":["auto","concise","detailed"]},"generate_summary":{"enum":["auto","concise","detailed"]}},"required":[]},"Include":{"enum":["reasoning.encrypted_content","message.output_text.logprobs","file_search_call.results","web_search_call.results","web_search_call.action.sources","message.input_image.image_url","computer_call_output.output.image_url","code_interpreter_call.outputs"]},"InputAudio":{"type":"object","properties":{"type":{"const":"input_audio"},"input_audio":{"type":"object","properties":{"data":{"type":"string","not":{"const":""}},"format":{"type":"string","minLength":1,"maxLength":16}},"required":["data","format"]}},"required":["type","input_audio"]},"InputCustomToolCall":{"type":"object","properties":{"type":{"const":"custom_tool_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256},"input":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","name","input"]},"InputCustomToolCallOutput":{"type":"object","properties":{"type":{"const":"custom_tool_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]},"InputToolSearchCall":{"type":"object","properties":{"type":{"const":"tool_search_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"arguments":{"tsType":"unknown"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","arguments"],"description":"Without a call_id the server did the search, and the item is left out."},"InputToolSearchOutput":{"type":"object","properties":{"type":{"const":"tool_search_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"The tools that a search found; they are offered from now on. Without a call_id the rest of the item is left out."},"InputLocalShellCall":{"type":"object","properties":{"type":{"const":"local_shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputLocalShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]},"InputLocalShellAction":{"type":"object","properties":{"type":{"const":"exec"},"command":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string"},"tsType":"Readonly<Record<string, string>>"},"working_directory":{"type":"string"},"timeout_ms":{"type":"number"},"user":{"type":"string"}},"required":["command"]},"InputLocalShellCallOutput":{"type":"object","properties":{"type":{"const":"local_shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"The call is named by call_id, or by id as the older form has it."},"InputShellCall":{"type":"object","properties":{"type":{"const":"shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]},"InputShellAction":{"type":"object","properties":{"commands":{"type":"array","items":{"type":"string"}},"timeout_ms":{"type":"number"},"max_output_length":{"type":"number"}},"required":["commands"]},"InputShellCallOutput":{"type":"object","properties":{"type":{"const":"shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]},"InputApplyPatchCall":{"type":"object","properties":{"type":{"const":"apply_patch_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"operation":{"$ref":"response.json#/$defs/PatchOperation"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","operation"]},"InputApplyPatchCallOutput":{"type":"object","properties":{"type":{"const":"apply_patch_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id"]},"AdditionalTools":{"type":"object","properties":{"type":{"const":"additional_tools"},"role":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"Tools given as an item of the input."},"ContextManagement":{"type":"object","properties":{"type":{"type":"string","maxLength":64},"compact_threshold":{"type":"integer","minimum":1,"description":"With the type `compaction`: the number of input tokens, as estimated, from which the history is compacted before the answer."}},"required":["type"],"description":"An entry of another type than `compaction`, or without a threshold, is ignored."},"InputCompaction":{"type":"object","properties":{"type":{"const":"compaction"},"encrypted_content":{"type":"string","maxLength":10485760},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","encrypted_content"],"description":"The compaction of a longer history, which this gateway made for this caller. It replaces all items before it."},"CompactionTrigger":{"type":"object","properties":{"type":{"const":"compaction_trigger"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"],"description":"Asks for a compaction of all items before it, instead of an answer. It must be the last item."},"InputAgentMessage":{"type":"object","properties":{"type":{"const":"agent_message"},"id":{"type":"string"},"author":{"type":"string"},"recipient":{"type":"string"},"content":{"type":"array","items":{"$ref":"#/$defs/AgentMessagePart"}}},"required":["type","content"],"description":"A message from one agent of the client to another, such as the task of a sub-agent in Codex."},"AgentMessagePart":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/AgentPayload"}]},"AgentPayload":{"type":"object","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type","encrypted_content"],"description":"The text that the model wrote for another agent. This gateway encrypts no arguments, so it comes back as plain text."},"ConfigurationUpdate":{"type":"object","properties":{"type":{"const":"configuration_update"},"id":{"type":"string"},"reasoning":{"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"}},"required":[]},"text":{"$ref":"#/$defs/TextParam"}},"required":["type"],"description":"Replaces the reasoning effort and the text format of the request. The last one wins."},"CustomTool":{"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"format":{"$ref":"#/$defs/CustomToolFormat"}},"required":["type","name"]},"CustomToolFormat":{"type":"object","properties":{"type":{"enum":["text","grammar"]},"syntax":{"type":"string","maxLength":64},"definition":{"type":"string"}},"required":["type"]},"NamespaceTool":{"type":"object","properties":{"type":{"const":"namespace"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512}},"required":["type","name","tools"]},"ToolSearchTool":{"type":"object","properties":{"type":{"const":"tool_search"},"execution":{"enum":["client","server"]},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"}},"required":["type"]},"LocalShellTool":{"type":"object","properties":{"type":{"const":"local_shell"}},"required":["type"]},"ShellTool":{"type":"object","properties":{"type":{"const":"shell"},"environment":{"type":"object","properties":{"type":{"type":"string"}},"required":[]}},"required":["type"]},"ApplyPatchTool":{"type":"object","properties":{"type":{"const":"apply_patch"}},"required":["type"]},"CustomChoice":{"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]}}};
+const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"create-response.json","title":"CreateResponse","description":"What POST /api/v1/responses takes. A null anywhere in it means absent; unknown fields are ignored.","type":"object","properties":{"model":{"$ref":"#/$defs/ModelName"},"input":{"$ref":"#/$defs/ResponseInput"},"instructions":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"tool_choice":{"$ref":"#/$defs/ToolChoice"},"parallel_tool_calls":{"type":"boolean"},"max_tool_calls":{"type":"integer","minimum":1},"text":{"$ref":"#/$defs/TextParam"},"reasoning":{"$ref":"#/$defs/ReasoningParam"},"temperature":{"type":"number","minimum":0,"maximum":2},"top_p":{"type":"number","minimum":0,"maximum":1},"presence_penalty":{"type":"number","minimum":-2,"maximum":2},"frequency_penalty":{"type":"number","minimum":-2,"maximum":2},"top_logprobs":{"type":"integer","minimum":0,"maximum":20},"max_output_tokens":{"type":"integer","minimum":1},"include":{"type":"array","items":{"$ref":"#/$defs/Include"},"maxItems":16},"stream":{"type":"boolean"},"stream_options":{"type":"object","properties":{"include_obfuscation":{"type":"boolean"}},"required":[]},"store":{"type":"boolean"},"background":{"type":"boolean"},"truncation":{"enum":["auto","disabled"]},"service_tier":{"type":"string","maxLength":64},"metadata":{"type":"object","maxProperties":16,"propertyNames":{"maxLength":64},"additionalProperties":{"type":"string","maxLength":512},"tsType":"Readonly<Record<string, string>>"},"user":{"type":"string","maxLength":512},"safety_identifier":{"type":"string","maxLength":512},"prompt_cache_key":{"type":"string","maxLength":512},"context_management":{"type":"array","items":{"$ref":"#/$defs/ContextManagement"},"maxItems":16},"previous_response_id":{"type":"string"},"conversation":{"description":"Refused: nothing is stored."},"prompt":{"description":"Refused: nothing is stored."}},"required":["model","input"],"$defs":{"ModelName":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","description":"1 to 256 printable characters."},"ResponseInput":{"type":["string","array"],"items":{"$ref":"#/$defs/InputItem"},"minItems":1,"maxItems":10000},"InputText":{"type":"object","description":"Text in a message or a tool output. Clients replay assistant text as output_text.","properties":{"type":{"enum":["input_text","output_text","text"]},"text":{"type":"string"}},"required":["type","text"]},"InputRefusal":{"type":"object","properties":{"type":{"const":"refusal"},"refusal":{"type":"string"}},"required":["type","refusal"]},"InputImage":{"type":"object","properties":{"type":{"const":"input_image"},"image_url":{"type":"string","not":{"const":""}},"detail":{"enum":["low","high","auto","original"]},"file_id":{"type":"string"}},"required":["type"]},"InputFile":{"type":"object","properties":{"type":{"const":"input_file"},"filename":{"type":"string","maxLength":1024},"file_data":{"type":"string","not":{"const":""}},"file_url":{"type":"string"},"file_id":{"type":"string"}},"required":["type"]},"InputPart":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputRefusal"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/InputFile"},{"$ref":"#/$defs/InputAudio"},{"$ref":"#/$defs/EncryptedPart"}]},"EncryptedPart":{"type":"object","description":"What only the server that wrote it can read. It is left out, and named in the x-dropped-items header.","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type"]},"InputMessage":{"type":"object","properties":{"type":{"const":"message"},"role":{"enum":["user","assistant","system","developer"]},"content":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"},"phase":{"type":"string","description":"Accepted and not passed on: the chat format has no place for it."}},"required":["type","role","content"]},"InputFunctionCall":{"type":"object","properties":{"type":{"const":"function_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"arguments":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","call_id","name","arguments"]},"InputFunctionCallOutput":{"type":"object","properties":{"type":{"const":"function_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"name":{"type":"string","minLength":1,"maxLength":256,"description":"The name of the tool, for an output without a call_id."},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"Without a call_id it reaches the model as a user message."},"InputReasoningText":{"type":"object","properties":{"type":{"enum":["summary_text","reasoning_text","text"]},"text":{"type":"string"}},"required":["type","text"]},"InputReasoning":{"type":"object","properties":{"type":{"const":"reasoning"},"summary":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"content":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"encrypted_content":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"]},"ItemReference":{"type":"object","description":"A pointer to a stored item. Nothing is stored, so it is refused with a sentence that says what to send instead.","properties":{"type":{"const":"item_reference"},"id":{"type":"string"}},"required":["type","id"]},"InputItem":{"title":"InputItem","anyOf":[{"$ref":"#/$defs/KnownItem"},{"$ref":"#/$defs/UnknownItem"}]},"KnownItem":{"type":"object","description":"An item of a known type.","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputMessage"},{"$ref":"#/$defs/InputFunctionCall"},{"$ref":"#/$defs/InputFunctionCallOutput"},{"$ref":"#/$defs/InputReasoning"},{"$ref":"#/$defs/ItemReference"},{"$ref":"#/$defs/InputCustomToolCall"},{"$ref":"#/$defs/InputCustomToolCallOutput"},{"$ref":"#/$defs/InputToolSearchCall"},{"$ref":"#/$defs/InputToolSearchOutput"},{"$ref":"#/$defs/InputLocalShellCall"},{"$ref":"#/$defs/InputLocalShellCallOutput"},{"$ref":"#/$defs/InputShellCall"},{"$ref":"#/$defs/InputShellCallOutput"},{"$ref":"#/$defs/InputApplyPatchCall"},{"$ref":"#/$defs/InputApplyPatchCallOutput"},{"$ref":"#/$defs/AdditionalTools"},{"$ref":"#/$defs/InputCompaction"},{"$ref":"#/$defs/CompactionTrigger"},{"$ref":"#/$defs/InputAgentMessage"},{"$ref":"#/$defs/ConfigurationUpdate"}]},"UnknownItem":{"type":"object","description":"An item of another type. The model is told in words of a call that another server executed, such as `web_search_call`. Any other is left out, and the x-dropped-items header names its type.","properties":{"type":{"type":"string","minLength":1,"not":{"enum":["message","function_call","function_call_output","reasoning","item_reference","custom_tool_call","custom_tool_call_output","tool_search_call","tool_search_output","local_shell_call","local_shell_call_output","shell_call","shell_call_output","apply_patch_call","apply_patch_call_output","additional_tools","compaction","compaction_trigger","agent_message","configuration_update"]},"tsType":"UnknownItemType"}},"required":["type"]},"FunctionTool":{"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","name"]},"HostedTool":{"type":"object","description":"A tool that a server would execute, or of an unknown type.","properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"required":["type"]},"ToolParam":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"tsType":"FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | HostedTool","allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"namespace"}}},"then":{"$ref":"#/$defs/NamespaceTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"tool_search"}}},"then":{"$ref":"#/$defs/ToolSearchTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"local_shell"}}},"then":{"$ref":"#/$defs/LocalShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"shell"}}},"then":{"$ref":"#/$defs/ShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"apply_patch"}}},"then":{"$ref":"#/$defs/ApplyPatchTool"}}]},"NamedTool":{"type":"object","properties":{"type":{"type":"string","minLength":1},"name":{"type":"string","minLength":1},"namespace":{"type":"string","minLength":1}},"required":["type"]},"AllowedTools":{"type":"object","properties":{"type":{"const":"allowed_tools"},"mode":{"enum":["auto","required"]},"tools":{"type":"array","items":{"$ref":"#/$defs/NamedTool"},"minItems":1,"maxItems":512}},"required":["type","tools"]},"FunctionChoice":{"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]},"ToolChoice":{"type":["string","object"],"if":{"type":"string"},"then":{"enum":["none","auto","required"]},"else":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1}},"allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionChoice"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"allowed_tools"}}},"then":{"$ref":"#/$defs/AllowedTools"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomChoice"}}]},"tsType":"'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool"},"JsonSchemaFormat":{"type":"object","properties":{"type":{"const":"json_schema"},"name":{"type":"string","pattern":"^[a-zA-Z0-9_-]{1,64}$","description":"1 to 64 letters, digits, underscores and hyphens."},"description":{"type":"string"},"schema":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","schema"]},"RequestedFormat":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"response.json#/$defs/PlainTextFormat"},{"$ref":"response.json#/$defs/JsonObjectFormat"},{"$ref":"#/$defs/JsonSchemaFormat"}]},"TextParam":{"type":"object","properties":{"format":{"$ref":"#/$defs/RequestedFormat"},"verbosity":{"$ref":"response.json#/$defs/Verbosity"}},"required":[]},"ReasoningEffort":{"title":"ReasoningEffort","enum":["none","minimal","low","medium","high","xhigh","max"]},"ReasoningParam":{"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"},"summary":{"enum":["auto","concise","detailed"]},"generate_summary":{"enum":["auto","concise","detailed"]}},"required":[]},"Include":{"type":"string","maxLength":256,"description":"Values other than `reasoning.encrypted_content` and `message.output_text.logprobs` have no effect."},"InputAudio":{"type":"object","properties":{"type":{"const":"input_audio"},"input_audio":{"type":"object","properties":{"data":{"type":"string","not":{"const":""}},"format":{"type":"string","minLength":1,"maxLength":16}},"required":["data","format"]}},"required":["type","input_audio"]},"InputCustomToolCall":{"type":"object","properties":{"type":{"const":"custom_tool_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256},"input":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","name","input"]},"InputCustomToolCallOutput":{"type":"object","properties":{"type":{"const":"custom_tool_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]},"InputToolSearchCall":{"type":"object","properties":{"type":{"const":"tool_search_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"arguments":{"tsType":"unknown"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","arguments"],"description":"Without a call_id the server did the search, and the item is left out."},"InputToolSearchOutput":{"type":"object","properties":{"type":{"const":"tool_search_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"The tools that a search found; they are offered from now on. Without a call_id the rest of the item is left out."},"InputLocalShellCall":{"type":"object","properties":{"type":{"const":"local_shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputLocalShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]},"InputLocalShellAction":{"type":"object","properties":{"type":{"const":"exec"},"command":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string"},"tsType":"Readonly<Record<string, string>>"},"working_directory":{"type":"string"},"timeout_ms":{"type":"number"},"user":{"type":"string"}},"required":["command"]},"InputLocalShellCallOutput":{"type":"object","properties":{"type":{"const":"local_shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"The call is named by call_id, or by id as the older form has it."},"InputShellCall":{"type":"object","properties":{"type":{"const":"shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]},"InputShellAction":{"type":"object","properties":{"commands":{"type":"array","items":{"type":"string"}},"timeout_ms":{"type":"number"},"max_output_length":{"type":"number"}},"required":["commands"]},"InputShellCallOutput":{"type":"object","properties":{"type":{"const":"shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]},"InputApplyPatchCall":{"type":"object","properties":{"type":{"const":"apply_patch_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"operation":{"$ref":"response.json#/$defs/PatchOperation"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","operation"]},"InputApplyPatchCallOutput":{"type":"object","properties":{"type":{"const":"apply_patch_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id"]},"AdditionalTools":{"type":"object","properties":{"type":{"const":"additional_tools"},"role":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"Tools given as an item of the input."},"ContextManagement":{"type":"object","properties":{"type":{"type":"string","maxLength":64},"compact_threshold":{"type":"integer","minimum":1,"description":"With the type `compaction`: the number of input tokens, as estimated, from which the history is compacted before the answer."}},"required":["type"],"description":"An entry of another type than `compaction`, or without a threshold, is ignored."},"InputCompaction":{"type":"object","properties":{"type":{"const":"compaction"},"encrypted_content":{"type":"string","maxLength":10485760},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","encrypted_content"],"description":"The compaction of a longer history, which this gateway made for this caller. It replaces all items before it."},"CompactionTrigger":{"type":"object","properties":{"type":{"const":"compaction_trigger"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"],"description":"Asks for a compaction of all items before it, instead of an answer. It must be the last item."},"InputAgentMessage":{"type":"object","properties":{"type":{"const":"agent_message"},"id":{"type":"string"},"author":{"type":"string"},"recipient":{"type":"string"},"content":{"type":"array","items":{"$ref":"#/$defs/AgentMessagePart"}}},"required":["type","content"],"description":"A message from one agent of the client to another, such as the task of a sub-agent in Codex."},"AgentMessagePart":{"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/AgentPayload"}]},"AgentPayload":{"type":"object","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type","encrypted_content"],"description":"The text that the model wrote for another agent. This gateway encrypts no arguments, so it comes back as plain text."},"ConfigurationUpdate":{"type":"object","properties":{"type":{"const":"configuration_update"},"id":{"type":"string"},"reasoning":{"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"}},"required":[]},"text":{"$ref":"#/$defs/TextParam"}},"required":["type"],"description":"Replaces the reasoning effort and the text format of the request. The last one wins."},"CustomTool":{"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"format":{"$ref":"#/$defs/CustomToolFormat"}},"required":["type","name"]},"CustomToolFormat":{"type":"object","properties":{"type":{"enum":["text","grammar"]},"syntax":{"type":"string","maxLength":64},"definition":{"type":"string"}},"required":["type"]},"NamespaceTool":{"type":"object","properties":{"type":{"const":"namespace"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512}},"required":["type","name","tools"]},"ToolSearchTool":{"type":"object","properties":{"type":{"const":"tool_search"},"execution":{"enum":["client","server"]},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"}},"required":["type"]},"LocalShellTool":{"type":"object","properties":{"type":{"const":"local_shell"}},"required":["type"]},"ShellTool":{"type":"object","properties":{"type":{"const":"shell"},"environment":{"type":"object","properties":{"type":{"type":"string"}},"required":[]}},"required":["type"]},"ApplyPatchTool":{"type":"object","properties":{"type":{"const":"apply_patch"}},"required":["type"]},"CustomChoice":{"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]}}};
 const schema12 = {"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","description":"1 to 256 printable characters."};
-const schema133 = {"enum":["reasoning.encrypted_content","message.output_text.logprobs","file_search_call.results","web_search_call.results","web_search_call.action.sources","message.input_image.image_url","computer_call_output.output.image_url","code_interpreter_call.outputs"]};
-const schema134 = {"type":"object","properties":{"type":{"type":"string","maxLength":64},"compact_threshold":{"type":"integer","minimum":1,"description":"With the type `compaction`: the number of input tokens, as estimated, from which the history is compacted before the answer."}},"required":["type"],"description":"An entry of another type than `compaction`, or without a threshold, is ignored."};
+const schema134 = {"type":"string","maxLength":256,"description":"Values other than `reasoning.encrypted_content` and `message.output_text.logprobs` have no effect."};
+const schema135 = {"type":"object","properties":{"type":{"type":"string","maxLength":64},"compact_threshold":{"type":"integer","minimum":1,"description":"With the type `compaction`: the number of input tokens, as estimated, from which the history is compacted before the answer."}},"required":["type"],"description":"An entry of another type than `compaction`, or without a threshold, is ignored."};
 const func2 = ucs2length.default;
 const pattern0 = new RegExp("^\\P{Cc}+$", "u");
 const schema13 = {"type":["string","array"],"items":{"$ref":"#/$defs/InputItem"},"minItems":1,"maxItems":10000};
 const schema14 = {"title":"InputItem","anyOf":[{"$ref":"#/$defs/KnownItem"},{"$ref":"#/$defs/UnknownItem"}]};
-const schema125 = {"type":"object","description":"An item of another type, such as a call of a server's own tool (`web_search_call`). It is left out, and the x-dropped-items header names its type.","properties":{"type":{"type":"string","minLength":1,"not":{"enum":["message","function_call","function_call_output","reasoning","item_reference","custom_tool_call","custom_tool_call_output","tool_search_call","tool_search_output","local_shell_call","local_shell_call_output","shell_call","shell_call_output","apply_patch_call","apply_patch_call_output","additional_tools","compaction","compaction_trigger","agent_message","configuration_update"]},"tsType":"UnknownItemType"}},"required":["type"]};
+const schema126 = {"type":"object","description":"An item of another type. The model is told in words of a call that another server executed, such as `web_search_call`. Any other is left out, and the x-dropped-items header names its type.","properties":{"type":{"type":"string","minLength":1,"not":{"enum":["message","function_call","function_call_output","reasoning","item_reference","custom_tool_call","custom_tool_call_output","tool_search_call","tool_search_output","local_shell_call","local_shell_call_output","shell_call","shell_call_output","apply_patch_call","apply_patch_call_output","additional_tools","compaction","compaction_trigger","agent_message","configuration_update"]},"tsType":"UnknownItemType"}},"required":["type"]};
 const schema15 = {"type":"object","description":"An item of a known type.","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputMessage"},{"$ref":"#/$defs/InputFunctionCall"},{"$ref":"#/$defs/InputFunctionCallOutput"},{"$ref":"#/$defs/InputReasoning"},{"$ref":"#/$defs/ItemReference"},{"$ref":"#/$defs/InputCustomToolCall"},{"$ref":"#/$defs/InputCustomToolCallOutput"},{"$ref":"#/$defs/InputToolSearchCall"},{"$ref":"#/$defs/InputToolSearchOutput"},{"$ref":"#/$defs/InputLocalShellCall"},{"$ref":"#/$defs/InputLocalShellCallOutput"},{"$ref":"#/$defs/InputShellCall"},{"$ref":"#/$defs/InputShellCallOutput"},{"$ref":"#/$defs/InputApplyPatchCall"},{"$ref":"#/$defs/InputApplyPatchCallOutput"},{"$ref":"#/$defs/AdditionalTools"},{"$ref":"#/$defs/InputCompaction"},{"$ref":"#/$defs/CompactionTrigger"},{"$ref":"#/$defs/InputAgentMessage"},{"$ref":"#/$defs/ConfigurationUpdate"}]};
-const schema116 = {"type":"object","properties":{"type":{"const":"function_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"arguments":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","call_id","name","arguments"]};
-const schema117 = {"type":"object","description":"A pointer to a stored item. Nothing is stored, so it is refused with a sentence that says what to send instead.","properties":{"type":{"const":"item_reference"},"id":{"type":"string"}},"required":["type","id"]};
-const schema118 = {"type":"object","properties":{"type":{"const":"custom_tool_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256},"input":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","name","input"]};
-const schema119 = {"type":"object","properties":{"type":{"const":"tool_search_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"arguments":{"tsType":"unknown"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","arguments"],"description":"Without a call_id the server did the search, and the item is left out."};
-const schema120 = {"type":"object","properties":{"type":{"const":"local_shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"The call is named by call_id, or by id as the older form has it."};
-const schema121 = {"type":"object","properties":{"type":{"const":"shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]};
-const schema122 = {"type":"object","properties":{"type":{"const":"apply_patch_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id"]};
-const schema123 = {"type":"object","properties":{"type":{"const":"compaction"},"encrypted_content":{"type":"string","maxLength":10485760},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","encrypted_content"],"description":"The compaction of a longer history, which this gateway made for this caller. It replaces all items before it."};
-const schema124 = {"type":"object","properties":{"type":{"const":"compaction_trigger"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"],"description":"Asks for a compaction of all items before it, instead of an answer. It must be the last item."};
+const schema117 = {"type":"object","properties":{"type":{"const":"function_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"arguments":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","call_id","name","arguments"]};
+const schema118 = {"type":"object","description":"A pointer to a stored item. Nothing is stored, so it is refused with a sentence that says what to send instead.","properties":{"type":{"const":"item_reference"},"id":{"type":"string"}},"required":["type","id"]};
+const schema119 = {"type":"object","properties":{"type":{"const":"custom_tool_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256},"input":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","name","input"]};
+const schema120 = {"type":"object","properties":{"type":{"const":"tool_search_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"arguments":{"tsType":"unknown"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","arguments"],"description":"Without a call_id the server did the search, and the item is left out."};
+const schema121 = {"type":"object","properties":{"type":{"const":"local_shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"The call is named by call_id, or by id as the older form has it."};
+const schema122 = {"type":"object","properties":{"type":{"const":"shell_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]};
+const schema123 = {"type":"object","properties":{"type":{"const":"apply_patch_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id"]};
+const schema124 = {"type":"object","properties":{"type":{"const":"compaction"},"encrypted_content":{"type":"string","maxLength":10485760},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","encrypted_content"],"description":"The compaction of a longer history, which this gateway made for this caller. It replaces all items before it."};
+const schema125 = {"type":"object","properties":{"type":{"const":"compaction_trigger"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"],"description":"Asks for a compaction of all items before it, instead of an answer. It must be the last item."};
 const schema16 = {"type":"object","properties":{"type":{"const":"message"},"role":{"enum":["user","assistant","system","developer"]},"content":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"},"phase":{"type":"string","description":"Accepted and not passed on: the chat format has no place for it."}},"required":["type","role","content"]};
-const schema17 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputRefusal"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/InputFile"},{"$ref":"#/$defs/InputAudio"}]};
+const schema17 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputRefusal"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/InputFile"},{"$ref":"#/$defs/InputAudio"},{"$ref":"#/$defs/EncryptedPart"}]};
 const schema18 = {"type":"object","description":"Text in a message or a tool output. Clients replay assistant text as output_text.","properties":{"type":{"enum":["input_text","output_text","text"]},"text":{"type":"string"}},"required":["type","text"]};
 const schema21 = {"type":"object","properties":{"type":{"const":"refusal"},"refusal":{"type":"string"}},"required":["type","refusal"]};
 const schema22 = {"type":"object","properties":{"type":{"const":"input_image"},"image_url":{"type":"string","not":{"const":""}},"detail":{"enum":["low","high","auto","original"]},"file_id":{"type":"string"}},"required":["type"]};
 const schema23 = {"type":"object","properties":{"type":{"const":"input_file"},"filename":{"type":"string","maxLength":1024},"file_data":{"type":"string","not":{"const":""}},"file_url":{"type":"string"},"file_id":{"type":"string"}},"required":["type"]};
 const schema24 = {"type":"object","properties":{"type":{"const":"input_audio"},"input_audio":{"type":"object","properties":{"data":{"type":"string","not":{"const":""}},"format":{"type":"string","minLength":1,"maxLength":16}},"required":["data","format"]}},"required":["type","input_audio"]};
+const schema25 = {"type":"object","description":"What only the server that wrote it can read. It is left out, and named in the x-dropped-items header.","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type"]};
 
 function validate15(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -557,6 +558,50 @@ return false;
 }
 }
 }
+else if(tag0 === "encrypted_content"){
+const _errs64 = errors;
+if(errors === _errs64){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing8;
+if((data.type === undefined) && (missing8 = "type")){
+validate15.errors = [{instancePath,schemaPath:"#/$defs/EncryptedPart/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'",schema:schema25.required,parentSchema:schema25,data}];
+return false;
+}
+else {
+if(data.type !== undefined){
+let data21 = data.type;
+const _errs66 = errors;
+if("encrypted_content" !== data21){
+validate15.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/EncryptedPart/properties/type/const",keyword:"const",params:{allowedValue: "encrypted_content"},message:"must be equal to constant",schema:"encrypted_content",parentSchema:schema25.properties.type,data:data21}];
+return false;
+}
+var valid28 = _errs66 === errors;
+}
+else {
+var valid28 = true;
+}
+if(valid28){
+if(data.encrypted_content !== undefined){
+let data22 = data.encrypted_content;
+const _errs67 = errors;
+if(typeof data22 !== "string"){
+validate15.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/EncryptedPart/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.encrypted_content.type,parentSchema:schema25.properties.encrypted_content,data:data22}];
+return false;
+}
+var valid28 = _errs67 === errors;
+}
+else {
+var valid28 = true;
+}
+}
+}
+}
+else {
+validate15.errors = [{instancePath,schemaPath:"#/$defs/EncryptedPart/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema25.type,parentSchema:schema25,data}];
+return false;
+}
+}
+}
 else {
 validate15.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema17.discriminator,parentSchema:schema17,data}];
 return false;
@@ -704,7 +749,7 @@ validate14.errors = vErrors;
 return errors === 0;
 }
 
-const schema25 = {"type":"object","properties":{"type":{"const":"function_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"name":{"type":"string","minLength":1,"maxLength":256,"description":"The name of the tool, for an output without a call_id."},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"Without a call_id it reaches the model as a user message."};
+const schema26 = {"type":"object","properties":{"type":{"const":"function_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"name":{"type":"string","minLength":1,"maxLength":256,"description":"The name of the tool, for an output without a call_id."},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","output"],"description":"Without a call_id it reaches the model as a user message."};
 
 function validate17(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -713,7 +758,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.type === undefined) && (missing0 = "type")) || ((data.output === undefined) && (missing0 = "output"))){
-validate17.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema25.required,parentSchema:schema25,data}];
+validate17.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema26.required,parentSchema:schema26,data}];
 return false;
 }
 else {
@@ -721,7 +766,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("function_call_output" !== data0){
-validate17.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "function_call_output"},message:"must be equal to constant",schema:"function_call_output",parentSchema:schema25.properties.type,data:data0}];
+validate17.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "function_call_output"},message:"must be equal to constant",schema:"function_call_output",parentSchema:schema26.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -736,18 +781,18 @@ const _errs2 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
-validate17.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema25.properties.call_id,data:data1}];
+validate17.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema26.properties.call_id,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate17.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema25.properties.call_id,data:data1}];
+validate17.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema26.properties.call_id,data:data1}];
 return false;
 }
 }
 }
 else {
-validate17.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.call_id.type,parentSchema:schema25.properties.call_id,data:data1}];
+validate17.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.properties.call_id.type,parentSchema:schema26.properties.call_id,data:data1}];
 return false;
 }
 }
@@ -761,13 +806,13 @@ if(data.output !== undefined){
 let data2 = data.output;
 const _errs4 = errors;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-validate17.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/type",keyword:"type",params:{type: schema25.properties.output.type},message:"must be string,array",schema:schema25.properties.output.type,parentSchema:schema25.properties.output,data:data2}];
+validate17.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/type",keyword:"type",params:{type: schema26.properties.output.type},message:"must be string,array",schema:schema26.properties.output.type,parentSchema:schema26.properties.output,data:data2}];
 return false;
 }
 if(errors === _errs4){
 if(Array.isArray(data2)){
 if(data2.length > 10000){
-validate17.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema25.properties.output,data:data2}];
+validate17.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema26.properties.output,data:data2}];
 return false;
 }
 else {
@@ -799,18 +844,18 @@ const _errs7 = errors;
 if(errors === _errs7){
 if(typeof data4 === "string"){
 if(func2(data4) > 256){
-validate17.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema25.properties.name,data:data4}];
+validate17.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema26.properties.name,data:data4}];
 return false;
 }
 else {
 if(func2(data4) < 1){
-validate17.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema25.properties.name,data:data4}];
+validate17.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema26.properties.name,data:data4}];
 return false;
 }
 }
 }
 else {
-validate17.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.name.type,parentSchema:schema25.properties.name,data:data4}];
+validate17.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.properties.name.type,parentSchema:schema26.properties.name,data:data4}];
 return false;
 }
 }
@@ -824,7 +869,7 @@ if(data.id !== undefined){
 let data5 = data.id;
 const _errs9 = errors;
 if(typeof data5 !== "string"){
-validate17.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.id.type,parentSchema:schema25.properties.id,data:data5}];
+validate17.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.properties.id.type,parentSchema:schema26.properties.id,data:data5}];
 return false;
 }
 var valid0 = _errs9 === errors;
@@ -837,7 +882,7 @@ if(data.status !== undefined){
 let data6 = data.status;
 const _errs11 = errors;
 if(typeof data6 !== "string"){
-validate17.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.status.type,parentSchema:schema25.properties.status,data:data6}];
+validate17.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.properties.status.type,parentSchema:schema26.properties.status,data:data6}];
 return false;
 }
 var valid0 = _errs11 === errors;
@@ -853,7 +898,7 @@ var valid0 = true;
 }
 }
 else {
-validate17.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema25.type,parentSchema:schema25,data}];
+validate17.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema26.type,parentSchema:schema26,data}];
 return false;
 }
 }
@@ -861,8 +906,8 @@ validate17.errors = vErrors;
 return errors === 0;
 }
 
-const schema26 = {"type":"object","properties":{"type":{"const":"reasoning"},"summary":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"content":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"encrypted_content":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"]};
-const schema27 = {"type":"object","properties":{"type":{"enum":["summary_text","reasoning_text","text"]},"text":{"type":"string"}},"required":["type","text"]};
+const schema27 = {"type":"object","properties":{"type":{"const":"reasoning"},"summary":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"content":{"type":"array","items":{"$ref":"#/$defs/InputReasoningText"}},"encrypted_content":{"type":"string"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type"]};
+const schema28 = {"type":"object","properties":{"type":{"enum":["summary_text","reasoning_text","text"]},"text":{"type":"string"}},"required":["type","text"]};
 
 function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -871,7 +916,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.type === undefined) && (missing0 = "type")){
-validate19.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema26.required,parentSchema:schema26,data}];
+validate19.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema27.required,parentSchema:schema27,data}];
 return false;
 }
 else {
@@ -879,7 +924,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("reasoning" !== data0){
-validate19.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "reasoning"},message:"must be equal to constant",schema:"reasoning",parentSchema:schema26.properties.type,data:data0}];
+validate19.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "reasoning"},message:"must be equal to constant",schema:"reasoning",parentSchema:schema27.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -903,7 +948,7 @@ if(errors === _errs5){
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 let missing1;
 if(((data2.type === undefined) && (missing1 = "type")) || ((data2.text === undefined) && (missing1 = "text"))){
-validate19.errors = [{instancePath:instancePath+"/summary/" + i0,schemaPath:"#/$defs/InputReasoningText/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema27.required,parentSchema:schema27,data:data2}];
+validate19.errors = [{instancePath:instancePath+"/summary/" + i0,schemaPath:"#/$defs/InputReasoningText/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema28.required,parentSchema:schema28,data:data2}];
 return false;
 }
 else {
@@ -911,7 +956,7 @@ if(data2.type !== undefined){
 let data3 = data2.type;
 const _errs7 = errors;
 if(!(((data3 === "summary_text") || (data3 === "reasoning_text")) || (data3 === "text"))){
-validate19.errors = [{instancePath:instancePath+"/summary/" + i0+"/type",schemaPath:"#/$defs/InputReasoningText/properties/type/enum",keyword:"enum",params:{allowedValues: schema27.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema27.properties.type.enum,parentSchema:schema27.properties.type,data:data3}];
+validate19.errors = [{instancePath:instancePath+"/summary/" + i0+"/type",schemaPath:"#/$defs/InputReasoningText/properties/type/enum",keyword:"enum",params:{allowedValues: schema28.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema28.properties.type.enum,parentSchema:schema28.properties.type,data:data3}];
 return false;
 }
 var valid3 = _errs7 === errors;
@@ -924,7 +969,7 @@ if(data2.text !== undefined){
 let data4 = data2.text;
 const _errs8 = errors;
 if(typeof data4 !== "string"){
-validate19.errors = [{instancePath:instancePath+"/summary/" + i0+"/text",schemaPath:"#/$defs/InputReasoningText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema27.properties.text.type,parentSchema:schema27.properties.text,data:data4}];
+validate19.errors = [{instancePath:instancePath+"/summary/" + i0+"/text",schemaPath:"#/$defs/InputReasoningText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema28.properties.text.type,parentSchema:schema28.properties.text,data:data4}];
 return false;
 }
 var valid3 = _errs8 === errors;
@@ -936,7 +981,7 @@ var valid3 = true;
 }
 }
 else {
-validate19.errors = [{instancePath:instancePath+"/summary/" + i0,schemaPath:"#/$defs/InputReasoningText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema27.type,parentSchema:schema27,data:data2}];
+validate19.errors = [{instancePath:instancePath+"/summary/" + i0,schemaPath:"#/$defs/InputReasoningText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema28.type,parentSchema:schema28,data:data2}];
 return false;
 }
 }
@@ -947,7 +992,7 @@ break;
 }
 }
 else {
-validate19.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema26.properties.summary.type,parentSchema:schema26.properties.summary,data:data1}];
+validate19.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema27.properties.summary.type,parentSchema:schema27.properties.summary,data:data1}];
 return false;
 }
 }
@@ -972,7 +1017,7 @@ if(errors === _errs13){
 if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 let missing2;
 if(((data6.type === undefined) && (missing2 = "type")) || ((data6.text === undefined) && (missing2 = "text"))){
-validate19.errors = [{instancePath:instancePath+"/content/" + i1,schemaPath:"#/$defs/InputReasoningText/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema27.required,parentSchema:schema27,data:data6}];
+validate19.errors = [{instancePath:instancePath+"/content/" + i1,schemaPath:"#/$defs/InputReasoningText/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema28.required,parentSchema:schema28,data:data6}];
 return false;
 }
 else {
@@ -980,7 +1025,7 @@ if(data6.type !== undefined){
 let data7 = data6.type;
 const _errs15 = errors;
 if(!(((data7 === "summary_text") || (data7 === "reasoning_text")) || (data7 === "text"))){
-validate19.errors = [{instancePath:instancePath+"/content/" + i1+"/type",schemaPath:"#/$defs/InputReasoningText/properties/type/enum",keyword:"enum",params:{allowedValues: schema27.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema27.properties.type.enum,parentSchema:schema27.properties.type,data:data7}];
+validate19.errors = [{instancePath:instancePath+"/content/" + i1+"/type",schemaPath:"#/$defs/InputReasoningText/properties/type/enum",keyword:"enum",params:{allowedValues: schema28.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema28.properties.type.enum,parentSchema:schema28.properties.type,data:data7}];
 return false;
 }
 var valid6 = _errs15 === errors;
@@ -993,7 +1038,7 @@ if(data6.text !== undefined){
 let data8 = data6.text;
 const _errs16 = errors;
 if(typeof data8 !== "string"){
-validate19.errors = [{instancePath:instancePath+"/content/" + i1+"/text",schemaPath:"#/$defs/InputReasoningText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema27.properties.text.type,parentSchema:schema27.properties.text,data:data8}];
+validate19.errors = [{instancePath:instancePath+"/content/" + i1+"/text",schemaPath:"#/$defs/InputReasoningText/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema28.properties.text.type,parentSchema:schema28.properties.text,data:data8}];
 return false;
 }
 var valid6 = _errs16 === errors;
@@ -1005,7 +1050,7 @@ var valid6 = true;
 }
 }
 else {
-validate19.errors = [{instancePath:instancePath+"/content/" + i1,schemaPath:"#/$defs/InputReasoningText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema27.type,parentSchema:schema27,data:data6}];
+validate19.errors = [{instancePath:instancePath+"/content/" + i1,schemaPath:"#/$defs/InputReasoningText/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema28.type,parentSchema:schema28,data:data6}];
 return false;
 }
 }
@@ -1016,7 +1061,7 @@ break;
 }
 }
 else {
-validate19.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema26.properties.content.type,parentSchema:schema26.properties.content,data:data5}];
+validate19.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema27.properties.content.type,parentSchema:schema27.properties.content,data:data5}];
 return false;
 }
 }
@@ -1030,7 +1075,7 @@ if(data.encrypted_content !== undefined){
 let data9 = data.encrypted_content;
 const _errs18 = errors;
 if(typeof data9 !== "string"){
-validate19.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.properties.encrypted_content.type,parentSchema:schema26.properties.encrypted_content,data:data9}];
+validate19.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema27.properties.encrypted_content.type,parentSchema:schema27.properties.encrypted_content,data:data9}];
 return false;
 }
 var valid0 = _errs18 === errors;
@@ -1043,7 +1088,7 @@ if(data.id !== undefined){
 let data10 = data.id;
 const _errs20 = errors;
 if(typeof data10 !== "string"){
-validate19.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.properties.id.type,parentSchema:schema26.properties.id,data:data10}];
+validate19.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema27.properties.id.type,parentSchema:schema27.properties.id,data:data10}];
 return false;
 }
 var valid0 = _errs20 === errors;
@@ -1056,7 +1101,7 @@ if(data.status !== undefined){
 let data11 = data.status;
 const _errs22 = errors;
 if(typeof data11 !== "string"){
-validate19.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.properties.status.type,parentSchema:schema26.properties.status,data:data11}];
+validate19.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema27.properties.status.type,parentSchema:schema27.properties.status,data:data11}];
 return false;
 }
 var valid0 = _errs22 === errors;
@@ -1072,7 +1117,7 @@ var valid0 = true;
 }
 }
 else {
-validate19.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema26.type,parentSchema:schema26,data}];
+validate19.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema27.type,parentSchema:schema27,data}];
 return false;
 }
 }
@@ -1080,7 +1125,7 @@ validate19.errors = vErrors;
 return errors === 0;
 }
 
-const schema29 = {"type":"object","properties":{"type":{"const":"custom_tool_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]};
+const schema30 = {"type":"object","properties":{"type":{"const":"custom_tool_call_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"output":{"type":["string","array"],"items":{"$ref":"#/$defs/InputPart"},"maxItems":10000},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","output"]};
 
 function validate20(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1089,7 +1134,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.output === undefined) && (missing0 = "output"))){
-validate20.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema29.required,parentSchema:schema29,data}];
+validate20.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema30.required,parentSchema:schema30,data}];
 return false;
 }
 else {
@@ -1097,7 +1142,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("custom_tool_call_output" !== data0){
-validate20.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "custom_tool_call_output"},message:"must be equal to constant",schema:"custom_tool_call_output",parentSchema:schema29.properties.type,data:data0}];
+validate20.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "custom_tool_call_output"},message:"must be equal to constant",schema:"custom_tool_call_output",parentSchema:schema30.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -1112,18 +1157,18 @@ const _errs2 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
-validate20.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema29.properties.call_id,data:data1}];
+validate20.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema30.properties.call_id,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate20.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema29.properties.call_id,data:data1}];
+validate20.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema30.properties.call_id,data:data1}];
 return false;
 }
 }
 }
 else {
-validate20.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.call_id.type,parentSchema:schema29.properties.call_id,data:data1}];
+validate20.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.call_id.type,parentSchema:schema30.properties.call_id,data:data1}];
 return false;
 }
 }
@@ -1137,13 +1182,13 @@ if(data.output !== undefined){
 let data2 = data.output;
 const _errs4 = errors;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-validate20.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/type",keyword:"type",params:{type: schema29.properties.output.type},message:"must be string,array",schema:schema29.properties.output.type,parentSchema:schema29.properties.output,data:data2}];
+validate20.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/type",keyword:"type",params:{type: schema30.properties.output.type},message:"must be string,array",schema:schema30.properties.output.type,parentSchema:schema30.properties.output,data:data2}];
 return false;
 }
 if(errors === _errs4){
 if(Array.isArray(data2)){
 if(data2.length > 10000){
-validate20.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema29.properties.output,data:data2}];
+validate20.errors = [{instancePath:instancePath+"/output",schemaPath:"#/properties/output/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema30.properties.output,data:data2}];
 return false;
 }
 else {
@@ -1173,7 +1218,7 @@ if(data.id !== undefined){
 let data4 = data.id;
 const _errs7 = errors;
 if(typeof data4 !== "string"){
-validate20.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.id.type,parentSchema:schema29.properties.id,data:data4}];
+validate20.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.id.type,parentSchema:schema30.properties.id,data:data4}];
 return false;
 }
 var valid0 = _errs7 === errors;
@@ -1186,7 +1231,7 @@ if(data.status !== undefined){
 let data5 = data.status;
 const _errs9 = errors;
 if(typeof data5 !== "string"){
-validate20.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.status.type,parentSchema:schema29.properties.status,data:data5}];
+validate20.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.status.type,parentSchema:schema30.properties.status,data:data5}];
 return false;
 }
 var valid0 = _errs9 === errors;
@@ -1201,7 +1246,7 @@ var valid0 = true;
 }
 }
 else {
-validate20.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema29.type,parentSchema:schema29,data}];
+validate20.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema30.type,parentSchema:schema30,data}];
 return false;
 }
 }
@@ -1209,15 +1254,15 @@ validate20.errors = vErrors;
 return errors === 0;
 }
 
-const schema30 = {"type":"object","properties":{"type":{"const":"tool_search_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"The tools that a search found; they are offered from now on. Without a call_id the rest of the item is left out."};
-const schema31 = {"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"tsType":"FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | HostedTool","allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"namespace"}}},"then":{"$ref":"#/$defs/NamespaceTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"tool_search"}}},"then":{"$ref":"#/$defs/ToolSearchTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"local_shell"}}},"then":{"$ref":"#/$defs/LocalShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"shell"}}},"then":{"$ref":"#/$defs/ShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"apply_patch"}}},"then":{"$ref":"#/$defs/ApplyPatchTool"}}]};
-const schema32 = {"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","name"]};
-const schema36 = {"type":"object","properties":{"type":{"const":"tool_search"},"execution":{"enum":["client","server"]},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"}},"required":["type"]};
-const schema37 = {"type":"object","properties":{"type":{"const":"local_shell"}},"required":["type"]};
-const schema38 = {"type":"object","properties":{"type":{"const":"shell"},"environment":{"type":"object","properties":{"type":{"type":"string"}},"required":[]}},"required":["type"]};
-const schema39 = {"type":"object","properties":{"type":{"const":"apply_patch"}},"required":["type"]};
-const schema33 = {"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"format":{"$ref":"#/$defs/CustomToolFormat"}},"required":["type","name"]};
-const schema34 = {"type":"object","properties":{"type":{"enum":["text","grammar"]},"syntax":{"type":"string","maxLength":64},"definition":{"type":"string"}},"required":["type"]};
+const schema31 = {"type":"object","properties":{"type":{"const":"tool_search_output"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"execution":{"enum":["client","server"]},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"The tools that a search found; they are offered from now on. Without a call_id the rest of the item is left out."};
+const schema32 = {"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1,"maxLength":64}},"tsType":"FunctionTool | CustomTool | NamespaceTool | ToolSearchTool | LocalShellTool | ShellTool | ApplyPatchTool | HostedTool","allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"namespace"}}},"then":{"$ref":"#/$defs/NamespaceTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"tool_search"}}},"then":{"$ref":"#/$defs/ToolSearchTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"local_shell"}}},"then":{"$ref":"#/$defs/LocalShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"shell"}}},"then":{"$ref":"#/$defs/ShellTool"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"apply_patch"}}},"then":{"$ref":"#/$defs/ApplyPatchTool"}}]};
+const schema33 = {"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","name"]};
+const schema37 = {"type":"object","properties":{"type":{"const":"tool_search"},"execution":{"enum":["client","server"]},"description":{"type":"string"},"parameters":{"type":"object","tsType":"Readonly<Record<string, unknown>>"}},"required":["type"]};
+const schema38 = {"type":"object","properties":{"type":{"const":"local_shell"}},"required":["type"]};
+const schema39 = {"type":"object","properties":{"type":{"const":"shell"},"environment":{"type":"object","properties":{"type":{"type":"string"}},"required":[]}},"required":["type"]};
+const schema40 = {"type":"object","properties":{"type":{"const":"apply_patch"}},"required":["type"]};
+const schema34 = {"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"format":{"$ref":"#/$defs/CustomToolFormat"}},"required":["type","name"]};
+const schema35 = {"type":"object","properties":{"type":{"enum":["text","grammar"]},"syntax":{"type":"string","maxLength":64},"definition":{"type":"string"}},"required":["type"]};
 
 function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1226,7 +1271,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.type === undefined) && (missing0 = "type")) || ((data.name === undefined) && (missing0 = "name"))){
-validate24.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema33.required,parentSchema:schema33,data}];
+validate24.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema34.required,parentSchema:schema34,data}];
 return false;
 }
 else {
@@ -1234,7 +1279,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("custom" !== data0){
-validate24.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "custom"},message:"must be equal to constant",schema:"custom",parentSchema:schema33.properties.type,data:data0}];
+validate24.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "custom"},message:"must be equal to constant",schema:"custom",parentSchema:schema34.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -1249,18 +1294,18 @@ const _errs2 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 256){
-validate24.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema33.properties.name,data:data1}];
+validate24.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema34.properties.name,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate24.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema33.properties.name,data:data1}];
+validate24.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34.properties.name,data:data1}];
 return false;
 }
 }
 }
 else {
-validate24.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.name.type,parentSchema:schema33.properties.name,data:data1}];
+validate24.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.properties.name.type,parentSchema:schema34.properties.name,data:data1}];
 return false;
 }
 }
@@ -1274,7 +1319,7 @@ if(data.description !== undefined){
 let data2 = data.description;
 const _errs4 = errors;
 if(typeof data2 !== "string"){
-validate24.errors = [{instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.description.type,parentSchema:schema33.properties.description,data:data2}];
+validate24.errors = [{instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.properties.description.type,parentSchema:schema34.properties.description,data:data2}];
 return false;
 }
 var valid0 = _errs4 === errors;
@@ -1291,7 +1336,7 @@ if(errors === _errs7){
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 let missing1;
 if((data3.type === undefined) && (missing1 = "type")){
-validate24.errors = [{instancePath:instancePath+"/format",schemaPath:"#/$defs/CustomToolFormat/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema34.required,parentSchema:schema34,data:data3}];
+validate24.errors = [{instancePath:instancePath+"/format",schemaPath:"#/$defs/CustomToolFormat/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema35.required,parentSchema:schema35,data:data3}];
 return false;
 }
 else {
@@ -1299,7 +1344,7 @@ if(data3.type !== undefined){
 let data4 = data3.type;
 const _errs9 = errors;
 if(!((data4 === "text") || (data4 === "grammar"))){
-validate24.errors = [{instancePath:instancePath+"/format/type",schemaPath:"#/$defs/CustomToolFormat/properties/type/enum",keyword:"enum",params:{allowedValues: schema34.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema34.properties.type.enum,parentSchema:schema34.properties.type,data:data4}];
+validate24.errors = [{instancePath:instancePath+"/format/type",schemaPath:"#/$defs/CustomToolFormat/properties/type/enum",keyword:"enum",params:{allowedValues: schema35.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema35.properties.type.enum,parentSchema:schema35.properties.type,data:data4}];
 return false;
 }
 var valid2 = _errs9 === errors;
@@ -1314,12 +1359,12 @@ const _errs10 = errors;
 if(errors === _errs10){
 if(typeof data5 === "string"){
 if(func2(data5) > 64){
-validate24.errors = [{instancePath:instancePath+"/format/syntax",schemaPath:"#/$defs/CustomToolFormat/properties/syntax/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema34.properties.syntax,data:data5}];
+validate24.errors = [{instancePath:instancePath+"/format/syntax",schemaPath:"#/$defs/CustomToolFormat/properties/syntax/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema35.properties.syntax,data:data5}];
 return false;
 }
 }
 else {
-validate24.errors = [{instancePath:instancePath+"/format/syntax",schemaPath:"#/$defs/CustomToolFormat/properties/syntax/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.properties.syntax.type,parentSchema:schema34.properties.syntax,data:data5}];
+validate24.errors = [{instancePath:instancePath+"/format/syntax",schemaPath:"#/$defs/CustomToolFormat/properties/syntax/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema35.properties.syntax.type,parentSchema:schema35.properties.syntax,data:data5}];
 return false;
 }
 }
@@ -1333,7 +1378,7 @@ if(data3.definition !== undefined){
 let data6 = data3.definition;
 const _errs12 = errors;
 if(typeof data6 !== "string"){
-validate24.errors = [{instancePath:instancePath+"/format/definition",schemaPath:"#/$defs/CustomToolFormat/properties/definition/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.properties.definition.type,parentSchema:schema34.properties.definition,data:data6}];
+validate24.errors = [{instancePath:instancePath+"/format/definition",schemaPath:"#/$defs/CustomToolFormat/properties/definition/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema35.properties.definition.type,parentSchema:schema35.properties.definition,data:data6}];
 return false;
 }
 var valid2 = _errs12 === errors;
@@ -1346,7 +1391,7 @@ var valid2 = true;
 }
 }
 else {
-validate24.errors = [{instancePath:instancePath+"/format",schemaPath:"#/$defs/CustomToolFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema34.type,parentSchema:schema34,data:data3}];
+validate24.errors = [{instancePath:instancePath+"/format",schemaPath:"#/$defs/CustomToolFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema35.type,parentSchema:schema35,data:data3}];
 return false;
 }
 }
@@ -1361,7 +1406,7 @@ var valid0 = true;
 }
 }
 else {
-validate24.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema33.type,parentSchema:schema33,data}];
+validate24.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema34.type,parentSchema:schema34,data}];
 return false;
 }
 }
@@ -1369,7 +1414,7 @@ validate24.errors = vErrors;
 return errors === 0;
 }
 
-const schema35 = {"type":"object","properties":{"type":{"const":"namespace"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512}},"required":["type","name","tools"]};
+const schema36 = {"type":"object","properties":{"type":{"const":"namespace"},"name":{"type":"string","minLength":1,"maxLength":256},"description":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512}},"required":["type","name","tools"]};
 const wrapper0 = {validate: validate23};
 
 function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -1379,7 +1424,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((((data.type === undefined) && (missing0 = "type")) || ((data.name === undefined) && (missing0 = "name"))) || ((data.tools === undefined) && (missing0 = "tools"))){
-validate26.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema35.required,parentSchema:schema35,data}];
+validate26.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema36.required,parentSchema:schema36,data}];
 return false;
 }
 else {
@@ -1387,7 +1432,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("namespace" !== data0){
-validate26.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "namespace"},message:"must be equal to constant",schema:"namespace",parentSchema:schema35.properties.type,data:data0}];
+validate26.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "namespace"},message:"must be equal to constant",schema:"namespace",parentSchema:schema36.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -1402,18 +1447,18 @@ const _errs2 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 256){
-validate26.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema35.properties.name,data:data1}];
+validate26.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema36.properties.name,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate26.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema35.properties.name,data:data1}];
+validate26.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema36.properties.name,data:data1}];
 return false;
 }
 }
 }
 else {
-validate26.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema35.properties.name.type,parentSchema:schema35.properties.name,data:data1}];
+validate26.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.name.type,parentSchema:schema36.properties.name,data:data1}];
 return false;
 }
 }
@@ -1427,7 +1472,7 @@ if(data.description !== undefined){
 let data2 = data.description;
 const _errs4 = errors;
 if(typeof data2 !== "string"){
-validate26.errors = [{instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema35.properties.description.type,parentSchema:schema35.properties.description,data:data2}];
+validate26.errors = [{instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.description.type,parentSchema:schema36.properties.description,data:data2}];
 return false;
 }
 var valid0 = _errs4 === errors;
@@ -1442,7 +1487,7 @@ const _errs6 = errors;
 if(errors === _errs6){
 if(Array.isArray(data3)){
 if(data3.length > 512){
-validate26.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema35.properties.tools,data:data3}];
+validate26.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema36.properties.tools,data:data3}];
 return false;
 }
 else {
@@ -1462,7 +1507,7 @@ break;
 }
 }
 else {
-validate26.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema35.properties.tools.type,parentSchema:schema35.properties.tools,data:data3}];
+validate26.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema36.properties.tools.type,parentSchema:schema36.properties.tools,data:data3}];
 return false;
 }
 }
@@ -1477,7 +1522,7 @@ var valid0 = true;
 }
 }
 else {
-validate26.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema35.type,parentSchema:schema35,data}];
+validate26.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema36.type,parentSchema:schema36,data}];
 return false;
 }
 }
@@ -1549,7 +1594,7 @@ if(errors === _errs7){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing1;
 if(((data.type === undefined) && (missing1 = "type")) || ((data.name === undefined) && (missing1 = "name"))){
-validate23.errors = [{instancePath,schemaPath:"#/$defs/FunctionTool/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema32.required,parentSchema:schema32,data}];
+validate23.errors = [{instancePath,schemaPath:"#/$defs/FunctionTool/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema33.required,parentSchema:schema33,data}];
 return false;
 }
 else {
@@ -1557,7 +1602,7 @@ if(data.type !== undefined){
 let data1 = data.type;
 const _errs9 = errors;
 if("function" !== data1){
-validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/FunctionTool/properties/type/const",keyword:"const",params:{allowedValue: "function"},message:"must be equal to constant",schema:"function",parentSchema:schema32.properties.type,data:data1}];
+validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/FunctionTool/properties/type/const",keyword:"const",params:{allowedValue: "function"},message:"must be equal to constant",schema:"function",parentSchema:schema33.properties.type,data:data1}];
 return false;
 }
 var valid4 = _errs9 === errors;
@@ -1572,18 +1617,18 @@ const _errs10 = errors;
 if(errors === _errs10){
 if(typeof data2 === "string"){
 if(func2(data2) > 256){
-validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema32.properties.name,data:data2}];
+validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema33.properties.name,data:data2}];
 return false;
 }
 else {
 if(func2(data2) < 1){
-validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema32.properties.name,data:data2}];
+validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema33.properties.name,data:data2}];
 return false;
 }
 }
 }
 else {
-validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.name.type,parentSchema:schema32.properties.name,data:data2}];
+validate23.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionTool/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.name.type,parentSchema:schema33.properties.name,data:data2}];
 return false;
 }
 }
@@ -1597,7 +1642,7 @@ if(data.description !== undefined){
 let data3 = data.description;
 const _errs12 = errors;
 if(typeof data3 !== "string"){
-validate23.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/FunctionTool/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.description.type,parentSchema:schema32.properties.description,data:data3}];
+validate23.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/FunctionTool/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.description.type,parentSchema:schema33.properties.description,data:data3}];
 return false;
 }
 var valid4 = _errs12 === errors;
@@ -1610,7 +1655,7 @@ if(data.parameters !== undefined){
 let data4 = data.parameters;
 const _errs14 = errors;
 if(!(data4 && typeof data4 == "object" && !Array.isArray(data4))){
-validate23.errors = [{instancePath:instancePath+"/parameters",schemaPath:"#/$defs/FunctionTool/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema32.properties.parameters.type,parentSchema:schema32.properties.parameters,data:data4}];
+validate23.errors = [{instancePath:instancePath+"/parameters",schemaPath:"#/$defs/FunctionTool/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema33.properties.parameters.type,parentSchema:schema33.properties.parameters,data:data4}];
 return false;
 }
 var valid4 = _errs14 === errors;
@@ -1623,7 +1668,7 @@ if(data.strict !== undefined){
 let data5 = data.strict;
 const _errs16 = errors;
 if(typeof data5 !== "boolean"){
-validate23.errors = [{instancePath:instancePath+"/strict",schemaPath:"#/$defs/FunctionTool/properties/strict/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema32.properties.strict.type,parentSchema:schema32.properties.strict,data:data5}];
+validate23.errors = [{instancePath:instancePath+"/strict",schemaPath:"#/$defs/FunctionTool/properties/strict/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema33.properties.strict.type,parentSchema:schema33.properties.strict,data:data5}];
 return false;
 }
 var valid4 = _errs16 === errors;
@@ -1638,7 +1683,7 @@ var valid4 = true;
 }
 }
 else {
-validate23.errors = [{instancePath,schemaPath:"#/$defs/FunctionTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema32.type,parentSchema:schema32,data}];
+validate23.errors = [{instancePath,schemaPath:"#/$defs/FunctionTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema33.type,parentSchema:schema33,data}];
 return false;
 }
 }
@@ -1646,7 +1691,7 @@ var _valid0 = _errs6 === errors;
 valid1 = _valid0;
 }
 if(!valid1){
-const err3 = {instancePath,schemaPath:"#/allOf/0/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema31.allOf[0].if,parentSchema:schema31.allOf[0],data};
+const err3 = {instancePath,schemaPath:"#/allOf/0/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema32.allOf[0].if,parentSchema:schema32.allOf[0],data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1722,7 +1767,7 @@ var _valid1 = _errs23 === errors;
 valid5 = _valid1;
 }
 if(!valid5){
-const err7 = {instancePath,schemaPath:"#/allOf/1/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema31.allOf[1].if,parentSchema:schema31.allOf[1],data};
+const err7 = {instancePath,schemaPath:"#/allOf/1/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema32.allOf[1].if,parentSchema:schema32.allOf[1],data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1798,7 +1843,7 @@ var _valid2 = _errs29 === errors;
 valid7 = _valid2;
 }
 if(!valid7){
-const err11 = {instancePath,schemaPath:"#/allOf/2/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema31.allOf[2].if,parentSchema:schema31.allOf[2],data};
+const err11 = {instancePath,schemaPath:"#/allOf/2/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema32.allOf[2].if,parentSchema:schema32.allOf[2],data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1871,7 +1916,7 @@ if(errors === _errs36){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing5;
 if((data.type === undefined) && (missing5 = "type")){
-validate23.errors = [{instancePath,schemaPath:"#/$defs/ToolSearchTool/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema36.required,parentSchema:schema36,data}];
+validate23.errors = [{instancePath,schemaPath:"#/$defs/ToolSearchTool/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema37.required,parentSchema:schema37,data}];
 return false;
 }
 else {
@@ -1879,7 +1924,7 @@ if(data.type !== undefined){
 let data9 = data.type;
 const _errs38 = errors;
 if("tool_search" !== data9){
-validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ToolSearchTool/properties/type/const",keyword:"const",params:{allowedValue: "tool_search"},message:"must be equal to constant",schema:"tool_search",parentSchema:schema36.properties.type,data:data9}];
+validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ToolSearchTool/properties/type/const",keyword:"const",params:{allowedValue: "tool_search"},message:"must be equal to constant",schema:"tool_search",parentSchema:schema37.properties.type,data:data9}];
 return false;
 }
 var valid12 = _errs38 === errors;
@@ -1892,7 +1937,7 @@ if(data.execution !== undefined){
 let data10 = data.execution;
 const _errs39 = errors;
 if(!((data10 === "client") || (data10 === "server"))){
-validate23.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/$defs/ToolSearchTool/properties/execution/enum",keyword:"enum",params:{allowedValues: schema36.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema36.properties.execution.enum,parentSchema:schema36.properties.execution,data:data10}];
+validate23.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/$defs/ToolSearchTool/properties/execution/enum",keyword:"enum",params:{allowedValues: schema37.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema37.properties.execution.enum,parentSchema:schema37.properties.execution,data:data10}];
 return false;
 }
 var valid12 = _errs39 === errors;
@@ -1905,7 +1950,7 @@ if(data.description !== undefined){
 let data11 = data.description;
 const _errs40 = errors;
 if(typeof data11 !== "string"){
-validate23.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/ToolSearchTool/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.description.type,parentSchema:schema36.properties.description,data:data11}];
+validate23.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/ToolSearchTool/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema37.properties.description.type,parentSchema:schema37.properties.description,data:data11}];
 return false;
 }
 var valid12 = _errs40 === errors;
@@ -1918,7 +1963,7 @@ if(data.parameters !== undefined){
 let data12 = data.parameters;
 const _errs42 = errors;
 if(!(data12 && typeof data12 == "object" && !Array.isArray(data12))){
-validate23.errors = [{instancePath:instancePath+"/parameters",schemaPath:"#/$defs/ToolSearchTool/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema36.properties.parameters.type,parentSchema:schema36.properties.parameters,data:data12}];
+validate23.errors = [{instancePath:instancePath+"/parameters",schemaPath:"#/$defs/ToolSearchTool/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema37.properties.parameters.type,parentSchema:schema37.properties.parameters,data:data12}];
 return false;
 }
 var valid12 = _errs42 === errors;
@@ -1932,7 +1977,7 @@ var valid12 = true;
 }
 }
 else {
-validate23.errors = [{instancePath,schemaPath:"#/$defs/ToolSearchTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema36.type,parentSchema:schema36,data}];
+validate23.errors = [{instancePath,schemaPath:"#/$defs/ToolSearchTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema37.type,parentSchema:schema37,data}];
 return false;
 }
 }
@@ -1940,7 +1985,7 @@ var _valid3 = _errs35 === errors;
 valid9 = _valid3;
 }
 if(!valid9){
-const err15 = {instancePath,schemaPath:"#/allOf/3/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema31.allOf[3].if,parentSchema:schema31.allOf[3],data};
+const err15 = {instancePath,schemaPath:"#/allOf/3/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema32.allOf[3].if,parentSchema:schema32.allOf[3],data};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2013,21 +2058,21 @@ if(errors === _errs50){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing7;
 if((data.type === undefined) && (missing7 = "type")){
-validate23.errors = [{instancePath,schemaPath:"#/$defs/LocalShellTool/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'",schema:schema37.required,parentSchema:schema37,data}];
+validate23.errors = [{instancePath,schemaPath:"#/$defs/LocalShellTool/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'",schema:schema38.required,parentSchema:schema38,data}];
 return false;
 }
 else {
 if(data.type !== undefined){
 let data14 = data.type;
 if("local_shell" !== data14){
-validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/LocalShellTool/properties/type/const",keyword:"const",params:{allowedValue: "local_shell"},message:"must be equal to constant",schema:"local_shell",parentSchema:schema37.properties.type,data:data14}];
+validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/LocalShellTool/properties/type/const",keyword:"const",params:{allowedValue: "local_shell"},message:"must be equal to constant",schema:"local_shell",parentSchema:schema38.properties.type,data:data14}];
 return false;
 }
 }
 }
 }
 else {
-validate23.errors = [{instancePath,schemaPath:"#/$defs/LocalShellTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema37.type,parentSchema:schema37,data}];
+validate23.errors = [{instancePath,schemaPath:"#/$defs/LocalShellTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.type,parentSchema:schema38,data}];
 return false;
 }
 }
@@ -2035,7 +2080,7 @@ var _valid4 = _errs49 === errors;
 valid13 = _valid4;
 }
 if(!valid13){
-const err19 = {instancePath,schemaPath:"#/allOf/4/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema31.allOf[4].if,parentSchema:schema31.allOf[4],data};
+const err19 = {instancePath,schemaPath:"#/allOf/4/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema32.allOf[4].if,parentSchema:schema32.allOf[4],data};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2108,7 +2153,7 @@ if(errors === _errs59){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing9;
 if((data.type === undefined) && (missing9 = "type")){
-validate23.errors = [{instancePath,schemaPath:"#/$defs/ShellTool/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'",schema:schema38.required,parentSchema:schema38,data}];
+validate23.errors = [{instancePath,schemaPath:"#/$defs/ShellTool/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'",schema:schema39.required,parentSchema:schema39,data}];
 return false;
 }
 else {
@@ -2116,7 +2161,7 @@ if(data.type !== undefined){
 let data16 = data.type;
 const _errs61 = errors;
 if("shell" !== data16){
-validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ShellTool/properties/type/const",keyword:"const",params:{allowedValue: "shell"},message:"must be equal to constant",schema:"shell",parentSchema:schema38.properties.type,data:data16}];
+validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ShellTool/properties/type/const",keyword:"const",params:{allowedValue: "shell"},message:"must be equal to constant",schema:"shell",parentSchema:schema39.properties.type,data:data16}];
 return false;
 }
 var valid20 = _errs61 === errors;
@@ -2133,13 +2178,13 @@ if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
 if(data17.type !== undefined){
 let data18 = data17.type;
 if(typeof data18 !== "string"){
-validate23.errors = [{instancePath:instancePath+"/environment/type",schemaPath:"#/$defs/ShellTool/properties/environment/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema38.properties.environment.properties.type.type,parentSchema:schema38.properties.environment.properties.type,data:data18}];
+validate23.errors = [{instancePath:instancePath+"/environment/type",schemaPath:"#/$defs/ShellTool/properties/environment/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.properties.environment.properties.type.type,parentSchema:schema39.properties.environment.properties.type,data:data18}];
 return false;
 }
 }
 }
 else {
-validate23.errors = [{instancePath:instancePath+"/environment",schemaPath:"#/$defs/ShellTool/properties/environment/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.properties.environment.type,parentSchema:schema38.properties.environment,data:data17}];
+validate23.errors = [{instancePath:instancePath+"/environment",schemaPath:"#/$defs/ShellTool/properties/environment/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema39.properties.environment.type,parentSchema:schema39.properties.environment,data:data17}];
 return false;
 }
 }
@@ -2152,7 +2197,7 @@ var valid20 = true;
 }
 }
 else {
-validate23.errors = [{instancePath,schemaPath:"#/$defs/ShellTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.type,parentSchema:schema38,data}];
+validate23.errors = [{instancePath,schemaPath:"#/$defs/ShellTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema39.type,parentSchema:schema39,data}];
 return false;
 }
 }
@@ -2160,7 +2205,7 @@ var _valid5 = _errs58 === errors;
 valid17 = _valid5;
 }
 if(!valid17){
-const err23 = {instancePath,schemaPath:"#/allOf/5/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema31.allOf[5].if,parentSchema:schema31.allOf[5],data};
+const err23 = {instancePath,schemaPath:"#/allOf/5/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema32.allOf[5].if,parentSchema:schema32.allOf[5],data};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -2233,21 +2278,21 @@ if(errors === _errs72){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing11;
 if((data.type === undefined) && (missing11 = "type")){
-validate23.errors = [{instancePath,schemaPath:"#/$defs/ApplyPatchTool/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'",schema:schema39.required,parentSchema:schema39,data}];
+validate23.errors = [{instancePath,schemaPath:"#/$defs/ApplyPatchTool/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'",schema:schema40.required,parentSchema:schema40,data}];
 return false;
 }
 else {
 if(data.type !== undefined){
 let data20 = data.type;
 if("apply_patch" !== data20){
-validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ApplyPatchTool/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch"},message:"must be equal to constant",schema:"apply_patch",parentSchema:schema39.properties.type,data:data20}];
+validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ApplyPatchTool/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch"},message:"must be equal to constant",schema:"apply_patch",parentSchema:schema40.properties.type,data:data20}];
 return false;
 }
 }
 }
 }
 else {
-validate23.errors = [{instancePath,schemaPath:"#/$defs/ApplyPatchTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema39.type,parentSchema:schema39,data}];
+validate23.errors = [{instancePath,schemaPath:"#/$defs/ApplyPatchTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema40.type,parentSchema:schema40,data}];
 return false;
 }
 }
@@ -2255,7 +2300,7 @@ var _valid6 = _errs71 === errors;
 valid22 = _valid6;
 }
 if(!valid22){
-const err27 = {instancePath,schemaPath:"#/allOf/6/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema31.allOf[6].if,parentSchema:schema31.allOf[6],data};
+const err27 = {instancePath,schemaPath:"#/allOf/6/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema32.allOf[6].if,parentSchema:schema32.allOf[6],data};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -2277,7 +2322,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing12;
 if((data.type === undefined) && (missing12 = "type")){
-validate23.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'",schema:schema31.required,parentSchema:schema31,data}];
+validate23.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'",schema:schema32.required,parentSchema:schema32,data}];
 return false;
 }
 else {
@@ -2287,18 +2332,18 @@ const _errs75 = errors;
 if(errors === _errs75){
 if(typeof data21 === "string"){
 if(func2(data21) > 64){
-validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema31.properties.type,data:data21}];
+validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema32.properties.type,data:data21}];
 return false;
 }
 else {
 if(func2(data21) < 1){
-validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema31.properties.type,data:data21}];
+validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema32.properties.type,data:data21}];
 return false;
 }
 }
 }
 else {
-validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.type.type,parentSchema:schema31.properties.type,data:data21}];
+validate23.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.type.type,parentSchema:schema32.properties.type,data:data21}];
 return false;
 }
 }
@@ -2306,7 +2351,7 @@ return false;
 }
 }
 else {
-validate23.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.type,parentSchema:schema31,data}];
+validate23.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema32.type,parentSchema:schema32,data}];
 return false;
 }
 }
@@ -2322,7 +2367,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.type === undefined) && (missing0 = "type")) || ((data.tools === undefined) && (missing0 = "tools"))){
-validate22.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema30.required,parentSchema:schema30,data}];
+validate22.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema31.required,parentSchema:schema31,data}];
 return false;
 }
 else {
@@ -2330,7 +2375,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("tool_search_output" !== data0){
-validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "tool_search_output"},message:"must be equal to constant",schema:"tool_search_output",parentSchema:schema30.properties.type,data:data0}];
+validate22.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "tool_search_output"},message:"must be equal to constant",schema:"tool_search_output",parentSchema:schema31.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -2345,18 +2390,18 @@ const _errs2 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
-validate22.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema30.properties.call_id,data:data1}];
+validate22.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema31.properties.call_id,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate22.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema30.properties.call_id,data:data1}];
+validate22.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema31.properties.call_id,data:data1}];
 return false;
 }
 }
 }
 else {
-validate22.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.call_id.type,parentSchema:schema30.properties.call_id,data:data1}];
+validate22.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.call_id.type,parentSchema:schema31.properties.call_id,data:data1}];
 return false;
 }
 }
@@ -2370,7 +2415,7 @@ if(data.execution !== undefined){
 let data2 = data.execution;
 const _errs4 = errors;
 if(!((data2 === "client") || (data2 === "server"))){
-validate22.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/properties/execution/enum",keyword:"enum",params:{allowedValues: schema30.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema30.properties.execution.enum,parentSchema:schema30.properties.execution,data:data2}];
+validate22.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/properties/execution/enum",keyword:"enum",params:{allowedValues: schema31.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema31.properties.execution.enum,parentSchema:schema31.properties.execution,data:data2}];
 return false;
 }
 var valid0 = _errs4 === errors;
@@ -2385,7 +2430,7 @@ const _errs5 = errors;
 if(errors === _errs5){
 if(Array.isArray(data3)){
 if(data3.length > 512){
-validate22.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema30.properties.tools,data:data3}];
+validate22.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema31.properties.tools,data:data3}];
 return false;
 }
 else {
@@ -2405,7 +2450,7 @@ break;
 }
 }
 else {
-validate22.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema30.properties.tools.type,parentSchema:schema30.properties.tools,data:data3}];
+validate22.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.tools.type,parentSchema:schema31.properties.tools,data:data3}];
 return false;
 }
 }
@@ -2419,7 +2464,7 @@ if(data.id !== undefined){
 let data5 = data.id;
 const _errs8 = errors;
 if(typeof data5 !== "string"){
-validate22.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.id.type,parentSchema:schema30.properties.id,data:data5}];
+validate22.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.id.type,parentSchema:schema31.properties.id,data:data5}];
 return false;
 }
 var valid0 = _errs8 === errors;
@@ -2432,7 +2477,7 @@ if(data.status !== undefined){
 let data6 = data.status;
 const _errs10 = errors;
 if(typeof data6 !== "string"){
-validate22.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.status.type,parentSchema:schema30.properties.status,data:data6}];
+validate22.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.status.type,parentSchema:schema31.properties.status,data:data6}];
 return false;
 }
 var valid0 = _errs10 === errors;
@@ -2448,7 +2493,7 @@ var valid0 = true;
 }
 }
 else {
-validate22.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema30.type,parentSchema:schema30,data}];
+validate22.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.type,parentSchema:schema31,data}];
 return false;
 }
 }
@@ -2456,8 +2501,8 @@ validate22.errors = vErrors;
 return errors === 0;
 }
 
-const schema40 = {"type":"object","properties":{"type":{"const":"local_shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputLocalShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]};
-const schema41 = {"type":"object","properties":{"type":{"const":"exec"},"command":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string"},"tsType":"Readonly<Record<string, string>>"},"working_directory":{"type":"string"},"timeout_ms":{"type":"number"},"user":{"type":"string"}},"required":["command"]};
+const schema41 = {"type":"object","properties":{"type":{"const":"local_shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputLocalShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]};
+const schema42 = {"type":"object","properties":{"type":{"const":"exec"},"command":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string"},"tsType":"Readonly<Record<string, string>>"},"working_directory":{"type":"string"},"timeout_ms":{"type":"number"},"user":{"type":"string"}},"required":["command"]};
 
 function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2466,7 +2511,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.action === undefined) && (missing0 = "action"))){
-validate29.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema40.required,parentSchema:schema40,data}];
+validate29.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema41.required,parentSchema:schema41,data}];
 return false;
 }
 else {
@@ -2474,7 +2519,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("local_shell_call" !== data0){
-validate29.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "local_shell_call"},message:"must be equal to constant",schema:"local_shell_call",parentSchema:schema40.properties.type,data:data0}];
+validate29.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "local_shell_call"},message:"must be equal to constant",schema:"local_shell_call",parentSchema:schema41.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -2489,18 +2534,18 @@ const _errs2 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
-validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema40.properties.call_id,data:data1}];
+validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema41.properties.call_id,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema40.properties.call_id,data:data1}];
+validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema41.properties.call_id,data:data1}];
 return false;
 }
 }
 }
 else {
-validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.properties.call_id.type,parentSchema:schema40.properties.call_id,data:data1}];
+validate29.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.call_id.type,parentSchema:schema41.properties.call_id,data:data1}];
 return false;
 }
 }
@@ -2518,7 +2563,7 @@ if(errors === _errs5){
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 let missing1;
 if((data2.command === undefined) && (missing1 = "command")){
-validate29.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputLocalShellAction/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema41.required,parentSchema:schema41,data:data2}];
+validate29.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputLocalShellAction/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema42.required,parentSchema:schema42,data:data2}];
 return false;
 }
 else {
@@ -2526,7 +2571,7 @@ if(data2.type !== undefined){
 let data3 = data2.type;
 const _errs7 = errors;
 if("exec" !== data3){
-validate29.errors = [{instancePath:instancePath+"/action/type",schemaPath:"#/$defs/InputLocalShellAction/properties/type/const",keyword:"const",params:{allowedValue: "exec"},message:"must be equal to constant",schema:"exec",parentSchema:schema41.properties.type,data:data3}];
+validate29.errors = [{instancePath:instancePath+"/action/type",schemaPath:"#/$defs/InputLocalShellAction/properties/type/const",keyword:"const",params:{allowedValue: "exec"},message:"must be equal to constant",schema:"exec",parentSchema:schema42.properties.type,data:data3}];
 return false;
 }
 var valid2 = _errs7 === errors;
@@ -2546,7 +2591,7 @@ for(let i0=0; i0<len0; i0++){
 let data5 = data4[i0];
 const _errs10 = errors;
 if(typeof data5 !== "string"){
-validate29.errors = [{instancePath:instancePath+"/action/command/" + i0,schemaPath:"#/$defs/InputLocalShellAction/properties/command/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.command.items.type,parentSchema:schema41.properties.command.items,data:data5}];
+validate29.errors = [{instancePath:instancePath+"/action/command/" + i0,schemaPath:"#/$defs/InputLocalShellAction/properties/command/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.command.items.type,parentSchema:schema42.properties.command.items,data:data5}];
 return false;
 }
 var valid3 = _errs10 === errors;
@@ -2556,7 +2601,7 @@ break;
 }
 }
 else {
-validate29.errors = [{instancePath:instancePath+"/action/command",schemaPath:"#/$defs/InputLocalShellAction/properties/command/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema41.properties.command.type,parentSchema:schema41.properties.command,data:data4}];
+validate29.errors = [{instancePath:instancePath+"/action/command",schemaPath:"#/$defs/InputLocalShellAction/properties/command/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema42.properties.command.type,parentSchema:schema42.properties.command,data:data4}];
 return false;
 }
 }
@@ -2575,7 +2620,7 @@ for(const key0 in data6){
 let data7 = data6[key0];
 const _errs15 = errors;
 if(typeof data7 !== "string"){
-validate29.errors = [{instancePath:instancePath+"/action/env/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/InputLocalShellAction/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.env.additionalProperties.type,parentSchema:schema41.properties.env.additionalProperties,data:data7}];
+validate29.errors = [{instancePath:instancePath+"/action/env/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/InputLocalShellAction/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.env.additionalProperties.type,parentSchema:schema42.properties.env.additionalProperties,data:data7}];
 return false;
 }
 var valid4 = _errs15 === errors;
@@ -2585,7 +2630,7 @@ break;
 }
 }
 else {
-validate29.errors = [{instancePath:instancePath+"/action/env",schemaPath:"#/$defs/InputLocalShellAction/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema41.properties.env.type,parentSchema:schema41.properties.env,data:data6}];
+validate29.errors = [{instancePath:instancePath+"/action/env",schemaPath:"#/$defs/InputLocalShellAction/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema42.properties.env.type,parentSchema:schema42.properties.env,data:data6}];
 return false;
 }
 }
@@ -2599,7 +2644,7 @@ if(data2.working_directory !== undefined){
 let data8 = data2.working_directory;
 const _errs17 = errors;
 if(typeof data8 !== "string"){
-validate29.errors = [{instancePath:instancePath+"/action/working_directory",schemaPath:"#/$defs/InputLocalShellAction/properties/working_directory/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.working_directory.type,parentSchema:schema41.properties.working_directory,data:data8}];
+validate29.errors = [{instancePath:instancePath+"/action/working_directory",schemaPath:"#/$defs/InputLocalShellAction/properties/working_directory/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.working_directory.type,parentSchema:schema42.properties.working_directory,data:data8}];
 return false;
 }
 var valid2 = _errs17 === errors;
@@ -2612,7 +2657,7 @@ if(data2.timeout_ms !== undefined){
 let data9 = data2.timeout_ms;
 const _errs19 = errors;
 if(!((typeof data9 == "number") && (isFinite(data9)))){
-validate29.errors = [{instancePath:instancePath+"/action/timeout_ms",schemaPath:"#/$defs/InputLocalShellAction/properties/timeout_ms/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema41.properties.timeout_ms.type,parentSchema:schema41.properties.timeout_ms,data:data9}];
+validate29.errors = [{instancePath:instancePath+"/action/timeout_ms",schemaPath:"#/$defs/InputLocalShellAction/properties/timeout_ms/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema42.properties.timeout_ms.type,parentSchema:schema42.properties.timeout_ms,data:data9}];
 return false;
 }
 var valid2 = _errs19 === errors;
@@ -2625,7 +2670,7 @@ if(data2.user !== undefined){
 let data10 = data2.user;
 const _errs21 = errors;
 if(typeof data10 !== "string"){
-validate29.errors = [{instancePath:instancePath+"/action/user",schemaPath:"#/$defs/InputLocalShellAction/properties/user/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.user.type,parentSchema:schema41.properties.user,data:data10}];
+validate29.errors = [{instancePath:instancePath+"/action/user",schemaPath:"#/$defs/InputLocalShellAction/properties/user/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.user.type,parentSchema:schema42.properties.user,data:data10}];
 return false;
 }
 var valid2 = _errs21 === errors;
@@ -2641,7 +2686,7 @@ var valid2 = true;
 }
 }
 else {
-validate29.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputLocalShellAction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema41.type,parentSchema:schema41,data:data2}];
+validate29.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputLocalShellAction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema42.type,parentSchema:schema42,data:data2}];
 return false;
 }
 }
@@ -2655,7 +2700,7 @@ if(data.id !== undefined){
 let data11 = data.id;
 const _errs23 = errors;
 if(typeof data11 !== "string"){
-validate29.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.properties.id.type,parentSchema:schema40.properties.id,data:data11}];
+validate29.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.id.type,parentSchema:schema41.properties.id,data:data11}];
 return false;
 }
 var valid0 = _errs23 === errors;
@@ -2668,7 +2713,7 @@ if(data.status !== undefined){
 let data12 = data.status;
 const _errs25 = errors;
 if(typeof data12 !== "string"){
-validate29.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.properties.status.type,parentSchema:schema40.properties.status,data:data12}];
+validate29.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.status.type,parentSchema:schema41.properties.status,data:data12}];
 return false;
 }
 var valid0 = _errs25 === errors;
@@ -2683,7 +2728,7 @@ var valid0 = true;
 }
 }
 else {
-validate29.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema40.type,parentSchema:schema40,data}];
+validate29.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema41.type,parentSchema:schema41,data}];
 return false;
 }
 }
@@ -2691,8 +2736,8 @@ validate29.errors = vErrors;
 return errors === 0;
 }
 
-const schema42 = {"type":"object","properties":{"type":{"const":"shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]};
-const schema43 = {"type":"object","properties":{"commands":{"type":"array","items":{"type":"string"}},"timeout_ms":{"type":"number"},"max_output_length":{"type":"number"}},"required":["commands"]};
+const schema43 = {"type":"object","properties":{"type":{"const":"shell_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"action":{"$ref":"#/$defs/InputShellAction"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","action"]};
+const schema44 = {"type":"object","properties":{"commands":{"type":"array","items":{"type":"string"}},"timeout_ms":{"type":"number"},"max_output_length":{"type":"number"}},"required":["commands"]};
 
 function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2701,7 +2746,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.action === undefined) && (missing0 = "action"))){
-validate30.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema42.required,parentSchema:schema42,data}];
+validate30.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema43.required,parentSchema:schema43,data}];
 return false;
 }
 else {
@@ -2709,7 +2754,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("shell_call" !== data0){
-validate30.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "shell_call"},message:"must be equal to constant",schema:"shell_call",parentSchema:schema42.properties.type,data:data0}];
+validate30.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "shell_call"},message:"must be equal to constant",schema:"shell_call",parentSchema:schema43.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -2724,18 +2769,18 @@ const _errs2 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
-validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema42.properties.call_id,data:data1}];
+validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema43.properties.call_id,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema42.properties.call_id,data:data1}];
+validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema43.properties.call_id,data:data1}];
 return false;
 }
 }
 }
 else {
-validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.call_id.type,parentSchema:schema42.properties.call_id,data:data1}];
+validate30.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.properties.call_id.type,parentSchema:schema43.properties.call_id,data:data1}];
 return false;
 }
 }
@@ -2753,7 +2798,7 @@ if(errors === _errs5){
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 let missing1;
 if((data2.commands === undefined) && (missing1 = "commands")){
-validate30.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputShellAction/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema43.required,parentSchema:schema43,data:data2}];
+validate30.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputShellAction/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema44.required,parentSchema:schema44,data:data2}];
 return false;
 }
 else {
@@ -2768,7 +2813,7 @@ for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 const _errs9 = errors;
 if(typeof data4 !== "string"){
-validate30.errors = [{instancePath:instancePath+"/action/commands/" + i0,schemaPath:"#/$defs/InputShellAction/properties/commands/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.properties.commands.items.type,parentSchema:schema43.properties.commands.items,data:data4}];
+validate30.errors = [{instancePath:instancePath+"/action/commands/" + i0,schemaPath:"#/$defs/InputShellAction/properties/commands/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.properties.commands.items.type,parentSchema:schema44.properties.commands.items,data:data4}];
 return false;
 }
 var valid3 = _errs9 === errors;
@@ -2778,7 +2823,7 @@ break;
 }
 }
 else {
-validate30.errors = [{instancePath:instancePath+"/action/commands",schemaPath:"#/$defs/InputShellAction/properties/commands/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema43.properties.commands.type,parentSchema:schema43.properties.commands,data:data3}];
+validate30.errors = [{instancePath:instancePath+"/action/commands",schemaPath:"#/$defs/InputShellAction/properties/commands/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema44.properties.commands.type,parentSchema:schema44.properties.commands,data:data3}];
 return false;
 }
 }
@@ -2792,7 +2837,7 @@ if(data2.timeout_ms !== undefined){
 let data5 = data2.timeout_ms;
 const _errs11 = errors;
 if(!((typeof data5 == "number") && (isFinite(data5)))){
-validate30.errors = [{instancePath:instancePath+"/action/timeout_ms",schemaPath:"#/$defs/InputShellAction/properties/timeout_ms/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema43.properties.timeout_ms.type,parentSchema:schema43.properties.timeout_ms,data:data5}];
+validate30.errors = [{instancePath:instancePath+"/action/timeout_ms",schemaPath:"#/$defs/InputShellAction/properties/timeout_ms/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema44.properties.timeout_ms.type,parentSchema:schema44.properties.timeout_ms,data:data5}];
 return false;
 }
 var valid2 = _errs11 === errors;
@@ -2805,7 +2850,7 @@ if(data2.max_output_length !== undefined){
 let data6 = data2.max_output_length;
 const _errs13 = errors;
 if(!((typeof data6 == "number") && (isFinite(data6)))){
-validate30.errors = [{instancePath:instancePath+"/action/max_output_length",schemaPath:"#/$defs/InputShellAction/properties/max_output_length/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema43.properties.max_output_length.type,parentSchema:schema43.properties.max_output_length,data:data6}];
+validate30.errors = [{instancePath:instancePath+"/action/max_output_length",schemaPath:"#/$defs/InputShellAction/properties/max_output_length/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema44.properties.max_output_length.type,parentSchema:schema44.properties.max_output_length,data:data6}];
 return false;
 }
 var valid2 = _errs13 === errors;
@@ -2818,7 +2863,7 @@ var valid2 = true;
 }
 }
 else {
-validate30.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputShellAction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema43.type,parentSchema:schema43,data:data2}];
+validate30.errors = [{instancePath:instancePath+"/action",schemaPath:"#/$defs/InputShellAction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema44.type,parentSchema:schema44,data:data2}];
 return false;
 }
 }
@@ -2832,7 +2877,7 @@ if(data.id !== undefined){
 let data7 = data.id;
 const _errs15 = errors;
 if(typeof data7 !== "string"){
-validate30.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.id.type,parentSchema:schema42.properties.id,data:data7}];
+validate30.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.properties.id.type,parentSchema:schema43.properties.id,data:data7}];
 return false;
 }
 var valid0 = _errs15 === errors;
@@ -2845,7 +2890,7 @@ if(data.status !== undefined){
 let data8 = data.status;
 const _errs17 = errors;
 if(typeof data8 !== "string"){
-validate30.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.properties.status.type,parentSchema:schema42.properties.status,data:data8}];
+validate30.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.properties.status.type,parentSchema:schema43.properties.status,data:data8}];
 return false;
 }
 var valid0 = _errs17 === errors;
@@ -2860,7 +2905,7 @@ var valid0 = true;
 }
 }
 else {
-validate30.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema42.type,parentSchema:schema42,data}];
+validate30.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema43.type,parentSchema:schema43,data}];
 return false;
 }
 }
@@ -2868,8 +2913,8 @@ validate30.errors = vErrors;
 return errors === 0;
 }
 
-const schema44 = {"type":"object","properties":{"type":{"const":"apply_patch_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"operation":{"$ref":"response.json#/$defs/PatchOperation"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","operation"]};
-const schema73 = {"type":"object","properties":{"type":{"enum":["create_file","update_file","delete_file"]},"path":{"type":"string","minLength":1},"diff":{"type":"string"}},"required":["type","path"]};
+const schema45 = {"type":"object","properties":{"type":{"const":"apply_patch_call"},"call_id":{"type":"string","minLength":1,"maxLength":65536,"description":"The backend's id of the call. Some gateways carry a thought signature in it, so it can be long."},"operation":{"$ref":"response.json#/$defs/PatchOperation"},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","call_id","operation"]};
+const schema74 = {"type":"object","properties":{"type":{"enum":["create_file","update_file","delete_file"]},"path":{"type":"string","minLength":1},"diff":{"type":"string"}},"required":["type","path"]};
 
 function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2878,7 +2923,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.operation === undefined) && (missing0 = "operation"))){
-validate31.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema44.required,parentSchema:schema44,data}];
+validate31.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema45.required,parentSchema:schema45,data}];
 return false;
 }
 else {
@@ -2886,7 +2931,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("apply_patch_call" !== data0){
-validate31.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch_call"},message:"must be equal to constant",schema:"apply_patch_call",parentSchema:schema44.properties.type,data:data0}];
+validate31.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch_call"},message:"must be equal to constant",schema:"apply_patch_call",parentSchema:schema45.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -2901,18 +2946,18 @@ const _errs2 = errors;
 if(errors === _errs2){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
-validate31.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema44.properties.call_id,data:data1}];
+validate31.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema45.properties.call_id,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate31.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema44.properties.call_id,data:data1}];
+validate31.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema45.properties.call_id,data:data1}];
 return false;
 }
 }
 }
 else {
-validate31.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.properties.call_id.type,parentSchema:schema44.properties.call_id,data:data1}];
+validate31.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema45.properties.call_id.type,parentSchema:schema45.properties.call_id,data:data1}];
 return false;
 }
 }
@@ -2930,7 +2975,7 @@ if(errors === _errs5){
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 let missing1;
 if(((data2.type === undefined) && (missing1 = "type")) || ((data2.path === undefined) && (missing1 = "path"))){
-validate31.errors = [{instancePath:instancePath+"/operation",schemaPath:"response.json#/$defs/PatchOperation/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema73.required,parentSchema:schema73,data:data2}];
+validate31.errors = [{instancePath:instancePath+"/operation",schemaPath:"response.json#/$defs/PatchOperation/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema74.required,parentSchema:schema74,data:data2}];
 return false;
 }
 else {
@@ -2938,7 +2983,7 @@ if(data2.type !== undefined){
 let data3 = data2.type;
 const _errs7 = errors;
 if(!(((data3 === "create_file") || (data3 === "update_file")) || (data3 === "delete_file"))){
-validate31.errors = [{instancePath:instancePath+"/operation/type",schemaPath:"response.json#/$defs/PatchOperation/properties/type/enum",keyword:"enum",params:{allowedValues: schema73.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema73.properties.type.enum,parentSchema:schema73.properties.type,data:data3}];
+validate31.errors = [{instancePath:instancePath+"/operation/type",schemaPath:"response.json#/$defs/PatchOperation/properties/type/enum",keyword:"enum",params:{allowedValues: schema74.properties.type.enum},message:"must be equal to one of the allowed values",schema:schema74.properties.type.enum,parentSchema:schema74.properties.type,data:data3}];
 return false;
 }
 var valid2 = _errs7 === errors;
@@ -2953,12 +2998,12 @@ const _errs8 = errors;
 if(errors === _errs8){
 if(typeof data4 === "string"){
 if(func2(data4) < 1){
-validate31.errors = [{instancePath:instancePath+"/operation/path",schemaPath:"response.json#/$defs/PatchOperation/properties/path/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema73.properties.path,data:data4}];
+validate31.errors = [{instancePath:instancePath+"/operation/path",schemaPath:"response.json#/$defs/PatchOperation/properties/path/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema74.properties.path,data:data4}];
 return false;
 }
 }
 else {
-validate31.errors = [{instancePath:instancePath+"/operation/path",schemaPath:"response.json#/$defs/PatchOperation/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema73.properties.path.type,parentSchema:schema73.properties.path,data:data4}];
+validate31.errors = [{instancePath:instancePath+"/operation/path",schemaPath:"response.json#/$defs/PatchOperation/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema74.properties.path.type,parentSchema:schema74.properties.path,data:data4}];
 return false;
 }
 }
@@ -2972,7 +3017,7 @@ if(data2.diff !== undefined){
 let data5 = data2.diff;
 const _errs10 = errors;
 if(typeof data5 !== "string"){
-validate31.errors = [{instancePath:instancePath+"/operation/diff",schemaPath:"response.json#/$defs/PatchOperation/properties/diff/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema73.properties.diff.type,parentSchema:schema73.properties.diff,data:data5}];
+validate31.errors = [{instancePath:instancePath+"/operation/diff",schemaPath:"response.json#/$defs/PatchOperation/properties/diff/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema74.properties.diff.type,parentSchema:schema74.properties.diff,data:data5}];
 return false;
 }
 var valid2 = _errs10 === errors;
@@ -2985,7 +3030,7 @@ var valid2 = true;
 }
 }
 else {
-validate31.errors = [{instancePath:instancePath+"/operation",schemaPath:"response.json#/$defs/PatchOperation/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema73.type,parentSchema:schema73,data:data2}];
+validate31.errors = [{instancePath:instancePath+"/operation",schemaPath:"response.json#/$defs/PatchOperation/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema74.type,parentSchema:schema74,data:data2}];
 return false;
 }
 }
@@ -2999,7 +3044,7 @@ if(data.id !== undefined){
 let data6 = data.id;
 const _errs12 = errors;
 if(typeof data6 !== "string"){
-validate31.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.properties.id.type,parentSchema:schema44.properties.id,data:data6}];
+validate31.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema45.properties.id.type,parentSchema:schema45.properties.id,data:data6}];
 return false;
 }
 var valid0 = _errs12 === errors;
@@ -3012,7 +3057,7 @@ if(data.status !== undefined){
 let data7 = data.status;
 const _errs14 = errors;
 if(typeof data7 !== "string"){
-validate31.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.properties.status.type,parentSchema:schema44.properties.status,data:data7}];
+validate31.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema45.properties.status.type,parentSchema:schema45.properties.status,data:data7}];
 return false;
 }
 var valid0 = _errs14 === errors;
@@ -3027,7 +3072,7 @@ var valid0 = true;
 }
 }
 else {
-validate31.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema44.type,parentSchema:schema44,data}];
+validate31.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema45.type,parentSchema:schema45,data}];
 return false;
 }
 }
@@ -3035,7 +3080,7 @@ validate31.errors = vErrors;
 return errors === 0;
 }
 
-const schema100 = {"type":"object","properties":{"type":{"const":"additional_tools"},"role":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"Tools given as an item of the input."};
+const schema101 = {"type":"object","properties":{"type":{"const":"additional_tools"},"role":{"type":"string"},"tools":{"type":"array","items":{"$ref":"#/$defs/ToolParam"},"maxItems":512},"id":{"type":"string"},"status":{"type":"string"}},"required":["type","tools"],"description":"Tools given as an item of the input."};
 
 function validate67(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -3044,7 +3089,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.type === undefined) && (missing0 = "type")) || ((data.tools === undefined) && (missing0 = "tools"))){
-validate67.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema100.required,parentSchema:schema100,data}];
+validate67.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema101.required,parentSchema:schema101,data}];
 return false;
 }
 else {
@@ -3052,7 +3097,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("additional_tools" !== data0){
-validate67.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "additional_tools"},message:"must be equal to constant",schema:"additional_tools",parentSchema:schema100.properties.type,data:data0}];
+validate67.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "additional_tools"},message:"must be equal to constant",schema:"additional_tools",parentSchema:schema101.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -3065,7 +3110,7 @@ if(data.role !== undefined){
 let data1 = data.role;
 const _errs2 = errors;
 if(typeof data1 !== "string"){
-validate67.errors = [{instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema100.properties.role.type,parentSchema:schema100.properties.role,data:data1}];
+validate67.errors = [{instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.role.type,parentSchema:schema101.properties.role,data:data1}];
 return false;
 }
 var valid0 = _errs2 === errors;
@@ -3080,7 +3125,7 @@ const _errs4 = errors;
 if(errors === _errs4){
 if(Array.isArray(data2)){
 if(data2.length > 512){
-validate67.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema100.properties.tools,data:data2}];
+validate67.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema101.properties.tools,data:data2}];
 return false;
 }
 else {
@@ -3100,7 +3145,7 @@ break;
 }
 }
 else {
-validate67.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema100.properties.tools.type,parentSchema:schema100.properties.tools,data:data2}];
+validate67.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema101.properties.tools.type,parentSchema:schema101.properties.tools,data:data2}];
 return false;
 }
 }
@@ -3114,7 +3159,7 @@ if(data.id !== undefined){
 let data4 = data.id;
 const _errs7 = errors;
 if(typeof data4 !== "string"){
-validate67.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema100.properties.id.type,parentSchema:schema100.properties.id,data:data4}];
+validate67.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.id.type,parentSchema:schema101.properties.id,data:data4}];
 return false;
 }
 var valid0 = _errs7 === errors;
@@ -3127,7 +3172,7 @@ if(data.status !== undefined){
 let data5 = data.status;
 const _errs9 = errors;
 if(typeof data5 !== "string"){
-validate67.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema100.properties.status.type,parentSchema:schema100.properties.status,data:data5}];
+validate67.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.status.type,parentSchema:schema101.properties.status,data:data5}];
 return false;
 }
 var valid0 = _errs9 === errors;
@@ -3142,7 +3187,7 @@ var valid0 = true;
 }
 }
 else {
-validate67.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema100.type,parentSchema:schema100,data}];
+validate67.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema101.type,parentSchema:schema101,data}];
 return false;
 }
 }
@@ -3150,9 +3195,9 @@ validate67.errors = vErrors;
 return errors === 0;
 }
 
-const schema101 = {"type":"object","properties":{"type":{"const":"agent_message"},"id":{"type":"string"},"author":{"type":"string"},"recipient":{"type":"string"},"content":{"type":"array","items":{"$ref":"#/$defs/AgentMessagePart"}}},"required":["type","content"],"description":"A message from one agent of the client to another, such as the task of a sub-agent in Codex."};
-const schema102 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/AgentPayload"}]};
-const schema107 = {"type":"object","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type","encrypted_content"],"description":"The text that the model wrote for another agent. This gateway encrypts no arguments, so it comes back as plain text."};
+const schema102 = {"type":"object","properties":{"type":{"const":"agent_message"},"id":{"type":"string"},"author":{"type":"string"},"recipient":{"type":"string"},"content":{"type":"array","items":{"$ref":"#/$defs/AgentMessagePart"}}},"required":["type","content"],"description":"A message from one agent of the client to another, such as the task of a sub-agent in Codex."};
+const schema103 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"#/$defs/InputText"},{"$ref":"#/$defs/InputImage"},{"$ref":"#/$defs/AgentPayload"}]};
+const schema108 = {"type":"object","properties":{"type":{"const":"encrypted_content"},"encrypted_content":{"type":"string"}},"required":["type","encrypted_content"],"description":"The text that the model wrote for another agent. This gateway encrypts no arguments, so it comes back as plain text."};
 
 function validate70(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -3399,7 +3444,7 @@ if(errors === _errs32){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing4;
 if(((data.type === undefined) && (missing4 = "type")) || ((data.encrypted_content === undefined) && (missing4 = "encrypted_content"))){
-validate70.errors = [{instancePath,schemaPath:"#/$defs/AgentPayload/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema107.required,parentSchema:schema107,data}];
+validate70.errors = [{instancePath,schemaPath:"#/$defs/AgentPayload/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema108.required,parentSchema:schema108,data}];
 return false;
 }
 else {
@@ -3407,7 +3452,7 @@ if(data.type !== undefined){
 let data10 = data.type;
 const _errs34 = errors;
 if("encrypted_content" !== data10){
-validate70.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/AgentPayload/properties/type/const",keyword:"const",params:{allowedValue: "encrypted_content"},message:"must be equal to constant",schema:"encrypted_content",parentSchema:schema107.properties.type,data:data10}];
+validate70.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/AgentPayload/properties/type/const",keyword:"const",params:{allowedValue: "encrypted_content"},message:"must be equal to constant",schema:"encrypted_content",parentSchema:schema108.properties.type,data:data10}];
 return false;
 }
 var valid16 = _errs34 === errors;
@@ -3420,7 +3465,7 @@ if(data.encrypted_content !== undefined){
 let data11 = data.encrypted_content;
 const _errs35 = errors;
 if(typeof data11 !== "string"){
-validate70.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/AgentPayload/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.encrypted_content.type,parentSchema:schema107.properties.encrypted_content,data:data11}];
+validate70.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/AgentPayload/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema108.properties.encrypted_content.type,parentSchema:schema108.properties.encrypted_content,data:data11}];
 return false;
 }
 var valid16 = _errs35 === errors;
@@ -3432,23 +3477,23 @@ var valid16 = true;
 }
 }
 else {
-validate70.errors = [{instancePath,schemaPath:"#/$defs/AgentPayload/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema107.type,parentSchema:schema107,data}];
+validate70.errors = [{instancePath,schemaPath:"#/$defs/AgentPayload/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema108.type,parentSchema:schema108,data}];
 return false;
 }
 }
 }
 else {
-validate70.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema102.discriminator,parentSchema:schema102,data}];
+validate70.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema103.discriminator,parentSchema:schema103,data}];
 return false;
 }
 }
 else {
-validate70.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema102.discriminator,parentSchema:schema102,data}];
+validate70.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema103.discriminator,parentSchema:schema103,data}];
 return false;
 }
 }
 else {
-validate70.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema102.type,parentSchema:schema102,data}];
+validate70.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema103.type,parentSchema:schema103,data}];
 return false;
 }
 }
@@ -3464,7 +3509,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.type === undefined) && (missing0 = "type")) || ((data.content === undefined) && (missing0 = "content"))){
-validate69.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema101.required,parentSchema:schema101,data}];
+validate69.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema102.required,parentSchema:schema102,data}];
 return false;
 }
 else {
@@ -3472,7 +3517,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("agent_message" !== data0){
-validate69.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "agent_message"},message:"must be equal to constant",schema:"agent_message",parentSchema:schema101.properties.type,data:data0}];
+validate69.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "agent_message"},message:"must be equal to constant",schema:"agent_message",parentSchema:schema102.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -3485,7 +3530,7 @@ if(data.id !== undefined){
 let data1 = data.id;
 const _errs2 = errors;
 if(typeof data1 !== "string"){
-validate69.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.id.type,parentSchema:schema101.properties.id,data:data1}];
+validate69.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema102.properties.id.type,parentSchema:schema102.properties.id,data:data1}];
 return false;
 }
 var valid0 = _errs2 === errors;
@@ -3498,7 +3543,7 @@ if(data.author !== undefined){
 let data2 = data.author;
 const _errs4 = errors;
 if(typeof data2 !== "string"){
-validate69.errors = [{instancePath:instancePath+"/author",schemaPath:"#/properties/author/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.author.type,parentSchema:schema101.properties.author,data:data2}];
+validate69.errors = [{instancePath:instancePath+"/author",schemaPath:"#/properties/author/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema102.properties.author.type,parentSchema:schema102.properties.author,data:data2}];
 return false;
 }
 var valid0 = _errs4 === errors;
@@ -3511,7 +3556,7 @@ if(data.recipient !== undefined){
 let data3 = data.recipient;
 const _errs6 = errors;
 if(typeof data3 !== "string"){
-validate69.errors = [{instancePath:instancePath+"/recipient",schemaPath:"#/properties/recipient/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.recipient.type,parentSchema:schema101.properties.recipient,data:data3}];
+validate69.errors = [{instancePath:instancePath+"/recipient",schemaPath:"#/properties/recipient/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema102.properties.recipient.type,parentSchema:schema102.properties.recipient,data:data3}];
 return false;
 }
 var valid0 = _errs6 === errors;
@@ -3540,7 +3585,7 @@ break;
 }
 }
 else {
-validate69.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema101.properties.content.type,parentSchema:schema101.properties.content,data:data4}];
+validate69.errors = [{instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema102.properties.content.type,parentSchema:schema102.properties.content,data:data4}];
 return false;
 }
 }
@@ -3556,7 +3601,7 @@ var valid0 = true;
 }
 }
 else {
-validate69.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema101.type,parentSchema:schema101,data}];
+validate69.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema102.type,parentSchema:schema102,data}];
 return false;
 }
 }
@@ -3564,14 +3609,14 @@ validate69.errors = vErrors;
 return errors === 0;
 }
 
-const schema108 = {"type":"object","properties":{"type":{"const":"configuration_update"},"id":{"type":"string"},"reasoning":{"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"}},"required":[]},"text":{"$ref":"#/$defs/TextParam"}},"required":["type"],"description":"Replaces the reasoning effort and the text format of the request. The last one wins."};
-const schema109 = {"title":"ReasoningEffort","enum":["none","minimal","low","medium","high","xhigh","max"]};
-const schema110 = {"type":"object","properties":{"format":{"$ref":"#/$defs/RequestedFormat"},"verbosity":{"$ref":"response.json#/$defs/Verbosity"}},"required":[]};
-const schema97 = {"enum":["low","medium","high"]};
-const schema111 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"response.json#/$defs/PlainTextFormat"},{"$ref":"response.json#/$defs/JsonObjectFormat"},{"$ref":"#/$defs/JsonSchemaFormat"}]};
-const schema94 = {"type":"object","properties":{"type":{"const":"text"}},"required":["type"]};
-const schema95 = {"type":"object","properties":{"type":{"const":"json_object"}},"required":["type"]};
-const schema114 = {"type":"object","properties":{"type":{"const":"json_schema"},"name":{"type":"string","pattern":"^[a-zA-Z0-9_-]{1,64}$","description":"1 to 64 letters, digits, underscores and hyphens."},"description":{"type":"string"},"schema":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","schema"]};
+const schema109 = {"type":"object","properties":{"type":{"const":"configuration_update"},"id":{"type":"string"},"reasoning":{"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"}},"required":[]},"text":{"$ref":"#/$defs/TextParam"}},"required":["type"],"description":"Replaces the reasoning effort and the text format of the request. The last one wins."};
+const schema110 = {"title":"ReasoningEffort","enum":["none","minimal","low","medium","high","xhigh","max"]};
+const schema111 = {"type":"object","properties":{"format":{"$ref":"#/$defs/RequestedFormat"},"verbosity":{"$ref":"response.json#/$defs/Verbosity"}},"required":[]};
+const schema98 = {"enum":["low","medium","high"]};
+const schema112 = {"type":"object","discriminator":{"propertyName":"type"},"oneOf":[{"$ref":"response.json#/$defs/PlainTextFormat"},{"$ref":"response.json#/$defs/JsonObjectFormat"},{"$ref":"#/$defs/JsonSchemaFormat"}]};
+const schema95 = {"type":"object","properties":{"type":{"const":"text"}},"required":["type"]};
+const schema96 = {"type":"object","properties":{"type":{"const":"json_object"}},"required":["type"]};
+const schema115 = {"type":"object","properties":{"type":{"const":"json_schema"},"name":{"type":"string","pattern":"^[a-zA-Z0-9_-]{1,64}$","description":"1 to 64 letters, digits, underscores and hyphens."},"description":{"type":"string"},"schema":{"type":"object","tsType":"Readonly<Record<string, unknown>>"},"strict":{"type":"boolean"}},"required":["type","schema"]};
 const pattern1 = new RegExp("^[a-zA-Z0-9_-]{1,64}$", "u");
 
 function validate74(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -3587,21 +3632,21 @@ if(errors === _errs3){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.type === undefined) && (missing0 = "type")){
-validate74.errors = [{instancePath,schemaPath:"response.json#/$defs/PlainTextFormat/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema94.required,parentSchema:schema94,data}];
+validate74.errors = [{instancePath,schemaPath:"response.json#/$defs/PlainTextFormat/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema95.required,parentSchema:schema95,data}];
 return false;
 }
 else {
 if(data.type !== undefined){
 let data0 = data.type;
 if("text" !== data0){
-validate74.errors = [{instancePath:instancePath+"/type",schemaPath:"response.json#/$defs/PlainTextFormat/properties/type/const",keyword:"const",params:{allowedValue: "text"},message:"must be equal to constant",schema:"text",parentSchema:schema94.properties.type,data:data0}];
+validate74.errors = [{instancePath:instancePath+"/type",schemaPath:"response.json#/$defs/PlainTextFormat/properties/type/const",keyword:"const",params:{allowedValue: "text"},message:"must be equal to constant",schema:"text",parentSchema:schema95.properties.type,data:data0}];
 return false;
 }
 }
 }
 }
 else {
-validate74.errors = [{instancePath,schemaPath:"response.json#/$defs/PlainTextFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema94.type,parentSchema:schema94,data}];
+validate74.errors = [{instancePath,schemaPath:"response.json#/$defs/PlainTextFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema95.type,parentSchema:schema95,data}];
 return false;
 }
 }
@@ -3612,21 +3657,21 @@ if(errors === _errs7){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing1;
 if((data.type === undefined) && (missing1 = "type")){
-validate74.errors = [{instancePath,schemaPath:"response.json#/$defs/JsonObjectFormat/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema95.required,parentSchema:schema95,data}];
+validate74.errors = [{instancePath,schemaPath:"response.json#/$defs/JsonObjectFormat/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema96.required,parentSchema:schema96,data}];
 return false;
 }
 else {
 if(data.type !== undefined){
 let data1 = data.type;
 if("json_object" !== data1){
-validate74.errors = [{instancePath:instancePath+"/type",schemaPath:"response.json#/$defs/JsonObjectFormat/properties/type/const",keyword:"const",params:{allowedValue: "json_object"},message:"must be equal to constant",schema:"json_object",parentSchema:schema95.properties.type,data:data1}];
+validate74.errors = [{instancePath:instancePath+"/type",schemaPath:"response.json#/$defs/JsonObjectFormat/properties/type/const",keyword:"const",params:{allowedValue: "json_object"},message:"must be equal to constant",schema:"json_object",parentSchema:schema96.properties.type,data:data1}];
 return false;
 }
 }
 }
 }
 else {
-validate74.errors = [{instancePath,schemaPath:"response.json#/$defs/JsonObjectFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema95.type,parentSchema:schema95,data}];
+validate74.errors = [{instancePath,schemaPath:"response.json#/$defs/JsonObjectFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema96.type,parentSchema:schema96,data}];
 return false;
 }
 }
@@ -3637,7 +3682,7 @@ if(errors === _errs11){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing2;
 if(((data.type === undefined) && (missing2 = "type")) || ((data.schema === undefined) && (missing2 = "schema"))){
-validate74.errors = [{instancePath,schemaPath:"#/$defs/JsonSchemaFormat/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema114.required,parentSchema:schema114,data}];
+validate74.errors = [{instancePath,schemaPath:"#/$defs/JsonSchemaFormat/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema115.required,parentSchema:schema115,data}];
 return false;
 }
 else {
@@ -3645,7 +3690,7 @@ if(data.type !== undefined){
 let data2 = data.type;
 const _errs13 = errors;
 if("json_schema" !== data2){
-validate74.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/JsonSchemaFormat/properties/type/const",keyword:"const",params:{allowedValue: "json_schema"},message:"must be equal to constant",schema:"json_schema",parentSchema:schema114.properties.type,data:data2}];
+validate74.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/JsonSchemaFormat/properties/type/const",keyword:"const",params:{allowedValue: "json_schema"},message:"must be equal to constant",schema:"json_schema",parentSchema:schema115.properties.type,data:data2}];
 return false;
 }
 var valid9 = _errs13 === errors;
@@ -3660,12 +3705,12 @@ const _errs14 = errors;
 if(errors === _errs14){
 if(typeof data3 === "string"){
 if(!pattern1.test(data3)){
-validate74.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/JsonSchemaFormat/properties/name/pattern",keyword:"pattern",params:{pattern: "^[a-zA-Z0-9_-]{1,64}$"},message:"must match pattern \""+"^[a-zA-Z0-9_-]{1,64}$"+"\"",schema:"^[a-zA-Z0-9_-]{1,64}$",parentSchema:schema114.properties.name,data:data3}];
+validate74.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/JsonSchemaFormat/properties/name/pattern",keyword:"pattern",params:{pattern: "^[a-zA-Z0-9_-]{1,64}$"},message:"must match pattern \""+"^[a-zA-Z0-9_-]{1,64}$"+"\"",schema:"^[a-zA-Z0-9_-]{1,64}$",parentSchema:schema115.properties.name,data:data3}];
 return false;
 }
 }
 else {
-validate74.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/JsonSchemaFormat/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema114.properties.name.type,parentSchema:schema114.properties.name,data:data3}];
+validate74.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/JsonSchemaFormat/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema115.properties.name.type,parentSchema:schema115.properties.name,data:data3}];
 return false;
 }
 }
@@ -3679,7 +3724,7 @@ if(data.description !== undefined){
 let data4 = data.description;
 const _errs16 = errors;
 if(typeof data4 !== "string"){
-validate74.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/JsonSchemaFormat/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema114.properties.description.type,parentSchema:schema114.properties.description,data:data4}];
+validate74.errors = [{instancePath:instancePath+"/description",schemaPath:"#/$defs/JsonSchemaFormat/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema115.properties.description.type,parentSchema:schema115.properties.description,data:data4}];
 return false;
 }
 var valid9 = _errs16 === errors;
@@ -3692,7 +3737,7 @@ if(data.schema !== undefined){
 let data5 = data.schema;
 const _errs18 = errors;
 if(!(data5 && typeof data5 == "object" && !Array.isArray(data5))){
-validate74.errors = [{instancePath:instancePath+"/schema",schemaPath:"#/$defs/JsonSchemaFormat/properties/schema/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema114.properties.schema.type,parentSchema:schema114.properties.schema,data:data5}];
+validate74.errors = [{instancePath:instancePath+"/schema",schemaPath:"#/$defs/JsonSchemaFormat/properties/schema/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema115.properties.schema.type,parentSchema:schema115.properties.schema,data:data5}];
 return false;
 }
 var valid9 = _errs18 === errors;
@@ -3705,7 +3750,7 @@ if(data.strict !== undefined){
 let data6 = data.strict;
 const _errs20 = errors;
 if(typeof data6 !== "boolean"){
-validate74.errors = [{instancePath:instancePath+"/strict",schemaPath:"#/$defs/JsonSchemaFormat/properties/strict/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema114.properties.strict.type,parentSchema:schema114.properties.strict,data:data6}];
+validate74.errors = [{instancePath:instancePath+"/strict",schemaPath:"#/$defs/JsonSchemaFormat/properties/strict/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema115.properties.strict.type,parentSchema:schema115.properties.strict,data:data6}];
 return false;
 }
 var valid9 = _errs20 === errors;
@@ -3720,23 +3765,23 @@ var valid9 = true;
 }
 }
 else {
-validate74.errors = [{instancePath,schemaPath:"#/$defs/JsonSchemaFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema114.type,parentSchema:schema114,data}];
+validate74.errors = [{instancePath,schemaPath:"#/$defs/JsonSchemaFormat/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema115.type,parentSchema:schema115,data}];
 return false;
 }
 }
 }
 else {
-validate74.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema111.discriminator,parentSchema:schema111,data}];
+validate74.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema112.discriminator,parentSchema:schema112,data}];
 return false;
 }
 }
 else {
-validate74.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema111.discriminator,parentSchema:schema111,data}];
+validate74.errors = [{instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema112.discriminator,parentSchema:schema112,data}];
 return false;
 }
 }
 else {
-validate74.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema111.type,parentSchema:schema111,data}];
+validate74.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema112.type,parentSchema:schema112,data}];
 return false;
 }
 }
@@ -3766,7 +3811,7 @@ if(data.verbosity !== undefined){
 let data1 = data.verbosity;
 const _errs2 = errors;
 if(!(((data1 === "low") || (data1 === "medium")) || (data1 === "high"))){
-validate73.errors = [{instancePath:instancePath+"/verbosity",schemaPath:"response.json#/$defs/Verbosity/enum",keyword:"enum",params:{allowedValues: schema97.enum},message:"must be equal to one of the allowed values",schema:schema97.enum,parentSchema:schema97,data:data1}];
+validate73.errors = [{instancePath:instancePath+"/verbosity",schemaPath:"response.json#/$defs/Verbosity/enum",keyword:"enum",params:{allowedValues: schema98.enum},message:"must be equal to one of the allowed values",schema:schema98.enum,parentSchema:schema98,data:data1}];
 return false;
 }
 var valid0 = _errs2 === errors;
@@ -3777,7 +3822,7 @@ var valid0 = true;
 }
 }
 else {
-validate73.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema110.type,parentSchema:schema110,data}];
+validate73.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema111.type,parentSchema:schema111,data}];
 return false;
 }
 }
@@ -3793,7 +3838,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.type === undefined) && (missing0 = "type")){
-validate72.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema108.required,parentSchema:schema108,data}];
+validate72.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema109.required,parentSchema:schema109,data}];
 return false;
 }
 else {
@@ -3801,7 +3846,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("configuration_update" !== data0){
-validate72.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "configuration_update"},message:"must be equal to constant",schema:"configuration_update",parentSchema:schema108.properties.type,data:data0}];
+validate72.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "configuration_update"},message:"must be equal to constant",schema:"configuration_update",parentSchema:schema109.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -3814,7 +3859,7 @@ if(data.id !== undefined){
 let data1 = data.id;
 const _errs2 = errors;
 if(typeof data1 !== "string"){
-validate72.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema108.properties.id.type,parentSchema:schema108.properties.id,data:data1}];
+validate72.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema109.properties.id.type,parentSchema:schema109.properties.id,data:data1}];
 return false;
 }
 var valid0 = _errs2 === errors;
@@ -3831,13 +3876,13 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 if(data2.effort !== undefined){
 let data3 = data2.effort;
 if(!(((((((data3 === "none") || (data3 === "minimal")) || (data3 === "low")) || (data3 === "medium")) || (data3 === "high")) || (data3 === "xhigh")) || (data3 === "max"))){
-validate72.errors = [{instancePath:instancePath+"/reasoning/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema109.enum},message:"must be equal to one of the allowed values",schema:schema109.enum,parentSchema:schema109,data:data3}];
+validate72.errors = [{instancePath:instancePath+"/reasoning/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema110.enum},message:"must be equal to one of the allowed values",schema:schema110.enum,parentSchema:schema110,data:data3}];
 return false;
 }
 }
 }
 else {
-validate72.errors = [{instancePath:instancePath+"/reasoning",schemaPath:"#/properties/reasoning/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema108.properties.reasoning.type,parentSchema:schema108.properties.reasoning,data:data2}];
+validate72.errors = [{instancePath:instancePath+"/reasoning",schemaPath:"#/properties/reasoning/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema109.properties.reasoning.type,parentSchema:schema109.properties.reasoning,data:data2}];
 return false;
 }
 }
@@ -3864,7 +3909,7 @@ var valid0 = true;
 }
 }
 else {
-validate72.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema108.type,parentSchema:schema108,data}];
+validate72.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema109.type,parentSchema:schema109,data}];
 return false;
 }
 }
@@ -3892,7 +3937,7 @@ if(errors === _errs4){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.name === undefined) && (missing0 = "name"))) || ((data.arguments === undefined) && (missing0 = "arguments"))){
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputFunctionCall/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema116.required,parentSchema:schema116,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputFunctionCall/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema117.required,parentSchema:schema117,data}];
 return false;
 }
 else {
@@ -3900,7 +3945,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs6 = errors;
 if("function_call" !== data0){
-validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputFunctionCall/properties/type/const",keyword:"const",params:{allowedValue: "function_call"},message:"must be equal to constant",schema:"function_call",parentSchema:schema116.properties.type,data:data0}];
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputFunctionCall/properties/type/const",keyword:"const",params:{allowedValue: "function_call"},message:"must be equal to constant",schema:"function_call",parentSchema:schema117.properties.type,data:data0}];
 return false;
 }
 var valid4 = _errs6 === errors;
@@ -3915,18 +3960,18 @@ const _errs7 = errors;
 if(errors === _errs7){
 if(typeof data1 === "string"){
 if(func2(data1) > 65536){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema116.properties.call_id,data:data1}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema117.properties.call_id,data:data1}];
 return false;
 }
 else {
 if(func2(data1) < 1){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema116.properties.call_id,data:data1}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema117.properties.call_id,data:data1}];
 return false;
 }
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.call_id.type,parentSchema:schema116.properties.call_id,data:data1}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputFunctionCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema117.properties.call_id.type,parentSchema:schema117.properties.call_id,data:data1}];
 return false;
 }
 }
@@ -3942,18 +3987,18 @@ const _errs9 = errors;
 if(errors === _errs9){
 if(typeof data2 === "string"){
 if(func2(data2) > 256){
-validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema116.properties.name,data:data2}];
+validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema117.properties.name,data:data2}];
 return false;
 }
 else {
 if(func2(data2) < 1){
-validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema116.properties.name,data:data2}];
+validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema117.properties.name,data:data2}];
 return false;
 }
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.name.type,parentSchema:schema116.properties.name,data:data2}];
+validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputFunctionCall/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema117.properties.name.type,parentSchema:schema117.properties.name,data:data2}];
 return false;
 }
 }
@@ -3967,7 +4012,7 @@ if(data.arguments !== undefined){
 let data3 = data.arguments;
 const _errs11 = errors;
 if(typeof data3 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/arguments",schemaPath:"#/$defs/InputFunctionCall/properties/arguments/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.arguments.type,parentSchema:schema116.properties.arguments,data:data3}];
+validate13.errors = [{instancePath:instancePath+"/arguments",schemaPath:"#/$defs/InputFunctionCall/properties/arguments/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema117.properties.arguments.type,parentSchema:schema117.properties.arguments,data:data3}];
 return false;
 }
 var valid4 = _errs11 === errors;
@@ -3980,7 +4025,7 @@ if(data.id !== undefined){
 let data4 = data.id;
 const _errs13 = errors;
 if(typeof data4 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputFunctionCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.id.type,parentSchema:schema116.properties.id,data:data4}];
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputFunctionCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema117.properties.id.type,parentSchema:schema117.properties.id,data:data4}];
 return false;
 }
 var valid4 = _errs13 === errors;
@@ -3993,7 +4038,7 @@ if(data.status !== undefined){
 let data5 = data.status;
 const _errs15 = errors;
 if(typeof data5 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputFunctionCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.status.type,parentSchema:schema116.properties.status,data:data5}];
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputFunctionCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema117.properties.status.type,parentSchema:schema117.properties.status,data:data5}];
 return false;
 }
 var valid4 = _errs15 === errors;
@@ -4008,18 +4053,18 @@ const _errs17 = errors;
 if(errors === _errs17){
 if(typeof data6 === "string"){
 if(func2(data6) > 256){
-validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema116.properties.namespace,data:data6}];
+validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema117.properties.namespace,data:data6}];
 return false;
 }
 else {
 if(func2(data6) < 1){
-validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema116.properties.namespace,data:data6}];
+validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema117.properties.namespace,data:data6}];
 return false;
 }
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.namespace.type,parentSchema:schema116.properties.namespace,data:data6}];
+validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputFunctionCall/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema117.properties.namespace.type,parentSchema:schema117.properties.namespace,data:data6}];
 return false;
 }
 }
@@ -4037,7 +4082,7 @@ var valid4 = true;
 }
 }
 else {
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputFunctionCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema116.type,parentSchema:schema116,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputFunctionCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema117.type,parentSchema:schema117,data}];
 return false;
 }
 }
@@ -4060,7 +4105,7 @@ if(errors === _errs22){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing1;
 if(((data.type === undefined) && (missing1 = "type")) || ((data.id === undefined) && (missing1 = "id"))){
-validate13.errors = [{instancePath,schemaPath:"#/$defs/ItemReference/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema117.required,parentSchema:schema117,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/ItemReference/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema118.required,parentSchema:schema118,data}];
 return false;
 }
 else {
@@ -4068,7 +4113,7 @@ if(data.type !== undefined){
 let data7 = data.type;
 const _errs24 = errors;
 if("item_reference" !== data7){
-validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ItemReference/properties/type/const",keyword:"const",params:{allowedValue: "item_reference"},message:"must be equal to constant",schema:"item_reference",parentSchema:schema117.properties.type,data:data7}];
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/ItemReference/properties/type/const",keyword:"const",params:{allowedValue: "item_reference"},message:"must be equal to constant",schema:"item_reference",parentSchema:schema118.properties.type,data:data7}];
 return false;
 }
 var valid9 = _errs24 === errors;
@@ -4081,7 +4126,7 @@ if(data.id !== undefined){
 let data8 = data.id;
 const _errs25 = errors;
 if(typeof data8 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/ItemReference/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema117.properties.id.type,parentSchema:schema117.properties.id,data:data8}];
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/ItemReference/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.properties.id.type,parentSchema:schema118.properties.id,data:data8}];
 return false;
 }
 var valid9 = _errs25 === errors;
@@ -4093,7 +4138,7 @@ var valid9 = true;
 }
 }
 else {
-validate13.errors = [{instancePath,schemaPath:"#/$defs/ItemReference/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema117.type,parentSchema:schema117,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/ItemReference/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema118.type,parentSchema:schema118,data}];
 return false;
 }
 }
@@ -4104,7 +4149,7 @@ if(errors === _errs28){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing2;
 if(((((data.type === undefined) && (missing2 = "type")) || ((data.call_id === undefined) && (missing2 = "call_id"))) || ((data.name === undefined) && (missing2 = "name"))) || ((data.input === undefined) && (missing2 = "input"))){
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCustomToolCall/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema118.required,parentSchema:schema118,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCustomToolCall/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'",schema:schema119.required,parentSchema:schema119,data}];
 return false;
 }
 else {
@@ -4112,7 +4157,7 @@ if(data.type !== undefined){
 let data9 = data.type;
 const _errs30 = errors;
 if("custom_tool_call" !== data9){
-validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputCustomToolCall/properties/type/const",keyword:"const",params:{allowedValue: "custom_tool_call"},message:"must be equal to constant",schema:"custom_tool_call",parentSchema:schema118.properties.type,data:data9}];
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputCustomToolCall/properties/type/const",keyword:"const",params:{allowedValue: "custom_tool_call"},message:"must be equal to constant",schema:"custom_tool_call",parentSchema:schema119.properties.type,data:data9}];
 return false;
 }
 var valid12 = _errs30 === errors;
@@ -4127,18 +4172,18 @@ const _errs31 = errors;
 if(errors === _errs31){
 if(typeof data10 === "string"){
 if(func2(data10) > 65536){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema118.properties.call_id,data:data10}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema119.properties.call_id,data:data10}];
 return false;
 }
 else {
 if(func2(data10) < 1){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema118.properties.call_id,data:data10}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.properties.call_id,data:data10}];
 return false;
 }
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.properties.call_id.type,parentSchema:schema118.properties.call_id,data:data10}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputCustomToolCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.call_id.type,parentSchema:schema119.properties.call_id,data:data10}];
 return false;
 }
 }
@@ -4154,18 +4199,18 @@ const _errs33 = errors;
 if(errors === _errs33){
 if(typeof data11 === "string"){
 if(func2(data11) > 256){
-validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema118.properties.name,data:data11}];
+validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema119.properties.name,data:data11}];
 return false;
 }
 else {
 if(func2(data11) < 1){
-validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema118.properties.name,data:data11}];
+validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.properties.name,data:data11}];
 return false;
 }
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.properties.name.type,parentSchema:schema118.properties.name,data:data11}];
+validate13.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/InputCustomToolCall/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.name.type,parentSchema:schema119.properties.name,data:data11}];
 return false;
 }
 }
@@ -4181,18 +4226,18 @@ const _errs35 = errors;
 if(errors === _errs35){
 if(typeof data12 === "string"){
 if(func2(data12) > 256){
-validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema118.properties.namespace,data:data12}];
+validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema119.properties.namespace,data:data12}];
 return false;
 }
 else {
 if(func2(data12) < 1){
-validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema118.properties.namespace,data:data12}];
+validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.properties.namespace,data:data12}];
 return false;
 }
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.properties.namespace.type,parentSchema:schema118.properties.namespace,data:data12}];
+validate13.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/InputCustomToolCall/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.namespace.type,parentSchema:schema119.properties.namespace,data:data12}];
 return false;
 }
 }
@@ -4206,7 +4251,7 @@ if(data.input !== undefined){
 let data13 = data.input;
 const _errs37 = errors;
 if(typeof data13 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/input",schemaPath:"#/$defs/InputCustomToolCall/properties/input/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.properties.input.type,parentSchema:schema118.properties.input,data:data13}];
+validate13.errors = [{instancePath:instancePath+"/input",schemaPath:"#/$defs/InputCustomToolCall/properties/input/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.input.type,parentSchema:schema119.properties.input,data:data13}];
 return false;
 }
 var valid12 = _errs37 === errors;
@@ -4219,7 +4264,7 @@ if(data.id !== undefined){
 let data14 = data.id;
 const _errs39 = errors;
 if(typeof data14 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputCustomToolCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.properties.id.type,parentSchema:schema118.properties.id,data:data14}];
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputCustomToolCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.id.type,parentSchema:schema119.properties.id,data:data14}];
 return false;
 }
 var valid12 = _errs39 === errors;
@@ -4232,7 +4277,7 @@ if(data.status !== undefined){
 let data15 = data.status;
 const _errs41 = errors;
 if(typeof data15 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputCustomToolCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.properties.status.type,parentSchema:schema118.properties.status,data:data15}];
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputCustomToolCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.status.type,parentSchema:schema119.properties.status,data:data15}];
 return false;
 }
 var valid12 = _errs41 === errors;
@@ -4249,7 +4294,7 @@ var valid12 = true;
 }
 }
 else {
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCustomToolCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema118.type,parentSchema:schema118,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCustomToolCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema119.type,parentSchema:schema119,data}];
 return false;
 }
 }
@@ -4266,7 +4311,7 @@ if(errors === _errs45){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing3;
 if(((data.type === undefined) && (missing3 = "type")) || ((data.arguments === undefined) && (missing3 = "arguments"))){
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputToolSearchCall/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'",schema:schema119.required,parentSchema:schema119,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputToolSearchCall/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'",schema:schema120.required,parentSchema:schema120,data}];
 return false;
 }
 else {
@@ -4274,7 +4319,7 @@ if(data.type !== undefined){
 let data16 = data.type;
 const _errs47 = errors;
 if("tool_search_call" !== data16){
-validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputToolSearchCall/properties/type/const",keyword:"const",params:{allowedValue: "tool_search_call"},message:"must be equal to constant",schema:"tool_search_call",parentSchema:schema119.properties.type,data:data16}];
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputToolSearchCall/properties/type/const",keyword:"const",params:{allowedValue: "tool_search_call"},message:"must be equal to constant",schema:"tool_search_call",parentSchema:schema120.properties.type,data:data16}];
 return false;
 }
 var valid16 = _errs47 === errors;
@@ -4289,18 +4334,18 @@ const _errs48 = errors;
 if(errors === _errs48){
 if(typeof data17 === "string"){
 if(func2(data17) > 65536){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema119.properties.call_id,data:data17}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema120.properties.call_id,data:data17}];
 return false;
 }
 else {
 if(func2(data17) < 1){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.properties.call_id,data:data17}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema120.properties.call_id,data:data17}];
 return false;
 }
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.call_id.type,parentSchema:schema119.properties.call_id,data:data17}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputToolSearchCall/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.call_id.type,parentSchema:schema120.properties.call_id,data:data17}];
 return false;
 }
 }
@@ -4314,7 +4359,7 @@ if(data.execution !== undefined){
 let data18 = data.execution;
 const _errs50 = errors;
 if(!((data18 === "client") || (data18 === "server"))){
-validate13.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/$defs/InputToolSearchCall/properties/execution/enum",keyword:"enum",params:{allowedValues: schema119.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema119.properties.execution.enum,parentSchema:schema119.properties.execution,data:data18}];
+validate13.errors = [{instancePath:instancePath+"/execution",schemaPath:"#/$defs/InputToolSearchCall/properties/execution/enum",keyword:"enum",params:{allowedValues: schema120.properties.execution.enum},message:"must be equal to one of the allowed values",schema:schema120.properties.execution.enum,parentSchema:schema120.properties.execution,data:data18}];
 return false;
 }
 var valid16 = _errs50 === errors;
@@ -4327,7 +4372,7 @@ if(data.id !== undefined){
 let data19 = data.id;
 const _errs51 = errors;
 if(typeof data19 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputToolSearchCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.id.type,parentSchema:schema119.properties.id,data:data19}];
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputToolSearchCall/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.id.type,parentSchema:schema120.properties.id,data:data19}];
 return false;
 }
 var valid16 = _errs51 === errors;
@@ -4340,7 +4385,7 @@ if(data.status !== undefined){
 let data20 = data.status;
 const _errs53 = errors;
 if(typeof data20 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputToolSearchCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.status.type,parentSchema:schema119.properties.status,data:data20}];
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputToolSearchCall/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.status.type,parentSchema:schema120.properties.status,data:data20}];
 return false;
 }
 var valid16 = _errs53 === errors;
@@ -4355,7 +4400,7 @@ var valid16 = true;
 }
 }
 else {
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputToolSearchCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema119.type,parentSchema:schema119,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputToolSearchCall/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema120.type,parentSchema:schema120,data}];
 return false;
 }
 }
@@ -4378,7 +4423,7 @@ if(errors === _errs58){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing4;
 if(((data.type === undefined) && (missing4 = "type")) || ((data.output === undefined) && (missing4 = "output"))){
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputLocalShellCallOutput/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema120.required,parentSchema:schema120,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputLocalShellCallOutput/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema121.required,parentSchema:schema121,data}];
 return false;
 }
 else {
@@ -4386,7 +4431,7 @@ if(data.type !== undefined){
 let data21 = data.type;
 const _errs60 = errors;
 if("local_shell_call_output" !== data21){
-validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "local_shell_call_output"},message:"must be equal to constant",schema:"local_shell_call_output",parentSchema:schema120.properties.type,data:data21}];
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "local_shell_call_output"},message:"must be equal to constant",schema:"local_shell_call_output",parentSchema:schema121.properties.type,data:data21}];
 return false;
 }
 var valid21 = _errs60 === errors;
@@ -4401,18 +4446,18 @@ const _errs61 = errors;
 if(errors === _errs61){
 if(typeof data22 === "string"){
 if(func2(data22) > 65536){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema120.properties.call_id,data:data22}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema121.properties.call_id,data:data22}];
 return false;
 }
 else {
 if(func2(data22) < 1){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema120.properties.call_id,data:data22}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema121.properties.call_id,data:data22}];
 return false;
 }
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.call_id.type,parentSchema:schema120.properties.call_id,data:data22}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.call_id.type,parentSchema:schema121.properties.call_id,data:data22}];
 return false;
 }
 }
@@ -4426,7 +4471,7 @@ if(data.output !== undefined){
 let data23 = data.output;
 const _errs63 = errors;
 if(typeof data23 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/output/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.output.type,parentSchema:schema120.properties.output,data:data23}];
+validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/output/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.output.type,parentSchema:schema121.properties.output,data:data23}];
 return false;
 }
 var valid21 = _errs63 === errors;
@@ -4439,7 +4484,7 @@ if(data.id !== undefined){
 let data24 = data.id;
 const _errs65 = errors;
 if(typeof data24 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.id.type,parentSchema:schema120.properties.id,data:data24}];
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.id.type,parentSchema:schema121.properties.id,data:data24}];
 return false;
 }
 var valid21 = _errs65 === errors;
@@ -4452,7 +4497,7 @@ if(data.status !== undefined){
 let data25 = data.status;
 const _errs67 = errors;
 if(typeof data25 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.status.type,parentSchema:schema120.properties.status,data:data25}];
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputLocalShellCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.status.type,parentSchema:schema121.properties.status,data:data25}];
 return false;
 }
 var valid21 = _errs67 === errors;
@@ -4467,7 +4512,7 @@ var valid21 = true;
 }
 }
 else {
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputLocalShellCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema120.type,parentSchema:schema120,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputLocalShellCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema121.type,parentSchema:schema121,data}];
 return false;
 }
 }
@@ -4484,7 +4529,7 @@ if(errors === _errs71){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing5;
 if((((data.type === undefined) && (missing5 = "type")) || ((data.call_id === undefined) && (missing5 = "call_id"))) || ((data.output === undefined) && (missing5 = "output"))){
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputShellCallOutput/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema121.required,parentSchema:schema121,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputShellCallOutput/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema122.required,parentSchema:schema122,data}];
 return false;
 }
 else {
@@ -4492,7 +4537,7 @@ if(data.type !== undefined){
 let data26 = data.type;
 const _errs73 = errors;
 if("shell_call_output" !== data26){
-validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputShellCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "shell_call_output"},message:"must be equal to constant",schema:"shell_call_output",parentSchema:schema121.properties.type,data:data26}];
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputShellCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "shell_call_output"},message:"must be equal to constant",schema:"shell_call_output",parentSchema:schema122.properties.type,data:data26}];
 return false;
 }
 var valid25 = _errs73 === errors;
@@ -4507,18 +4552,18 @@ const _errs74 = errors;
 if(errors === _errs74){
 if(typeof data27 === "string"){
 if(func2(data27) > 65536){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema121.properties.call_id,data:data27}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema122.properties.call_id,data:data27}];
 return false;
 }
 else {
 if(func2(data27) < 1){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema121.properties.call_id,data:data27}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema122.properties.call_id,data:data27}];
 return false;
 }
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.call_id.type,parentSchema:schema121.properties.call_id,data:data27}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputShellCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema122.properties.call_id.type,parentSchema:schema122.properties.call_id,data:data27}];
 return false;
 }
 }
@@ -4532,13 +4577,13 @@ if(data.output !== undefined){
 let data28 = data.output;
 const _errs76 = errors;
 if((typeof data28 !== "string") && (!(Array.isArray(data28)))){
-validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputShellCallOutput/properties/output/type",keyword:"type",params:{type: schema121.properties.output.type},message:"must be string,array",schema:schema121.properties.output.type,parentSchema:schema121.properties.output,data:data28}];
+validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputShellCallOutput/properties/output/type",keyword:"type",params:{type: schema122.properties.output.type},message:"must be string,array",schema:schema122.properties.output.type,parentSchema:schema122.properties.output,data:data28}];
 return false;
 }
 if(errors === _errs76){
 if(Array.isArray(data28)){
 if(data28.length > 10000){
-validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputShellCallOutput/properties/output/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema121.properties.output,data:data28}];
+validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputShellCallOutput/properties/output/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items",schema:10000,parentSchema:schema122.properties.output,data:data28}];
 return false;
 }
 else {
@@ -4548,7 +4593,7 @@ for(let i0=0; i0<len0; i0++){
 let data29 = data28[i0];
 const _errs78 = errors;
 if(!(data29 && typeof data29 == "object" && !Array.isArray(data29))){
-validate13.errors = [{instancePath:instancePath+"/output/" + i0,schemaPath:"#/$defs/InputShellCallOutput/properties/output/items/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema121.properties.output.items.type,parentSchema:schema121.properties.output.items,data:data29}];
+validate13.errors = [{instancePath:instancePath+"/output/" + i0,schemaPath:"#/$defs/InputShellCallOutput/properties/output/items/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema122.properties.output.items.type,parentSchema:schema122.properties.output.items,data:data29}];
 return false;
 }
 var valid26 = _errs78 === errors;
@@ -4569,7 +4614,7 @@ if(data.id !== undefined){
 let data30 = data.id;
 const _errs80 = errors;
 if(typeof data30 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputShellCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.id.type,parentSchema:schema121.properties.id,data:data30}];
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputShellCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema122.properties.id.type,parentSchema:schema122.properties.id,data:data30}];
 return false;
 }
 var valid25 = _errs80 === errors;
@@ -4582,7 +4627,7 @@ if(data.status !== undefined){
 let data31 = data.status;
 const _errs82 = errors;
 if(typeof data31 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputShellCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.status.type,parentSchema:schema121.properties.status,data:data31}];
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputShellCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema122.properties.status.type,parentSchema:schema122.properties.status,data:data31}];
 return false;
 }
 var valid25 = _errs82 === errors;
@@ -4597,7 +4642,7 @@ var valid25 = true;
 }
 }
 else {
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputShellCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema121.type,parentSchema:schema121,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputShellCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema122.type,parentSchema:schema122,data}];
 return false;
 }
 }
@@ -4614,7 +4659,7 @@ if(errors === _errs86){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing6;
 if(((data.type === undefined) && (missing6 = "type")) || ((data.call_id === undefined) && (missing6 = "call_id"))){
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputApplyPatchCallOutput/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'",schema:schema122.required,parentSchema:schema122,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputApplyPatchCallOutput/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'",schema:schema123.required,parentSchema:schema123,data}];
 return false;
 }
 else {
@@ -4622,7 +4667,7 @@ if(data.type !== undefined){
 let data32 = data.type;
 const _errs88 = errors;
 if("apply_patch_call_output" !== data32){
-validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch_call_output"},message:"must be equal to constant",schema:"apply_patch_call_output",parentSchema:schema122.properties.type,data:data32}];
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/type/const",keyword:"const",params:{allowedValue: "apply_patch_call_output"},message:"must be equal to constant",schema:"apply_patch_call_output",parentSchema:schema123.properties.type,data:data32}];
 return false;
 }
 var valid30 = _errs88 === errors;
@@ -4637,18 +4682,18 @@ const _errs89 = errors;
 if(errors === _errs89){
 if(typeof data33 === "string"){
 if(func2(data33) > 65536){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema122.properties.call_id,data:data33}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/maxLength",keyword:"maxLength",params:{limit: 65536},message:"must NOT have more than 65536 characters",schema:65536,parentSchema:schema123.properties.call_id,data:data33}];
 return false;
 }
 else {
 if(func2(data33) < 1){
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema122.properties.call_id,data:data33}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema123.properties.call_id,data:data33}];
 return false;
 }
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema122.properties.call_id.type,parentSchema:schema122.properties.call_id,data:data33}];
+validate13.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.properties.call_id.type,parentSchema:schema123.properties.call_id,data:data33}];
 return false;
 }
 }
@@ -4662,7 +4707,7 @@ if(data.output !== undefined){
 let data34 = data.output;
 const _errs91 = errors;
 if(typeof data34 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/output/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema122.properties.output.type,parentSchema:schema122.properties.output,data:data34}];
+validate13.errors = [{instancePath:instancePath+"/output",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/output/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.properties.output.type,parentSchema:schema123.properties.output,data:data34}];
 return false;
 }
 var valid30 = _errs91 === errors;
@@ -4675,7 +4720,7 @@ if(data.id !== undefined){
 let data35 = data.id;
 const _errs93 = errors;
 if(typeof data35 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema122.properties.id.type,parentSchema:schema122.properties.id,data:data35}];
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.properties.id.type,parentSchema:schema123.properties.id,data:data35}];
 return false;
 }
 var valid30 = _errs93 === errors;
@@ -4688,7 +4733,7 @@ if(data.status !== undefined){
 let data36 = data.status;
 const _errs95 = errors;
 if(typeof data36 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema122.properties.status.type,parentSchema:schema122.properties.status,data:data36}];
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputApplyPatchCallOutput/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.properties.status.type,parentSchema:schema123.properties.status,data:data36}];
 return false;
 }
 var valid30 = _errs95 === errors;
@@ -4703,7 +4748,7 @@ var valid30 = true;
 }
 }
 else {
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputApplyPatchCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema122.type,parentSchema:schema122,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputApplyPatchCallOutput/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema123.type,parentSchema:schema123,data}];
 return false;
 }
 }
@@ -4720,7 +4765,7 @@ if(errors === _errs99){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing7;
 if(((data.type === undefined) && (missing7 = "type")) || ((data.encrypted_content === undefined) && (missing7 = "encrypted_content"))){
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCompaction/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'",schema:schema123.required,parentSchema:schema123,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCompaction/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'",schema:schema124.required,parentSchema:schema124,data}];
 return false;
 }
 else {
@@ -4728,7 +4773,7 @@ if(data.type !== undefined){
 let data37 = data.type;
 const _errs101 = errors;
 if("compaction" !== data37){
-validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputCompaction/properties/type/const",keyword:"const",params:{allowedValue: "compaction"},message:"must be equal to constant",schema:"compaction",parentSchema:schema123.properties.type,data:data37}];
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/InputCompaction/properties/type/const",keyword:"const",params:{allowedValue: "compaction"},message:"must be equal to constant",schema:"compaction",parentSchema:schema124.properties.type,data:data37}];
 return false;
 }
 var valid34 = _errs101 === errors;
@@ -4743,12 +4788,12 @@ const _errs102 = errors;
 if(errors === _errs102){
 if(typeof data38 === "string"){
 if(func2(data38) > 10485760){
-validate13.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/InputCompaction/properties/encrypted_content/maxLength",keyword:"maxLength",params:{limit: 10485760},message:"must NOT have more than 10485760 characters",schema:10485760,parentSchema:schema123.properties.encrypted_content,data:data38}];
+validate13.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/InputCompaction/properties/encrypted_content/maxLength",keyword:"maxLength",params:{limit: 10485760},message:"must NOT have more than 10485760 characters",schema:10485760,parentSchema:schema124.properties.encrypted_content,data:data38}];
 return false;
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/InputCompaction/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.properties.encrypted_content.type,parentSchema:schema123.properties.encrypted_content,data:data38}];
+validate13.errors = [{instancePath:instancePath+"/encrypted_content",schemaPath:"#/$defs/InputCompaction/properties/encrypted_content/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.properties.encrypted_content.type,parentSchema:schema124.properties.encrypted_content,data:data38}];
 return false;
 }
 }
@@ -4762,7 +4807,7 @@ if(data.id !== undefined){
 let data39 = data.id;
 const _errs104 = errors;
 if(typeof data39 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputCompaction/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.properties.id.type,parentSchema:schema123.properties.id,data:data39}];
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/InputCompaction/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.properties.id.type,parentSchema:schema124.properties.id,data:data39}];
 return false;
 }
 var valid34 = _errs104 === errors;
@@ -4775,7 +4820,7 @@ if(data.status !== undefined){
 let data40 = data.status;
 const _errs106 = errors;
 if(typeof data40 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputCompaction/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.properties.status.type,parentSchema:schema123.properties.status,data:data40}];
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/InputCompaction/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.properties.status.type,parentSchema:schema124.properties.status,data:data40}];
 return false;
 }
 var valid34 = _errs106 === errors;
@@ -4789,7 +4834,7 @@ var valid34 = true;
 }
 }
 else {
-validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCompaction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema123.type,parentSchema:schema123,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/InputCompaction/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema124.type,parentSchema:schema124,data}];
 return false;
 }
 }
@@ -4800,7 +4845,7 @@ if(errors === _errs109){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing8;
 if((data.type === undefined) && (missing8 = "type")){
-validate13.errors = [{instancePath,schemaPath:"#/$defs/CompactionTrigger/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'",schema:schema124.required,parentSchema:schema124,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/CompactionTrigger/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'",schema:schema125.required,parentSchema:schema125,data}];
 return false;
 }
 else {
@@ -4808,7 +4853,7 @@ if(data.type !== undefined){
 let data41 = data.type;
 const _errs111 = errors;
 if("compaction_trigger" !== data41){
-validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/CompactionTrigger/properties/type/const",keyword:"const",params:{allowedValue: "compaction_trigger"},message:"must be equal to constant",schema:"compaction_trigger",parentSchema:schema124.properties.type,data:data41}];
+validate13.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/CompactionTrigger/properties/type/const",keyword:"const",params:{allowedValue: "compaction_trigger"},message:"must be equal to constant",schema:"compaction_trigger",parentSchema:schema125.properties.type,data:data41}];
 return false;
 }
 var valid37 = _errs111 === errors;
@@ -4821,7 +4866,7 @@ if(data.id !== undefined){
 let data42 = data.id;
 const _errs112 = errors;
 if(typeof data42 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/CompactionTrigger/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.properties.id.type,parentSchema:schema124.properties.id,data:data42}];
+validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/$defs/CompactionTrigger/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema125.properties.id.type,parentSchema:schema125.properties.id,data:data42}];
 return false;
 }
 var valid37 = _errs112 === errors;
@@ -4834,7 +4879,7 @@ if(data.status !== undefined){
 let data43 = data.status;
 const _errs114 = errors;
 if(typeof data43 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/CompactionTrigger/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.properties.status.type,parentSchema:schema124.properties.status,data:data43}];
+validate13.errors = [{instancePath:instancePath+"/status",schemaPath:"#/$defs/CompactionTrigger/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema125.properties.status.type,parentSchema:schema125.properties.status,data:data43}];
 return false;
 }
 var valid37 = _errs114 === errors;
@@ -4847,7 +4892,7 @@ var valid37 = true;
 }
 }
 else {
-validate13.errors = [{instancePath,schemaPath:"#/$defs/CompactionTrigger/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema124.type,parentSchema:schema124,data}];
+validate13.errors = [{instancePath,schemaPath:"#/$defs/CompactionTrigger/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema125.type,parentSchema:schema125,data}];
 return false;
 }
 }
@@ -4903,7 +4948,7 @@ if(errors === _errs3){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.type === undefined) && (missing0 = "type")){
-const err0 = {instancePath,schemaPath:"#/$defs/UnknownItem/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema125.required,parentSchema:schema125,data};
+const err0 = {instancePath,schemaPath:"#/$defs/UnknownItem/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema126.required,parentSchema:schema126,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4930,7 +4975,7 @@ errors++;
 }
 var valid3 = _errs8 === errors;
 if(valid3){
-const err2 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/UnknownItem/properties/type/not",keyword:"not",params:{},message:"must NOT be valid",schema:schema125.properties.type.not,parentSchema:schema125.properties.type,data:data0};
+const err2 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/UnknownItem/properties/type/not",keyword:"not",params:{},message:"must NOT be valid",schema:schema126.properties.type.not,parentSchema:schema126.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4953,7 +4998,7 @@ vErrors = null;
 if(errors === _errs5){
 if(typeof data0 === "string"){
 if(func2(data0) < 1){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/UnknownItem/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema125.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/UnknownItem/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema126.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4964,7 +5009,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/UnknownItem/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema125.properties.type.type,parentSchema:schema125.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/UnknownItem/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema126.properties.type.type,parentSchema:schema126.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4978,7 +5023,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath,schemaPath:"#/$defs/UnknownItem/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema125.type,parentSchema:schema125,data};
+const err5 = {instancePath,schemaPath:"#/$defs/UnknownItem/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.type,parentSchema:schema126,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5059,11 +5104,11 @@ validate11.errors = vErrors;
 return errors === 0;
 }
 
-const schema126 = {"type":["string","object"],"if":{"type":"string"},"then":{"enum":["none","auto","required"]},"else":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1}},"allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionChoice"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"allowed_tools"}}},"then":{"$ref":"#/$defs/AllowedTools"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomChoice"}}]},"tsType":"'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool"};
-const schema127 = {"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]};
-const schema130 = {"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]};
-const schema128 = {"type":"object","properties":{"type":{"const":"allowed_tools"},"mode":{"enum":["auto","required"]},"tools":{"type":"array","items":{"$ref":"#/$defs/NamedTool"},"minItems":1,"maxItems":512}},"required":["type","tools"]};
-const schema129 = {"type":"object","properties":{"type":{"type":"string","minLength":1},"name":{"type":"string","minLength":1},"namespace":{"type":"string","minLength":1}},"required":["type"]};
+const schema127 = {"type":["string","object"],"if":{"type":"string"},"then":{"enum":["none","auto","required"]},"else":{"type":"object","required":["type"],"properties":{"type":{"type":"string","minLength":1}},"allOf":[{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"function"}}},"then":{"$ref":"#/$defs/FunctionChoice"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"allowed_tools"}}},"then":{"$ref":"#/$defs/AllowedTools"}},{"if":{"type":"object","required":["type"],"properties":{"type":{"const":"custom"}}},"then":{"$ref":"#/$defs/CustomChoice"}}]},"tsType":"'none' | 'auto' | 'required' | FunctionChoice | CustomChoice | AllowedTools | HostedTool"};
+const schema128 = {"type":"object","properties":{"type":{"const":"function"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]};
+const schema131 = {"type":"object","properties":{"type":{"const":"custom"},"name":{"type":"string","minLength":1,"maxLength":256},"namespace":{"type":"string","minLength":1,"maxLength":256}},"required":["type","name"]};
+const schema129 = {"type":"object","properties":{"type":{"const":"allowed_tools"},"mode":{"enum":["auto","required"]},"tools":{"type":"array","items":{"$ref":"#/$defs/NamedTool"},"minItems":1,"maxItems":512}},"required":["type","tools"]};
+const schema130 = {"type":"object","properties":{"type":{"type":"string","minLength":1},"name":{"type":"string","minLength":1},"namespace":{"type":"string","minLength":1}},"required":["type"]};
 
 function validate93(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -5072,7 +5117,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.type === undefined) && (missing0 = "type")) || ((data.tools === undefined) && (missing0 = "tools"))){
-validate93.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema128.required,parentSchema:schema128,data}];
+validate93.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema129.required,parentSchema:schema129,data}];
 return false;
 }
 else {
@@ -5080,7 +5125,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("allowed_tools" !== data0){
-validate93.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "allowed_tools"},message:"must be equal to constant",schema:"allowed_tools",parentSchema:schema128.properties.type,data:data0}];
+validate93.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "allowed_tools"},message:"must be equal to constant",schema:"allowed_tools",parentSchema:schema129.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -5093,7 +5138,7 @@ if(data.mode !== undefined){
 let data1 = data.mode;
 const _errs2 = errors;
 if(!((data1 === "auto") || (data1 === "required"))){
-validate93.errors = [{instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/enum",keyword:"enum",params:{allowedValues: schema128.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema128.properties.mode.enum,parentSchema:schema128.properties.mode,data:data1}];
+validate93.errors = [{instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/enum",keyword:"enum",params:{allowedValues: schema129.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema129.properties.mode.enum,parentSchema:schema129.properties.mode,data:data1}];
 return false;
 }
 var valid0 = _errs2 === errors;
@@ -5108,12 +5153,12 @@ const _errs3 = errors;
 if(errors === _errs3){
 if(Array.isArray(data2)){
 if(data2.length > 512){
-validate93.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema128.properties.tools,data:data2}];
+validate93.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/maxItems",keyword:"maxItems",params:{limit: 512},message:"must NOT have more than 512 items",schema:512,parentSchema:schema129.properties.tools,data:data2}];
 return false;
 }
 else {
 if(data2.length < 1){
-validate93.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema128.properties.tools,data:data2}];
+validate93.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema129.properties.tools,data:data2}];
 return false;
 }
 else {
@@ -5127,7 +5172,7 @@ if(errors === _errs6){
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 let missing1;
 if((data3.type === undefined) && (missing1 = "type")){
-validate93.errors = [{instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/NamedTool/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema129.required,parentSchema:schema129,data:data3}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/NamedTool/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema130.required,parentSchema:schema130,data:data3}];
 return false;
 }
 else {
@@ -5137,12 +5182,12 @@ const _errs8 = errors;
 if(errors === _errs8){
 if(typeof data4 === "string"){
 if(func2(data4) < 1){
-validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/type",schemaPath:"#/$defs/NamedTool/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema129.properties.type,data:data4}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/type",schemaPath:"#/$defs/NamedTool/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema130.properties.type,data:data4}];
 return false;
 }
 }
 else {
-validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/type",schemaPath:"#/$defs/NamedTool/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema129.properties.type.type,parentSchema:schema129.properties.type,data:data4}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/type",schemaPath:"#/$defs/NamedTool/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.properties.type.type,parentSchema:schema130.properties.type,data:data4}];
 return false;
 }
 }
@@ -5158,12 +5203,12 @@ const _errs10 = errors;
 if(errors === _errs10){
 if(typeof data5 === "string"){
 if(func2(data5) < 1){
-validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/name",schemaPath:"#/$defs/NamedTool/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema129.properties.name,data:data5}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/name",schemaPath:"#/$defs/NamedTool/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema130.properties.name,data:data5}];
 return false;
 }
 }
 else {
-validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/name",schemaPath:"#/$defs/NamedTool/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema129.properties.name.type,parentSchema:schema129.properties.name,data:data5}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/name",schemaPath:"#/$defs/NamedTool/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.properties.name.type,parentSchema:schema130.properties.name,data:data5}];
 return false;
 }
 }
@@ -5179,12 +5224,12 @@ const _errs12 = errors;
 if(errors === _errs12){
 if(typeof data6 === "string"){
 if(func2(data6) < 1){
-validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/namespace",schemaPath:"#/$defs/NamedTool/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema129.properties.namespace,data:data6}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/namespace",schemaPath:"#/$defs/NamedTool/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema130.properties.namespace,data:data6}];
 return false;
 }
 }
 else {
-validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/namespace",schemaPath:"#/$defs/NamedTool/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema129.properties.namespace.type,parentSchema:schema129.properties.namespace,data:data6}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0+"/namespace",schemaPath:"#/$defs/NamedTool/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.properties.namespace.type,parentSchema:schema130.properties.namespace,data:data6}];
 return false;
 }
 }
@@ -5198,7 +5243,7 @@ var valid3 = true;
 }
 }
 else {
-validate93.errors = [{instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/NamedTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema129.type,parentSchema:schema129,data:data3}];
+validate93.errors = [{instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/NamedTool/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema130.type,parentSchema:schema130,data:data3}];
 return false;
 }
 }
@@ -5211,7 +5256,7 @@ break;
 }
 }
 else {
-validate93.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema128.properties.tools.type,parentSchema:schema128.properties.tools,data:data2}];
+validate93.errors = [{instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema129.properties.tools.type,parentSchema:schema129.properties.tools,data:data2}];
 return false;
 }
 }
@@ -5225,7 +5270,7 @@ var valid0 = true;
 }
 }
 else {
-validate93.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema128.type,parentSchema:schema128,data}];
+validate93.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema129.type,parentSchema:schema129,data}];
 return false;
 }
 }
@@ -5238,7 +5283,7 @@ function validate92(data, {instancePath="", parentData, parentDataProperty, root
 let vErrors = null;
 let errors = 0;
 if((typeof data !== "string") && (!(data && typeof data == "object" && !Array.isArray(data)))){
-validate92.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema126.type},message:"must be string,object",schema:schema126.type,parentSchema:schema126,data}];
+validate92.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema127.type},message:"must be string,object",schema:schema127.type,parentSchema:schema127,data}];
 return false;
 }
 const _errs1 = errors;
@@ -5268,7 +5313,7 @@ let ifClause0;
 if(_valid0){
 const _errs4 = errors;
 if(!(((data === "none") || (data === "auto")) || (data === "required"))){
-validate92.errors = [{instancePath,schemaPath:"#/then/enum",keyword:"enum",params:{allowedValues: schema126.then.enum},message:"must be equal to one of the allowed values",schema:schema126.then.enum,parentSchema:schema126.then,data}];
+validate92.errors = [{instancePath,schemaPath:"#/then/enum",keyword:"enum",params:{allowedValues: schema127.then.enum},message:"must be equal to one of the allowed values",schema:schema127.then.enum,parentSchema:schema127.then,data}];
 return false;
 }
 var _valid0 = _errs4 === errors;
@@ -5337,7 +5382,7 @@ if(errors === _errs13){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing1;
 if(((data.type === undefined) && (missing1 = "type")) || ((data.name === undefined) && (missing1 = "name"))){
-validate92.errors = [{instancePath,schemaPath:"#/$defs/FunctionChoice/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema127.required,parentSchema:schema127,data}];
+validate92.errors = [{instancePath,schemaPath:"#/$defs/FunctionChoice/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema128.required,parentSchema:schema128,data}];
 return false;
 }
 else {
@@ -5345,7 +5390,7 @@ if(data.type !== undefined){
 let data1 = data.type;
 const _errs15 = errors;
 if("function" !== data1){
-validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/FunctionChoice/properties/type/const",keyword:"const",params:{allowedValue: "function"},message:"must be equal to constant",schema:"function",parentSchema:schema127.properties.type,data:data1}];
+validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/FunctionChoice/properties/type/const",keyword:"const",params:{allowedValue: "function"},message:"must be equal to constant",schema:"function",parentSchema:schema128.properties.type,data:data1}];
 return false;
 }
 var valid5 = _errs15 === errors;
@@ -5360,18 +5405,18 @@ const _errs16 = errors;
 if(errors === _errs16){
 if(typeof data2 === "string"){
 if(func2(data2) > 256){
-validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema127.properties.name,data:data2}];
+validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema128.properties.name,data:data2}];
 return false;
 }
 else {
 if(func2(data2) < 1){
-validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema127.properties.name,data:data2}];
+validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema128.properties.name,data:data2}];
 return false;
 }
 }
 }
 else {
-validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema127.properties.name.type,parentSchema:schema127.properties.name,data:data2}];
+validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/FunctionChoice/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema128.properties.name.type,parentSchema:schema128.properties.name,data:data2}];
 return false;
 }
 }
@@ -5387,18 +5432,18 @@ const _errs18 = errors;
 if(errors === _errs18){
 if(typeof data3 === "string"){
 if(func2(data3) > 256){
-validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema127.properties.namespace,data:data3}];
+validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema128.properties.namespace,data:data3}];
 return false;
 }
 else {
 if(func2(data3) < 1){
-validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema127.properties.namespace,data:data3}];
+validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema128.properties.namespace,data:data3}];
 return false;
 }
 }
 }
 else {
-validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema127.properties.namespace.type,parentSchema:schema127.properties.namespace,data:data3}];
+validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/FunctionChoice/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema128.properties.namespace.type,parentSchema:schema128.properties.namespace,data:data3}];
 return false;
 }
 }
@@ -5412,7 +5457,7 @@ var valid5 = true;
 }
 }
 else {
-validate92.errors = [{instancePath,schemaPath:"#/$defs/FunctionChoice/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema127.type,parentSchema:schema127,data}];
+validate92.errors = [{instancePath,schemaPath:"#/$defs/FunctionChoice/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema128.type,parentSchema:schema128,data}];
 return false;
 }
 }
@@ -5420,7 +5465,7 @@ var _valid1 = _errs12 === errors;
 valid2 = _valid1;
 }
 if(!valid2){
-const err4 = {instancePath,schemaPath:"#/else/allOf/0/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema126.else.allOf[0].if,parentSchema:schema126.else.allOf[0],data};
+const err4 = {instancePath,schemaPath:"#/else/allOf/0/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema127.else.allOf[0].if,parentSchema:schema127.else.allOf[0],data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5496,7 +5541,7 @@ var _valid2 = _errs25 === errors;
 valid6 = _valid2;
 }
 if(!valid6){
-const err8 = {instancePath,schemaPath:"#/else/allOf/1/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema126.else.allOf[1].if,parentSchema:schema126.else.allOf[1],data};
+const err8 = {instancePath,schemaPath:"#/else/allOf/1/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema127.else.allOf[1].if,parentSchema:schema127.else.allOf[1],data};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5569,7 +5614,7 @@ if(errors === _errs32){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing4;
 if(((data.type === undefined) && (missing4 = "type")) || ((data.name === undefined) && (missing4 = "name"))){
-validate92.errors = [{instancePath,schemaPath:"#/$defs/CustomChoice/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema130.required,parentSchema:schema130,data}];
+validate92.errors = [{instancePath,schemaPath:"#/$defs/CustomChoice/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'",schema:schema131.required,parentSchema:schema131,data}];
 return false;
 }
 else {
@@ -5577,7 +5622,7 @@ if(data.type !== undefined){
 let data6 = data.type;
 const _errs34 = errors;
 if("custom" !== data6){
-validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/CustomChoice/properties/type/const",keyword:"const",params:{allowedValue: "custom"},message:"must be equal to constant",schema:"custom",parentSchema:schema130.properties.type,data:data6}];
+validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/$defs/CustomChoice/properties/type/const",keyword:"const",params:{allowedValue: "custom"},message:"must be equal to constant",schema:"custom",parentSchema:schema131.properties.type,data:data6}];
 return false;
 }
 var valid11 = _errs34 === errors;
@@ -5592,18 +5637,18 @@ const _errs35 = errors;
 if(errors === _errs35){
 if(typeof data7 === "string"){
 if(func2(data7) > 256){
-validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema130.properties.name,data:data7}];
+validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema131.properties.name,data:data7}];
 return false;
 }
 else {
 if(func2(data7) < 1){
-validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema130.properties.name,data:data7}];
+validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema131.properties.name,data:data7}];
 return false;
 }
 }
 }
 else {
-validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.properties.name.type,parentSchema:schema130.properties.name,data:data7}];
+validate92.errors = [{instancePath:instancePath+"/name",schemaPath:"#/$defs/CustomChoice/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema131.properties.name.type,parentSchema:schema131.properties.name,data:data7}];
 return false;
 }
 }
@@ -5619,18 +5664,18 @@ const _errs37 = errors;
 if(errors === _errs37){
 if(typeof data8 === "string"){
 if(func2(data8) > 256){
-validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema130.properties.namespace,data:data8}];
+validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema131.properties.namespace,data:data8}];
 return false;
 }
 else {
 if(func2(data8) < 1){
-validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema130.properties.namespace,data:data8}];
+validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema131.properties.namespace,data:data8}];
 return false;
 }
 }
 }
 else {
-validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.properties.namespace.type,parentSchema:schema130.properties.namespace,data:data8}];
+validate92.errors = [{instancePath:instancePath+"/namespace",schemaPath:"#/$defs/CustomChoice/properties/namespace/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema131.properties.namespace.type,parentSchema:schema131.properties.namespace,data:data8}];
 return false;
 }
 }
@@ -5644,7 +5689,7 @@ var valid11 = true;
 }
 }
 else {
-validate92.errors = [{instancePath,schemaPath:"#/$defs/CustomChoice/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema130.type,parentSchema:schema130,data}];
+validate92.errors = [{instancePath,schemaPath:"#/$defs/CustomChoice/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema131.type,parentSchema:schema131,data}];
 return false;
 }
 }
@@ -5652,7 +5697,7 @@ var _valid3 = _errs31 === errors;
 valid8 = _valid3;
 }
 if(!valid8){
-const err12 = {instancePath,schemaPath:"#/else/allOf/2/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema126.else.allOf[2].if,parentSchema:schema126.else.allOf[2],data};
+const err12 = {instancePath,schemaPath:"#/else/allOf/2/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema",schema:schema127.else.allOf[2].if,parentSchema:schema127.else.allOf[2],data};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -5670,7 +5715,7 @@ if(errors === _errs5){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing5;
 if((data.type === undefined) && (missing5 = "type")){
-validate92.errors = [{instancePath,schemaPath:"#/else/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema126.else.required,parentSchema:schema126.else,data}];
+validate92.errors = [{instancePath,schemaPath:"#/else/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'",schema:schema127.else.required,parentSchema:schema127.else,data}];
 return false;
 }
 else {
@@ -5680,12 +5725,12 @@ const _errs39 = errors;
 if(errors === _errs39){
 if(typeof data9 === "string"){
 if(func2(data9) < 1){
-validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/else/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema126.else.properties.type,data:data9}];
+validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/else/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema127.else.properties.type,data:data9}];
 return false;
 }
 }
 else {
-validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/else/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema126.else.properties.type.type,parentSchema:schema126.else.properties.type,data:data9}];
+validate92.errors = [{instancePath:instancePath+"/type",schemaPath:"#/else/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema127.else.properties.type.type,parentSchema:schema127.else.properties.type,data:data9}];
 return false;
 }
 }
@@ -5693,7 +5738,7 @@ return false;
 }
 }
 else {
-validate92.errors = [{instancePath,schemaPath:"#/else/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.else.type,parentSchema:schema126.else,data}];
+validate92.errors = [{instancePath,schemaPath:"#/else/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema127.else.type,parentSchema:schema127.else,data}];
 return false;
 }
 }
@@ -5702,7 +5747,7 @@ valid0 = _valid0;
 ifClause0 = "else";
 }
 if(!valid0){
-const err13 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema126.if,parentSchema:schema126,data};
+const err13 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema127.if,parentSchema:schema127,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -5717,7 +5762,7 @@ validate92.errors = vErrors;
 return errors === 0;
 }
 
-const schema131 = {"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"},"summary":{"enum":["auto","concise","detailed"]},"generate_summary":{"enum":["auto","concise","detailed"]}},"required":[]};
+const schema132 = {"type":"object","properties":{"effort":{"$ref":"#/$defs/ReasoningEffort"},"summary":{"enum":["auto","concise","detailed"]},"generate_summary":{"enum":["auto","concise","detailed"]}},"required":[]};
 
 function validate97(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -5728,7 +5773,7 @@ if(data.effort !== undefined){
 let data0 = data.effort;
 const _errs1 = errors;
 if(!(((((((data0 === "none") || (data0 === "minimal")) || (data0 === "low")) || (data0 === "medium")) || (data0 === "high")) || (data0 === "xhigh")) || (data0 === "max"))){
-validate97.errors = [{instancePath:instancePath+"/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema109.enum},message:"must be equal to one of the allowed values",schema:schema109.enum,parentSchema:schema109,data:data0}];
+validate97.errors = [{instancePath:instancePath+"/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema110.enum},message:"must be equal to one of the allowed values",schema:schema110.enum,parentSchema:schema110,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -5741,7 +5786,7 @@ if(data.summary !== undefined){
 let data1 = data.summary;
 const _errs3 = errors;
 if(!(((data1 === "auto") || (data1 === "concise")) || (data1 === "detailed"))){
-validate97.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/enum",keyword:"enum",params:{allowedValues: schema131.properties.summary.enum},message:"must be equal to one of the allowed values",schema:schema131.properties.summary.enum,parentSchema:schema131.properties.summary,data:data1}];
+validate97.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/enum",keyword:"enum",params:{allowedValues: schema132.properties.summary.enum},message:"must be equal to one of the allowed values",schema:schema132.properties.summary.enum,parentSchema:schema132.properties.summary,data:data1}];
 return false;
 }
 var valid0 = _errs3 === errors;
@@ -5754,7 +5799,7 @@ if(data.generate_summary !== undefined){
 let data2 = data.generate_summary;
 const _errs4 = errors;
 if(!(((data2 === "auto") || (data2 === "concise")) || (data2 === "detailed"))){
-validate97.errors = [{instancePath:instancePath+"/generate_summary",schemaPath:"#/properties/generate_summary/enum",keyword:"enum",params:{allowedValues: schema131.properties.generate_summary.enum},message:"must be equal to one of the allowed values",schema:schema131.properties.generate_summary.enum,parentSchema:schema131.properties.generate_summary,data:data2}];
+validate97.errors = [{instancePath:instancePath+"/generate_summary",schemaPath:"#/properties/generate_summary/enum",keyword:"enum",params:{allowedValues: schema132.properties.generate_summary.enum},message:"must be equal to one of the allowed values",schema:schema132.properties.generate_summary.enum,parentSchema:schema132.properties.generate_summary,data:data2}];
 return false;
 }
 var valid0 = _errs4 === errors;
@@ -5766,7 +5811,7 @@ var valid0 = true;
 }
 }
 else {
-validate97.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema131.type,parentSchema:schema131,data}];
+validate97.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema132.type,parentSchema:schema132,data}];
 return false;
 }
 }
@@ -6123,9 +6168,18 @@ const len1 = data16.length;
 for(let i1=0; i1<len1; i1++){
 let data17 = data16[i1];
 const _errs31 = errors;
-if(!((((((((data17 === "reasoning.encrypted_content") || (data17 === "message.output_text.logprobs")) || (data17 === "file_search_call.results")) || (data17 === "web_search_call.results")) || (data17 === "web_search_call.action.sources")) || (data17 === "message.input_image.image_url")) || (data17 === "computer_call_output.output.image_url")) || (data17 === "code_interpreter_call.outputs"))){
-validate10.errors = [{instancePath:instancePath+"/include/" + i1,schemaPath:"#/$defs/Include/enum",keyword:"enum",params:{allowedValues: schema133.enum},message:"must be equal to one of the allowed values",schema:schema133.enum,parentSchema:schema133,data:data17}];
+const _errs32 = errors;
+if(errors === _errs32){
+if(typeof data17 === "string"){
+if(func2(data17) > 256){
+validate10.errors = [{instancePath:instancePath+"/include/" + i1,schemaPath:"#/$defs/Include/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema134,data:data17}];
 return false;
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/include/" + i1,schemaPath:"#/$defs/Include/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema134.type,parentSchema:schema134,data:data17}];
+return false;
+}
 }
 var valid3 = _errs31 === errors;
 if(!valid3){
@@ -6147,12 +6201,12 @@ var valid0 = true;
 if(valid0){
 if(data.stream !== undefined){
 let data18 = data.stream;
-const _errs33 = errors;
+const _errs34 = errors;
 if(typeof data18 !== "boolean"){
 validate10.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema11.properties.stream.type,parentSchema:schema11.properties.stream,data:data18}];
 return false;
 }
-var valid0 = _errs33 === errors;
+var valid0 = _errs34 === errors;
 }
 else {
 var valid0 = true;
@@ -6160,8 +6214,8 @@ var valid0 = true;
 if(valid0){
 if(data.stream_options !== undefined){
 let data19 = data.stream_options;
-const _errs35 = errors;
-if(errors === _errs35){
+const _errs36 = errors;
+if(errors === _errs36){
 if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
 if(data19.include_obfuscation !== undefined){
 let data20 = data19.include_obfuscation;
@@ -6176,7 +6230,7 @@ validate10.errors = [{instancePath:instancePath+"/stream_options",schemaPath:"#/
 return false;
 }
 }
-var valid0 = _errs35 === errors;
+var valid0 = _errs36 === errors;
 }
 else {
 var valid0 = true;
@@ -6184,12 +6238,12 @@ var valid0 = true;
 if(valid0){
 if(data.store !== undefined){
 let data21 = data.store;
-const _errs39 = errors;
+const _errs40 = errors;
 if(typeof data21 !== "boolean"){
 validate10.errors = [{instancePath:instancePath+"/store",schemaPath:"#/properties/store/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema11.properties.store.type,parentSchema:schema11.properties.store,data:data21}];
 return false;
 }
-var valid0 = _errs39 === errors;
+var valid0 = _errs40 === errors;
 }
 else {
 var valid0 = true;
@@ -6197,12 +6251,12 @@ var valid0 = true;
 if(valid0){
 if(data.background !== undefined){
 let data22 = data.background;
-const _errs41 = errors;
+const _errs42 = errors;
 if(typeof data22 !== "boolean"){
 validate10.errors = [{instancePath:instancePath+"/background",schemaPath:"#/properties/background/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema11.properties.background.type,parentSchema:schema11.properties.background,data:data22}];
 return false;
 }
-var valid0 = _errs41 === errors;
+var valid0 = _errs42 === errors;
 }
 else {
 var valid0 = true;
@@ -6210,12 +6264,12 @@ var valid0 = true;
 if(valid0){
 if(data.truncation !== undefined){
 let data23 = data.truncation;
-const _errs43 = errors;
+const _errs44 = errors;
 if(!((data23 === "auto") || (data23 === "disabled"))){
 validate10.errors = [{instancePath:instancePath+"/truncation",schemaPath:"#/properties/truncation/enum",keyword:"enum",params:{allowedValues: schema11.properties.truncation.enum},message:"must be equal to one of the allowed values",schema:schema11.properties.truncation.enum,parentSchema:schema11.properties.truncation,data:data23}];
 return false;
 }
-var valid0 = _errs43 === errors;
+var valid0 = _errs44 === errors;
 }
 else {
 var valid0 = true;
@@ -6223,8 +6277,8 @@ var valid0 = true;
 if(valid0){
 if(data.service_tier !== undefined){
 let data24 = data.service_tier;
-const _errs44 = errors;
-if(errors === _errs44){
+const _errs45 = errors;
+if(errors === _errs45){
 if(typeof data24 === "string"){
 if(func2(data24) > 64){
 validate10.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema11.properties.service_tier,data:data24}];
@@ -6236,7 +6290,7 @@ validate10.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/pr
 return false;
 }
 }
-var valid0 = _errs44 === errors;
+var valid0 = _errs45 === errors;
 }
 else {
 var valid0 = true;
@@ -6244,8 +6298,8 @@ var valid0 = true;
 if(valid0){
 if(data.metadata !== undefined){
 let data25 = data.metadata;
-const _errs46 = errors;
-if(errors === _errs46){
+const _errs47 = errors;
+if(errors === _errs47){
 if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
 if(Object.keys(data25).length > 16){
 validate10.errors = [{instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 16},message:"must NOT have more than 16 properties",schema:16,parentSchema:schema11.properties.metadata,data:data25}];
@@ -6253,7 +6307,7 @@ return false;
 }
 else {
 for(const key0 in data25){
-const _errs48 = errors;
+const _errs49 = errors;
 if(typeof key0 === "string"){
 if(func2(key0) > 64){
 const err0 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema11.properties.metadata.propertyNames,data:key0,propertyName:key0};
@@ -6266,7 +6320,7 @@ vErrors.push(err0);
 errors++;
 }
 }
-var valid6 = _errs48 === errors;
+var valid6 = _errs49 === errors;
 if(!valid6){
 const err1 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema11.properties.metadata.propertyNames,parentSchema:schema11.properties.metadata,data:data25};
 if(vErrors === null){
@@ -6284,8 +6338,8 @@ break;
 if(valid6){
 for(const key1 in data25){
 let data26 = data25[key1];
-const _errs50 = errors;
-if(errors === _errs50){
+const _errs51 = errors;
+if(errors === _errs51){
 if(typeof data26 === "string"){
 if(func2(data26) > 512){
 validate10.errors = [{instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema11.properties.metadata.additionalProperties,data:data26}];
@@ -6297,7 +6351,7 @@ validate10.errors = [{instancePath:instancePath+"/metadata/" + key1.replace(/~/g
 return false;
 }
 }
-var valid7 = _errs50 === errors;
+var valid7 = _errs51 === errors;
 if(!valid7){
 break;
 }
@@ -6310,7 +6364,7 @@ validate10.errors = [{instancePath:instancePath+"/metadata",schemaPath:"#/proper
 return false;
 }
 }
-var valid0 = _errs46 === errors;
+var valid0 = _errs47 === errors;
 }
 else {
 var valid0 = true;
@@ -6318,8 +6372,8 @@ var valid0 = true;
 if(valid0){
 if(data.user !== undefined){
 let data27 = data.user;
-const _errs52 = errors;
-if(errors === _errs52){
+const _errs53 = errors;
+if(errors === _errs53){
 if(typeof data27 === "string"){
 if(func2(data27) > 512){
 validate10.errors = [{instancePath:instancePath+"/user",schemaPath:"#/properties/user/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema11.properties.user,data:data27}];
@@ -6331,7 +6385,7 @@ validate10.errors = [{instancePath:instancePath+"/user",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs52 === errors;
+var valid0 = _errs53 === errors;
 }
 else {
 var valid0 = true;
@@ -6339,8 +6393,8 @@ var valid0 = true;
 if(valid0){
 if(data.safety_identifier !== undefined){
 let data28 = data.safety_identifier;
-const _errs54 = errors;
-if(errors === _errs54){
+const _errs55 = errors;
+if(errors === _errs55){
 if(typeof data28 === "string"){
 if(func2(data28) > 512){
 validate10.errors = [{instancePath:instancePath+"/safety_identifier",schemaPath:"#/properties/safety_identifier/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema11.properties.safety_identifier,data:data28}];
@@ -6352,7 +6406,7 @@ validate10.errors = [{instancePath:instancePath+"/safety_identifier",schemaPath:
 return false;
 }
 }
-var valid0 = _errs54 === errors;
+var valid0 = _errs55 === errors;
 }
 else {
 var valid0 = true;
@@ -6360,8 +6414,8 @@ var valid0 = true;
 if(valid0){
 if(data.prompt_cache_key !== undefined){
 let data29 = data.prompt_cache_key;
-const _errs56 = errors;
-if(errors === _errs56){
+const _errs57 = errors;
+if(errors === _errs57){
 if(typeof data29 === "string"){
 if(func2(data29) > 512){
 validate10.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema11.properties.prompt_cache_key,data:data29}];
@@ -6373,7 +6427,7 @@ validate10.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"
 return false;
 }
 }
-var valid0 = _errs56 === errors;
+var valid0 = _errs57 === errors;
 }
 else {
 var valid0 = true;
@@ -6381,8 +6435,8 @@ var valid0 = true;
 if(valid0){
 if(data.context_management !== undefined){
 let data30 = data.context_management;
-const _errs58 = errors;
-if(errors === _errs58){
+const _errs59 = errors;
+if(errors === _errs59){
 if(Array.isArray(data30)){
 if(data30.length > 16){
 validate10.errors = [{instancePath:instancePath+"/context_management",schemaPath:"#/properties/context_management/maxItems",keyword:"maxItems",params:{limit: 16},message:"must NOT have more than 16 items",schema:16,parentSchema:schema11.properties.context_management,data:data30}];
@@ -6393,32 +6447,32 @@ var valid8 = true;
 const len2 = data30.length;
 for(let i2=0; i2<len2; i2++){
 let data31 = data30[i2];
-const _errs60 = errors;
 const _errs61 = errors;
-if(errors === _errs61){
+const _errs62 = errors;
+if(errors === _errs62){
 if(data31 && typeof data31 == "object" && !Array.isArray(data31)){
 let missing1;
 if((data31.type === undefined) && (missing1 = "type")){
-validate10.errors = [{instancePath:instancePath+"/context_management/" + i2,schemaPath:"#/$defs/ContextManagement/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema134.required,parentSchema:schema134,data:data31}];
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2,schemaPath:"#/$defs/ContextManagement/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'",schema:schema135.required,parentSchema:schema135,data:data31}];
 return false;
 }
 else {
 if(data31.type !== undefined){
 let data32 = data31.type;
-const _errs63 = errors;
-if(errors === _errs63){
+const _errs64 = errors;
+if(errors === _errs64){
 if(typeof data32 === "string"){
 if(func2(data32) > 64){
-validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/type",schemaPath:"#/$defs/ContextManagement/properties/type/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema134.properties.type,data:data32}];
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/type",schemaPath:"#/$defs/ContextManagement/properties/type/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema135.properties.type,data:data32}];
 return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/type",schemaPath:"#/$defs/ContextManagement/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema134.properties.type.type,parentSchema:schema134.properties.type,data:data32}];
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/type",schemaPath:"#/$defs/ContextManagement/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema135.properties.type.type,parentSchema:schema135.properties.type,data:data32}];
 return false;
 }
 }
-var valid10 = _errs63 === errors;
+var valid10 = _errs64 === errors;
 }
 else {
 var valid10 = true;
@@ -6426,20 +6480,20 @@ var valid10 = true;
 if(valid10){
 if(data31.compact_threshold !== undefined){
 let data33 = data31.compact_threshold;
-const _errs65 = errors;
+const _errs66 = errors;
 if(!(((typeof data33 == "number") && (!(data33 % 1) && !isNaN(data33))) && (isFinite(data33)))){
-validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/compact_threshold",schemaPath:"#/$defs/ContextManagement/properties/compact_threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema134.properties.compact_threshold.type,parentSchema:schema134.properties.compact_threshold,data:data33}];
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/compact_threshold",schemaPath:"#/$defs/ContextManagement/properties/compact_threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema135.properties.compact_threshold.type,parentSchema:schema135.properties.compact_threshold,data:data33}];
 return false;
 }
-if(errors === _errs65){
+if(errors === _errs66){
 if((typeof data33 == "number") && (isFinite(data33))){
 if(data33 < 1 || isNaN(data33)){
-validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/compact_threshold",schemaPath:"#/$defs/ContextManagement/properties/compact_threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema134.properties.compact_threshold,data:data33}];
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2+"/compact_threshold",schemaPath:"#/$defs/ContextManagement/properties/compact_threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema135.properties.compact_threshold,data:data33}];
 return false;
 }
 }
 }
-var valid10 = _errs65 === errors;
+var valid10 = _errs66 === errors;
 }
 else {
 var valid10 = true;
@@ -6448,11 +6502,11 @@ var valid10 = true;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/context_management/" + i2,schemaPath:"#/$defs/ContextManagement/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema134.type,parentSchema:schema134,data:data31}];
+validate10.errors = [{instancePath:instancePath+"/context_management/" + i2,schemaPath:"#/$defs/ContextManagement/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema135.type,parentSchema:schema135,data:data31}];
 return false;
 }
 }
-var valid8 = _errs60 === errors;
+var valid8 = _errs61 === errors;
 if(!valid8){
 break;
 }
@@ -6464,7 +6518,7 @@ validate10.errors = [{instancePath:instancePath+"/context_management",schemaPath
 return false;
 }
 }
-var valid0 = _errs58 === errors;
+var valid0 = _errs59 === errors;
 }
 else {
 var valid0 = true;
@@ -6472,12 +6526,12 @@ var valid0 = true;
 if(valid0){
 if(data.previous_response_id !== undefined){
 let data34 = data.previous_response_id;
-const _errs67 = errors;
+const _errs68 = errors;
 if(typeof data34 !== "string"){
 validate10.errors = [{instancePath:instancePath+"/previous_response_id",schemaPath:"#/properties/previous_response_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.previous_response_id.type,parentSchema:schema11.properties.previous_response_id,data:data34}];
 return false;
 }
-var valid0 = _errs67 === errors;
+var valid0 = _errs68 === errors;
 }
 else {
 var valid0 = true;
@@ -6521,7 +6575,7 @@ return errors === 0;
 }
 
 export const isWebSocketCreate = validate99;
-const schema135 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"web-socket-create.json","title":"WebSocketCreate","description":"A frame that asks for a response over a WebSocket: all fields of CreateResponse, and these. A null means absent.","type":"object","properties":{"type":{"const":"response.create"},"generate":{"type":"boolean","description":"false warms up: the model is not asked, and the next frame can continue from here."},"previous_response_id":{"type":"string","description":"The latest response of this connection; input then holds only what is new."},"idempotency_key":{"type":"string","description":"The counterpart of the Idempotency-Key header over HTTP: 1 to 255 printable ASCII characters."},"stream":{"const":true,"description":"Not needed: every response comes as events."}},"required":["type"]};
+const schema136 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"web-socket-create.json","title":"WebSocketCreate","description":"A frame that asks for a response over a WebSocket: all fields of CreateResponse, and these. A null means absent.","type":"object","properties":{"type":{"const":"response.create"},"generate":{"type":"boolean","description":"false warms up: the model is not asked, and the next frame can continue from here."},"previous_response_id":{"type":"string","description":"The latest response of this connection; input then holds only what is new."},"idempotency_key":{"type":"string","description":"The counterpart of the Idempotency-Key header over HTTP: 1 to 255 printable ASCII characters."},"stream":{"const":true,"description":"Not needed: every response comes as events."}},"required":["type"]};
 
 function validate99(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="web-socket-create.json" */;
@@ -6531,7 +6585,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.type === undefined) && (missing0 = "type")){
-validate99.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema135.required,parentSchema:schema135,data}];
+validate99.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema136.required,parentSchema:schema136,data}];
 return false;
 }
 else {
@@ -6539,7 +6593,7 @@ if(data.type !== undefined){
 let data0 = data.type;
 const _errs1 = errors;
 if("response.create" !== data0){
-validate99.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "response.create"},message:"must be equal to constant",schema:"response.create",parentSchema:schema135.properties.type,data:data0}];
+validate99.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "response.create"},message:"must be equal to constant",schema:"response.create",parentSchema:schema136.properties.type,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -6552,7 +6606,7 @@ if(data.generate !== undefined){
 let data1 = data.generate;
 const _errs2 = errors;
 if(typeof data1 !== "boolean"){
-validate99.errors = [{instancePath:instancePath+"/generate",schemaPath:"#/properties/generate/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema135.properties.generate.type,parentSchema:schema135.properties.generate,data:data1}];
+validate99.errors = [{instancePath:instancePath+"/generate",schemaPath:"#/properties/generate/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema136.properties.generate.type,parentSchema:schema136.properties.generate,data:data1}];
 return false;
 }
 var valid0 = _errs2 === errors;
@@ -6565,7 +6619,7 @@ if(data.previous_response_id !== undefined){
 let data2 = data.previous_response_id;
 const _errs4 = errors;
 if(typeof data2 !== "string"){
-validate99.errors = [{instancePath:instancePath+"/previous_response_id",schemaPath:"#/properties/previous_response_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema135.properties.previous_response_id.type,parentSchema:schema135.properties.previous_response_id,data:data2}];
+validate99.errors = [{instancePath:instancePath+"/previous_response_id",schemaPath:"#/properties/previous_response_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.previous_response_id.type,parentSchema:schema136.properties.previous_response_id,data:data2}];
 return false;
 }
 var valid0 = _errs4 === errors;
@@ -6578,7 +6632,7 @@ if(data.idempotency_key !== undefined){
 let data3 = data.idempotency_key;
 const _errs6 = errors;
 if(typeof data3 !== "string"){
-validate99.errors = [{instancePath:instancePath+"/idempotency_key",schemaPath:"#/properties/idempotency_key/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema135.properties.idempotency_key.type,parentSchema:schema135.properties.idempotency_key,data:data3}];
+validate99.errors = [{instancePath:instancePath+"/idempotency_key",schemaPath:"#/properties/idempotency_key/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.idempotency_key.type,parentSchema:schema136.properties.idempotency_key,data:data3}];
 return false;
 }
 var valid0 = _errs6 === errors;
@@ -6591,7 +6645,7 @@ if(data.stream !== undefined){
 let data4 = data.stream;
 const _errs8 = errors;
 if(true !== data4){
-validate99.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant",schema:true,parentSchema:schema135.properties.stream,data:data4}];
+validate99.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant",schema:true,parentSchema:schema136.properties.stream,data:data4}];
 return false;
 }
 var valid0 = _errs8 === errors;
@@ -6606,7 +6660,7 @@ var valid0 = true;
 }
 }
 else {
-validate99.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema135.type,parentSchema:schema135,data}];
+validate99.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema136.type,parentSchema:schema136,data}];
 return false;
 }
 }
@@ -6615,7 +6669,7 @@ return errors === 0;
 }
 
 export const isCompactResponse = validate100;
-const schema136 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"compact-response.json","title":"CompactResponse","description":"What POST /api/v1/responses/compact takes. A null anywhere in it means absent; unknown fields are ignored.","type":"object","properties":{"model":{"$ref":"create-response.json#/$defs/ModelName"},"input":{"$ref":"create-response.json#/$defs/ResponseInput"},"instructions":{"type":"string"},"reasoning":{"$ref":"create-response.json#/$defs/ReasoningParam"},"service_tier":{"type":"string","maxLength":64},"prompt_cache_key":{"type":"string","maxLength":512},"previous_response_id":{"type":"string"}},"required":["model","input"]};
+const schema137 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"compact-response.json","title":"CompactResponse","description":"What POST /api/v1/responses/compact takes. A null anywhere in it means absent; unknown fields are ignored.","type":"object","properties":{"model":{"$ref":"create-response.json#/$defs/ModelName"},"input":{"$ref":"create-response.json#/$defs/ResponseInput"},"instructions":{"type":"string"},"reasoning":{"$ref":"create-response.json#/$defs/ReasoningParam"},"service_tier":{"type":"string","maxLength":64},"prompt_cache_key":{"type":"string","maxLength":512},"previous_response_id":{"type":"string"}},"required":["model","input"]};
 
 function validate101(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -6667,7 +6721,7 @@ if(data.effort !== undefined){
 let data0 = data.effort;
 const _errs1 = errors;
 if(!(((((((data0 === "none") || (data0 === "minimal")) || (data0 === "low")) || (data0 === "medium")) || (data0 === "high")) || (data0 === "xhigh")) || (data0 === "max"))){
-validate104.errors = [{instancePath:instancePath+"/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema109.enum},message:"must be equal to one of the allowed values",schema:schema109.enum,parentSchema:schema109,data:data0}];
+validate104.errors = [{instancePath:instancePath+"/effort",schemaPath:"#/$defs/ReasoningEffort/enum",keyword:"enum",params:{allowedValues: schema110.enum},message:"must be equal to one of the allowed values",schema:schema110.enum,parentSchema:schema110,data:data0}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -6680,7 +6734,7 @@ if(data.summary !== undefined){
 let data1 = data.summary;
 const _errs3 = errors;
 if(!(((data1 === "auto") || (data1 === "concise")) || (data1 === "detailed"))){
-validate104.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/enum",keyword:"enum",params:{allowedValues: schema131.properties.summary.enum},message:"must be equal to one of the allowed values",schema:schema131.properties.summary.enum,parentSchema:schema131.properties.summary,data:data1}];
+validate104.errors = [{instancePath:instancePath+"/summary",schemaPath:"#/properties/summary/enum",keyword:"enum",params:{allowedValues: schema132.properties.summary.enum},message:"must be equal to one of the allowed values",schema:schema132.properties.summary.enum,parentSchema:schema132.properties.summary,data:data1}];
 return false;
 }
 var valid0 = _errs3 === errors;
@@ -6693,7 +6747,7 @@ if(data.generate_summary !== undefined){
 let data2 = data.generate_summary;
 const _errs4 = errors;
 if(!(((data2 === "auto") || (data2 === "concise")) || (data2 === "detailed"))){
-validate104.errors = [{instancePath:instancePath+"/generate_summary",schemaPath:"#/properties/generate_summary/enum",keyword:"enum",params:{allowedValues: schema131.properties.generate_summary.enum},message:"must be equal to one of the allowed values",schema:schema131.properties.generate_summary.enum,parentSchema:schema131.properties.generate_summary,data:data2}];
+validate104.errors = [{instancePath:instancePath+"/generate_summary",schemaPath:"#/properties/generate_summary/enum",keyword:"enum",params:{allowedValues: schema132.properties.generate_summary.enum},message:"must be equal to one of the allowed values",schema:schema132.properties.generate_summary.enum,parentSchema:schema132.properties.generate_summary,data:data2}];
 return false;
 }
 var valid0 = _errs4 === errors;
@@ -6705,7 +6759,7 @@ var valid0 = true;
 }
 }
 else {
-validate104.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema131.type,parentSchema:schema131,data}];
+validate104.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema132.type,parentSchema:schema132,data}];
 return false;
 }
 }
@@ -6722,7 +6776,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.model === undefined) && (missing0 = "model")) || ((data.input === undefined) && (missing0 = "input"))){
-validate100.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema136.required,parentSchema:schema136,data}];
+validate100.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema137.required,parentSchema:schema137,data}];
 return false;
 }
 else {
@@ -6776,7 +6830,7 @@ if(data.instructions !== undefined){
 let data2 = data.instructions;
 const _errs5 = errors;
 if(typeof data2 !== "string"){
-validate100.errors = [{instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.instructions.type,parentSchema:schema136.properties.instructions,data:data2}];
+validate100.errors = [{instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.properties.instructions.type,parentSchema:schema137.properties.instructions,data:data2}];
 return false;
 }
 var valid0 = _errs5 === errors;
@@ -6803,12 +6857,12 @@ const _errs8 = errors;
 if(errors === _errs8){
 if(typeof data4 === "string"){
 if(func2(data4) > 64){
-validate100.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema136.properties.service_tier,data:data4}];
+validate100.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema137.properties.service_tier,data:data4}];
 return false;
 }
 }
 else {
-validate100.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.service_tier.type,parentSchema:schema136.properties.service_tier,data:data4}];
+validate100.errors = [{instancePath:instancePath+"/service_tier",schemaPath:"#/properties/service_tier/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.properties.service_tier.type,parentSchema:schema137.properties.service_tier,data:data4}];
 return false;
 }
 }
@@ -6824,12 +6878,12 @@ const _errs10 = errors;
 if(errors === _errs10){
 if(typeof data5 === "string"){
 if(func2(data5) > 512){
-validate100.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema136.properties.prompt_cache_key,data:data5}];
+validate100.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters",schema:512,parentSchema:schema137.properties.prompt_cache_key,data:data5}];
 return false;
 }
 }
 else {
-validate100.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.prompt_cache_key.type,parentSchema:schema136.properties.prompt_cache_key,data:data5}];
+validate100.errors = [{instancePath:instancePath+"/prompt_cache_key",schemaPath:"#/properties/prompt_cache_key/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.properties.prompt_cache_key.type,parentSchema:schema137.properties.prompt_cache_key,data:data5}];
 return false;
 }
 }
@@ -6843,7 +6897,7 @@ if(data.previous_response_id !== undefined){
 let data6 = data.previous_response_id;
 const _errs12 = errors;
 if(typeof data6 !== "string"){
-validate100.errors = [{instancePath:instancePath+"/previous_response_id",schemaPath:"#/properties/previous_response_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.previous_response_id.type,parentSchema:schema136.properties.previous_response_id,data:data6}];
+validate100.errors = [{instancePath:instancePath+"/previous_response_id",schemaPath:"#/properties/previous_response_id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.properties.previous_response_id.type,parentSchema:schema137.properties.previous_response_id,data:data6}];
 return false;
 }
 var valid0 = _errs12 === errors;
@@ -6860,7 +6914,7 @@ var valid0 = true;
 }
 }
 else {
-validate100.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema136.type,parentSchema:schema136,data}];
+validate100.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema137.type,parentSchema:schema137,data}];
 return false;
 }
 }
@@ -6869,7 +6923,7 @@ return errors === 0;
 }
 
 export const isCreateChatCompletion = validate106;
-const schema141 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"create-chat-completion.json","title":"CreateChatCompletion","description":"The fields of POST /v1/chat/completions that the gateway reads to count usage. The backend checks all others.","type":"object","properties":{"model":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","description":"1 to 256 printable characters."},"messages":{"tsType":"unknown"},"stream":{"type":["boolean","null"]},"stream_options":{"type":["object","null"],"properties":{"include_usage":{"type":["boolean","null"]}}},"n":{"type":["integer","null"],"minimum":1,"maximum":128},"max_tokens":{"type":["integer","null"],"description":"Some clients write -1 for no limit."},"max_completion_tokens":{"type":["integer","null"],"description":"When both limits are given, the larger one counts."},"service_tier":{"tsType":"unknown"}},"required":["model"]};
+const schema142 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"create-chat-completion.json","title":"CreateChatCompletion","description":"The fields of POST /v1/chat/completions that the gateway reads to count usage. The backend checks all others.","type":"object","properties":{"model":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","description":"1 to 256 printable characters."},"messages":{"tsType":"unknown"},"stream":{"type":["boolean","null"]},"stream_options":{"type":["object","null"],"properties":{"include_usage":{"type":["boolean","null"]}}},"n":{"type":["integer","null"],"minimum":1,"maximum":128},"max_tokens":{"type":["integer","null"],"description":"Some clients write -1 for no limit."},"max_completion_tokens":{"type":["integer","null"],"description":"When both limits are given, the larger one counts."},"service_tier":{"tsType":"unknown"}},"required":["model"]};
 
 function validate106(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="create-chat-completion.json" */;
@@ -6879,7 +6933,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.model === undefined) && (missing0 = "model")){
-validate106.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema141.required,parentSchema:schema141,data}];
+validate106.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'",schema:schema142.required,parentSchema:schema142,data}];
 return false;
 }
 else {
@@ -6889,24 +6943,24 @@ const _errs1 = errors;
 if(errors === _errs1){
 if(typeof data0 === "string"){
 if(func2(data0) > 256){
-validate106.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema141.properties.model,data:data0}];
+validate106.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema142.properties.model,data:data0}];
 return false;
 }
 else {
 if(func2(data0) < 1){
-validate106.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema141.properties.model,data:data0}];
+validate106.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema142.properties.model,data:data0}];
 return false;
 }
 else {
 if(!pattern0.test(data0)){
-validate106.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",schema:"^\\P{Cc}+$",parentSchema:schema141.properties.model,data:data0}];
+validate106.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",schema:"^\\P{Cc}+$",parentSchema:schema142.properties.model,data:data0}];
 return false;
 }
 }
 }
 }
 else {
-validate106.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema141.properties.model.type,parentSchema:schema141.properties.model,data:data0}];
+validate106.errors = [{instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema142.properties.model.type,parentSchema:schema142.properties.model,data:data0}];
 return false;
 }
 }
@@ -6920,7 +6974,7 @@ if(data.stream !== undefined){
 let data1 = data.stream;
 const _errs3 = errors;
 if((typeof data1 !== "boolean") && (data1 !== null)){
-validate106.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/type",keyword:"type",params:{type: schema141.properties.stream.type},message:"must be boolean,null",schema:schema141.properties.stream.type,parentSchema:schema141.properties.stream,data:data1}];
+validate106.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/type",keyword:"type",params:{type: schema142.properties.stream.type},message:"must be boolean,null",schema:schema142.properties.stream.type,parentSchema:schema142.properties.stream,data:data1}];
 return false;
 }
 var valid0 = _errs3 === errors;
@@ -6933,7 +6987,7 @@ if(data.stream_options !== undefined){
 let data2 = data.stream_options;
 const _errs5 = errors;
 if((!(data2 && typeof data2 == "object" && !Array.isArray(data2))) && (data2 !== null)){
-validate106.errors = [{instancePath:instancePath+"/stream_options",schemaPath:"#/properties/stream_options/type",keyword:"type",params:{type: schema141.properties.stream_options.type},message:"must be object,null",schema:schema141.properties.stream_options.type,parentSchema:schema141.properties.stream_options,data:data2}];
+validate106.errors = [{instancePath:instancePath+"/stream_options",schemaPath:"#/properties/stream_options/type",keyword:"type",params:{type: schema142.properties.stream_options.type},message:"must be object,null",schema:schema142.properties.stream_options.type,parentSchema:schema142.properties.stream_options,data:data2}];
 return false;
 }
 if(errors === _errs5){
@@ -6941,7 +6995,7 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 if(data2.include_usage !== undefined){
 let data3 = data2.include_usage;
 if((typeof data3 !== "boolean") && (data3 !== null)){
-validate106.errors = [{instancePath:instancePath+"/stream_options/include_usage",schemaPath:"#/properties/stream_options/properties/include_usage/type",keyword:"type",params:{type: schema141.properties.stream_options.properties.include_usage.type},message:"must be boolean,null",schema:schema141.properties.stream_options.properties.include_usage.type,parentSchema:schema141.properties.stream_options.properties.include_usage,data:data3}];
+validate106.errors = [{instancePath:instancePath+"/stream_options/include_usage",schemaPath:"#/properties/stream_options/properties/include_usage/type",keyword:"type",params:{type: schema142.properties.stream_options.properties.include_usage.type},message:"must be boolean,null",schema:schema142.properties.stream_options.properties.include_usage.type,parentSchema:schema142.properties.stream_options.properties.include_usage,data:data3}];
 return false;
 }
 }
@@ -6957,18 +7011,18 @@ if(data.n !== undefined){
 let data4 = data.n;
 const _errs9 = errors;
 if((!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))) && (data4 !== null)){
-validate106.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/type",keyword:"type",params:{type: schema141.properties.n.type},message:"must be integer,null",schema:schema141.properties.n.type,parentSchema:schema141.properties.n,data:data4}];
+validate106.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/type",keyword:"type",params:{type: schema142.properties.n.type},message:"must be integer,null",schema:schema142.properties.n.type,parentSchema:schema142.properties.n,data:data4}];
 return false;
 }
 if(errors === _errs9){
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 > 128 || isNaN(data4)){
-validate106.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/maximum",keyword:"maximum",params:{comparison: "<=", limit: 128},message:"must be <= 128",schema:128,parentSchema:schema141.properties.n,data:data4}];
+validate106.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/maximum",keyword:"maximum",params:{comparison: "<=", limit: 128},message:"must be <= 128",schema:128,parentSchema:schema142.properties.n,data:data4}];
 return false;
 }
 else {
 if(data4 < 1 || isNaN(data4)){
-validate106.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema141.properties.n,data:data4}];
+validate106.errors = [{instancePath:instancePath+"/n",schemaPath:"#/properties/n/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema142.properties.n,data:data4}];
 return false;
 }
 }
@@ -6984,7 +7038,7 @@ if(data.max_tokens !== undefined){
 let data5 = data.max_tokens;
 const _errs11 = errors;
 if((!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))) && (data5 !== null)){
-validate106.errors = [{instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/type",keyword:"type",params:{type: schema141.properties.max_tokens.type},message:"must be integer,null",schema:schema141.properties.max_tokens.type,parentSchema:schema141.properties.max_tokens,data:data5}];
+validate106.errors = [{instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/type",keyword:"type",params:{type: schema142.properties.max_tokens.type},message:"must be integer,null",schema:schema142.properties.max_tokens.type,parentSchema:schema142.properties.max_tokens,data:data5}];
 return false;
 }
 var valid0 = _errs11 === errors;
@@ -6997,7 +7051,7 @@ if(data.max_completion_tokens !== undefined){
 let data6 = data.max_completion_tokens;
 const _errs13 = errors;
 if((!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))) && (data6 !== null)){
-validate106.errors = [{instancePath:instancePath+"/max_completion_tokens",schemaPath:"#/properties/max_completion_tokens/type",keyword:"type",params:{type: schema141.properties.max_completion_tokens.type},message:"must be integer,null",schema:schema141.properties.max_completion_tokens.type,parentSchema:schema141.properties.max_completion_tokens,data:data6}];
+validate106.errors = [{instancePath:instancePath+"/max_completion_tokens",schemaPath:"#/properties/max_completion_tokens/type",keyword:"type",params:{type: schema142.properties.max_completion_tokens.type},message:"must be integer,null",schema:schema142.properties.max_completion_tokens.type,parentSchema:schema142.properties.max_completion_tokens,data:data6}];
 return false;
 }
 var valid0 = _errs13 === errors;
@@ -7013,7 +7067,7 @@ var valid0 = true;
 }
 }
 else {
-validate106.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema141.type,parentSchema:schema141,data}];
+validate106.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema142.type,parentSchema:schema142,data}];
 return false;
 }
 }

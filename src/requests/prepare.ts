@@ -4,7 +4,7 @@ import { checkModelSuffix, checkServiceTier } from '../core/request/refused-fiel
 import { toChatRequest, type TranslationOptions } from '../core/request/request.ts';
 import type { TokenEstimator } from '../core/tokens/estimate.ts';
 import { inputSizeOf } from '../core/tokens/input-size.ts';
-import type { CreateResponse, ImageUrlPolicy } from '../contract/types.ts';
+import type { CreateResponse, HistoryPolicy, ImageUrlPolicy } from '../contract/types.ts';
 import type { Identity } from '../identity/identities.ts';
 import type { Sealer, SealPurpose } from '../identity/seal.ts';
 import { compactionFor, loadOf } from './compact.ts';
@@ -17,6 +17,7 @@ export interface TranslationSettings extends Pick<
   TranslationOptions,
   'dialect' | 'upstreamDialect' | 'modelAliases' | 'hostedTools'
 > {
+  readonly history: HistoryPolicy;
   readonly sealers: Readonly<Record<SealPurpose, Sealer>>;
   readonly imageUrls: ImageUrlPolicy;
 }
@@ -72,12 +73,13 @@ function boundOutput(
 
 /** Only what was sealed for this caller can be opened. */
 export function translationOptionsFor(caller: Identity, settings: TranslationSettings): TranslationOptions {
-  const { dialect, upstreamDialect, modelAliases, hostedTools, sealers, imageUrls } = settings;
+  const { dialect, upstreamDialect, modelAliases, hostedTools, history, sealers, imageUrls } = settings;
   return {
     dialect,
     upstreamDialect,
     modelAliases,
     hostedTools,
+    history,
     openSeal: (sealed) => sealers.reasoning.open(caller, sealed),
     openCompaction: (sealed) => sealers.compaction.open(caller, sealed),
     urlFault: URL_FAULTS[imageUrls],

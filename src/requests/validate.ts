@@ -144,6 +144,7 @@ const ROLES_OF: { readonly [Type in InputPart['type']]: readonly InputMessage['r
   input_image: ['user'],
   input_file: ['user'],
   input_audio: ['user'],
+  encrypted_content: ['user', 'assistant', 'system', 'developer'],
 };
 
 function checkInput(input: CreateResponse['input']): void {

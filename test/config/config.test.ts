@@ -43,6 +43,7 @@ describe('readConfig', () => {
       compactionModel: null,
       compactionMaxOutputTokens: 4096,
       hostedTools: 'drop',
+      history: 'keep',
       imageUrls: 'any',
       reasoningOutput: 'summary',
       itemMemoryTtlS: 0,

@@ -5,7 +5,7 @@ import { createLogger } from '../../src/telemetry/log.ts';
 import type { CompactionResource, InputTokens } from '../../src/contract/types.ts';
 import { callerOf, readError } from '../records/caller.ts';
 import { answer } from '../records/chunks.ts';
-import { FOREIGN_ITEMS } from '../support/foreign-items.ts';
+import { FOREIGN_ITEMS, HOSTED_CALLS } from '../support/foreign-items.ts';
 import { openManagedGateway } from '../support/managed.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { responseOf, useScene } from '../support/web-socket-scene.ts';
@@ -15,7 +15,8 @@ const HEADER = 'x-dropped-items';
 const user = (content: string) => ({ type: 'message', role: 'user', content });
 const call = (id: string) => ({ type: 'function_call', call_id: id, name: 'look', arguments: '{}' });
 const output = (id: string, text: string) => ({ type: 'function_call_output', call_id: id, output: text });
-const [webSearch] = FOREIGN_ITEMS;
+const update = { type: 'configuration_update', reasoning: { effort: 'low' } };
+const [toolList] = FOREIGN_ITEMS;
 
 /** A tool loop with two calls at once. What is given stands everywhere in it. */
 const loopWith = (...items: readonly unknown[]) => [
@@ -76,9 +77,9 @@ describe('items that cannot be told to the model', () => {
 
   it('are named beside tools that are left out', async () => {
     const { caller } = await open();
-    const input = [user('Hi'), webSearch];
+    const input = [user('Hi'), toolList];
     const { headers } = await caller.create({ model: 'm', input, tools: [{ type: 'mcp', server_label: 'cats' }] });
-    expect([headers.get('x-dropped-tools'), headers.get(HEADER)]).to.deep.equal(['mcp', 'web_search_call']);
+    expect([headers.get('x-dropped-tools'), headers.get(HEADER)]).to.deep.equal(['mcp', 'mcp_list_tools']);
   });
 
   it('bring nothing into the header but the first 64 characters of a name', async () => {
@@ -90,16 +91,16 @@ describe('items that cannot be told to the model', () => {
 
   it('are named in the log line, which a WebSocket has nothing else for', async () => {
     const { speaker } = await open();
-    responseOf(await speaker.ask({ model: 'first', input: [user('Hi'), webSearch] }));
+    responseOf(await speaker.ask({ model: 'first', input: [user('Hi'), toolList] }));
     // The next answer on the connection comes when all is over with this one.
     responseOf(await speaker.ask({ model: 'second', input: 'Hi' }));
-    expect(lines.find(({ model }) => model === 'first')?.['leftOut']).to.deep.equal({ [HEADER]: 'web_search_call' });
+    expect(lines.find(({ model }) => model === 'first')?.['leftOut']).to.deep.equal({ [HEADER]: 'mcp_list_tools' });
     expect(lines.find(({ model }) => model === 'second') ?? {}).to.not.have.property('leftOut');
   });
 
   it('need no call in the conversation of a WebSocket', async () => {
     const { speaker } = await open();
-    const { id } = responseOf(await speaker.ask({ model: 'm', input: [user('Hi'), webSearch] }));
+    const { id } = responseOf(await speaker.ask({ model: 'm', input: [user('Hi'), toolList] }));
     const outputs = FOREIGN_ITEMS.filter(({ type }) => type.endsWith('_output'));
     responseOf(await speaker.ask({ model: 'm', input: [...outputs, user('And?')], previous_response_id: id }));
     expect(messagesOf(1)).to.deep.equal([
@@ -111,25 +112,51 @@ describe('items that cannot be told to the model', () => {
 
   it('are named by the count of input tokens, and not estimated', async () => {
     await open({ TOKEN_COUNT_TIMEOUT_MS: '0' });
-    const large = { type: 'image_generation_call', result: 'A'.repeat(100_000) };
+    const large = { type: 'program_output', result: 'A'.repeat(100_000) };
     const reply = await fetch(`${scene.gateway.url}/api/v1/responses/input_tokens`, {
       method: 'POST',
       headers: { authorization: 'Bearer k', 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'm', input: [user('Hi'), large] }),
     });
-    expect(reply.headers.get(HEADER)).to.equal('image_generation_call');
+    expect(reply.headers.get(HEADER)).to.equal('program_output');
     expect(((await reply.json()) as InputTokens).input_tokens).to.be.below(50);
   });
 
   it('are named by a compaction, and are nothing to begin one for', async () => {
     const { caller } = await open();
     scene.backend.reply(answer('They greeted.'));
-    const reply = await caller.compact({ model: 'm', input: [user('Hi'), webSearch] });
-    expect(reply.headers.get(HEADER)).to.equal('web_search_call');
+    const reply = await caller.compact({ model: 'm', input: [user('Hi'), toolList] });
+    expect(reply.headers.get(HEADER)).to.equal('mcp_list_tools');
     const { output: kept } = (await reply.json()) as CompactionResource;
     expect(kept.map(({ type }) => type)).to.deep.equal(['message', 'compaction']);
-    const alone = await caller.compact({ model: 'm', input: [webSearch] });
+    const alone = await caller.compact({ model: 'm', input: [toolList] });
     expect(await readError(alone)).to.include({ code: 'invalid_request', param: 'input' });
+  });
+
+  it('are a 400 where the operator wants no gaps in a history', async () => {
+    const { caller } = await open({ HISTORY: 'reject' });
+    const reply = await caller.create({ model: 'm', input: [user('Hi'), toolList] });
+    expect(reply.status).to.equal(400);
+    expect(await readError(reply)).to.include({ code: 'invalid_request', param: 'input[1]' });
+    expect((await caller.create({ model: 'm', input: [user('Hi'), update, ...HOSTED_CALLS] })).status).to.equal(200);
+  });
+
+  it('may be parts that only another server can read', async () => {
+    const { caller } = await open();
+    const secret = { type: 'encrypted_content', encrypted_content: 'gAAAAABo' };
+    const text = { type: 'input_text', text: 'rain' };
+    const input = [
+      user('Hi'),
+      call('a'),
+      { ...output('a', ''), output: [secret, text] },
+      { role: 'user', content: [secret, text] },
+    ];
+    const reply = await caller.create({ model: 'm', input });
+    expect(reply.status, await reply.text()).to.equal(200);
+    expect(reply.headers.get(HEADER)).to.equal('encrypted_content');
+    expect(JSON.stringify(messagesOf(0)))
+      .to.contain('"rain"')
+      .and.not.to.contain('gAAAA');
   });
 
   it('may be all of the input of a warm-up', async () => {
@@ -144,7 +171,7 @@ describe('items that cannot be told to the model', () => {
     const managed = await openManagedGateway({ UPSTREAM_BASE_URL: scene.backend.baseUrl });
     try {
       const { secret } = await managed.issue({ creditsMicro: 10_000 });
-      const large = { type: 'image_generation_call', result: 'A'.repeat(10_000_000) };
+      const large = { type: 'program_output', result: 'A'.repeat(10_000_000) };
       const request = { model: 'm', input: [user('Hi'), large], max_output_tokens: 10 };
       const reply = await callerOf(managed.url, secret).create(request);
       expect(reply.status, await reply.text()).to.equal(200);
@@ -153,15 +180,14 @@ describe('items that cannot be told to the model', () => {
     }
   });
 
-  const tools = { type: 'additional_tools', tools: [{ type: 'function', name: 'look' }] };
-  const update = { type: 'configuration_update', reasoning: { effort: 'low' } };
+  const added = { type: 'additional_tools', tools: [{ type: 'function', name: 'look' }] };
   const foreignCompaction = { type: 'compaction', encrypted_content: 'gAAAAABo' };
   const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]);
   const refused: readonly { name: string; input: readonly unknown[]; param: string; instructions?: string }[] = [
     { name: 'nothing but them', input: FOREIGN_ITEMS, param: 'input' },
     { name: 'nothing but them and instructions', input: FOREIGN_ITEMS, instructions: 'Be brief.', param: 'input' },
     { name: 'nothing but reasoning without a word', input: [{ type: 'reasoning' }], param: 'input' },
-    { name: 'nothing but tools', input: [tools], param: 'input' },
+    { name: 'nothing but tools', input: [added], param: 'input' },
     { name: 'nothing but an update', input: [update], param: 'input' },
     { name: 'nothing but an empty word of the model', input: [{ role: 'assistant', content: '' }], param: 'input' },
     { name: 'nothing but an empty word of the system', input: [{ role: 'system', content: '' }], param: 'input' },

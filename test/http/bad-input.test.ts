@@ -341,7 +341,7 @@ const shapes: Case[] = [
   { name: 'a limit of half a token', body: { max_output_tokens: 16.5 }, ...invalid('max_output_tokens') },
   { name: 'a limit of no calls', body: { max_tool_calls: 0 }, ...invalid('max_tool_calls') },
   { name: '21 top_logprobs', body: { top_logprobs: 21 }, ...invalid('top_logprobs') },
-  { name: 'an include that does not exist', body: { include: ['canary'] }, ...invalid('include[0]') },
+  { name: 'an include that is no text', body: { include: ['canary', 7] }, ...invalid('include[1]') },
   { name: 'a stream in words', body: { stream: 'canary' }, ...invalid('stream') },
   { name: 'parallel calls in words', body: { parallel_tool_calls: 'no' }, ...invalid('parallel_tool_calls') },
   { name: 'a truncation that does not exist', body: { truncation: 'canary' }, ...invalid('truncation') },

@@ -7,16 +7,24 @@ import { INPUT_PARAMETER } from '../reply/custom-input.ts';
 import { ApiError, unreachable } from '../errors.ts';
 import { uniqueOfItem } from '../ids.ts';
 import { readReplyState, type ReplyState, type StateOrigin } from '../reply/reply-state.ts';
+import { isHostedCallType, toHostedCall } from './hosted-calls.ts';
 import { nameOf, type ToolRef } from './tool-names.ts';
 import { clientToolsOf } from './tools.ts';
 
 export type Piece =
   | { readonly kind: 'system'; readonly role: 'system' | 'developer'; readonly text: string }
   | { readonly kind: 'user'; readonly content: string | readonly ChatPart[] }
-  | { readonly kind: 'assistant'; readonly text: string; readonly refusal: string }
+  | AssistantPiece
   | ReasoningPiece
   | { readonly kind: 'call'; readonly callId: string; readonly name: string; readonly arguments: string }
   | { readonly kind: 'output'; readonly callId: string; readonly text: string; readonly media: readonly ChatPart[] };
+
+export interface AssistantPiece {
+  readonly kind: 'assistant';
+  readonly text: string;
+  readonly refusal: string;
+  readonly media?: readonly ChatPart[];
+}
 
 export interface ReasoningPiece {
   readonly kind: 'reasoning';
@@ -158,10 +166,17 @@ const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
 
 /** Throws ApiError for items that no chat backend understands and that must not be left out. */
 export function toPiece(item: InputItem, place: ItemPlace): Piece | NoPiece {
-  return isKnown(item) ? convert(item.type, item, place) : 'left out';
+  if (isKnown(item)) return convert(item.type, item, place);
+  const hosted = toHostedCall(item, place.forms);
+  return hosted === undefined ? 'left out' : { kind: 'assistant', refusal: '', ...hosted };
 }
 
-/** Whether items of this type are understood. Others are left out. */
+/** Whether the model is told of items of this type. Others are left out. */
+export function isToldType(type: string): boolean {
+  return isKnownType(type) || isHostedCallType(type);
+}
+
+/** Whether items of this type have a shape here. */
 export function isKnownType(type: string): boolean {
   return Object.hasOwn(ITEMS, type);
 }
@@ -205,7 +220,9 @@ function missing(param: string): ApiError {
 /** Only user messages hold images and files in the chat format. */
 function refuseMedia(content: string | readonly InputPart[], path: string): void {
   if (typeof content === 'string') return;
-  const index = content.findIndex((part) => !('text' in part) && part.type !== 'refusal');
+  const index = content.findIndex(
+    (part) => !('text' in part) && part.type !== 'refusal' && part.type !== 'encrypted_content',
+  );
   if (index < 0) return;
   const param = `${path}.content[${index}]`;
   throw new ApiError('unsupported_parameter', {

@@ -1,6 +1,7 @@
 import type { CreateResponse, InputItem, InputMessage, KeptMessage } from '../../contract/types.ts';
 import { toItemId, type UniquePart } from '../ids.ts';
-import { isKnownType } from './items.ts';
+import { isHostedCallType } from './hosted-calls.ts';
+import { isToldType } from './items.ts';
 
 /** The limits count UTF-16 code units. Only whole messages are kept, the newest first. */
 const MAX_KEPT_LENGTH = 64 * 1024;
@@ -99,7 +100,7 @@ function saysSomething(item: InputItem): boolean {
 
 /** Tools and updates hold wherever their items are. */
 function isSilent({ type }: InputItem): boolean {
-  return type === 'additional_tools' || type === 'configuration_update' || !isKnownType(type);
+  return type === 'additional_tools' || type === 'configuration_update' || !isToldType(type);
 }
 
 const OF_MODEL = new Set<InputItem['type']>([
@@ -113,7 +114,7 @@ const OF_MODEL = new Set<InputItem['type']>([
 ]);
 
 function isOfModel(item: InputItem): boolean {
-  return item.type === 'message' ? item.role === 'assistant' : OF_MODEL.has(item.type);
+  return item.type === 'message' ? item.role === 'assistant' : OF_MODEL.has(item.type) || isHostedCallType(item.type);
 }
 
 function is(item: InputItem | undefined, kind: (item: InputItem) => boolean): boolean {

@@ -18,7 +18,7 @@ export function toUserContent(
 ): string | readonly ChatPart[] {
   if (typeof content === 'string') return content;
   // Text goes as a string, because backends without vision take nothing else.
-  if (content.every((part) => 'text' in part)) return textOf(content, '\n');
+  if (content.every((part) => 'text' in part || part.type === 'encrypted_content')) return textOf(content, '\n');
   return content
     .map((part, index) => toChatPart(part, `${path}[${index}]`, forms))
     .filter((part) => part !== undefined);
@@ -45,6 +45,12 @@ export function refusalOf(content: string | readonly InputPart[]): string {
   return content.flatMap((part) => (part.type === 'refusal' ? [part.refusal] : [])).join('');
 }
 
+/** Returns the part for an image of a history, or undefined where the backend cannot be shown it. */
+export function toShownImage(url: string, { imageForm, urlFault }: PartForms): ChatPart | undefined {
+  if (!url.startsWith('data:') && (imageForm === 'data' || !/^https?:/.test(url))) return undefined;
+  return urlFault?.(url) === undefined ? { type: 'image_url', image_url: { url } } : undefined;
+}
+
 function toChatPart(part: InputPart, path: string, forms: PartForms): ChatPart | undefined {
   switch (part.type) {
     case 'input_text':
@@ -58,6 +64,8 @@ function toChatPart(part: InputPart, path: string, forms: PartForms): ChatPart |
       return toImage(part, path, forms);
     case 'input_file':
       return toFile(part, path, forms);
+    case 'encrypted_content':
+      return undefined;
     case 'input_audio':
       return toAudio(part.input_audio, path, forms);
     default:

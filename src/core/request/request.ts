@@ -1,4 +1,13 @@
-import type { CreateResponse, HostedToolsPolicy, ReasoningEffort, RequestedFormat } from '../../contract/types.ts';
+import type {
+  CreateResponse,
+  HistoryPolicy,
+  HostedToolsPolicy,
+  InputCustomToolCallOutput,
+  InputFunctionCallOutput,
+  InputItem,
+  ReasoningEffort,
+  RequestedFormat,
+} from '../../contract/types.ts';
 import type { ChatMessage, ChatRequest, ChatTool } from '../chat.ts';
 import type { PartForms, UrlFault } from './parts.ts';
 import type { Dialect } from '../dialects.ts';
@@ -21,6 +30,7 @@ export interface TranslationOptions {
   readonly upstreamDialect: string;
   readonly modelAliases: ReadonlyMap<string, string>;
   readonly hostedTools: HostedToolsPolicy;
+  readonly history?: HistoryPolicy;
   readonly openSeal?: OpenSeal;
   readonly openCompaction?: OpenSeal;
   readonly urlFault?: UrlFault | undefined;
@@ -88,7 +98,7 @@ function schemaTextOf({ text }: CreateResponse, { schemaForm }: Dialect): readon
 function toPieces(
   request: CreateResponse,
   { nameTowardsBackend }: ToolPlan,
-  { dialect, urlFault, openSeal, openCompaction, origin }: TranslationOptions & Pick<ItemPlace, 'origin'>,
+  { dialect, urlFault, openSeal, openCompaction, origin, history }: TranslationOptions & Pick<ItemPlace, 'origin'>,
 ): { readonly pieces: readonly Piece[]; readonly droppedItems: readonly string[] } {
   if (typeof request.input === 'string')
     return { pieces: [{ kind: 'user', content: request.input }], droppedItems: [] };
@@ -106,10 +116,32 @@ function toPieces(
       openCompaction,
       origin,
     });
-    if (piece === 'left out') dropped.add(item.type);
-    else if (piece !== 'folded') pieces.push(piece);
+    const untold = piece === 'left out' ? item.type : unreadablePartOf(item);
+    if (untold !== undefined && history === 'reject') throw untoldItem(untold, `input[${index}]`);
+    if (untold !== undefined) dropped.add(untold);
+    if (piece !== 'left out' && piece !== 'folded') pieces.push(piece);
   }
   return { pieces, droppedItems: [...dropped] };
+}
+
+/** Only the server that wrote such a part can read it. */
+function unreadablePartOf(item: InputItem): 'encrypted_content' | undefined {
+  const content = item.type === 'message' ? item.content : isOutput(item) ? item.output : '';
+  if (typeof content === 'string') return undefined;
+  return content.some(({ type }) => type === 'encrypted_content') ? 'encrypted_content' : undefined;
+}
+
+function isOutput(item: InputItem): item is InputFunctionCallOutput | InputCustomToolCallOutput {
+  return item.type === 'function_call_output' || item.type === 'custom_tool_call_output';
+}
+
+function untoldItem(type: string, path: string): ApiError {
+  return new ApiError('invalid_request', {
+    param: path,
+    message:
+      `${path} holds ${JSON.stringify(type)}, which no model can be told of. Leave it out. ` +
+      'The operator of the gateway can set HISTORY=keep, which leaves such items out.',
+  });
 }
 
 function saysAnything(pieces: readonly Piece[], messages: readonly ChatMessage[]): boolean {

@@ -26,6 +26,7 @@ interface AssistantTurn {
   readonly texts: string[];
   readonly refusals: string[];
   readonly reasoning: ReasoningPiece[];
+  readonly media: ChatPart[];
   readonly calls: Call[];
   readonly place: number;
   answered: boolean;
@@ -74,6 +75,7 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
       case 'assistant':
         if (piece.text !== '') currentTurn().texts.push(piece.text);
         if (piece.refusal !== '') currentTurn().refusals.push(piece.refusal);
+        if (piece.media !== undefined) currentTurn().media.push(...piece.media);
         break;
       case 'reasoning':
         if (piece.text !== '' || piece.state !== undefined) currentTurn().reasoning.push(piece);
@@ -106,6 +108,7 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
       texts: [],
       refusals: [],
       reasoning: [],
+      media: [],
       calls: [],
       place: turns.length,
       answered: false,
@@ -221,7 +224,7 @@ function toParts(content: UserContent): readonly ChatPart[] {
 function toTurnMessages(turn: AssistantTurn, dialect: TurnRules): ChatMessage[] {
   const assistant = toAssistantMessage(turn, dialect);
   if (assistant === undefined) return [];
-  const media = turn.calls.flatMap((call) => toMediaParts(call));
+  const media = [...turn.media, ...turn.calls.flatMap((call) => toMediaParts(call))];
   return [
     assistant,
     ...turn.calls.map(toToolMessage),

@@ -213,7 +213,7 @@ describe('toPiece', () => {
     { name: 'an update', item: { type: 'configuration_update', reasoning: { effort: 'low' } }, becomes: 'folded' },
     { name: 'tools', item: { type: 'additional_tools', tools: [] }, becomes: 'folded' },
     { name: 'a trigger', item: { type: 'compaction_trigger' }, becomes: 'folded' },
-    ...['web_search_call', 'constructor', '__proto__', 'MESSAGE', 'message '].map((type) => ({
+    ...['mcp_list_tools', 'constructor', '__proto__', 'MESSAGE', 'message '].map((type) => ({
       name: `the type "${type}"`,
       item: { type, role: 'user', content: 'Hi' } as unknown as InputItem,
       becomes: 'left out' as const,

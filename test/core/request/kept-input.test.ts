@@ -27,7 +27,7 @@ const output: InputItem = { type: 'function_call_output', call_id: 'c', output: 
 const tools: InputItem = { type: 'additional_tools', tools: [] };
 const compaction: InputItem = { type: 'compaction', encrypted_content: 's' };
 const update: InputItem = { type: 'configuration_update', reasoning: { effort: 'low' } };
-const foreign = { type: 'web_search_call' } as unknown as InputItem;
+const foreign = { type: 'mcp_list_tools' } as unknown as InputItem;
 const image: InputPart = { type: 'input_image', image_url: 'https://example.com/a.png' };
 
 const indexesOf = (items: readonly InputItem[], isIn: (index: number) => boolean) =>

@@ -45,6 +45,7 @@ describe('countInputTokens', () => {
         dialect: DIALECTS.generic,
         modelAliases: new Map(),
         hostedTools: 'drop',
+        history: 'keep',
         upstreamDialect: 'generic',
         imageUrls: 'any',
         sealers: { reasoning: sealer, compaction: sealer },
