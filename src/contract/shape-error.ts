@@ -16,14 +16,19 @@ export function toShapeError([error]: readonly ErrorObject[]): ShapeError {
   if (error === undefined) throw new Error('ajv gave no error');
   const path = toPath(error.instancePath);
   const missing = missingProperty(error);
-  if (missing !== undefined) return missingError(path === '' ? missing : `${path}.${missing}`, error.data);
+  if (missing !== undefined) {
+    const param = path === '' ? missing : `${path}.${missing}`;
+    const message = `${param} is missing.${hintFor(param, error.data)}`;
+    return { code: 'missing_required_parameter', param, message };
+  }
   if (error.keyword === 'additionalProperties') return unknownError(path, error);
   if (error.keyword === 'discriminator') {
     const param = `${path}.type`;
-    const message = `${param} must be one of ${typesOf(error.parentSchema).join(', ')}.`;
+    const types = typesOf(error.parentSchema).join(', ');
+    const message = `${param} must be one of ${types}.${hintFor(param, error.data)}`;
     return { code: 'invalid_request', param, message };
   }
-  return { code: 'invalid_request', param: path, message: describe(path, error) };
+  return { code: 'invalid_request', param: path, message: describe(path, error) + hintFor(path, error.data) };
 }
 
 /** Stops at metadata, whose keys are the caller's input. */
@@ -40,10 +45,6 @@ function missingProperty({ keyword, params, data }: ErrorObject): string | undef
   return keyword === 'discriminator' && !has(data, 'type') ? 'type' : undefined;
 }
 
-function missingError(param: string, data: unknown): ShapeError {
-  return { code: 'missing_required_parameter', param, message: `${param} is missing.${hintFor(param, data)}` };
-}
-
 /** Unknown fields are refused only where a misspelled one would otherwise go unnoticed. */
 function unknownError(path: string, { params, parentSchema }: ErrorObject): ShapeError {
   const name = text(params['additionalProperty']);
@@ -55,15 +56,67 @@ function unknownError(path: string, { params, parentSchema }: ErrorObject): Shap
   return { code: 'invalid_request', param, message: `${param} is not known here; use ${known.join(', ')}.` };
 }
 
+/** Says what to write where a request is still in the format of chat completions. */
 function hintFor(param: string, data: unknown): string {
-  if (param === 'input' && has(data, 'messages')) {
-    return ' The Responses format has input where chat completions has messages.';
-  }
-  if (/^tools\[\d+\]\.name$/.test(param) && has(data, 'function')) {
-    return ' The Responses format has name, description and parameters in the tool itself, not under function.';
-  }
-  return '';
+  const hint = CHAT_HINTS.find(({ at, is }) => at.test(param) && is(data));
+  return hint === undefined ? '' : ` ${hint.sentence}`;
 }
+
+interface ChatHint {
+  readonly at: RegExp;
+  readonly is: (data: unknown) => boolean;
+  readonly sentence: string;
+}
+
+const CHAT_HINTS: readonly ChatHint[] = [
+  {
+    at: /^input$/,
+    is: (data) => has(data, 'messages'),
+    sentence: 'The Responses format has input where chat completions has messages.',
+  },
+  {
+    at: /^tools\[\d+\]\.name$/,
+    is: (data) => has(data, 'function'),
+    sentence: 'The Responses format has name, description and parameters in the tool itself, not under function.',
+  },
+  {
+    at: /^tool_choice\.name$/,
+    is: (data) => has(data, 'function'),
+    sentence: 'The Responses format has the name in tool_choice itself: {"type": "function", "name": "…"}.',
+  },
+  {
+    at: /^input\[\d+\]\.role$/,
+    is: (data) => data === 'tool' || data === 'function',
+    sentence: 'Send the output of a tool as {"type": "function_call_output", "call_id": "…", "output": "…"}.',
+  },
+  {
+    at: /^input\[\d+\]\.content$/,
+    is: (data) => has(data, 'tool_calls'),
+    sentence:
+      'Send each of tool_calls as {"type": "function_call", "call_id": "…", "name": "…", "arguments": "…"}, ' +
+      'or the items of the response as they came.',
+  },
+  {
+    at: /\.content\[\d+\]\.type$/,
+    is: (data) => member(data, 'type') === 'image_url',
+    sentence: 'Send an image as {"type": "input_image", "image_url": "https://…"}.',
+  },
+  {
+    at: /\.content\[\d+\]\.type$/,
+    is: (data) => member(data, 'type') === 'file',
+    sentence: 'Send a file as {"type": "input_file", "filename": "…", "file_data": "…"}.',
+  },
+  {
+    at: /\.image_url$/,
+    is: (data) => has(data, 'url'),
+    sentence: 'The Responses format has the URL itself there, and detail beside it.',
+  },
+  {
+    at: /^text\.format\.schema$/,
+    is: (data) => has(data, 'json_schema'),
+    sentence: 'The Responses format has name, schema and strict in the format itself, not under json_schema.',
+  },
+];
 
 function describe(path: string, { keyword, params, parentSchema, propertyName, instancePath }: ErrorObject): string {
   const subject = nameSubject(path, instancePath, propertyName);

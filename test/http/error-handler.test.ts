@@ -103,6 +103,25 @@ describe('errorHandler', () => {
     expect(logged).to.match(/"stack":\["at [^"]*error-handler\.test\.ts/);
   });
 
+  const unknownPaths: { path: string; says: RegExp }[] = [
+    { path: '/api/v1/responses/resp_1', says: /Responses are not stored\. GET \/api\/v1\/requests\/\{id\}/ },
+    { path: '/v1/responses/resp_1/input_items?limit=1', says: /Responses are not stored/ },
+    { path: '/v1/conversations', says: /No conversation is stored/ },
+    { path: '/v1/conversations/conv_1/items', says: /No conversation is stored/ },
+    { path: '/api/v1/embeddings', says: /PASSTHROUGH_PATHS/ },
+    { path: '/v1/audio/speech', says: /PASSTHROUGH_PATHS/ },
+    { path: '/v1/embeddingsx', says: /exist\. The API is at \/api\/v1 and at \/v1\. See/ },
+    { path: '/x/v1/embeddings', says: /exist\. The API is at/ },
+  ];
+  for (const { path, says } of unknownPaths) {
+    it(`says what is there in the place of ${path}`, async () => {
+      await open((_req, res) => void res.end());
+      const error = await errorOf(await fetch(url + path));
+      expect(error).to.include({ status: 404, code: 'not_found' });
+      expect(error['message']).to.match(says);
+    });
+  }
+
   const express4xx: { name: string; path: string }[] = [
     { name: 'a path with a broken escape', path: '/named/%' },
     { name: 'a path with bytes that are no text', path: '/named/%ff' },

@@ -10,6 +10,56 @@ import { turn } from '../support/time.ts';
 const CLIENT_REQUESTS = join(import.meta.dirname, '../../../shared/research/client-requests');
 
 describe('validateCreateResponse', () => {
+  const parameters = { type: 'object' };
+  const ofChat: { name: string; body: object; says: RegExp }[] = [
+    { name: 'messages', body: { messages: [] }, says: /^input is missing\. The Responses format has input where/ },
+    {
+      name: 'a nested function',
+      body: { input: 'x', tools: [{ type: 'function', function: { name: 'f', parameters } }] },
+      says: /^tools\[0\]\.name is missing\. .* not under function\.$/,
+    },
+    {
+      name: 'a nested choice',
+      body: { input: 'x', tool_choice: { type: 'function', function: { name: 'f' } } },
+      says: /^tool_choice\.name is missing\. .* in tool_choice itself: \{"type": "function", "name": "…"\}\.$/,
+    },
+    {
+      name: 'a message of a tool',
+      body: { input: [{ role: 'tool', tool_call_id: 'a', content: 'rain' }] },
+      says: /^input\[0\]\.role must be one of .* "function_call_output", "call_id"/,
+    },
+    {
+      name: 'a message with calls',
+      body: { input: [{ role: 'assistant', content: null, tool_calls: [{ id: 'a' }] }] },
+      says: /^input\[0\]\.content is missing\. Send each of tool_calls as \{"type": "function_call"/,
+    },
+    {
+      name: 'an image',
+      body: { input: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://a.example' } }] }] },
+      says: /^input\[0\]\.content\[0\]\.type must be one of .* \{"type": "input_image", "image_url": "https/,
+    },
+    {
+      name: 'half of an image',
+      body: { input: [{ role: 'user', content: [{ type: 'input_image', image_url: { url: 'https://a.example' } }] }] },
+      says: /^input\[0\]\.content\[0\]\.image_url must be a string\. .* the URL itself there/,
+    },
+    {
+      name: 'a file',
+      body: { input: [{ role: 'user', content: [{ type: 'file', file: { file_data: 'AAAA' } }] }] },
+      says: /^input\[0\]\.content\[0\]\.type must be one of .* "input_file", "filename"/,
+    },
+    {
+      name: 'a nested schema',
+      body: { input: 'x', text: { format: { type: 'json_schema', json_schema: { name: 'a', schema: {} } } } },
+      says: /^text\.format\.schema is missing\. .* not under json_schema\.$/,
+    },
+  ];
+  for (const { name, body, says } of ofChat) {
+    it(`says what to write in the place of what chat completions has: ${name}`, () => {
+      expect(() => validateCreateResponse({ model: 'm', ...body })).to.throw(says);
+    });
+  }
+
   const accepted: { name: string; body: unknown; becomes: unknown }[] = [
     { name: 'a string', body: { input: 'hello' }, becomes: { input: 'hello' } },
     {
