@@ -1,3 +1,4 @@
+import { ApiError } from '../core/errors.ts';
 import { DAY_MS } from '../core/time.ts';
 import type { Store, StoreLog } from './store.ts';
 
@@ -42,7 +43,8 @@ async function runRound(
     const pruned = await store.prune(clock() - recordRetentionDays * DAY_MS);
     if (pruned > 0) log.info({ pruned }, 'deleted records older than the retention');
   } catch (error) {
-    // The database cannot be written now, or the store was closed; the next round tries again.
+    // The database cannot be written now, which the store says once, or the store was closed.
+    if (error instanceof ApiError && error.code === 'store_unavailable') return;
     log.warn({ reason: error instanceof Error ? error.message : 'unknown' }, 'the upkeep of the store failed');
   }
 }

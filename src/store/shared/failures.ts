@@ -2,7 +2,7 @@
  * `busy` and `starting` end within moments. After `lost` (the thread died, or the connection during
  * a commit) the batch may have been committed; after all other reasons it was not.
  */
-export type FailureReason = 'busy' | 'starting' | 'full' | 'read_only' | 'io_error' | 'corrupt' | 'lost';
+export type FailureReason = 'busy' | 'starting' | 'full' | 'read_only' | 'io_error' | 'corrupt' | 'moved' | 'lost';
 
 export interface Failure {
   readonly reason: FailureReason;

@@ -43,6 +43,7 @@ const REFUSALS: Readonly<Record<FailureReason, string>> = {
   full: 'cannot be written: the disk is full',
   read_only: 'cannot be written: it is read-only',
   io_error: 'cannot be read or written',
+  moved: 'was deleted or replaced',
   corrupt: 'is corrupt or not a database; restore a backup or move the file away',
   lost: 'is not open',
 };

@@ -1,14 +1,16 @@
+import type { Database } from 'better-sqlite3';
 import type { Failure } from '../shared/failures.ts';
 import type { Mode, Operation, Reply } from '../shared/operations.ts';
 import { StoreOpenError } from '../store.ts';
 import { openDatabase } from './database.ts';
 import { toFailureReason } from './failures.ts';
+import { MovedFile, refuseOtherFile, watchFile, type FileId } from './open-file.ts';
 import { prepareRunner } from './operations.ts';
 import { ownersInFiles, type Owners } from './owner-lock.ts';
 
 export type EngineOptions = {
   readonly owner: string;
-} & ({ readonly file: string } | { readonly file: undefined; readonly owners: Owners });
+} & ({ readonly file: string; readonly fileId: FileId } | { readonly file: undefined; readonly owners: Owners });
 
 /** `write` runs a batch in one transaction, `read` runs each operation by itself. */
 export interface Engine {
@@ -28,7 +30,7 @@ export function openEngine(options: EngineOptions): Engine {
         return { results: connection[mode](batch) };
       } catch (error) {
         const failure = toFailure(error);
-        // The file or the disk may have been replaced, so the next batch opens the database again.
+        // The disk may have been replaced, so the next batch opens the database again.
         const isSuspect = failure.reason === 'io_error' || failure.reason === 'corrupt';
         if (isSuspect && options.file !== undefined) {
           connection?.close();
@@ -37,17 +39,29 @@ export function openEngine(options: EngineOptions): Engine {
         return { failure };
       }
     },
-    close: () => connection?.close(),
+    close() {
+      try {
+        connection?.leave();
+      } catch {
+        // The next recovery removes the lock file.
+      }
+      connection?.close();
+    },
   };
 }
 
-type Connection = Record<Mode, (batch: readonly Operation[]) => readonly unknown[]> & { close(): void };
+type Connection = Record<Mode, (batch: readonly Operation[]) => readonly unknown[]> & {
+  /** Removes the lock file of an owner that has left nothing unfinished. */
+  leave(): void;
+  close(): void;
+};
 
 function connect(options: EngineOptions, openWithinMs: number): Connection {
-  const database = openDatabase({ file: options.file ?? ':memory:', openWithinMs });
+  const { database, checkFile } = open(options, openWithinMs);
   const owners = options.file === undefined ? options.owners : ownersInFiles(options.file);
   const { run, unit } = prepareRunner(database, { own: options.owner, owners });
   const asSelf: Operation = ['asOwner', options.owner];
+  const selectUnfinished = database.prepare<[string]>('SELECT 1 FROM requests WHERE owner = ? LIMIT 1');
 
   const together = database.transaction((batch: readonly Operation[]) => {
     run(asSelf);
@@ -80,10 +94,12 @@ function connect(options: EngineOptions, openWithinMs: number): Connection {
 
   return {
     read(batch) {
+      checkFile();
       run(asSelf);
       return batch.map((operation) => attempt(run, operation));
     },
     write(batch) {
+      checkFile();
       try {
         return together.immediate(batch);
       } catch (error) {
@@ -93,6 +109,10 @@ function connect(options: EngineOptions, openWithinMs: number): Connection {
         return oneByOne.immediate(batch);
       }
     },
+    leave() {
+      checkFile();
+      if (selectUnfinished.get(options.owner) === undefined) owners.forget(options.owner);
+    },
     close: () => database.close(),
   };
 }
@@ -101,7 +121,26 @@ function isMistake(error: unknown): error is Error {
   return error instanceof Error && toFailureReason(error) === undefined;
 }
 
+function open(options: EngineOptions, openWithinMs: number): { database: Database; checkFile: () => void } {
+  if (options.file === undefined) {
+    return { database: openDatabase({ file: ':memory:', openWithinMs }), checkFile: () => undefined };
+  }
+  const { file, fileId } = options;
+  // A thread that was started again must not take another file for the one of its predecessor.
+  refuseOtherFile(file, fileId);
+  const database = openDatabase({ file, openWithinMs });
+  const checkFile = watchFile(file, fileId);
+  try {
+    checkFile();
+    return { database, checkFile };
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
 function toFailure(error: unknown): Failure {
+  if (error instanceof MovedFile) return { reason: 'moved', message: error.message };
   const cause = error instanceof StoreOpenError && error.cause !== undefined ? error.cause : error;
   const message = error instanceof Error ? error.message : 'unknown';
   return { reason: toFailureReason(cause) ?? 'io_error', message };

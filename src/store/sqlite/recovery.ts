@@ -37,12 +37,15 @@ export function prepareRecovery(
   }
 
   function recoverSome(nowMs: number): number {
-    // A call of `isDead` removes lock files without records as well.
     const others = new Set([...selectOwners.all(), ...owners.list()]);
     others.delete(own);
     let left = STEP;
     for (const other of others) {
-      if (left > 0 && owners.isDead(other)) left -= endSome(nowMs, other, left);
+      if (left <= 0 || !owners.isDead(other)) continue;
+      const ended = endSome(nowMs, other, left);
+      // The file goes last, since a missing one is no proof of death.
+      if (ended < left) owners.forget(other);
+      left -= ended;
     }
     return STEP - left;
   }

@@ -1,13 +1,12 @@
 import { realpathSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { createBatchQueue, type BatchQueueLimits } from '../shared/batch-queue.ts';
 import { createHealth, createEngineStore } from '../shared/engine-store.ts';
 import type { RemoteEngine } from '../shared/operations.ts';
 import { coalesceCalls } from '../shared/coalesce.ts';
 import type { OperatorStore } from '../operator.ts';
-import { createPrivateFile, makePrivateFolder } from '../private-files.ts';
 import { StoreOpenError, type Store, type StoreLog } from '../store.ts';
-import { ownersInFiles, ownersInMemory, type OwnerLock, type Owners } from './owner-lock.ts';
+import { ownersInFiles, ownersInMemory, type Owners } from './owner-lock.ts';
+import { createDatabaseFile, identifyFile, MovedFile } from './open-file.ts';
 import { startInline, startThread, type StartWorker } from './thread.ts';
 
 export interface SqliteStore extends Store, OperatorStore {
@@ -37,9 +36,17 @@ export async function openSqliteStore({ clock, log, limits, ...options }: Sqlite
   const { engine: alone, owners } = await start(options, log);
   const engine = coalesceCalls(alone);
   const health = createHealth(log);
-  const queue = createBatchQueue({ engine, ...health, limits });
+  // A database in memory waits for no disk: what takes long there is this process itself.
+  const patience = options.file === undefined ? { answerWithinMs: Infinity } : {};
+  const queue = createBatchQueue({ engine, ...health, limits: { ...patience, ...limits } });
+  const store = createEngineStore({ engine, queue, health, clock, log });
   return {
-    ...createEngineStore({ engine, queue, health, clock, log }),
+    ...store,
+    async recover() {
+      const closed = await store.recover();
+      owners.keep();
+      return closed;
+    },
     pragma: (source) => queue.ask(['pragma', source], { isLookup: true }),
     admit() {
       const { owner, release } = owners.take();
@@ -54,35 +61,53 @@ export async function openSqliteStore({ clock, log, limits, ...options }: Sqlite
   };
 }
 
+interface Started {
+  readonly engine: RemoteEngine;
+  readonly owners: Owners;
+}
+
 async function start(
-  { file, startWorker, isInline = false }: Omit<SqliteStoreOptions, 'clock' | 'log' | 'limits'>,
+  { file, ...options }: Omit<SqliteStoreOptions, 'clock' | 'log' | 'limits'>,
   log: StoreLog,
-): Promise<{ readonly engine: RemoteEngine; readonly owners: Owners }> {
+): Promise<Started> {
   if (file === undefined) {
     const owners = ownersInMemory();
     return { engine: startInline({ file, owner: owners.take().owner, owners }), owners };
   }
-  let lock: OwnerLock | undefined;
   try {
-    makePrivateFolder(dirname(file));
-    createPrivateFile(file);
+    createDatabaseFile(file);
     // SQLite resolves links for its own files, and the lock files must be in the same folder.
-    const realFile = realpathSync(file);
-    const owners = ownersInFiles(realFile);
-    lock = owners.take();
-    const place = { file: realFile, owner: lock.owner };
-    const engine = isInline
-      ? startInline(place)
-      : await startThread({
-          engine: place,
-          onDeath: (message) => log.warn({ reason: message }, 'the thread of the store died and is started again'),
-          ...(startWorker === undefined ? {} : { startWorker }),
-        });
-    return { engine: { ...engine, close: () => engine.close().finally(() => lock?.release()) }, owners };
+    return await startOnFile(realpathSync(file), options, log);
   } catch (error) {
-    lock?.release();
     if (error instanceof StoreOpenError) throw error;
     const why = error instanceof Error ? error.message : 'unknown reason';
     throw new StoreOpenError(`The database ${file} cannot be opened: ${why}.`, { cause: error });
+  }
+}
+
+async function startOnFile(
+  file: string,
+  { startWorker, isInline }: Pick<SqliteStoreOptions, 'startWorker' | 'isInline'>,
+  log: StoreLog,
+): Promise<Started> {
+  const fileId = identifyFile(file);
+  if (fileId === undefined) throw new MovedFile(file);
+  const owners = ownersInFiles(file);
+  const lock = owners.take();
+  const place = { file, fileId, owner: lock.owner };
+  try {
+    const engine =
+      isInline === true
+        ? startInline(place)
+        : await startThread({
+            engine: place,
+            onDeath: (message) => log.warn({ reason: message }, 'the thread of the store died and is started again'),
+            ...(startWorker === undefined ? {} : { startWorker }),
+          });
+    return { engine: { ...engine, close: () => engine.close().finally(() => lock.release()) }, owners };
+  } catch (error) {
+    owners.forget(lock.owner);
+    lock.release();
+    throw error;
   }
 }

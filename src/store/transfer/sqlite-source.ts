@@ -1,6 +1,8 @@
 import { existsSync, realpathSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import Sqlite, { type Database } from 'better-sqlite3';
 import type { Batch, LedgerSums, SourceTable, TransferSource, Value } from './plan.ts';
+import type { OperatorStore } from '../operator.ts';
 import { StoreOpenError } from '../store.ts';
 import { checkDatabase, withCurrentSnapshot } from '../sqlite/check.ts';
 import { toFailureReason } from '../sqlite/failures.ts';
@@ -62,13 +64,27 @@ async function refuseUnsound(file: string): Promise<void> {
   throw new StoreOpenError(`The database ${file} is not sound; db check says more. ${problems[0]}`);
 }
 
+const CLOSED_WITHIN_MS = 15_000;
+
 async function closeUnfinished(file: string, clock: () => number): Promise<number> {
   const store = await openSqliteStore({ file, clock, log: { info: () => undefined, warn: () => undefined } });
+  const untilMs = performance.now() + CLOSED_WITHIN_MS;
   try {
-    return await store.recover();
+    let closed = await store.recover();
+    // An owner whose lock file is missing is dead when it has not made another one for a while.
+    while ((await hasUnfinished(store)) && performance.now() < untilMs) {
+      await delay(CLOSED_WITHIN_MS / 20);
+      closed += await store.recover();
+    }
+    return closed;
   } finally {
     await store.close();
   }
+}
+
+async function hasUnfinished(store: OperatorStore): Promise<boolean> {
+  const page = await store.listAll({ status: 'processing', limit: 1 });
+  return page !== undefined && page.records.length > 0;
 }
 
 /** The write transaction ends with this process. */

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { openEngine, type Engine } from '../../../src/store/sqlite/engine.ts';
+import { identifyFile } from '../../../src/store/sqlite/open-file.ts';
+import { openEngine, type Engine, type EngineOptions } from '../../../src/store/sqlite/engine.ts';
 import type { Operation, Reply } from '../../../src/store/shared/operations.ts';
 import { toKeyDraftRow, toStoredKey, type KeyRow } from '../../../src/store/shared/key-rows.ts';
 import { machineMs } from '../../../src/store/shared/deadline.ts';
@@ -18,12 +19,16 @@ describe('the engine', () => {
   beforeEach(async () => {
     shop = makeWorkshop();
     await (await shop.open()).close();
-    engine = openEngine({ file: shop.file, owner: 'me' });
+    engine = openEngine(optionsOf('me'));
   });
   afterEach(() => {
     engine.close();
     return shop.clear();
   });
+
+  function optionsOf(owner: string): EngineOptions {
+    return { file: shop.file, fileId: identifyFile(shop.file) ?? '', owner };
+  }
 
   const accept = (draft: RecordDraft): Operation => ['accept', toDraftRow(draft, Infinity), []];
   const find = ({ requestId }: RecordDraft): Operation => ['find', CALLER, requestId];
@@ -122,7 +127,7 @@ describe('the engine', () => {
     const key = newKeyDraft({ creditsMicro: 100 });
     const accept = (): Operation => ['acceptPaid', toDraftRow(newDraft(), Infinity), [], newHold(key.keyId, 30)];
     engine.run('write', [['createKey', toKeyDraftRow(key)], accept()]);
-    const other = openEngine({ file: shop.file, owner: 'other' });
+    const other = openEngine(optionsOf('other'));
     engine.run('read', [['findRate', key.keyId, 1]]);
     other.run('write', [accept()]);
     other.close();

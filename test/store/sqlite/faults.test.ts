@@ -165,6 +165,23 @@ describe('the store on SQLite in trouble', () => {
     });
   });
 
+  describe('in memory', () => {
+    const passTime = useHeldTime();
+
+    it('waits for a process that is busy for long, and says nothing of it', async () => {
+      const inMemory = await shop.open({ file: undefined, limits: {} });
+      const turns: (() => void)[] = [];
+      const real = globalThis.setImmediate;
+      Object.assign(globalThis, { setImmediate: (run: () => void) => turns.push(run) });
+      const accepted = inMemory.accept(newDraft());
+      Object.assign(globalThis, { setImmediate: real });
+      await passTime(10_000);
+      for (const run of turns) run();
+      expect(await accepted).to.deep.equal({ kind: 'accepted' });
+      expect(shop.said).to.deep.equal([]);
+    });
+  });
+
   it('shares a commit among the requests of one moment', async () => {
     await store.pragma('wal_checkpoint(TRUNCATE)');
     await Promise.all(Array.from({ length: 200 }, () => store.accept(newDraft())));

@@ -1,12 +1,19 @@
 import { expect } from 'chai';
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { isOwnerDead, listOwners, takeOwnerLock, type OwnerLock } from '../../../src/store/sqlite/owner-lock.ts';
+import {
+  isOwnerDead,
+  listOwners,
+  ownersInFiles,
+  takeOwnerLock,
+  type HeldLock,
+} from '../../../src/store/sqlite/owner-lock.ts';
+import { useHeldTime } from '../../support/held-time.ts';
 import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
 
 describe('the lock of an owner', () => {
   let shop: Workshop;
-  let lock: OwnerLock;
+  let lock: HeldLock;
 
   beforeEach(() => {
     shop = makeWorkshop();
@@ -29,6 +36,8 @@ describe('the lock of an owner', () => {
     expect(other.owner).not.to.equal(lock.owner);
     expect(listOwners(shop.file)).to.have.members([lock.owner, other.owner]);
     other.release();
+    expect(isOwnerDead(shop.file, other.owner)).to.equal(true);
+    ownersInFiles(shop.file).forget(other.owner);
     expect(listOwners(shop.file)).to.deep.equal([lock.owner]);
   });
 
@@ -41,8 +50,33 @@ describe('the lock of an owner', () => {
     expect(listOwners(shop.file)).to.deep.equal([lock.owner]);
   });
 
-  it('counts as dead when somebody removed its file', () => {
-    rmSync(`${shop.file}-owner-${lock.owner}`);
+  it('is made again when somebody has deleted its file', () => {
+    const lockFile = `${shop.file}-owner-${lock.owner}`;
+    rmSync(lockFile);
+    expect(isOwnerDead(shop.file, lock.owner)).to.equal(false);
+    lock.keep();
+    expect(existsSync(lockFile)).to.equal(true);
+    expect(isOwnerDead(shop.file, lock.owner)).to.equal(false);
+    lock.release();
     expect(isOwnerDead(shop.file, lock.owner)).to.equal(true);
+    expect(listOwners(shop.file)).to.deep.equal([lock.owner]);
+  });
+
+  describe('whose file is gone', () => {
+    const passTime = useHeldTime();
+
+    it('counts as dead only when it has not been made again for a while', async () => {
+      const others = ownersInFiles(shop.file);
+      const gone = ownersInFiles(shop.file);
+      const { owner } = gone.take();
+      rmSync(`${shop.file}-owner-${owner}`);
+      rmSync(`${shop.file}-owner-${lock.owner}`);
+      expect([owner, lock.owner].map(others.isDead)).to.deep.equal([false, false]);
+      await passTime(5000);
+      gone.keep();
+      expect([owner, lock.owner].map(others.isDead)).to.deep.equal([false, false]);
+      await passTime(5000);
+      expect([owner, lock.owner].map(others.isDead)).to.deep.equal([false, true]);
+    });
   });
 });

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createPrivateFile, makePrivateFolder } from '../../../src/store/private-files.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
@@ -33,6 +34,7 @@ describe('an upgrade of the database', () => {
       )
       .run(draft.requestId, draft.caller[0]);
     old.close();
+    writeFileSync(`${shop.file}-owner-a dead process`, '');
     const store = await shop.open();
     expect(await store.find(draft.caller, draft.requestId)).to.include({ status: 'processing', createdAtMs: 5 });
     expect(await store.recover()).to.equal(1);

@@ -1,0 +1,157 @@
+/**
+ * What pages of lists cost among many records of one caller. `MANY_RECORDS=5000000 mocha test/store/many-records.system.ts`
+ * prints it for as many as that.
+ */
+import Sqlite, { type Database } from 'better-sqlite3';
+import { expect } from 'chai';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import type { ListStep } from '../../src/store/shared/list-query.ts';
+import { toListQueries } from '../../src/store/shared/list-query.ts';
+import { LOOKUPS } from '../../src/store/postgres/lookups.ts';
+import { migrate as migratePostgres } from '../../src/store/postgres/migrations.ts';
+import { toConnection } from '../../src/store/postgres/pool.ts';
+import { prepareLists } from '../../src/store/sqlite/lists.ts';
+import { migrate, MIGRATIONS } from '../../src/store/sqlite/migrations.ts';
+import { cpuTimeMs } from '../support/cpu-time.ts';
+import { createTestDatabase, findPostgres, type TestDatabase } from '../support/postgres.ts';
+import { ALL_RECORDS, nameOf } from './shared/list-plans.ts';
+
+const RECORDS = Number(process.env['MANY_RECORDS'] ?? 200_000);
+const CPU_AT_MOST_MS = 20;
+
+const FILTERS: readonly Partial<ListStep>[] = [
+  {},
+  { status: 'failed' },
+  { model: 'rare' },
+  { errorCode: 'upstream_timeout' },
+  { caller: 'c' },
+  { caller: 'c', status: 'processing' },
+  { caller: 'c', status: 'succeeded' },
+  { caller: 'c', status: 'failed' },
+  { caller: 'c', status: 'cancelled' },
+  { caller: 'c', model: 'usual' },
+  { caller: 'c', model: 'rare' },
+  { caller: 'c', model: 'rare', status: 'failed' },
+  { caller: 'c', model: 'usual', status: 'failed' },
+  { caller: 'c', errorCode: 'upstream_timeout' },
+  { caller: 'c', errorCode: 'upstream_error', model: 'rare' },
+  { caller: 'other', model: 'usual' },
+];
+
+/** Nine of ten are of one caller, one of ten has failed, and few have the rare model or the rare error. */
+const COLUMNS = `request_id, caller, endpoint, model, stream, status, created_at_ms, completed_at_ms, estimated_input_tokens,
+  error_code`;
+const VALUES = `CASE i % 10 WHEN 1 THEN 'other' ELSE 'c' END, 'responses', CASE i % 50000 WHEN 3 THEN 'rare' ELSE 'usual' END, 0,
+  CASE i % 10 WHEN 2 THEN 'failed' ELSE 'succeeded' END, i, i, 7,
+  CASE WHEN i % 10 = 2 THEN CASE i % 20000 WHEN 2 THEN 'upstream_timeout' ELSE 'upstream_error' END END`;
+
+/** The newest page, one in the middle, the oldest, and a span of time in the middle. */
+const PLACES: readonly { readonly name: string; readonly place: Partial<ListStep> }[] = [
+  { name: 'newest', place: {} },
+  { name: 'middle', place: { before: idOf(RECORDS / 2) } },
+  { name: 'oldest', place: { before: idOf(30) } },
+  { name: 'span', place: { from: idOf(RECORDS / 2), before: idOf(RECORDS / 2 + RECORDS / 10) } },
+];
+
+function idOf(number: number): string {
+  return `req_${Math.floor(number).toString(16).padStart(12, '0')}${'0'.repeat(20)}`;
+}
+
+const STEPS = FILTERS.flatMap((filters) =>
+  PLACES.map(({ name, place }) => ({
+    name: `${nameOf(filters)}: ${name}`,
+    step: { ...ALL_RECORDS, ...filters, ...place, limit: 101 },
+  })),
+);
+
+describe(`pages of lists among ${RECORDS} records on SQLite`, () => {
+  let folder: string;
+  let database: Database;
+
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'many-'));
+    database = new Sqlite(join(folder, 'many.db'));
+    database.pragma('journal_mode = WAL');
+    migrate(database, MIGRATIONS);
+    const startedMs = cpuTimeMs();
+    database.exec(`
+      INSERT INTO requests (${COLUMNS})
+      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${RECORDS})
+      SELECT printf('req_%012x%020x', i, 0), ${VALUES} FROM n`);
+    console.log(`\n  ${(((cpuTimeMs() - startedMs) * 1000) / RECORDS).toFixed(1)} µs of CPU to insert one`);
+  });
+  after(() => {
+    database.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  for (const { name, step } of STEPS) {
+    it(`${name} takes at most ${CPU_AT_MOST_MS} ms of CPU`, () => {
+      const { list } = prepareLists(database);
+      const startedMs = cpuTimeMs();
+      const { rows } = list(step);
+      const tookMs = cpuTimeMs() - startedMs;
+      console.log(`  ${tookMs.toFixed(1).padStart(6)} ms, ${String(rows.length).padStart(3)} rows: ${name}`);
+      expect(tookMs).to.be.at.most(CPU_AT_MOST_MS);
+    });
+  }
+});
+
+const server = await findPostgres();
+
+if (server !== undefined) {
+  describe(`pages of lists among ${RECORDS} records on PostgreSQL`, () => {
+    let database: TestDatabase;
+    let client: Client;
+
+    before(async () => {
+      database = await createTestDatabase(server);
+      await migratePostgres(database.url);
+      for (let first = 1; first <= RECORDS; first += 500_000) {
+        await database.run(`
+          INSERT INTO requests (${COLUMNS})
+          SELECT 'req_' || lpad(to_hex(i), 12, '0') || repeat('0', 20), ${VALUES}
+          FROM generate_series(${first}, ${Math.min(RECORDS, first + 499_999)}) AS i`);
+      }
+      await database.run('ANALYZE requests');
+      client = new Client({ connectionString: database.url });
+      await client.connect();
+      await client.query('SET plan_cache_mode = force_generic_plan');
+    });
+    after(async () => {
+      await client.end();
+      await database.drop();
+    });
+
+    for (const { name, step } of STEPS) {
+      // The time of a server beside others is no measure; the pages that it touches are.
+      it(`${name} touches few pages of the database`, async () => {
+        const { rows } = await LOOKUPS.list(toConnection(client), step);
+        const { rows: query, floor } = toListQueries(step, ' COLLATE "C"');
+        let touched = 0;
+        let tookMs = 0;
+        for (const { text, values } of floor === null ? [query] : [query, floor]) {
+          const explained = await client.query<{ 'QUERY PLAN': [Explained] }>(
+            `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) ${text}`,
+            [...values],
+          );
+          const plan = explained.rows[0]?.['QUERY PLAN'][0];
+          touched += (plan?.Plan['Shared Hit Blocks'] ?? 0) + (plan?.Plan['Shared Read Blocks'] ?? 0);
+          tookMs += plan?.['Execution Time'] ?? 0;
+        }
+        console.log(
+          `  ${tookMs.toFixed(1).padStart(6)} ms, ${String(rows.length).padStart(3)} rows, ${touched} pages: ${name}`,
+        );
+        expect(touched).to.be.at.most(10_000);
+      });
+    }
+  });
+}
+
+interface Explained {
+  readonly Plan: { readonly 'Shared Hit Blocks': number; readonly 'Shared Read Blocks': number };
+  readonly 'Execution Time': number;
+}
