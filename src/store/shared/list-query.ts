@@ -62,39 +62,39 @@ export function toListQueries(step: ListStep, collation = ''): ListQueries {
   const others = filters.filter((filter) => !led.includes(filter));
   const name = `list_${namesOf(led)}__${namesOf(others)}`;
   const { values, bind } = bindValues();
-  const found = toIndexedRows(step, { led, bind, collation: led.length === 0 ? '' : collation });
-  if (others.length === 0) {
-    const text = `SELECT ${RECORD_COLUMNS} ${found} LIMIT ${bind(step.limit)}`;
-    return { rows: { name, text, values }, floor: null };
-  }
+  const searched = toSearched(step, { led, bind, collation: led.length === 0 ? '' : collation });
+  const fits = [`request_id >= ${bind(step.from)}`, ...led.map(toCondition(step, bind))].join(' AND ');
+  const isWhole = others.length === 0;
   const floor = {
     name: `${name}_floor`,
-    text: `SELECT request_id AS "requestId" ${found} LIMIT 1 OFFSET ${LIST_WINDOW - 1}`,
+    text: `
+      WITH searched AS MATERIALIZED (${searched} LIMIT 1 OFFSET ${LIST_WINDOW - 1})
+      SELECT request_id AS "requestId" FROM searched WHERE ${fits}`,
     values: [...values],
   };
   const text = `
-    WITH searched AS MATERIALIZED (SELECT * ${found} LIMIT ${LIST_WINDOW})
-    SELECT ${RECORD_COLUMNS} FROM searched WHERE ${others.map(toCondition(step, bind)).join(' AND ')}
+    WITH searched AS MATERIALIZED (${searched} LIMIT ${isWhole ? bind(step.limit) : LIST_WINDOW})
+    SELECT ${RECORD_COLUMNS} FROM searched WHERE ${[fits, ...others.map(toCondition(step, bind))].join(' AND ')}
     ORDER BY request_id DESC LIMIT ${bind(step.limit)}`;
-  return { rows: { name, text, values }, floor };
+  return { rows: { name, text, values }, floor: isWhole ? null : floor };
 }
 
 /**
- * The bounds and the order have every column of one index, so that no other index can serve them,
- * whatever the database believes about the values.
+ * Selects what comes next in one index, which may be beyond the rows that fit. The bound and the
+ * order have every column of the index, so that no other index can serve them, whatever the database
+ * believes about the values. A lower bound would not end the search on PostgreSQL.
  */
-function toIndexedRows(
+function toSearched(
   step: ListStep,
   { led, bind, collation }: { readonly led: readonly Filter[]; readonly bind: Bind; readonly collation: string },
 ): string {
   const columns = [...led.map(({ column }) => column), 'request_id'].map((column) => column + collation);
-  const places = led.map(({ of }) => bind(step[of]));
+  const place = [...led.map(({ of }) => bind(step[of])), bind(step.before)];
   const bounds = [
-    `(${columns.join(', ')}) < (${[...places, bind(step.before)].join(', ')})`,
-    `(${columns.join(', ')}) >= (${[...places, bind(step.from)].join(', ')})`,
+    `(${columns.join(', ')}) < (${place.join(', ')})`,
     ...led.flatMap(({ condition }) => condition ?? []),
   ];
-  return `FROM requests WHERE ${bounds.join(' AND ')} ORDER BY ${columns.map((column) => `${column} DESC`).join(', ')}`;
+  return `SELECT * FROM requests WHERE ${bounds.join(' AND ')} ORDER BY ${columns.map((column) => `${column} DESC`).join(', ')}`;
 }
 
 /** Unfinished records are few and have an index of their own. */

@@ -71,12 +71,13 @@ describe('the lock of an owner', () => {
       const { owner } = gone.take();
       rmSync(`${shop.file}-owner-${owner}`);
       rmSync(`${shop.file}-owner-${lock.owner}`);
-      expect([owner, lock.owner].map(others.isDead)).to.deep.equal([false, false]);
+      const areDead = () => [owner, lock.owner].map((each) => others.isDead(each));
+      expect(areDead()).to.deep.equal([false, false]);
       await passTime(5000);
       gone.keep();
-      expect([owner, lock.owner].map(others.isDead)).to.deep.equal([false, false]);
+      expect(areDead()).to.deep.equal([false, false]);
       await passTime(5000);
-      expect([owner, lock.owner].map(others.isDead)).to.deep.equal([false, true]);
+      expect(areDead()).to.deep.equal([false, true]);
     });
   });
 });
