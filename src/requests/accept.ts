@@ -62,6 +62,7 @@ export async function accept(incoming: Incoming, plan: Plan, services: AcceptSer
   // A client that left while its body was decompressed sends no further event.
   if (incoming.isServed()) throw new ApiError('client_disconnected');
   const draft = toDraft(incoming, plan, services);
+  const clock = startClockAt(draft.createdAtMs);
   const run = services.running.begin(draft.requestId);
   // The listener is set before the record is written, so that no disconnect is missed.
   incoming.onceServed((hasWholeReply) => {
@@ -69,7 +70,7 @@ export async function accept(incoming: Incoming, plan: Plan, services: AcceptSer
   });
   try {
     const decision = await decide(draft, incoming, plan, services);
-    if (decision.kind === 'accepted') return toAccepted({ ...decision, incoming, plan, draft, run }, services);
+    if (decision.kind === 'accepted') return toAccepted({ ...decision, incoming, plan, draft, clock, run }, services);
     release(run, incoming);
     return decision;
   } catch (refusal) {
@@ -82,6 +83,8 @@ interface Started extends Begun {
   readonly incoming: Incoming;
   readonly plan: Plan;
   readonly draft: RecordDraft;
+  /** The clock of this request, which does not jump when the time of day is set. */
+  readonly clock: () => number;
   readonly run: RunningRequest;
 }
 
@@ -166,6 +169,12 @@ function release(run: RunningRequest, incoming: Incoming): void {
   else incoming.onceServed(() => run.end());
 }
 
+/** Returns a clock that shows this time now, and then goes on as time passes. */
+function startClockAt(nowMs: number): () => number {
+  const startedAtMs = performance.now();
+  return () => nowMs + Math.round(performance.now() - startedAtMs);
+}
+
 function toDraft(incoming: Incoming, plan: Plan, services: AcceptServices): RecordDraft {
   const { caller, idempotencyKey, body, facts } = incoming;
   const { endpoint, model, stream } = plan;
@@ -240,15 +249,15 @@ interface RecordEnd {
 }
 
 function writeEnd(
-  { incoming, draft, plan, admitted, taken }: Started,
+  { incoming, draft, plan, clock, admitted, taken }: Started,
   ending: Ending,
-  { store, estimator, keyOwner, nowMs }: AcceptServices,
+  { store, estimator, keyOwner }: AcceptServices,
 ): RecordEnd {
   const { reported } = ending;
   const exchange = exchangeOf(plan, incoming.caller.identity, ending.outputLength);
   if (isWhole(reported)) estimator.learn(exchange, reported.usage);
   const outcome = outcomeOf(ending, {
-    completedAtMs: nowMs(),
+    completedAtMs: clock(),
     keyOwner,
     isStranger: incoming.caller.holder().isStranger,
     estimateUsage: () => estimator.estimateUsage(exchange, draft.estimatedInputTokens),

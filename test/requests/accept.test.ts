@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import { ADMIT_ALL } from '../../src/accounts/admission.ts';
 import { createTokenEstimator } from '../../src/core/tokens/estimate.ts';
-import { accept } from '../../src/requests/accept.ts';
+import { accept, type Accepted } from '../../src/requests/accept.ts';
 import type { Incoming } from '../../src/requests/incoming.ts';
 import type { Plan } from '../../src/requests/plan.ts';
 import { createRunningRequests } from '../../src/requests/running.ts';
 import { createIdentities } from '../../src/identity/identities.ts';
+import type { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { callerOf, readError } from '../records/caller.ts';
 import { answer } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
@@ -206,6 +207,9 @@ describe('accepting a request', () => {
   });
 });
 
+const DAY_MS = 86_400_000;
+const AT_MS = 20_000 * DAY_MS;
+
 describe('a request that was accepted', () => {
   let workshop: Workshop;
 
@@ -217,9 +221,10 @@ describe('a request that was accepted', () => {
     await workshop.clear();
   });
 
-  it('is settled when it throws before it has settled itself', async () => {
-    const store = await workshop.open({ file: undefined });
-    const headers = new Map<string, string>();
+  async function acceptOne(
+    store: SqliteStore,
+    { nowMs = Date.now, headers = new Map() }: { nowMs?: () => number; headers?: Map<string, string> } = {},
+  ): Promise<Accepted> {
     const incoming: Incoming = {
       facts: beginFacts(),
       caller: { identity: ['me'], backendHeaders: {}, holder: () => ({ name: 'me', isStranger: false }) },
@@ -249,9 +254,16 @@ describe('a request that was accepted', () => {
       estimator: createTokenEstimator(),
       keyOwner: 'gateway',
       duplicateStatus: 409,
-      nowMs: Date.now,
+      nowMs,
     });
     if (accepted.kind !== 'accepted') throw new Error('it is no duplicate');
+    return accepted;
+  }
+
+  it('is settled when it throws before it has settled itself', async () => {
+    const store = await workshop.open({ file: undefined });
+    const headers = new Map<string, string>();
+    const accepted = await acceptOne(store, { headers });
     await accepted.settleThrown(new Error('a mistake of ours'));
 
     // The record keeps the idempotency key, so that trying again would only find the record.
@@ -260,6 +272,20 @@ describe('a request that was accepted', () => {
     expect(page?.records).to.have.lengthOf(1);
     expect(page?.records[0]).to.include({ status: 'failed', errorCode: 'internal_error', usage: null });
   });
+
+  for (const jumpMs of [-2 * DAY_MS, DAY_MS]) {
+    it(`takes as long as it took when the clock is set ${jumpMs < 0 ? 'back' : 'forward'} meanwhile`, async () => {
+      const store = await workshop.open({ file: undefined });
+      let nowMs = AT_MS;
+      const accepted = await acceptOne(store, { nowMs: () => nowMs });
+      nowMs += jumpMs;
+      await accepted.settleThrown(new Error('a mistake of ours'));
+      const { records } = await store.list(['me'], { limit: 1 });
+      expect(records[0]?.completedAtMs).to.be.within(AT_MS, AT_MS + 600_000);
+      const [usage] = await store.listUsage({ fromMs: AT_MS, untilMs: AT_MS + DAY_MS, per: 'day' });
+      expect(usage?.durationMs).to.be.within(0, 600_000);
+    });
+  }
 });
 
 function countStatuses(replies: readonly Response[]): Record<number, number> {

@@ -263,11 +263,18 @@ export function describeStore(name: string, engine: EngineUnderTest): void {
       });
 
       it('cancels a record instead when a cancel was promised', async () => {
-        const { requestId } = await accepted();
+        const { requestId } = await accepted({ createdAtMs: 5 });
         await store.requestCancel(CALLER, requestId);
         await store.discard(requestId);
         const record = await store.find(CALLER, requestId);
         expect(record).to.include({ status: 'cancelled', errorCode: 'request_cancelled', completedAtMs: NOW_MS });
+      });
+
+      it('ends a record not before it began when the clock was set back', async () => {
+        const { requestId } = await accepted({ createdAtMs: NOW_MS + 5 });
+        await store.requestCancel(CALLER, requestId);
+        await store.discard(requestId);
+        expect(await store.find(CALLER, requestId)).to.include({ completedAtMs: NOW_MS + 5 });
       });
     });
 

@@ -41,7 +41,7 @@ export function describeRecovery(name: string, engine: EngineUnderTest): void {
     }
 
     it('closes what a killed process left unfinished, with an estimate as its usage and the key kept', async () => {
-      const draft = newKeyedDraft('key', { estimatedInputTokens: 123 });
+      const draft = newKeyedDraft('key', { estimatedInputTokens: 123, createdAtMs: 5 });
       await abandonAndDie([draft]);
       // How many it was is not looked at here or below: the upkeep of the store may have been quicker.
       await store.recover();

@@ -185,7 +185,7 @@ export async function writeChanges(
     const record = records.get(requestId);
     if (record === undefined) return null;
     if (isFinal(record)) return record.status;
-    if (record.cancelRequestedAtMs !== null) return end(record, toDiscardedRow(requestId, nowMs));
+    if (record.cancelRequestedAtMs !== null) return end(record, toDiscardedRow(record, nowMs));
     charges.settleHold(record, nowMs);
     remove(requestId);
     return null;

@@ -104,11 +104,12 @@ export function closeRecord(record: RecordRow, outcome: OutcomeRow): RecordRow {
 }
 
 /** Returns the outcome of a discarded record whose cancel was requested. */
-export function toDiscardedRow(requestId: RequestId, nowMs: number): OutcomeRow {
+export function toDiscardedRow({ requestId, createdAtMs }: RecordRow, nowMs: number): OutcomeRow {
   return {
     requestId,
     status: 'cancelled',
-    completedAtMs: nowMs,
+    // The clock may have been set back.
+    completedAtMs: Math.max(nowMs, createdAtMs),
     inputTokens: null,
     cachedTokens: null,
     outputTokens: null,

@@ -106,7 +106,7 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
     const record = select.get(requestId);
     if (record === undefined) return null;
     if (isFinal(record)) return record.status;
-    if (record.cancelRequestedAtMs !== null) return end(record, toDiscardedRow(requestId, nowMs));
+    if (record.cancelRequestedAtMs !== null) return end(record, toDiscardedRow(record, nowMs));
     remove.run(record.seq);
     charges.settleHold(record, nowMs);
     return null;

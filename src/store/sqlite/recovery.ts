@@ -19,7 +19,7 @@ export function prepareRecovery(
       owner = NULL,
       status = iif(cancel_requested_at_ms IS NULL, 'failed', 'cancelled'),
       error_code = iif(cancel_requested_at_ms IS NULL, 'gateway_interrupted', 'request_cancelled'),
-      completed_at_ms = ?,
+      completed_at_ms = max(?, created_at_ms),
       input_tokens = estimated_input_tokens,
       cached_tokens = 0,
       output_tokens = 0,

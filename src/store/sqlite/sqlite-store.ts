@@ -37,7 +37,7 @@ export async function openSqliteStore({ clock, log, limits, ...options }: Sqlite
   const engine = coalesceCalls(alone);
   const health = createHealth(log);
   // A database in memory waits for no disk: what takes long there is this process itself.
-  const patience = options.file === undefined ? { answerWithinMs: Infinity } : {};
+  const patience = options.file === undefined ? { answerWithinMs: 60_000 } : {};
   const queue = createBatchQueue({ engine, ...health, limits: { ...patience, ...limits } });
   const store = createEngineStore({ engine, queue, health, clock, log });
   return {

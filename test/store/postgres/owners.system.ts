@@ -79,7 +79,7 @@ if (server !== undefined) {
           clock: Date.now,
           log: console,
         });
-        await store.accept(newDraft());
+        await store.accept(newDraft({ createdAtMs: 5 }));
         dead = String((await living()).find((name) => name !== owner.name));
         await store.close();
       });
