@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { PATIENT } from '../../support/patient.ts';
+import { PATIENT, useImpatientStores } from '../../support/patient.ts';
 import { CALLER, newDraft, newKeyedDraft, newOutcome } from '../../support/records.ts';
 import { failureCode, lockDatabase, makeWorkshop, type Workshop } from '../../support/sqlite.ts';
 import { useHeldTime } from '../../support/held-time.ts';
@@ -77,14 +77,16 @@ describe('the store on SQLite in trouble', () => {
     });
 
     it('keeps the final state of what was running until it can be written', async () => {
-      expect(await failureCode(store.finish(running.requestId, newOutcome()))).to.equal('store_unavailable');
+      const hasty = await shop.open({ limits: { keptWithinMs: 100 } });
+      await hasty.pragma('query_only = 1');
+      expect(await failureCode(hasty.finish(running.requestId, newOutcome()))).to.equal('store_unavailable');
       expect(await store.find(CALLER, running.requestId)).to.include({ status: 'processing' });
-      await store.pragma('query_only = 0');
+      await hasty.pragma('query_only = 0');
       await until(async () => (await store.find(CALLER, running.requestId))?.status === 'succeeded');
     });
 
     it('is closed within seconds, with a word about what could not be written', async () => {
-      const hasty = await shop.open({ isInline: false, limits: { closeWithinMs: 200 } });
+      const hasty = await shop.open({ isInline: false, limits: { keptWithinMs: 100, closeWithinMs: 200 } });
       const draft = newDraft();
       await hasty.accept(draft);
       await hasty.pragma('query_only = 1');
@@ -166,16 +168,17 @@ describe('the store on SQLite in trouble', () => {
   });
 
   describe('in memory', () => {
+    useImpatientStores();
     const passTime = useHeldTime();
 
     it('waits for a process that is busy for long, and says nothing of it', async () => {
-      const inMemory = await shop.open({ file: undefined, limits: {} });
+      const inMemory = await shop.open({ file: undefined });
       const turns: (() => void)[] = [];
       const real = globalThis.setImmediate;
       Object.assign(globalThis, { setImmediate: (run: () => void) => turns.push(run) });
       const accepted = inMemory.accept(newDraft());
       Object.assign(globalThis, { setImmediate: real });
-      await passTime(10_000);
+      await passTime(3000);
       for (const run of turns) run();
       expect(await accepted).to.deep.equal({ kind: 'accepted' });
       expect(shop.said).to.deep.equal([]);

@@ -18,6 +18,9 @@ describe('a database file', () => {
     threads = [];
     shop = makeWorkshop();
     store = await shop.open({
+      isInline: false,
+      // The end of a request waits for the database so long.
+      limits: { keptWithinMs: 100, closeWithinMs: 100 },
       startWorker(file, options) {
         const thread = new Worker(file, options);
         threads.push(thread);
