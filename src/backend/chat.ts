@@ -1,5 +1,6 @@
 import type { ChatBatch, ChatRequest, Connected } from '../core/chat.ts';
 import type { ApiError } from '../core/errors.ts';
+import { toWellFormedJson } from '../core/well-formed.ts';
 import { readAnswer, readRefusal, relayAnswer, type AnswerOptions, type Refusal, type RelayedRead } from './answer.ts';
 import { contentType } from './answer-reader.ts';
 import { openConnection, openPool, type BackendConnection } from './connection.ts';
@@ -137,7 +138,8 @@ export function createChatBackend(options: ChatBackendOptions): ChatBackend & Ch
   async function ask(request: ChatRequest, asking: AskOptions, listener: AnswerListener): Promise<void> {
     const { headers, signal } = asking;
     const sent = await send({
-      body: (leftOut) => JSON.stringify(withoutFields(request, leftOut)),
+      // Clients cut text in the middle of an emoji, and strict JSON readers refuse the whole body.
+      body: (leftOut) => toWellFormedJson(JSON.stringify(withoutFields(request, leftOut))),
       optional: request,
       headers: { ...headers, ...OWN_HEADERS, accept: acceptOf(request.stream === true) },
       signal,

@@ -55,6 +55,12 @@ describe('the chat backend', () => {
   }
 
   describe('sending', () => {
+    it('posts well-formed text in place of a cut emoji', async () => {
+      scripted.reply({ json: completion('Hello') });
+      await ask(connect(), { ...JSON_REQUEST, messages: [{ role: 'user', content: 'cut: \ud83d' }] });
+      expect(scripted.requests[0]?.body).to.have.nested.property('messages[0].content', 'cut: \ufffd');
+    });
+
     it('posts the request as it is, with the headers it was given', async () => {
       scripted.reply({ json: completion('Hello') });
 

@@ -340,6 +340,7 @@ const shapes: Case[] = [
   { name: 'a limit of 0 tokens', body: { max_output_tokens: 0 }, ...invalid('max_output_tokens') },
   { name: 'a limit of half a token', body: { max_output_tokens: 16.5 }, ...invalid('max_output_tokens') },
   { name: 'a limit of no calls', body: { max_tool_calls: 0 }, ...invalid('max_tool_calls') },
+  { name: 'more output than any model has', body: { max_output_tokens: 2 ** 31 }, ...invalid('max_output_tokens') },
   { name: '21 top_logprobs', body: { top_logprobs: 21 }, ...invalid('top_logprobs') },
   { name: 'an include that is no text', body: { include: ['canary', 7] }, ...invalid('include[1]') },
   { name: 'a stream in words', body: { stream: 'canary' }, ...invalid('stream') },

@@ -6,6 +6,7 @@ import type { CallId } from '../../contract/ids.ts';
 import type { ItemIdPrefix } from '../ids.ts';
 import { nameOf, type BuiltInKind, type ToolName, type ToolRef } from '../request/tool-names.ts';
 import { unreachable } from '../errors.ts';
+import { createPairReader, toWellFormedJson } from '../well-formed.ts';
 
 export interface CallWriter {
   write(delta: string): void;
@@ -40,15 +41,18 @@ function writeFunctionCall(tool: ToolName, callId: CallId, log: EventLog): CallW
     arguments: '',
     status: 'in_progress',
   }));
+  const pairs = createPairReader();
   let wrote = false;
 
   function write(delta: string): void {
+    if (delta === '') return;
     wrote = true;
     log.emit({ type: 'response.function_call_arguments.delta', ...place, delta });
   }
   return {
-    write,
+    write: (delta) => write(pairs.feed(delta)),
     close(status) {
+      write(pairs.end());
       // Some backends send "" for a call without arguments, but clients parse the field as JSON.
       if (!wrote && status === 'completed') write('{}');
       const item = log.itemAt(place, 'function_call');
@@ -61,6 +65,7 @@ function writeFunctionCall(tool: ToolName, callId: CallId, log: EventLog): CallW
 
 function writeCustomCall(tool: NamedTool, callId: CallId, log: EventLog): CallWriter {
   const reader = createCustomInputReader();
+  const pairs = createPairReader();
   const place = log.addItem('ctc', (id) => ({
     type: 'custom_tool_call',
     id,
@@ -74,9 +79,9 @@ function writeCustomCall(tool: NamedTool, callId: CallId, log: EventLog): CallWr
     if (delta !== '') log.emit({ type: 'response.custom_tool_call_input.delta', ...place, delta });
   }
   return {
-    write: (delta) => emitText(reader.feed(delta)),
+    write: (delta) => emitText(pairs.feed(reader.feed(delta))),
     close(status) {
-      emitText(reader.end());
+      emitText(pairs.feed(reader.end()) + pairs.end());
       const item = log.itemAt(place, 'custom_tool_call');
       log.emit({ type: 'response.custom_tool_call_input.done', ...place, input: item.input });
       log.closeItem(place, { ...item, status });
@@ -99,7 +104,7 @@ function writeBuiltInCall(kind: BuiltInKind, callId: CallId, log: EventLog): Cal
       whole += delta;
     },
     close(status) {
-      const call = toBuiltInCall(kind, whole);
+      const call = toBuiltInCall(kind, toWellFormedJson(whole.toWellFormed()));
       if (call === undefined) {
         // Invalid or cut arguments go out as a function call, which the client can refuse.
         const writer = writeFunctionCall({ name: kind }, callId, log);

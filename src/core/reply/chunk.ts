@@ -165,7 +165,7 @@ export function logprobsOf(choice: ChatChunk): LogProb[] {
 
 function toTopLogprob(entry: ChatChunk): TopLogProb {
   return {
-    token: text(entry['token']),
+    token: text(entry['token']).toWellFormed(),
     // JSON can hold 1e999, which parses as infinity and cannot be written again.
     logprob: Number.isFinite(entry['logprob']) ? Number(entry['logprob']) : 0,
     bytes: listOf(entry['bytes']).filter((byte): byte is number => Number.isInteger(byte)),

@@ -1,4 +1,5 @@
 import { endOfString, isEscaped } from '../json.ts';
+import { isHighSurrogate } from '../well-formed.ts';
 
 export interface CustomInputReader {
   feed(piece: string): string;
@@ -100,10 +101,6 @@ const ESCAPES: Readonly<Record<string, string>> = {
   r: '\r',
   t: '\t',
 };
-
-function isHighSurrogate(code: number): boolean {
-  return code >= 0xd800 && code <= 0xdbff;
-}
 
 function textOfWhole(text: string): string {
   try {

@@ -2,6 +2,7 @@ import type { LogProb, MessagePart, OutputItem } from '../../contract/types.ts';
 import type { Citations } from './citations.ts';
 import { DETAIL_WEIGHT, PLACE_WEIGHT, type EventLog, type ItemPlace } from './event-log.ts';
 import { unreachable } from '../errors.ts';
+import { createPairReader, type PairReader } from '../well-formed.ts';
 
 export interface MessageWriter {
   /** `logprobs` belong to this text and are removed from the list. */
@@ -14,6 +15,12 @@ interface PartPlace extends ItemPlace {
   readonly content_index: number;
 }
 
+interface OpenPart {
+  readonly type: MessagePart['type'];
+  readonly place: PartPlace;
+  readonly pairs: PairReader;
+}
+
 /** Begins a message. A part begins with the first text for it. */
 export function openMessageWriter(log: EventLog, citations: Citations): MessageWriter {
   const place = log.addItem('msg', (id) => ({
@@ -23,24 +30,18 @@ export function openMessageWriter(log: EventLog, citations: Citations): MessageW
     role: 'assistant',
     content: [],
   }));
-  let open: { readonly type: MessagePart['type']; readonly place: PartPlace } | undefined;
+  let open: OpenPart | undefined;
 
   return {
     writeText(delta, logprobs) {
       for (const logprob of logprobs) log.grow(weightOf(logprob));
-      const { item_id, output_index, content_index } = partOf('output_text');
-      // This runs for every word. Listed fields and no empty `splice` take a quarter less time.
-      log.emit({
-        type: 'response.output_text.delta',
-        item_id,
-        output_index,
-        content_index,
-        delta,
-        logprobs: logprobs.length === 0 ? [] : logprobs.splice(0),
-      });
+      const part = partOf('output_text');
+      const text = part.pairs.feed(delta);
+      if (text !== '' || delta === '') emitText(part.place, text, logprobs);
     },
     writeRefusal(delta) {
-      log.emit({ type: 'response.refusal.delta', ...partOf('refusal'), delta });
+      const part = partOf('refusal');
+      emitRefusal(part.place, part.pairs.feed(delta));
     },
     close(status) {
       closePart();
@@ -48,22 +49,41 @@ export function openMessageWriter(log: EventLog, citations: Citations): MessageW
     },
   };
 
-  function partOf(type: MessagePart['type']): PartPlace {
-    if (open?.type === type) return open.place;
+  function emitText({ item_id, output_index, content_index }: PartPlace, delta: string, logprobs: LogProb[]): void {
+    // This runs for every word. Listed fields and no empty `splice` take a quarter less time.
+    log.emit({
+      type: 'response.output_text.delta',
+      item_id,
+      output_index,
+      content_index,
+      delta,
+      logprobs: logprobs.length === 0 ? [] : logprobs.splice(0),
+    });
+  }
+
+  function emitRefusal(partPlace: PartPlace, delta: string): void {
+    if (delta !== '') log.emit({ type: 'response.refusal.delta', ...partPlace, delta });
+  }
+
+  function partOf(type: MessagePart['type']): OpenPart {
+    if (open?.type === type) return open;
     closePart();
     log.grow(PLACE_WEIGHT);
     const partPlace = { ...place, content_index: log.itemAt(place, 'message').content.length };
     const part: MessagePart =
       type === 'output_text' ? { type, text: '', annotations: [], logprobs: [] } : { type, refusal: '' };
     log.emit({ type: 'response.content_part.added', ...partPlace, part });
-    open = { type, place: partPlace };
-    return partPlace;
+    open = { type, place: partPlace, pairs: createPairReader() };
+    return open;
   }
 
   function closePart(): void {
     if (open === undefined) return;
-    const { place: partPlace } = open;
+    const { type, place: partPlace, pairs } = open;
     open = undefined;
+    const rest = pairs.end();
+    if (rest !== '' && type === 'output_text') emitText(partPlace, rest, []);
+    else emitRefusal(partPlace, rest);
     const part = log.itemAt(place, 'message').content[partPlace.content_index];
     if (part === undefined) throw new RangeError('the open part is not in the snapshot');
     switch (part.type) {

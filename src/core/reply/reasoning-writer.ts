@@ -1,5 +1,6 @@
 import type { OutputItem, ReasoningItem, ReasoningOutput } from '../../contract/types.ts';
 import { PLACE_WEIGHT, type EventLog } from './event-log.ts';
+import { createPairReader } from '../well-formed.ts';
 
 export interface ReasoningWriter {
   write(delta: string): void;
@@ -16,14 +17,18 @@ export interface ReasoningOptions {
 export function openReasoningWriter(log: EventLog, { reasoningOutput, seal }: ReasoningOptions): ReasoningWriter {
   const place = log.addItem('rs', (id) => ({ type: 'reasoning', id, status: 'in_progress', summary: [] }));
   const form = FORMS[reasoningOutput](log, place);
+  const pairs = createPairReader();
   let whole = '';
   form.begin();
+
+  function write(delta: string): void {
+    whole += delta;
+    if (delta !== '') form.write(delta);
+  }
   return {
-    write(delta) {
-      whole += delta;
-      form.write(delta);
-    },
+    write: (delta) => write(pairs.feed(delta)),
     close(status) {
+      write(pairs.end());
       form.end(whole);
       const sealed = seal();
       const item: ReasoningItem = { ...log.itemAt(place, 'reasoning'), status };

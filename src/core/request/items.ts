@@ -5,6 +5,7 @@ import { isObject, readJson } from '../json.ts';
 import { toContext } from '../compaction/prompt.ts';
 import { INPUT_PARAMETER } from '../reply/custom-input.ts';
 import { ApiError, unreachable } from '../errors.ts';
+import { toWellFormedJson } from '../well-formed.ts';
 import { uniqueOfItem } from '../ids.ts';
 import { readReplyState, type ReplyState, type StateOrigin } from '../reply/reply-state.ts';
 import { isHostedCallType, toHostedCall } from './hosted-calls.ts';
@@ -85,8 +86,8 @@ const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
     if (item.call_id === undefined) return 'left out';
     const name = nameTowardsBackend({ kind: 'tool_search' });
     // Some clients keep the arguments as text.
-    const given = typeof item.arguments === 'string' ? item.arguments : JSON.stringify(item.arguments);
-    return { kind: 'call', callId: item.call_id, name, arguments: given };
+    const given = typeof item.arguments === 'string' ? item.arguments : JSON.stringify(item.arguments ?? {});
+    return { kind: 'call', callId: item.call_id, name, arguments: toArguments(given) };
   },
   tool_search_output(item, { nameTowardsBackend }) {
     if (item.call_id === undefined) return 'left out';
@@ -234,7 +235,7 @@ function refuseMedia(content: string | readonly InputPart[], path: string): void
 /** vLLM and Ollama refuse a whole history when the arguments of one call are not JSON. */
 function toArguments(text: string): string {
   if (text === '') return '{}';
-  return isObject(readJson(text)) ? text : JSON.stringify({ [UNREADABLE]: text });
+  return isObject(readJson(text)) ? toWellFormedJson(text) : JSON.stringify({ [UNREADABLE]: text });
 }
 
 const UNREADABLE = 'unreadable_arguments';

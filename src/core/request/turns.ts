@@ -18,6 +18,7 @@ interface Call {
   readonly givenId: string;
   readonly name: string;
   readonly arguments: string;
+  isRepeated: boolean;
   output: { readonly text: string; readonly media: readonly ChatPart[] } | undefined;
 }
 
@@ -120,7 +121,20 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
   function addCall(piece: Extract<Piece, { kind: 'call' }>): void {
     const turn = currentTurn();
     const { callId: givenId, name } = piece;
-    const call: Call = { id: toCallId(givenId), givenId, name, arguments: piece.arguments, output: undefined };
+    const mayRepeat = turnsOfCall.get(givenId)?.at(-1) === turn;
+    const same = mayRepeat ? turn.calls.find((call) => isSameCall(call, piece)) : undefined;
+    if (same !== undefined) {
+      same.isRepeated = true;
+      return;
+    }
+    const call: Call = {
+      id: toCallId(givenId),
+      givenId,
+      name,
+      arguments: piece.arguments,
+      isRepeated: false,
+      output: undefined,
+    };
     turn.calls.push(call);
     const turnsWithId = turnsOfCall.get(givenId) ?? [];
     turnsOfCall.set(givenId, turnsWithId);
@@ -155,13 +169,23 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
     const nearest = waiting?.at(-1);
     const call = nearest?.calls.shift();
     if (nearest === undefined || call === undefined) {
-      turns.push({ kind: 'message', message: toOrphanMessage(piece) });
+      if (!isRepeatedOutput(piece)) turns.push({ kind: 'message', message: toOrphanMessage(piece) });
       return;
     }
     if (nearest.calls.length === 0) waiting?.pop();
     call.output = { text: piece.text, media: piece.media };
     nearest.turn.answered = true;
   }
+
+  function isRepeatedOutput({ callId, text }: Extract<Piece, { kind: 'output' }>): boolean {
+    const calls = turnsOfCall.get(callId)?.at(-1)?.calls ?? [];
+    return calls.some((call) => call.givenId === callId && call.isRepeated && call.output?.text === text);
+  }
+}
+
+/** Backends refuse two calls with one id in one message. */
+function isSameCall(call: Call, { callId, name, arguments: given }: Extract<Piece, { kind: 'call' }>): boolean {
+  return call.givenId === callId && call.name === name && call.arguments === given;
 }
 
 /** OpenRouter's state for Gemini refers to the backend's own call ids, so they stay unchanged. */

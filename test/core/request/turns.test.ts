@@ -45,6 +45,16 @@ describe('toMessages', () => {
         expected: [fromUser('Hi'), fromAssistant('One\nTwo'), fromUser('Bye')],
       },
       {
+        name: 'a call that was replayed twice',
+        pieces: [calls('a'), calls('a'), output('a', 'rain')],
+        expected: [called(null, 'a'), tool('a', 'rain')],
+      },
+      {
+        name: 'a call and its output that were replayed twice',
+        pieces: [calls('a'), calls('a'), output('a', 'rain'), output('a', 'rain')],
+        expected: [called(null, 'a'), tool('a', 'rain')],
+      },
+      {
         name: 'text and call',
         pieces: [says('Let me look.'), calls('a'), output('a', 'rain')],
         expected: [called('Let me look.', 'a'), tool('a', 'rain')],
@@ -173,9 +183,9 @@ describe('toMessages', () => {
         expected: [called(null, 'a'), tool('a', '1'), fromUser('Again.'), called(null, 'a'), tool('a', '2')],
       },
       {
-        name: 'in one turn, the outputs come in the order of the calls',
+        name: 'in one turn, equal ones are one call',
         pieces: [calls('a'), calls('a'), output('a', '1'), output('a', '2')],
-        expected: [called(null, 'a', 'a'), tool('a', '1'), tool('a', '2')],
+        expected: [called(null, 'a'), tool('a', '1'), orphan('a', '2')],
       },
     ],
     'puts images of outputs into a message of the user after all outputs of the turn:': [
