@@ -27,6 +27,7 @@ const MESSAGE_FIELDS = [
   'msg',
   'Message',
   'error_message',
+  'error_msg',
   'errorMessage',
   'error_description',
   'fault',
@@ -55,6 +56,14 @@ export function errorIn(answer: ChatChunk): unknown {
   if (object === 'error' || error === true) return answer;
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
   return isObject(choice) && saysSomething(choice['error']) ? choice['error'] : undefined;
+}
+
+/** Whether the chunk is none of a chat, but speaks of an error in words of its own. */
+export function speaksOfError(chunk: ChatChunk): boolean {
+  if (Array.isArray(chunk['choices']) || isObject(chunk['usage'])) return false;
+  return ['errors', 'message', 'detail', 'msg', 'error_msg', 'error_message', 'error_code'].some((field) =>
+    Boolean(chunk[field]),
+  );
 }
 
 function saysSomething(error: unknown): boolean {

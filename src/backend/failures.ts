@@ -41,6 +41,8 @@ const CODE_BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   413: 'payload_too_large',
   415: 'unsupported_media_type',
   429: 'rate_limit_exceeded',
+  // Groq's flex tier has no capacity left.
+  498: 'rate_limit_exceeded',
 };
 
 const TIMEOUTS = new Set([408, 504, 522, 524, 598]);
@@ -67,13 +69,12 @@ export function failureOf(answer: FailedAnswer): BackendFailure {
   const verdict = judge(status, words, answer.keyOwner);
   const { code, fault } = verdict;
   const param = fault === undefined ? toParam(words.param) : '';
-  const deterministic = code === 'context_length_exceeded' || (status >= 300 && !isTransient(status));
   return {
     error: new ApiError(code, {
       message: fault?.message ?? toMessage(words, answer),
       ...(verdict.status !== undefined && { status: verdict.status }),
       ...(param !== '' && { param }),
-      headers: { ...passedOnHeaders(answer.headers), ...(deterministic && { 'x-should-retry': 'false' }) },
+      headers: { ...passedOnHeaders(answer.headers), ...retryHeader(status, code) },
     }),
     ...(fault !== undefined && { operatorProblem: fault.operatorProblem }),
   };
@@ -84,7 +85,22 @@ export function isTransient(status: number): boolean {
   return status >= 500 || TRANSIENT.has(status);
 }
 
-const TRANSIENT = new Set([408, 409, 425, 429]);
+const TRANSIENT = new Set([408, 409, 425, 429, 498]);
+/** SDKs do not try these again by themselves. */
+const SAID_TO_BE_TRANSIENT = new Set([425, 498]);
+/** Nothing but another request helps, whatever the status. */
+const DETERMINISTIC = new Set<ErrorCode>([
+  'context_length_exceeded',
+  'content_filter',
+  'insufficient_quota',
+  'invalid_request',
+]);
+
+function retryHeader(status: number, code: ErrorCode): { readonly 'x-should-retry'?: 'true' | 'false' } {
+  if (SAID_TO_BE_TRANSIENT.has(status)) return { 'x-should-retry': 'true' };
+  const isFinal = DETERMINISTIC.has(code) ? status !== 409 : status >= 300 && !isTransient(status);
+  return isFinal ? { 'x-should-retry': 'false' } : {};
+}
 
 function judge(status: number, words: ErrorBody, keyOwner: KeyOwner): Finish {
   if (keyOwner === 'gateway' && concernsOurAccount(status, words)) {
@@ -94,6 +110,11 @@ function judge(status: number, words: ErrorBody, keyOwner: KeyOwner): Finish {
   if ((status === 400 || status === 413 || status === 422 || status >= 500) && saysContextOverflow(words)) {
     return { code: 'context_length_exceeded' };
   }
+  // llama.cpp sends this with a 500.
+  if (/(?:image|audio) input is not supported/i.test(words.message)) return { code: 'invalid_request', status: 400 };
+  if ((status === 400 || status === 422) && words.codes.some((code) => FILTERS.has(code)))
+    return { code: 'content_filter' };
+  if (status === 429 && words.codes.includes('insufficient_quota')) return { code: 'insufficient_quota' };
   // LM Studio sends this with a 200.
   if (/unexpected endpoint/i.test(words.message)) return { code: 'upstream_error', fault: pathFault(status) };
   if (status < 400) return { code: 'upstream_invalid_response', fault: redirectFault(status) };
@@ -106,6 +127,9 @@ function judge(status: number, words: ErrorBody, keyOwner: KeyOwner): Finish {
   if (status === 499 || status >= 500) return { code: 'upstream_error' };
   return { code: CODE_BY_STATUS[status] ?? 'invalid_request', status };
 }
+
+/** Azure has the second one inside. */
+const FILTERS = new Set(['content_filter', 'ResponsibleAIPolicyViolation']);
 
 /** OpenAI sends 429 for an account without money, where waiting does not help. */
 function concernsOurAccount(status: number, words: ErrorBody): boolean {

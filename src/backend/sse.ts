@@ -3,7 +3,8 @@ import type { ChatBatch, ChatChunk } from '../core/chat.ts';
 import { isObject, readJson } from '../core/json.ts';
 import { ApiError } from '../core/errors.ts';
 import { excessOf, LARGE_BYTES } from '../core/json-size.ts';
-import { errorIn } from './error-body.ts';
+import { choiceOf, finishReasonOf } from '../core/reply/chunk.ts';
+import { errorIn, speaksOfError } from './error-body.ts';
 import { createRepeatedChunks } from './repeated-chunk.ts';
 
 const MAX_EVENT_CHARACTERS = 8 * 1024 * 1024;
@@ -38,6 +39,9 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
   let done = false;
   let failure: ApiError | undefined;
   let atEnd = false;
+  let isFinished = false;
+  /** Home-made servers end a broken answer with an error of their own form, and then `[DONE]`. */
+  let perhapsError: ChatChunk | undefined;
 
   function onEvent(event: EventSourceMessage): void {
     if (done || failure !== undefined) return;
@@ -47,7 +51,8 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
       return;
     }
     if (data === '[DONE]') {
-      done = true;
+      failure = failureAtEnd();
+      done = failure === undefined;
     } else if (event.event === 'error') {
       // The data is the error itself, with or without `error` around it, and need not be JSON.
       const answer = readJson(data);
@@ -61,13 +66,29 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
     const chunk = readJson(data);
     if (isObject(chunk)) {
       const error = errorIn(chunk);
-      if (error === undefined) chunks.push(chunk);
+      if (error === undefined) noteChunk(chunk);
       else failure = toFailure(error);
       repeated.learn(data, chunk);
-    } else if (!atEnd) {
+    } else if (!atEnd && !KEEP_ALIVE.test(data)) {
       // At the end an event may be cut. The translator notices that the finish reason is missing.
       failure = invalid('The backend sent an event that is not a JSON object.');
     }
+  }
+
+  function noteChunk(chunk: ChatChunk): void {
+    chunks.push(chunk);
+    const choice = choiceOf(chunk);
+    isFinished ||= choice !== undefined && finishReasonOf(choice) !== undefined;
+    perhapsError = speaksOfError(chunk) ? chunk : undefined;
+  }
+
+  function noteRepeated(chunk: ChatChunk): void {
+    chunks.push(chunk);
+    perhapsError = undefined;
+  }
+
+  function failureAtEnd(): ApiError | undefined {
+    return perhapsError === undefined || isFinished ? undefined : toFailure(perhapsError);
   }
 
   function readText(text: string): SseRead {
@@ -76,7 +97,7 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
     for (let at = 0; at < text.length && !isOver();) {
       const { chunk, end } = repeated.next(text, at);
       if (chunk === undefined) parser.feed(text.slice(at, end));
-      else chunks.push(chunk);
+      else noteRepeated(chunk);
       at = end;
     }
     return failure === undefined ? { chunks, done } : { chunks, done, failure };
@@ -90,10 +111,16 @@ export function createSseReader(toFailure: (error: unknown) => ApiError): SseRea
     feed: (bytes) => readText(decoder.decode(bytes, { stream: true })),
     end() {
       atEnd = true;
-      return readText(`${decoder.decode()}\n\n`);
+      const read = readText(`${decoder.decode()}\n\n`);
+      if (isOver()) return read;
+      failure = failureAtEnd();
+      return failure === undefined ? read : { ...read, failure };
     },
   };
 }
+
+/** Some servers send one of these in the pauses of the model. */
+const KEEP_ALIVE = /^(?:null|"?(?:ping|pong|heartbeat|keep-?alive)"?)$/i;
 
 function invalid(message: string): ApiError {
   return new ApiError('upstream_invalid_response', { message });

@@ -16,6 +16,7 @@ const invalid = (status: number, message: string) => ({ status, type: 'invalid_r
 const server = (status: number, message: string) => ({ status, type: 'server_error', message }) as const;
 
 export const ERRORS = {
+  content_filter: invalid(400, 'The filter of the backend refused the input.'),
   invalid_json: invalid(400, 'The body is not valid JSON.'),
   invalid_request: invalid(400, 'The request is not valid.'),
   missing_required_parameter: invalid(400, 'A required parameter is missing.'),
@@ -47,6 +48,11 @@ export const ERRORS = {
     message: 'This caller already uses its share of the gateway. Try again when some of its requests have ended.',
   },
   rate_limit_exceeded: { status: 429, type: 'rate_limit_error', message: 'The rate limit is reached.' },
+  insufficient_quota: {
+    status: 429,
+    type: 'rate_limit_error',
+    message: 'The account at the backend has no quota left.',
+  },
   upstream_error: server(502, 'The backend failed.'),
   upstream_unreachable: server(502, 'The backend could not be reached.'),
   upstream_invalid_response: server(502, 'The backend sent an answer that could not be understood.'),

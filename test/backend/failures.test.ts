@@ -113,6 +113,22 @@ describe('failureOf', () => {
       'an error with status 400 in a 200',
       200,
       openai('Filtered', { code: 'content_filter', status: 400 }),
+      'content_filter',
+      400,
+    ],
+    [
+      'a filter of Azure',
+      400,
+      openai('Filtered', { code: 'content_filter', innererror: { code: 'ResponsibleAIPolicyViolation' } }),
+      'content_filter',
+      400,
+    ],
+    ['498 of Groq', 498, openai('Flex tier capacity exceeded'), 'rate_limit_exceeded', 498],
+    ['no money', 429, openai('No money', { type: 'insufficient_quota' }), 'insufficient_quota', 429],
+    [
+      'images that llama.cpp does not take',
+      500,
+      openai('image input is not supported - hint: if this is unexpected, you may need to provide the mmproj'),
       'invalid_request',
       400,
     ],
@@ -222,7 +238,23 @@ describe('failureOf', () => {
     });
   }
 
-  for (const status of [408, 409, 425, 429, 500, 502, 503, 504, 529]) {
+  for (const status of [425, 498]) {
+    it(`says that ${status} may be better the next time, which SDKs do not know`, () => {
+      expect(failureOf(failed(status, openai('Later'))).error.headers).to.include({ 'x-should-retry': 'true' });
+    });
+  }
+
+  for (const [name, status, body] of [
+    ['an account without money', 429, openai('No money', { code: 'insufficient_quota' })],
+    ['images that llama.cpp does not take', 500, openai('image input is not supported - hint: mmproj')],
+    ['a filter', 400, openai('Filtered', { code: 'content_filter' })],
+  ] as const) {
+    it(`says that ${name} will not be better the next time`, () => {
+      expect(failureOf(failed(status, body)).error.headers).to.include({ 'x-should-retry': 'false' });
+    });
+  }
+
+  for (const status of [408, 409, 429, 500, 502, 503, 504, 529]) {
     it(`does not say so of ${status}`, () => {
       expect(failureOf(failed(status, openai('No'))).error.headers).to.not.have.property('x-should-retry');
     });
@@ -247,7 +279,7 @@ describe('failureOf', () => {
 
   describe('with the recorded errors', () => {
     const expectations: Readonly<Record<string, readonly [code: ErrorCode, status: number, words: RegExp]>> = {
-      'azure-openai-error-in-200-json.json': ['invalid_request', 400, /Content management policy/],
+      'azure-openai-error-in-200-json.json': ['content_filter', 400, /Content management policy/],
       'deepseek-err401-json.json': ['invalid_api_key', 401, /^Authentication Fails/],
       'groq-err400-json.json': ['invalid_request', 400, /^Tool choice is required/],
       'groq-err404-json.json': ['model_not_found', 404, /^The model `non-existent` does not exist/],

@@ -89,7 +89,36 @@ describe('the SSE reader', () => {
       text: 'data: {"a":1}\n\ndata: oops\n\ndata: {"a":2}\n\n',
       expected: outcome([{ a: 1 }], { failure: 'upstream_invalid_response' }),
     },
-    ...['[1]', '"text"', '12', 'null', 'true'].map((json) => ({
+    ...['null', 'ping', '"ping"', 'keep-alive'].map((data) => ({
+      name: `${data}, which only keeps the connection open`,
+      text: `data: {"a":1}\n\ndata: ${data}\n\ndata: {"a":2}\n\n`,
+      expected: outcome([{ a: 1 }, { a: 2 }]),
+    })),
+    ...[
+      { detail: 'CUDA out of memory' },
+      { code: 500, msg: 'boom' },
+      { error_code: 500, error_msg: 'boom' },
+      { type: 'error', message: 'boom' },
+      { status: 500, message: 'boom' },
+      { errors: ['boom'] },
+    ].flatMap((error) =>
+      ['data: [DONE]\n\n', ''].map((end) => ({
+        name: `${JSON.stringify(error)} at the end, ${end === '' ? 'without' : 'with'} [DONE]`,
+        text: `data: {"choices":[]}\n\ndata: ${JSON.stringify(error)}\n\n${end}`,
+        expected: outcome([{ choices: [] }, error], { failure: error }),
+      })),
+    ),
+    {
+      name: 'such words between chunks, which are no error',
+      text: 'data: {"message":"loading"}\n\ndata: {"choices":[]}\n\ndata: [DONE]\n\n',
+      expected: outcome([{ message: 'loading' }, { choices: [] }], { done: true }),
+    },
+    {
+      name: 'such words after the finish reason, which lose nothing',
+      text: 'data: {"choices":[{"finish_reason":"stop"}]}\n\ndata: {"message":"bye"}\n\ndata: [DONE]\n\n',
+      expected: outcome([{ choices: [{ finish_reason: 'stop' }] }, { message: 'bye' }], { done: true }),
+    },
+    ...['[1]', '"text"', '12', 'true'].map((json) => ({
       name: `data that is ${json} in place of an object`,
       text: `data: ${json}\n\ndata: {"a":1}\n\n`,
       expected: outcome([], { failure: 'upstream_invalid_response' }),

@@ -341,6 +341,12 @@ describe('tools that the client executes', () => {
         },
       },
       {
+        name: 'a line for a local shell runs in a shell',
+        tool: { type: 'local_shell' },
+        arguments: '{"command":"ls -l"}',
+        expected: { type: 'local_shell_call', action: { type: 'exec', command: ['sh', '-c', 'ls -l'], env: {} } },
+      },
+      {
         name: 'what a local shell does not ask for is understood too',
         tool: { type: 'local_shell' },
         arguments: '{"command":["ls"],"env":{"A":"b","C":1},"user":"me","x":1}',

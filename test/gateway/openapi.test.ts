@@ -444,9 +444,18 @@ describe('the API description', () => {
       }
     }
 
+    for (const operation of [CREATE, COMPACT]) {
+      it(`insufficient_quota: ${operation}`, async () => {
+        await reopen({ AUTH_MODE: 'passthrough' });
+        backend.reply(refusal(429, { code: 'insufficient_quota' }));
+        expect((await ask(operation)).code).to.equal('insufficient_quota');
+      });
+    }
+
     const ofResponses: readonly ErrorCase[] = [
       { code: 'invalid_idempotency_key', call: { headers: { 'idempotency-key': 'x'.repeat(256) } } },
       { code: 'context_length_exceeded', reply: refusal(400, { code: 'context_length_exceeded' }) },
+      { code: 'content_filter', reply: refusal(400, { code: 'content_filter' }) },
       { code: 'not_found', reply: refusal(404, { code: 'something_else' }) },
       { code: 'invalid_request', reply: refusal(422) },
       { code: 'rate_limit_exceeded', reply: refusal(429) },

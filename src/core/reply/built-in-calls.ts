@@ -21,7 +21,7 @@ type Arguments = Readonly<Record<string, unknown>>;
 const CALLS: { readonly [Kind in BuiltInKind]: (args: Arguments) => BuiltInCall | undefined } = {
   tool_search: (args) => ({ type: 'tool_search_call', execution: 'client', arguments: args }),
   local_shell(args) {
-    const command = toStrings(args['command']);
+    const command = toArgv(args['command']);
     if (command === undefined) return undefined;
     const action: LocalShellAction = { type: 'exec', command, env: toStringMap(args['env']) };
     if (typeof args['working_directory'] === 'string') action.working_directory = args['working_directory'];
@@ -46,6 +46,11 @@ const CALLS: { readonly [Kind in BuiltInKind]: (args: Arguments) => BuiltInCall 
     return { type: 'apply_patch_call', operation: { type, path, ...given } };
   },
 };
+
+/** Models also write a command as one line, which only a shell can split. */
+function toArgv(value: unknown): string[] | undefined {
+  return typeof value === 'string' && /\s/.test(value.trim()) ? ['sh', '-c', value] : toStrings(value);
+}
 
 /** Models also write a single command as one string. */
 function toStrings(value: unknown): string[] | undefined {

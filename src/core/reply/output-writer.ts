@@ -52,6 +52,8 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
 
   let open: Open = IDLE;
   let choiceNumber = 0;
+  /** Models write empty lines between a thought and a call. They are no message. */
+  let space = '';
 
   const output: Writable<OutputWriter> = {
     writeChoice(choice) {
@@ -83,6 +85,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
     },
     hasNamelessCall: () => calls.hasNameless(),
     closeCompleted() {
+      writeLastSpace();
       leave('completed');
       calls.closeAll();
       // Without a message or a call the Agents SDK asks again, and each time is paid.
@@ -90,6 +93,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
       writeRestOfState();
     },
     closeCut() {
+      writeLastSpace();
       const inCall = open.kind === 'calls';
       leave('incomplete');
       calls.closeCut(inCall);
@@ -112,7 +116,8 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
     output.length += text.length;
     switch (kind) {
       case 'text':
-        openMessage().writeText(text, logprobs);
+        if (open.kind !== 'message' && logprobs.length === 0 && text !== '' && text.trim() === '') space += text;
+        else openMessage().writeText(text, logprobs);
         return;
       case 'refusal':
         openMessage().writeRefusal(text);
@@ -131,11 +136,18 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
     leave('completed');
     const writer = openMessageWriter(log, citations);
     open = { kind: 'message', writer };
+    if (space !== '') writer.writeText(space, []);
+    space = '';
     return writer;
   }
 
   function hasMessage(): boolean {
     return log.snapshot.output.some(({ type }) => type === 'message');
+  }
+
+  /** Text is the answer where nothing else is. */
+  function writeLastSpace(): void {
+    if (space !== '' && open.kind !== 'calls' && !hasMessage()) openMessage();
   }
 
   function writeEmptyMessage(): void {
@@ -146,6 +158,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
   function openReasoning(): ReasoningWriter {
     if (open.kind === 'reasoning') return open.writer;
     leave('completed');
+    space = '';
     const seal = () => state?.seal(calls.announced());
     const writer = openReasoningWriter(log, { reasoningOutput, seal });
     open = { kind: 'reasoning', writer };
@@ -153,6 +166,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
   }
 
   function openCalls(): void {
+    space = '';
     if (open.kind !== 'calls') leave('completed');
     open = { kind: 'calls' };
   }

@@ -56,6 +56,8 @@ const TRANSLATED: readonly ErrorRef[] = [
   'unsupported_parameter',
   'previous_response_not_found',
   'context_length_exceeded',
+  'content_filter',
+  'insufficient_quota',
   'not_found',
   // A backend is overloaded, or refuses with a status of its own.
   ['upstream_error', '503'],

@@ -58,6 +58,36 @@ describe('createTranslator', () => {
     });
   });
 
+  describe('white space', () => {
+    const kindsOf = (...chunks: readonly ChatChunk[]) => {
+      const machine = openMachine();
+      machine.start();
+      for (const chunk of [...chunks, chunkOf({}, 'stop')]) machine.feed(chunk);
+      machine.end(true);
+      return machine.response.output.map(({ type }) => type);
+    };
+    const thought = chunkOf({ reasoning: 'Hm.' });
+
+    it('between a thought and a call is no message', () => {
+      expect(kindsOf(thought, text('\n\n'), openCall(0))).to.deep.equal(['reasoning', 'function_call']);
+    });
+
+    it('after a call is no message', () => {
+      expect(kindsOf(openCall(0), text('\n'))).to.deep.equal(['function_call']);
+    });
+
+    it('alone is the answer', () => {
+      expect(kindsOf(thought, text('\n'))).to.deep.equal(['reasoning', 'message']);
+    });
+
+    it('before a text is its beginning', () => {
+      const machine = openMachine();
+      machine.start();
+      for (const piece of ['\n', '\n', 'Hi']) machine.feed(text(piece));
+      expect(machine.response.output_text).to.equal('\n\nHi');
+    });
+  });
+
   describe('ends once', () => {
     const ways: Record<string, (machine: ReturnType<typeof openMachine>) => readonly ResponseEvent[]> = {
       end: (machine) => machine.end(true),
