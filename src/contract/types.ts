@@ -1021,6 +1021,12 @@ export interface OwnDialect {
   optionalFields?: (
     'reasoning_effort' | 'verbosity' | 'service_tier' | 'prompt_cache_key' | 'safety_identifier' | 'user'
   )[];
+  /**
+   * The parameters beyond the Responses format that are passed on as they are, such as top_k. Never what the gateway writes itself, and never another model or several answers.
+   *
+   * @maxItems 100
+   */
+  parameters?: string[];
 }
 /**
  * Fields for the first tool call of an assistant message that has no state of this backend, because another model made it.

@@ -46,6 +46,8 @@ export interface Dialect {
   /** Audio is an object with data and format, the data alone, or a data: URL. */
   readonly audioForm: 'object' | 'text' | 'url';
   readonly optionalFields: readonly OptionalField[];
+  /** The Responses format does not have these parameters. They are passed on as they are. */
+  readonly parameters: readonly string[];
 }
 
 type EffortFields = NonNullable<OwnDialect['effortFields']>;
@@ -83,6 +85,8 @@ const GENERIC: Dialect = {
   fileForm: 'data',
   audioForm: 'object',
   optionalFields: ['reasoning_effort', 'user'],
+  // OpenAI's reference of chat completions has them.
+  parameters: ['logit_bias', 'seed', 'stop'],
 };
 
 /** These services have templates of their own, which take messages in any sensible order. */
@@ -95,7 +99,12 @@ const HOSTED: Dialect = {
 };
 
 /** These servers run the template of any model. They take text, images and audio. */
-const LOCAL: Dialect = { ...GENERIC, thinkTags: true, fileForm: 'none' };
+const LOCAL: Dialect = {
+  ...GENERIC,
+  thinkTags: true,
+  fileForm: 'none',
+  parameters: [...GENERIC.parameters, 'chat_template_kwargs', 'min_p', 'top_k'],
+};
 
 /**
  * The templates of Qwen read `enable_thinking`, and those of Granite and DeepSeek `thinking`
@@ -135,6 +144,27 @@ export const DIALECTS = {
     efforts: LOW_TO_HIGH,
     effortFields: NO_THINKING_IN_TEMPLATE,
     toolChoice: 'named',
+    parameters: [
+      ...LOCAL.parameters,
+      'allowed_token_ids',
+      'bad_words',
+      'cache_salt',
+      'documents',
+      'ignore_eos',
+      'include_reasoning',
+      'include_stop_str_in_output',
+      'length_penalty',
+      'min_tokens',
+      'mm_processor_kwargs',
+      'priority',
+      'repetition_penalty',
+      'skip_special_tokens',
+      'spaces_between_special_tokens',
+      'stop_token_ids',
+      'structured_outputs',
+      'thinking_token_budget',
+      'truncate_prompt_tokens',
+    ],
   },
   // srt/entrypoints/openai/protocol.py has `reasoning_content`, `chat_template_kwargs`
   // (sgl-project/sglang#20573) and only `audio_url` for audio.
@@ -144,6 +174,20 @@ export const DIALECTS = {
     effortFields: NO_THINKING_IN_TEMPLATE,
     audioForm: 'url',
     toolChoice: 'named',
+    parameters: [
+      ...LOCAL.parameters,
+      'ebnf',
+      'ignore_eos',
+      'min_tokens',
+      'no_stop_trim',
+      'regex',
+      'repetition_penalty',
+      'separate_reasoning',
+      'skip_special_tokens',
+      'stop_regex',
+      'stop_token_ids',
+      'stream_reasoning',
+    ],
   },
   // tools/server/server-common.cpp takes only text, image_url and input_audio parts. A named tool is
   // ignored (ggml-org/llama.cpp#26535). tools/server/README.md has `chat_template_kwargs`. It goes on
@@ -153,6 +197,25 @@ export const DIALECTS = {
     streams: 'always',
     reasoningField: 'reasoning_content',
     effortFields: NO_THINKING_IN_TEMPLATE,
+    parameters: [
+      ...LOCAL.parameters,
+      'cache_prompt',
+      'dry_allowed_length',
+      'dry_base',
+      'dry_multiplier',
+      'dry_penalty_last_n',
+      'grammar',
+      'mirostat',
+      'mirostat_eta',
+      'mirostat_tau',
+      'reasoning_format',
+      'repeat_last_n',
+      'repeat_penalty',
+      'samplers',
+      'typical_p',
+      'xtc_probability',
+      'xtc_threshold',
+    ],
   },
   // openai/openai.go has `reasoning`, refuses other efforts and images by URL, and takes only text
   // and image parts. Its templates take messages in any order. It ignores tool_choice
@@ -164,6 +227,7 @@ export const DIALECTS = {
     efforts: LOW_TO_HIGH,
     toolChoice: 'ignored',
     imageForm: 'data',
+    parameters: ['seed', 'stop'],
   },
   // "The reasoning_content in the thinking mode must be passed back" on every assistant message
   // (NousResearch/hermes-agent PR#15228), with an empty text where there is none (SillyTavern
@@ -178,6 +242,7 @@ export const DIALECTS = {
     effortFields: { none: THINKING_DISABLED, minimal: THINKING_DISABLED },
     forcedCallFields: THINKING_DISABLED,
     schemaForm: 'json_object',
+    parameters: ['stop', 'thinking'],
   },
   // "tool_choice 'required' is incompatible with thinking enabled" (AstrBotDevs/AstrBot#7805), and
   // `thinking` switches it off (can1357/oh-my-pi#1077).
@@ -185,6 +250,7 @@ export const DIALECTS = {
     ...GENERIC,
     effortFields: { none: THINKING_DISABLED, minimal: THINKING_DISABLED },
     forcedCallFields: THINKING_DISABLED,
+    parameters: ['seed', 'stop', 'thinking'],
   },
   // Calls without a signature are refused, but for this one (ai.google.dev/gemini-api/docs/
   // thought-signatures, FAQ). Only the first of parallel calls needs it.
@@ -211,6 +277,7 @@ export const DIALECTS = {
     fileForm: 'document-url',
     audioForm: 'text',
     optionalFields: ['reasoning_effort', 'prompt_cache_key'],
+    parameters: ['prompt_mode', 'random_seed', 'safe_prompt', 'stop'],
   },
   // groq-python's types have `reasoning` on messages and no `strict` on functions. Unknown fields
   // are "unsupported" (vellum-ai/vellum-assistant PR#42635). Its tiers are auto, on_demand, flex and
@@ -224,6 +291,7 @@ export const DIALECTS = {
     serviceTiers: { default: 'on_demand', priority: 'performance' },
     fileForm: 'none',
     optionalFields: ['reasoning_effort', 'service_tier', 'user'],
+    parameters: ['seed', 'stop'],
   },
   // The guide "PDF inputs" shows documents by URL. OpenAI's limit for ids applies too
   // (openclaw/openclaw PR#875).
@@ -233,6 +301,16 @@ export const DIALECTS = {
     callIds: 'up-to-40',
     fileForm: 'data-or-url',
     optionalFields: ['reasoning_effort', 'verbosity', 'user'],
+    parameters: [
+      ...HOSTED.parameters,
+      'min_p',
+      'plugins',
+      'provider',
+      'repetition_penalty',
+      'top_a',
+      'top_k',
+      'transforms',
+    ],
   },
   // pi's compatibility table has neither `strict` nor `developer` for it.
   together: {
@@ -242,6 +320,7 @@ export const DIALECTS = {
     strictTools: false,
     toolChoice: 'named',
     fileForm: 'none',
+    parameters: [...GENERIC.parameters, 'chat_template_kwargs', 'min_p', 'repetition_penalty', 'top_k'],
   },
 } as const satisfies Record<OwnDialect['extends'], Dialect>;
 

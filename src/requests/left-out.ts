@@ -2,9 +2,12 @@ import type { Translation } from '../core/request/request.ts';
 import type { BegunAnswer } from '../backend/chat.ts';
 import type { Incoming } from './incoming.ts';
 
+const IGNORED = 'x-ignored-parameters';
+
 const LISTS: Readonly<Record<string, (translation: Translation) => readonly string[]>> = {
   'x-dropped-tools': ({ tools }) => tools.dropped,
   'x-dropped-items': ({ droppedItems }) => droppedItems,
+  [IGNORED]: ({ parameters }) => parameters.ignored,
 };
 
 /** Names what was left out in headers of the reply, and in the log line. */
@@ -32,8 +35,6 @@ const PARAMETERS: Readonly<Partial<Record<BegunAnswer['leftOut'][number], string
   safety_identifier: 'safety_identifier',
 };
 
-const IGNORED = 'x-ignored-parameters';
-
 /** Names the parameters that the backend refused. The header is missing if the reply has begun. */
 export function nameRefused(reply: IgnoringReply, fields: BegunAnswer['leftOut']): void {
   const { facts } = reply;
@@ -51,12 +52,19 @@ const MAX_NAMES = 32;
 const MAX_NAME_LENGTH = 64;
 const MAX_LENGTH = 2048;
 
-/** Replaces characters that a header may not have, because the names come from the request. */
+const INSTEAD = / \(use [\w.]{1,64}\)$/;
+
+/**
+ * Replaces characters that a header may not have, because the names come from the request. Keeps
+ * what stands behind a name, as in `max_tokens (use max_output_tokens)`.
+ */
 export function toHeaderList(names: readonly string[]): string {
   const listed = new Set<string>();
   let list = '';
   for (const name of names) {
-    const shown = name.slice(0, MAX_NAME_LENGTH).replaceAll(/[^\w.:-]/g, '_');
+    const instead = INSTEAD.exec(name)?.[0] ?? '';
+    const plain = name.slice(0, name.length - instead.length).slice(0, MAX_NAME_LENGTH);
+    const shown = plain.replaceAll(/[^\w.:-]/g, '_') + instead;
     if (listed.has(shown)) continue;
     const longer = list === '' ? shown : `${list}, ${shown}`;
     if (listed.size === MAX_NAMES || longer.length > MAX_LENGTH) break;

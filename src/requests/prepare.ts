@@ -1,6 +1,6 @@
 import { isLimited, needsOutputLimit } from '../accounts/admission.ts';
 import type { CompactionOptions } from '../core/compaction/compaction.ts';
-import { checkModelSuffix, checkServiceTier } from '../core/request/refused-fields.ts';
+import { checkFields, checkModelSuffix, checkServiceTier } from '../core/request/refused-fields.ts';
 import { toChatRequest, type TranslationOptions } from '../core/request/request.ts';
 import type { TokenEstimator } from '../core/tokens/estimate.ts';
 import { inputSizeOf } from '../core/tokens/input-size.ts';
@@ -40,6 +40,7 @@ export function prepare(incoming: IncomingCreate, services: PrepareServices): Re
   if (isLimited(caller.key)) {
     checkModelSuffix(request.model);
     checkServiceTier(translation.chat.service_tier);
+    checkFields(Object.keys(translation.parameters.passed));
   }
   const compaction = compactionFor(bounded, translation, { ...compactionOptions, caller: caller.identity[0] });
   return {

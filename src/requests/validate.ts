@@ -1,6 +1,7 @@
 import type { ValidateFunction } from 'ajv';
 import { inputToCompact } from '../core/compaction/compaction.ts';
 import { withUpdates } from '../core/request/configuration-update.ts';
+import { isKnownParameter } from '../contract/known-parameters.ts';
 import { ApiError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type {
@@ -26,7 +27,7 @@ import { toShapeError } from '../contract/shape-error.ts';
  */
 export function validateCreateResponse(body: unknown): CreateResponse {
   checkObject(body);
-  dropNulls(body);
+  dropTopNulls(body);
   refuseState(body);
   if (Array.isArray(body['input'])) body['input'].forEach(nameType);
   checkShape(isCreateResponse, body);
@@ -38,7 +39,7 @@ export function validateCreateResponse(body: unknown): CreateResponse {
 /** Returns a request for a response that asks the same. Throws as `validateCreateResponse`. */
 export function validateCompactResponse(body: unknown): CreateResponse {
   checkObject(body);
-  dropNulls(body);
+  dropTopNulls(body);
   refuseState(body);
   if (Array.isArray(body['input'])) body['input'].forEach(nameType);
   checkShape(isCompactResponse, body);
@@ -86,6 +87,15 @@ function checkShape<T>(hasShape: ValidateFunction<T>, body: unknown): asserts bo
 
 /** What is inside these belongs to the caller, and a null there may mean something. */
 const FREE_FORM = new Set(['parameters', 'schema', 'metadata', 'arguments']);
+
+/** A backend gets what the Responses format does not have as it is, with every null inside it. */
+function dropTopNulls(body: JsonObject): void {
+  for (const name in body) {
+    const value = body[name];
+    if (value === null) Reflect.deleteProperty(body, name);
+    else if (isKnownParameter(name) && !FREE_FORM.has(name)) dropNullsWithin(value);
+  }
+}
 
 /** Clients write null for absent. Recursion is safe: the body is at most 128 levels deep. */
 function dropNulls(object: JsonObject): void {

@@ -63,6 +63,14 @@ export function foldCase(name: string): string {
   return name.toUpperCase().toLowerCase();
 }
 
+/** Throws ApiError for the first field that is refused. */
+export function checkFields(names: readonly string[]): void {
+  for (const name of names) {
+    const reason = whyRefused(name);
+    if (reason !== undefined) throw refusedField(name, reason);
+  }
+}
+
 /** Throws ApiError for a service tier with a price of its own. */
 export function checkServiceTier(tier: unknown): void {
   if (!PLAIN_TIERS.has(tier)) throw refusedField('service_tier', 'only auto, default, flex and on_demand are taken');

@@ -14,6 +14,7 @@ import type { Dialect } from '../dialects.ts';
 import { ApiError } from '../errors.ts';
 import { toPiece, type ItemPlace, type OpenSeal, type Piece } from './items.ts';
 import { planTools, type ToolPlan } from './tools.ts';
+import { toParameters, type Parameters } from './parameters.ts';
 import { toMessages } from './turns.ts';
 import { compactThresholdOf, inForceOf, keptLengthFor } from './kept-input.ts';
 
@@ -21,6 +22,7 @@ export interface Translation {
   readonly chat: ChatRequest;
   readonly tools: ToolPlan;
   readonly droppedItems: readonly string[];
+  readonly parameters: Parameters;
   /** Calls of the reply get other ids. */
   readonly usedCallIds: ReadonlySet<string>;
 }
@@ -50,13 +52,17 @@ export function toChatRequest(request: CreateResponse, options: TranslationOptio
   const messages = toMessages([...instructionsOf(request), ...schemaTextOf(request, dialect), ...pieces], dialect);
   if (options.mayBeEmpty !== true && !saysAnything(pieces, messages)) throw emptyInput();
   const stream = request.stream === true || dialect.streams === 'always';
+  const thinking = toThinkingFields(request, tools, dialect);
+  const parameters = toParameters(request, dialect, thinking ?? {});
   return {
     tools,
     droppedItems,
+    parameters,
     usedCallIds: new Set(pieces.flatMap((piece) => (piece.kind === 'call' ? [piece.callId] : []))),
     chat: {
       // First, so that they replace no field below.
-      ...toThinkingFields(request, tools, dialect),
+      ...parameters.passed,
+      ...thinking,
       model,
       messages,
       stream,

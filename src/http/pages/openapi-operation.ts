@@ -69,7 +69,7 @@ export const HEADERS = {
   'x-upstream-request-id': "The backend's own id of the request.",
   'x-dropped-tools': 'The types of the tools that were left out, because only a server can execute them.',
   'x-dropped-items': 'The types of the input items that were left out, because no model can use them.',
-  'x-ignored-parameters': 'The parameters that had no effect, because the backend refuses them.',
+  'x-ignored-parameters': 'The parameters that had no effect, with what to write instead where there is something.',
   'x-should-retry': '`false` if a second try cannot help.',
   'retry-after': 'The seconds to wait before the request is sent again.',
   location: 'The URL of the record.',

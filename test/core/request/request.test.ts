@@ -196,7 +196,7 @@ describe('toChatRequest', () => {
       .that.includes({ code: 'unsupported_parameter', param: 'input[1]' });
   });
 
-  it('sends no field but those of the allow-list, whatever the request holds', () => {
+  it('sends no field but those of the allow-list and of the dialect, whatever the request holds', () => {
     const known = new Set([
       'model',
       'messages',
@@ -230,6 +230,7 @@ describe('toChatRequest', () => {
     );
     fc.assert(
       fc.property(unknownFields, fc.constantFrom(...Object.values(DIALECTS)), (unknown, dialect) => {
+        const passed = new Set<string>(dialect.parameters);
         const item = {
           ...unknown,
           type: 'message',
@@ -243,7 +244,7 @@ describe('toChatRequest', () => {
           hostedTools: 'drop',
           upstreamDialect: 'generic',
         });
-        expect(Object.keys(chat).filter((name) => !known.has(name))).to.deep.equal([]);
+        expect(Object.keys(chat).filter((name) => !known.has(name) && !passed.has(name))).to.deep.equal([]);
         expect(chat.messages.at(-1)).to.deep.equal({ role: 'user', content: 'Hello' });
         expect(chat.tools).to.deep.equal(
           toChatRequest(FULL_REQUEST, {

@@ -1,0 +1,84 @@
+import { isKnownParameter } from '../../contract/known-parameters.ts';
+import type { CreateResponse } from '../../contract/types.ts';
+import type { Dialect } from '../dialects.ts';
+import { isObject } from '../json.ts';
+
+export interface Parameters {
+  /** They go into the chat request as the caller gave them. */
+  readonly passed: Readonly<Record<string, unknown>>;
+  /** Names that have no effect, with what to write instead where there is something. */
+  readonly ignored: readonly string[];
+}
+
+/**
+ * Sorts the parameters that the Responses format does not have. They are in the body itself, where
+ * the SDK for Python puts them, or in its `extra_body`. None replaces a field that is `written`.
+ */
+export function toParameters(
+  request: CreateResponse,
+  { parameters }: Pick<Dialect, 'parameters'>,
+  written: object,
+): Parameters {
+  const { extra_body: extra, ...own }: Readonly<Record<string, unknown>> = { ...request };
+  const passed: Record<string, unknown> = {};
+  const ignored: string[] = [];
+  for (const [name, value] of Object.entries({ ...(isObject(extra) && extra), ...own })) {
+    if (value === null || UNNAMED.has(name) || (isKnownParameter(name) && Object.hasOwn(own, name))) continue;
+    const isPassed = parameters.includes(name) && !NEVER_PASSED.has(name) && !Object.hasOwn(written, name);
+    if (isPassed) passed[name] = value;
+    else ignored.push(withInstead(name));
+  }
+  return { passed, ignored };
+}
+
+function withInstead(name: string): string {
+  const instead = INSTEAD.get(name);
+  return instead === undefined ? name : `${name} (use ${instead})`;
+}
+
+/** They choose another model or several answers, or the translation writes them. */
+const NEVER_PASSED = new Set([
+  'model',
+  'models',
+  'route',
+  'preset',
+  'fallbacks',
+  'n',
+  'best_of',
+  'messages',
+  'tools',
+  'tool_choice',
+  'functions',
+  'function_call',
+  'stream',
+  'stream_options',
+  'response_format',
+  'max_tokens',
+  'max_completion_tokens',
+  'logprobs',
+]);
+
+/** They have no effect by design. Frames of a WebSocket have the last three. */
+const UNNAMED = new Set([
+  'client_metadata',
+  'prompt_cache_options',
+  'prompt_cache_retention',
+  'type',
+  'generate',
+  'idempotency_key',
+]);
+
+const INSTEAD: ReadonlyMap<string, string> = new Map([
+  ['max_tokens', 'max_output_tokens'],
+  ['max_completion_tokens', 'max_output_tokens'],
+  ['response_format', 'text.format'],
+  ['reasoning_effort', 'reasoning.effort'],
+  ['enable_thinking', 'reasoning.effort'],
+  ['thinking', 'reasoning.effort'],
+  ['verbosity', 'text.verbosity'],
+  ['messages', 'input'],
+  ['system', 'instructions'],
+  ['functions', 'tools'],
+  ['function_call', 'tool_choice'],
+  ['logprobs', 'top_logprobs'],
+]);
