@@ -56,6 +56,7 @@ describe('createOpenApi', () => {
         input_image: '#/components/schemas/InputImage',
         input_file: '#/components/schemas/InputFile',
         input_audio: '#/components/schemas/InputAudio',
+        encrypted_content: '#/components/schemas/EncryptedPart',
       },
     });
   });
