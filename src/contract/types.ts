@@ -2000,7 +2000,7 @@ export interface WebSocketDuplicate {
  * The frame of an error: an error reply as over HTTP, and for a duplicate the record of the first request.
  */
 export interface WebSocketError {
-  type: 'error';
+  type: 'error' | 'response.steer.failed';
   /**
    * The HTTP status.
    */

@@ -196,6 +196,22 @@ function toDraft(incoming: Incoming, plan: Plan, services: AcceptServices): Reco
   };
 }
 
+/**
+ * Returns the record of the request that this one repeats, for a refusal before `accept`. Without an
+ * idempotency key a request repeats none.
+ */
+export async function findDuplicate(
+  { caller, idempotencyKey, body }: Pick<Incoming, 'caller' | 'idempotencyKey' | 'body'>,
+  endpoint: RecordDraft['endpoint'],
+  { store, identities }: Pick<AcceptServices, 'store' | 'identities'>,
+): Promise<StoredRecord | undefined> {
+  if (idempotencyKey === undefined) return undefined;
+  return store.findDuplicate(caller.identity, {
+    key: identities.idempotencyKey(caller.identity, idempotencyKey),
+    body: identities.body(caller.identity, body.bytes, endpoint),
+  });
+}
+
 /** The store finds duplicates in any case, so a lookup is needed only after another refusal. */
 async function decide(
   draft: RecordDraft,

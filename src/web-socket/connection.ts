@@ -3,12 +3,14 @@ import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { WebSocket } from 'ws';
 import { ApiError, toApiError } from '../core/errors.ts';
-import type { NewUniquePart } from '../core/ids.ts';
+import { toRequestId, type NewUniquePart } from '../core/ids.ts';
+import type { RequestId } from '../contract/ids.ts';
 import type { Load } from '../http/access/load.ts';
 import type { Share } from '../http/access/shares.ts';
 import type { Caller } from '../requests/incoming.ts';
 import type { Observe, Observed } from '../telemetry/observe.ts';
 import { noteFailure } from '../http/error-handler.ts';
+import { readControl } from './frames.ts';
 import { openFrameReply, toErrorFrame, type FrameReply } from './frame-reply.ts';
 
 /** `ws` closes what it cannot read on; its owner can send a last frame before that. */
@@ -39,6 +41,8 @@ export interface Frame {
 export interface ConnectionOptions {
   /** Throws the ApiError of a failure that has not been sent. */
   readonly serveFrame: (frame: Frame, reply: FrameReply) => Promise<void>;
+  /** Resolves with whether a cancel of the request was in time. */
+  readonly cancel: (requestId: RequestId) => Promise<boolean>;
   readonly observe: Observe;
   readonly newUniquePart: NewUniquePart;
   readonly load: Load;
@@ -80,6 +84,8 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
   let unread = 0;
   let held = 0;
   let isServing = false;
+  /** What can be cancelled, once. */
+  let running: RequestId | undefined;
   let isLeaving = false;
   let isOld = false;
 
@@ -139,6 +145,13 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     reading.release();
     unread = 0;
     held = 0;
+    if (readControl(bytes) === 'response.cancel' && running !== undefined) {
+      const cancelled = running;
+      running = undefined;
+      // The response ends with `response.failed`. A cancel that was late has no answer of its own.
+      options.cancel(cancelled).catch((err: unknown) => log.error({ err }, 'a cancel over a WebSocket failed'));
+      return;
+    }
     waiting.push({ observed: begin(), frame: admit(bytes, isBinary) });
     if (waiting.length >= MAX_REFUSED) ws.pause();
     if (!isServing) void serveAll();
@@ -186,10 +199,13 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
       if (frame instanceof ApiError) throw frame;
       if (reply.isServed()) throw new ApiError('client_disconnected');
       if (isOld) throw new ApiError('websocket_connection_limit_reached');
+      running = toRequestId(facts.unique);
       await options.serveFrame(frame, reply);
     } catch (thrown) {
-      reply.fail(noteFailure(thrown, facts));
+      const isSteer = !(frame instanceof ApiError) && readControl(frame.bytes) === 'response.steer';
+      reply.fail(noteFailure(thrown, facts), isSteer ? 'response.steer.failed' : 'error');
     }
+    running = undefined;
     await reply.untilServed();
     if (!(frame instanceof ApiError)) frame.share.release();
     end({ status: reply.status(), bytes: socket.bytesWritten - bytesBefore, requestId: reply.requestId() });

@@ -11,7 +11,7 @@ import type { RequestFacts } from '../requests/facts.ts';
 
 export interface FrameReply extends Omit<Incoming, 'caller' | 'idempotencyKey' | 'body'> {
   openStream(options: FrameStreamOptions): EventStream;
-  fail(error: ApiError): void;
+  fail(error: ApiError, type?: WebSocketError['type']): void;
   /** Undefined before the reply begins. */
   status(): number | undefined;
   /** A duplicate has the id of the original. */
@@ -67,10 +67,10 @@ export function openFrameReply({ ws, socket, facts, baseUrl }: FrameReplyOptions
       const frame = { status: duplicateStatus, headers, request };
       reply(error === undefined ? { type: 'duplicate', ...frame } : { type: 'error', ...frame, error });
     },
-    fail(error) {
+    fail(error, type = 'error') {
       // A response that is cut off must not look complete.
       const isCut = status !== undefined;
-      reply(toErrorFrame(error, headers));
+      reply({ ...toErrorFrame(error, headers), type });
       if (isCut) ws.close(1011);
     },
     openStream,

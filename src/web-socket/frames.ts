@@ -1,6 +1,6 @@
 import { ApiError } from '../core/errors.ts';
 import { isKnownType } from '../core/request/items.ts';
-import { isList, isObject } from '../core/json.ts';
+import { isList, isObject, readJson } from '../core/json.ts';
 import type { JsonBody } from '../requests/incoming.ts';
 import { parseJson } from '../http/body/body.ts';
 import { parseIdempotencyKey } from '../requests/idempotency-key.ts';
@@ -15,6 +15,7 @@ export interface CreateFrame {
 
 export function readCreateFrame(bytes: Buffer, isBinary: boolean): CreateFrame {
   if (isBinary) throw new ApiError('invalid_request', { message: 'Frames must be text frames; this one is binary.' });
+  refuseControl(bytes);
   const value = validateWebSocketCreate(parseJson(bytes));
   const { generate = true, previous_response_id: previousResponseId, idempotency_key: key } = value;
   if (value['stream_id'] !== undefined) {
@@ -32,6 +33,27 @@ export function readCreateFrame(bytes: Buffer, isBinary: boolean): CreateFrame {
     previousResponseId,
     idempotencyKey: parseIdempotencyKey(key, 'idempotency_key'),
   };
+}
+
+/** In bytes. No larger frame is a control frame. */
+const MAX_CONTROL = 4096;
+
+/** Returns the type of a frame that is about a response and does not ask for one. */
+export function readControl(bytes: Buffer): 'response.cancel' | 'response.steer' | undefined {
+  if (bytes.length > MAX_CONTROL) return undefined;
+  const type = typeOf(readJson(bytes.toString()));
+  return type === 'response.cancel' || type === 'response.steer' ? type : undefined;
+}
+
+/** Throws the ApiError of a frame that cannot be done. */
+function refuseControl(bytes: Buffer): void {
+  const type = readControl(bytes);
+  if (type === undefined) return;
+  const message =
+    type === 'response.cancel'
+      ? 'No response is running on this connection that could be cancelled.'
+      : 'A running response takes no further input here. Cancel it, and continue with response.create.';
+  throw new ApiError('invalid_request', { param: 'type', message });
 }
 
 export function inputItemsOf(input: unknown): readonly unknown[] {

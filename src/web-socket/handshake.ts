@@ -10,10 +10,10 @@ import { upgradeOf, type Upgrade } from '../http/upgrade.ts';
 import { createHistories } from './history.ts';
 import { chooseProtocol } from '../http/access/key-protocol.ts';
 import { ClosingWebSocket, openConnection, type ConnectionOptions } from './connection.ts';
-import { serveFrame, type ServeFrameOptions } from './serve-frame.ts';
+import { cancelRequest, serveFrame, type ServeFrameOptions } from './serve-frame.ts';
 import type { Sockets } from './sockets.ts';
 
-export interface WebSocketOptions extends Omit<ConnectionOptions, 'serveFrame'>, ServeFrameOptions {
+export interface WebSocketOptions extends Omit<ConnectionOptions, 'serveFrame' | 'cancel'>, ServeFrameOptions {
   readonly sockets: Sockets;
   readonly publicBaseUrl: string | null;
   readonly corsOrigins: readonly string[];
@@ -45,7 +45,11 @@ export function openWebSocket(options: WebSocketOptions): RequestHandler {
       const history = histories.open(holder());
       const connection = openConnection(
         { ws, socket: upgrade.socket, holder, baseUrl, log, traceHeaders },
-        { ...options, serveFrame: (frame, reply) => serveFrame(frame, reply, { credentials, history }, options) },
+        {
+          ...options,
+          serveFrame: (frame, reply) => serveFrame(frame, reply, { credentials, history }, options),
+          cancel: (requestId) => cancelRequest(requestId, credentials, options),
+        },
       );
       sockets.add(connection);
       ws.once('close', () => {

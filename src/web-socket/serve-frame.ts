@@ -1,3 +1,4 @@
+import type { RequestId } from '../contract/ids.ts';
 import { toApiError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { Translator } from '../core/reply/translator.ts';
@@ -8,8 +9,10 @@ import type { Share } from '../http/access/shares.ts';
 import { createStreamReply } from '../http/responses/reply.ts';
 import type { Services } from '../http/services.ts';
 import type { Caller, Reply, ReplyGate } from '../requests/incoming.ts';
+import { findDuplicate } from '../requests/accept.ts';
 import { respond, type RespondServices } from '../requests/respond.ts';
 import { refuseWhileDraining } from '../requests/running.ts';
+import { sendDuplicate } from '../requests/show-record.ts';
 import { validateCreateResponse } from '../requests/validate.ts';
 import type { Frame } from './connection.ts';
 import type { FrameReply } from './frame-reply.ts';
@@ -59,6 +62,18 @@ export async function serveFrame(
   }
 }
 
+/** Cancels as over HTTP. Resolves with whether the request had not ended. */
+export async function cancelRequest(
+  requestId: RequestId,
+  credentials: Credentials,
+  { authenticator, store, running }: Pick<ServeFrameOptions, 'authenticator' | 'store' | 'running'>,
+): Promise<boolean> {
+  const { caller } = await authenticator(credentials);
+  const asked = store.requestCancel(caller.identity, requestId).then((request) => request?.kind === 'asked');
+  await running.cancelIf(requestId, asked);
+  return asked;
+}
+
 /** Prepends the history to the input. A failed continuation drops it. */
 async function serveCreate(
   { body, previousResponseId, ...frame }: CreateFrame,
@@ -72,7 +87,8 @@ async function serveCreate(
   let bytesRecalled = 0;
   try {
     if (previousResponseId !== undefined) {
-      const past = history.get(previousResponseId);
+      const past = await recall(previousResponseId);
+      if (past === undefined) return;
       bytesRecalled = past.bytes;
       if (bytesRecalled + body.bytes.length > options.maxBodyBytes) throw tooLarge(options.maxBodyBytes);
       share.take(bytesRecalled);
@@ -101,7 +117,9 @@ async function serveCreate(
       },
       options,
     );
-    const response = made.translator?.failure === null ? made.translator.response : undefined;
+    // A duplicate has changed nothing.
+    if (made.translator === undefined) return;
+    const response = made.translator.failure === null ? made.translator.response : undefined;
     if (response === undefined) {
       history.delete(previousResponseId);
       return;
@@ -112,6 +130,19 @@ async function serveCreate(
   } catch (error) {
     history.delete(previousResponseId);
     throw withoutHistory(toApiError(error), historyLength);
+  }
+
+  /** A repeated frame may continue a response that is no longer the latest. */
+  async function recall(responseId: string): Promise<ReturnType<History['get']> | undefined> {
+    try {
+      return history.get(responseId);
+    } catch (error) {
+      const incoming = { ...reply, ...frame, caller, body };
+      const record = await findDuplicate(incoming, 'responses', options);
+      if (record === undefined) throw error;
+      sendDuplicate(incoming, record, options.duplicateStatus);
+      return undefined;
+    }
   }
 }
 

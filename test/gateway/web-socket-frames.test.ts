@@ -27,7 +27,8 @@ const WRONG: readonly Wrong[] = [
     told: [400, 'invalid_request', ''],
   },
   { what: 'without a type', frame: HELLO, told: [400, 'missing_required_parameter', 'type'] },
-  { what: 'of an unknown type', frame: { ...CREATE, type: 'response.cancel' }, told: [400, 'invalid_request', 'type'] },
+  { what: 'of an unknown type', frame: { ...CREATE, type: 'session.update' }, told: [400, 'invalid_request', 'type'] },
+  { what: 'that cancels nothing', frame: { type: 'response.cancel' }, told: [400, 'invalid_request', 'type'] },
   { what: 'whose type is no text', frame: { ...CREATE, type: 7 }, told: [400, 'invalid_request', 'type'] },
   { what: 'without a model', frame: { type: 'response.create' }, told: [400, 'missing_required_parameter', 'model'] },
   { what: 'that wants no stream', frame: { ...CREATE, stream: false }, told: [400, 'invalid_request', 'stream'] },
@@ -131,6 +132,41 @@ describe('a frame', () => {
     expect(scene.backend.requests.length).to.equal(1);
     const found = await callerOf(scene.gateway.url).get('/api/v1/requests', { 'idempotency-key': 'key-1' });
     expect(((await found.json()) as { request_id: string }).request_id).to.equal(requestId);
+  });
+
+  it('sent again with its idempotency key is a duplicate, though its chain has gone on', async () => {
+    const speaker = await scene.open();
+    const first = responseOf(await speaker.ask(HELLO));
+    const next = { model: 'm', input: 'And?', previous_response_id: first.id, idempotency_key: 'key-2' };
+    const second = responseOf(await speaker.ask(next));
+    const again = errorOf(await speaker.ask(next));
+    expect([again.status, again.error.code]).to.deep.equal([409, 'duplicate_request']);
+    expect(again.request?.response_id).to.equal(second.id);
+    expect(scene.backend.requests.length).to.equal(2);
+    const third = await speaker.ask({ model: 'm', input: 'So?', previous_response_id: second.id });
+    expect(responseOf(third).status).to.equal('completed');
+  });
+
+  it('that steers has a failure event of its own', async () => {
+    const speaker = await scene.open();
+    speaker.send({ type: 'response.steer', input: 'Be brief.' });
+    expect(await speaker.next()).to.deep.include({ type: 'response.steer.failed', status: 400 });
+    expect(responseOf(await speaker.ask(HELLO)).output_text).to.equal('Hello');
+  });
+
+  it('that cancels ends the running response', async () => {
+    const speaker = await scene.open();
+    scene.backend.reply(async ({ sse, hang }) => {
+      await sse(text('Hel'));
+      await hang();
+    });
+    speaker.send(CREATE);
+    for (let event = await speaker.next(); event.type !== 'response.output_text.delta';) event = await speaker.next();
+    speaker.send({ type: 'response.cancel' });
+    let last = await speaker.next();
+    while (last.type !== 'response.failed') last = await speaker.next();
+    expect(last).to.have.nested.property('response.status', 'cancelled');
+    expect(responseOf(await speaker.ask(HELLO)).output_text).to.equal('Hello');
   });
 
   it('that the backend refuses is answered with the headers that tell when to come again', async () => {
