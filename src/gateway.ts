@@ -23,6 +23,8 @@ import { createSealers } from './identity/seal.ts';
 import { newUniquePartAt } from './identity/unique-part.ts';
 import { watchCancels } from './requests/cancel-watch.ts';
 import { createItemMemory } from './requests/item-memory.ts';
+import { createPrepareThread } from './requests/large/thread.ts';
+import type { ThreadSettings } from './requests/large/worker.ts';
 import { createRunningRequests } from './requests/running.ts';
 import { openStore } from './store/open.ts';
 import type { Store } from './store/store.ts';
@@ -113,6 +115,15 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     onDeath: (problem) => log.error({ problem }, 'the thread of the tokenizer ended'),
   });
 
+  const estimator = createTokenEstimator();
+  const itemMemory = createItemMemory({ ...config, nowMs });
+  const prepareThread = createPrepareThread({
+    settings: settingsOfThread(config, secret),
+    estimator,
+    itemMemory,
+    onDeath: (problem) => log.error({ problem }, 'the thread of large requests ended'),
+  });
+
   const services: Services = {
     ...config,
     demo: isDemo,
@@ -132,8 +143,9 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     relay: upstream,
     proxy,
     running,
-    estimator: createTokenEstimator(),
-    itemMemory: createItemMemory({ ...config, nowMs }),
+    estimator,
+    itemMemory,
+    prepareLarge: prepareThread.prepare,
     tokenizer,
     observe,
     metrics: metrics && (shared?.joinMetrics(metrics) ?? metrics),
@@ -182,9 +194,29 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     stopComparing();
     await servers.close();
     await tokenizer.close();
+    await prepareThread.close();
     await backends.close();
     await store.close();
   }
+}
+
+/** Returns no more than the thread needs, since a thread cannot be sent everything. */
+function settingsOfThread(config: Config, secret: string): ThreadSettings {
+  return {
+    dialect: config.dialect,
+    upstreamDialect: config.upstreamDialect,
+    modelAliases: config.modelAliases,
+    hostedTools: config.hostedTools,
+    history: config.history,
+    imageUrls: config.imageUrls,
+    compactionModel: config.compactionModel,
+    compactionMaxOutputTokens: config.compactionMaxOutputTokens,
+    itemMemoryTtlS: config.itemMemoryTtlS,
+    maxBodyBytes: config.maxBodyBytes,
+    defaultMaxOutputTokens: config.defaultMaxOutputTokens,
+    secret,
+    secretPrevious: config.gatewaySecretPrevious,
+  };
 }
 
 /** Opens the chat backend, and the proxy to its other paths. */

@@ -1,4 +1,5 @@
-import type { ChatBatch, ChatRequest, Connected } from '../core/chat.ts';
+import type { ChatBatch, Connected } from '../core/chat.ts';
+import { isEncoded, type ChatBody } from '../core/encoded-chat.ts';
 import type { ApiError } from '../core/errors.ts';
 import { toWellFormedJson } from '../core/well-formed.ts';
 import { readAnswer, readRefusal, relayAnswer, type AnswerOptions, type Refusal, type RelayedRead } from './answer.ts';
@@ -19,7 +20,7 @@ export interface ChatBackend {
    * Resolves at the end of the answer. Throws ApiError, the reason of an aborted signal, or what
    * the listener throws.
    */
-  ask(request: ChatRequest, options: AskOptions, listener: AnswerListener): Promise<void>;
+  ask(request: ChatBody, options: AskOptions, listener: AnswerListener): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -135,11 +136,10 @@ export function createChatBackend(options: ChatBackendOptions): ChatBackend & Ch
   const pool = openPool(origin, options);
   const refusedFields = rememberRefusedFields();
 
-  async function ask(request: ChatRequest, asking: AskOptions, listener: AnswerListener): Promise<void> {
+  async function ask(request: ChatBody, asking: AskOptions, listener: AnswerListener): Promise<void> {
     const { headers, signal } = asking;
     const sent = await send({
-      // Clients cut text in the middle of an emoji, and strict JSON readers refuse the whole body.
-      body: (leftOut) => toWellFormedJson(JSON.stringify(withoutFields(request, leftOut))),
+      body: (leftOut) => toBody(request, leftOut),
       optional: request,
       headers: { ...headers, ...OWN_HEADERS, accept: acceptOf(request.stream === true) },
       signal,
@@ -288,6 +288,17 @@ export function createChatBackend(options: ChatBackendOptions): ChatBackend & Ch
 function toEndpoint(baseUrl: string): { readonly origin: string; readonly path: string } {
   const url = new URL(baseUrl);
   return { origin: url.origin, path: `${url.pathname.replace(/\/+$/, '')}/chat/completions${url.search}` };
+}
+
+function toBody(request: ChatBody, leftOut: readonly OptionalField[]): string | Buffer {
+  if (!isEncoded(request)) return toJson(withoutFields(request, leftOut));
+  const { bulk, ...fields } = request;
+  return Buffer.concat([Buffer.from(toJson(withoutFields(fields, leftOut)).slice(0, -1)), bulk]);
+}
+
+/** Clients cut text in the middle of an emoji, and strict JSON readers refuse the whole body. */
+function toJson(fields: object): string {
+  return toWellFormedJson(JSON.stringify(fields));
 }
 
 function acceptOf(stream: boolean): string {

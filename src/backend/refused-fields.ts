@@ -1,6 +1,7 @@
 /** Backends refuse different fields, and differently for each model behind them. */
 
 import type { ChatRequest } from '../core/chat.ts';
+import type { SmallField } from '../core/encoded-chat.ts';
 import type { Writable } from '../core/writable.ts';
 
 /** A request can do without these. Each has the words with which a backend refuses it. */
@@ -24,7 +25,7 @@ const REFUSALS = [
     words:
       /"param":\s*"user"|"loc":\s*\["body",\s*"user"\]|\b(?:argument|parameter|field|property|key|name)s?\b[^.]{0,40}\Wuser\b/i,
   },
-] as const satisfies readonly { readonly field: keyof ChatRequest; readonly words: RegExp }[];
+] as const satisfies readonly { readonly field: SmallField; readonly words: RegExp }[];
 
 export type OptionalField = (typeof REFUSALS)[number]['field'];
 
@@ -33,10 +34,12 @@ export type OptionalFields = Pick<ChatRequest, 'model' | OptionalField>;
 
 const OPTIONAL_FIELDS: readonly OptionalField[] = REFUSALS.map(({ field }) => field);
 
+type SentFields = Omit<ChatRequest, 'messages'>;
+
 /** Returns the request without these fields. */
-export function withoutFields(request: ChatRequest, fields: readonly OptionalField[]): ChatRequest {
+export function withoutFields(request: SentFields, fields: readonly OptionalField[]): SentFields {
   if (fields.length === 0) return request;
-  const rest: Writable<ChatRequest> = { ...request };
+  const rest: Writable<SentFields> = { ...request };
   for (const field of fields) delete rest[field];
   if (rest.logprobs === undefined) delete rest.top_logprobs;
   return rest;

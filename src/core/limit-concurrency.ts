@@ -16,3 +16,21 @@ export function limitConcurrency(maxAtOnce: number): <Result>(work: () => Promis
     }
   };
 }
+
+/** Runs one piece of work at a time. Owners take turns: much work of one holds up no other. */
+export function takeTurns(): <Result>(owner: string, work: () => Promise<Result>) => Promise<Result> {
+  const takeTurn = limitConcurrency(1);
+  const queues = new Map<string, { readonly takeTurn: typeof takeTurn; waiting: number }>();
+
+  return async (owner, work) => {
+    const queue = queues.get(owner) ?? { takeTurn: limitConcurrency(1), waiting: 0 };
+    queues.set(owner, queue);
+    queue.waiting += 1;
+    try {
+      return await queue.takeTurn(() => takeTurn(work));
+    } finally {
+      queue.waiting -= 1;
+      if (queue.waiting === 0) queues.delete(owner);
+    }
+  };
+}

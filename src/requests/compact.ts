@@ -1,4 +1,4 @@
-import type { ChatRequest } from '../core/chat.ts';
+import type { ChatBody } from '../core/encoded-chat.ts';
 import {
   asksForCompaction,
   planCompaction,
@@ -14,10 +14,10 @@ import { summaryOf } from '../core/compaction/summary.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import { compactThresholdOf } from '../core/request/kept-input.ts';
 import type { CreateResponse } from '../contract/types.ts';
-import type { Plan } from './plan.ts';
+import type { Plan, PlannedCompaction } from './plan.ts';
 
 export interface Compaction {
-  readonly chat: ChatRequest;
+  readonly chat: ChatBody;
   readonly summary: Translator;
   /** Whether the request asks for nothing but the compaction. */
   readonly isAll: boolean;
@@ -27,14 +27,14 @@ export interface Compaction {
 
 export interface Compacted {
   readonly encryptedContent: string;
-  readonly next: ChatRequest | undefined;
+  readonly next: ChatBody | Promise<ChatBody> | undefined;
 }
 
 /** Returns the compaction that this request needs; undefined for most requests. */
 export function compactionFor(
   request: CreateResponse,
   translation: Translation,
-  options: CompactionOptions & { readonly estimator: TokenEstimator; readonly caller: string },
+  options: CompactionOptions & { readonly estimator: Pick<TokenEstimator, 'estimateInput'>; readonly caller: string },
 ): CompactionPlan | undefined {
   if (asksForCompaction(request)) return planCompaction(request, options);
   const threshold = compactThresholdOf(request);
@@ -64,15 +64,13 @@ export function loadOf(
 }
 
 export interface CompactionParts {
-  readonly options: CompactionOptions;
   readonly summary: Translator;
   /** Returns undefined for a text that is too long. */
   readonly seal: (summary: string) => string | undefined;
 }
 
 /** Returns the compaction that carries out the plan. */
-export function beginCompaction({ chat, resume }: CompactionPlan, parts: CompactionParts): Compaction {
-  const { options, summary, seal } = parts;
+export function beginCompaction({ chat, resume }: PlannedCompaction, { summary, seal }: CompactionParts): Compaction {
   return {
     chat,
     summary,
@@ -80,7 +78,7 @@ export function beginCompaction({ chat, resume }: CompactionPlan, parts: Compact
     finish() {
       const encryptedContent = seal(summaryOf(summary));
       if (encryptedContent === undefined) throw tooMuch();
-      return { encryptedContent, next: resume && toChatRequest(resume(encryptedContent), options).chat };
+      return { encryptedContent, next: resume?.(encryptedContent) };
     },
   };
 }

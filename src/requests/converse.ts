@@ -1,5 +1,6 @@
 import type { BegunAnswer, ChatBackend } from '../backend/chat.ts';
-import type { ChatBatch, ChatRequest } from '../core/chat.ts';
+import type { ChatBatch } from '../core/chat.ts';
+import type { ChatBody } from '../core/encoded-chat.ts';
 import { toApiError } from '../core/errors.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import { isWhole } from '../core/reply/usage.ts';
@@ -14,7 +15,7 @@ import { nameRefused } from './left-out.ts';
 export interface Conversation {
   readonly backend: ChatBackend;
   readonly incoming: Pick<IncomingCreate, 'caller' | 'facts' | 'setHeader' | 'hasReplyBegun'>;
-  readonly chat: ChatRequest;
+  readonly chat: ChatBody;
   readonly compaction: Compaction | undefined;
   readonly translator: Translator;
   readonly reply: Reply;
@@ -41,7 +42,7 @@ export async function converse(conversation: Conversation): Promise<readonly Res
   }
   return last;
 
-  async function compact({ chat, summary, finish }: Compaction): Promise<ChatRequest | undefined> {
+  async function compact({ chat, summary, finish }: Compaction): Promise<ChatBody | undefined> {
     try {
       await ask(chat, summary);
     } catch (thrown) {
@@ -56,7 +57,7 @@ export async function converse(conversation: Conversation): Promise<readonly Res
     return next;
   }
 
-  async function ask(chat: ChatRequest, reader: Translator): Promise<void> {
+  async function ask(chat: ChatBody, reader: Translator): Promise<void> {
     let begun: BegunAnswer | undefined;
     const awaitsUsage = (): boolean => reader.finishing && !reader.ended && !isWhole(reader.reported);
     const reading = readOn(accepted, { awaitsUsage, take, takeUsage });

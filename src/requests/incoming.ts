@@ -26,7 +26,8 @@ export interface Holder {
 export interface JsonBody {
   /** They are decompressed. Their hash identifies a repeated request. */
   readonly bytes: Buffer;
-  readonly value: unknown;
+  /** Is absent while it is too large to be parsed on the event loop. */
+  readonly value?: unknown;
 }
 
 export interface Incoming {
@@ -51,7 +52,7 @@ export interface IncomingCreate extends Incoming {
   readonly continues?: { readonly responseId: string };
   /** The backend is not asked, and there is no record. */
   readonly isWarmUp?: boolean;
-  validate(value: unknown): CreateResponse;
+  readonly validate: (value: unknown) => CreateResponse;
   openReply(translator: Translator, plan: ResponsePlan, run: ReplyGate): Reply;
 }
 

@@ -14,6 +14,8 @@ export interface ItemMemory {
    * ApiError for an item that is unknown or belongs to another caller.
    */
   resolve(caller: Identity, body: unknown): number;
+  /** Returns the items with these ids that `resolve` would find, up to the size that it refuses. */
+  recall(caller: Identity, ids: readonly string[]): ReadonlyMap<string, RememberedItem>;
 }
 
 export interface ItemMemoryOptions {
@@ -25,9 +27,12 @@ export interface ItemMemoryOptions {
   readonly maxBytes?: number;
 }
 
-interface Remembered {
+export interface RememberedItem {
   readonly json: string;
   readonly bytes: number;
+}
+
+interface Remembered extends RememberedItem {
   readonly expiresAtMs: number;
 }
 
@@ -41,7 +46,7 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
   const items = new Map<string, Remembered>();
   let bytes = 0;
 
-  if (itemMemoryTtlS === 0) return { remember: () => undefined, resolve: () => 0 };
+  if (itemMemoryTtlS === 0) return { remember: () => undefined, resolve: () => 0, recall: () => new Map() };
   return {
     remember(caller, output) {
       forgetExpired();
@@ -60,19 +65,20 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
       }
     },
     resolve(caller, body) {
-      if (!isObject(body) || !isList(body['input'])) return 0;
       forgetExpired();
-      let added = 0;
-      for (const [index, item] of body['input'].entries()) {
-        if (!isReference(item)) continue;
-        const path = `input[${index}]`;
-        const found = items.get(keyOf(caller, item.id));
-        if (found === undefined) throw notRemembered(path);
-        added += found.bytes;
-        if (added > maxBodyBytes) throw tooLarge(path, maxBodyBytes);
-        body['input'][index] = JSON.parse(found.json);
+      return resolveReferences(body, { find: (id) => items.get(keyOf(caller, id)), maxBytes: maxBodyBytes });
+    },
+    recall(caller, ids) {
+      forgetExpired();
+      const found = new Map<string, RememberedItem>();
+      let recalled = 0;
+      for (const id of ids) {
+        const item = items.get(keyOf(caller, id));
+        if (item === undefined || recalled > maxBodyBytes) break;
+        recalled += item.bytes;
+        found.set(id, { json: item.json, bytes: item.bytes });
       }
-      return added;
+      return found;
     },
   };
 
@@ -88,6 +94,31 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
       forget(key);
     }
   }
+}
+
+/** Returns the ids of the items that the body refers to, each once. */
+export function referencesIn(body: unknown): readonly string[] {
+  if (!isObject(body) || !isList(body['input'])) return [];
+  return [...new Set(body['input'].filter(isReference).map(({ id }) => id))];
+}
+
+/** Replaces references in the body as `ItemMemory.resolve` does. */
+export function resolveReferences(
+  body: unknown,
+  { find, maxBytes }: { readonly find: (id: string) => RememberedItem | undefined; readonly maxBytes: number },
+): number {
+  if (!isObject(body) || !isList(body['input'])) return 0;
+  let added = 0;
+  for (const [index, item] of body['input'].entries()) {
+    if (!isReference(item)) continue;
+    const path = `input[${index}]`;
+    const found = find(item.id);
+    if (found === undefined) throw notRemembered(path);
+    added += found.bytes;
+    if (added > maxBytes) throw tooLarge(path, maxBytes);
+    body['input'][index] = JSON.parse(found.json);
+  }
+  return added;
 }
 
 /** The caller is part of the key, so that no caller can read the items of another. */

@@ -1,23 +1,27 @@
-import type { Translation } from '../core/request/request.ts';
 import type { BegunAnswer } from '../backend/chat.ts';
 import type { Incoming } from './incoming.ts';
+import type { PlannedTranslation } from './plan.ts';
 
 const IGNORED = 'x-ignored-parameters';
 
-const LISTS: Readonly<Record<string, (translation: Translation) => readonly string[]>> = {
+const LISTS: Readonly<Record<string, (translation: Omissions) => readonly string[]>> = {
   'x-dropped-tools': ({ tools }) => tools.dropped,
   'x-dropped-items': ({ droppedItems }) => droppedItems,
   [IGNORED]: ({ parameters }) => parameters.ignored,
 };
 
 /** Names what was left out in headers of the reply, and in the log line. */
-export function nameLeftOut(reply: LeftOutReply, translation: Translation): void {
+export function nameLeftOut(reply: LeftOutReply, translation: Omissions): void {
   for (const [header, namesOf] of Object.entries(LISTS)) {
     const list = toHeaderList(namesOf(translation));
     if (list === '') continue;
     reply.setHeader(header, list);
     reply.facts.leftOut = { ...reply.facts.leftOut, [header]: list };
   }
+}
+
+interface Omissions extends Pick<PlannedTranslation, 'droppedItems' | 'parameters'> {
+  readonly tools: Pick<PlannedTranslation['tools'], 'dropped'>;
 }
 
 type LeftOutReply = Pick<Incoming, 'setHeader'> & { readonly facts: Pick<Incoming['facts'], 'leftOut'> };

@@ -1,6 +1,7 @@
-import type { CompactionOptions, CompactionPlan } from '../core/compaction/compaction.ts';
 import type { RecordedEndpoint } from '../core/ids.ts';
+import type { ChatBody } from '../core/encoded-chat.ts';
 import type { Translation } from '../core/request/request.ts';
+import type { ReplyTools } from '../core/request/tools.ts';
 import type { Exchange } from '../core/tokens/estimate.ts';
 import type { InputSize } from '../core/tokens/input-size.ts';
 import type { Identity } from '../identity/identities.ts';
@@ -18,10 +19,22 @@ export interface Plan {
 }
 
 export interface ResponsePlan extends Plan {
-  readonly request: CreateResponse;
-  readonly translation: Translation;
-  readonly compaction: CompactionPlan | undefined;
-  readonly compactionOptions: CompactionOptions;
+  /** The input is in the chat request. */
+  readonly request: Omit<CreateResponse, 'input'>;
+  readonly translation: PlannedTranslation;
+  readonly compaction: PlannedCompaction | undefined;
+}
+
+export interface PlannedTranslation extends Pick<Translation, 'droppedItems' | 'usedCallIds'> {
+  readonly chat: ChatBody;
+  readonly tools: ReplyTools;
+  readonly parameters: Pick<Translation['parameters'], 'ignored'>;
+}
+
+export interface PlannedCompaction {
+  readonly chat: ChatBody;
+  /** Returns the request that the summary precedes; absent if only the summary is asked for. */
+  readonly resume?: (encryptedContent: string) => ChatBody | Promise<ChatBody>;
 }
 
 /** Returns what an estimate is made from. `outputLength` is in UTF-16 code units. */

@@ -1,14 +1,15 @@
 import { isLimited, needsOutputLimit } from '../accounts/admission.ts';
-import type { CompactionOptions } from '../core/compaction/compaction.ts';
+import type { ChatRequest } from '../core/chat.ts';
+import type { CompactionOptions, CompactionPlan } from '../core/compaction/compaction.ts';
 import { checkFields, checkModelSuffix, checkServiceTier } from '../core/request/refused-fields.ts';
-import { toChatRequest, type TranslationOptions } from '../core/request/request.ts';
+import { toChatRequest, type Translation, type TranslationOptions } from '../core/request/request.ts';
 import type { TokenEstimator } from '../core/tokens/estimate.ts';
 import { inputSizeOf } from '../core/tokens/input-size.ts';
 import type { CreateResponse, HistoryPolicy, ImageUrlPolicy } from '../contract/types.ts';
 import type { Identity } from '../identity/identities.ts';
 import type { Sealer, SealPurpose } from '../identity/seal.ts';
 import { compactionFor, loadOf } from './compact.ts';
-import type { Caller, IncomingCreate } from './incoming.ts';
+import type { IncomingCreate } from './incoming.ts';
 import type { ItemMemory } from './item-memory.ts';
 import type { ResponsePlan } from './plan.ts';
 import { URL_FAULTS } from './image-urls.ts';
@@ -24,25 +25,59 @@ export interface TranslationSettings extends Pick<
 
 export interface PrepareServices
   extends TranslationSettings, Pick<CompactionOptions, 'compactionModel' | 'compactionMaxOutputTokens'> {
-  readonly estimator: TokenEstimator;
-  readonly itemMemory: ItemMemory;
+  readonly estimator: Pick<TokenEstimator, 'estimateInput'>;
+  readonly itemMemory: Pick<ItemMemory, 'resolve'>;
   readonly defaultMaxOutputTokens: number;
 }
 
+/** A plan with everything that it was made from. */
+export interface Prepared extends ResponsePlan {
+  readonly request: CreateResponse;
+  readonly translation: Translation;
+  readonly compaction: PreparedCompaction | undefined;
+}
+
+interface PreparedCompaction {
+  readonly chat: ChatRequest;
+  readonly resume?: (encryptedContent: string) => ChatRequest;
+}
+
+/** What is needed of a request to prepare it. */
+export interface Asked extends Pick<IncomingCreate, 'endpoint' | 'validate'> {
+  readonly identity: Identity;
+  readonly isLimited: boolean;
+  readonly needsOutputLimit: boolean;
+  readonly value: unknown;
+  readonly mayBeEmpty: boolean;
+}
+
+/** Returns what is needed to prepare a request whose body has been parsed. */
+export function askedOf({ caller, body, endpoint, validate, isWarmUp }: IncomingCreate): Asked {
+  return {
+    endpoint,
+    validate,
+    identity: caller.identity,
+    isLimited: isLimited(caller.key),
+    needsOutputLimit: needsOutputLimit(caller.key),
+    value: body.value,
+    mayBeEmpty: isWarmUp === true,
+  };
+}
+
 /** Throws the ApiError of a request that is not valid, or that cannot be translated. */
-export function prepare(incoming: IncomingCreate, services: PrepareServices): ResponsePlan {
-  const { caller, body, endpoint } = incoming;
-  services.itemMemory.resolve(caller.identity, body.value);
-  const request = incoming.validate(body.value);
-  const compactionOptions = { ...services, ...translationOptionsFor(caller.identity, services) };
-  const bounded = boundOutput(request, caller, services);
-  const translation = toChatRequest(bounded, { ...compactionOptions, mayBeEmpty: incoming.isWarmUp === true });
-  if (isLimited(caller.key)) {
+export function prepare(asked: Asked, services: PrepareServices): Prepared {
+  const { endpoint, identity, value } = asked;
+  services.itemMemory.resolve(identity, value);
+  const request = asked.validate(value);
+  const options = { ...services, ...translationOptionsFor(identity, services) };
+  const bounded = asked.needsOutputLimit ? boundOutput(request, services) : request;
+  const translation = toChatRequest(bounded, { ...options, mayBeEmpty: asked.mayBeEmpty });
+  if (asked.isLimited) {
     checkModelSuffix(request.model);
     checkServiceTier(translation.chat.service_tier);
     checkFields(Object.keys(translation.parameters.passed));
   }
-  const compaction = compactionFor(bounded, translation, { ...compactionOptions, caller: caller.identity[0] });
+  const compaction = compactionFor(bounded, translation, { ...options, caller: identity[0] });
   return {
     endpoint,
     model: request.model,
@@ -50,26 +85,28 @@ export function prepare(incoming: IncomingCreate, services: PrepareServices): Re
     stream: request.stream === true,
     request,
     translation,
-    compaction,
-    compactionOptions,
     ...(compaction === undefined
       ? {
+          compaction,
           inputSize: inputSizeOf(translation.chat),
           maxOutputTokens: bounded.max_output_tokens ?? null,
           choices: 1,
         }
-      : loadOf(compaction, bounded, compactionOptions)),
+      : { compaction: planned(compaction, options), ...loadOf(compaction, bounded, options) }),
   };
+}
+
+function planned({ chat, resume }: CompactionPlan, options: CompactionOptions): PreparedCompaction {
+  if (resume === undefined) return { chat };
+  return { chat, resume: (encryptedContent) => toChatRequest(resume(encryptedContent), options).chat };
 }
 
 /** What is reserved bounds what runs, so the backend is told a limit where the caller names none. */
 function boundOutput(
   request: CreateResponse,
-  { key }: Caller,
   { defaultMaxOutputTokens }: Pick<PrepareServices, 'defaultMaxOutputTokens'>,
 ): CreateResponse {
-  if (request.max_output_tokens !== undefined || !needsOutputLimit(key)) return request;
-  return { ...request, max_output_tokens: defaultMaxOutputTokens };
+  return request.max_output_tokens === undefined ? { ...request, max_output_tokens: defaultMaxOutputTokens } : request;
 }
 
 /** Only what was sealed for this caller can be opened. */

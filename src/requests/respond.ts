@@ -8,24 +8,32 @@ import type { UniquePart } from '../core/ids.ts';
 import { maxCallsOf } from '../core/request/tool-choice.ts';
 import { wantsLogprobs, wantsSealedReasoning } from '../core/request/request.ts';
 import type { ReasoningOutput } from '../contract/types.ts';
+import type { TokenEstimator } from '../core/tokens/estimate.ts';
 import { accept, type AcceptServices } from './accept.ts';
 import { beginCompaction, type Compaction } from './compact.ts';
 import { converse } from './converse.ts';
 import type { IncomingCreate, ReplyGate } from './incoming.ts';
+import type { ItemMemory } from './item-memory.ts';
 import type { Ending } from './outcome.ts';
 import { nameLeftOut } from './left-out.ts';
 import type { ResponsePlan } from './plan.ts';
-import { prepare, type PrepareServices } from './prepare.ts';
+import type { PrepareLarge } from './large/thread.ts';
+import { askedOf, prepare, type PrepareServices } from './prepare.ts';
 import { sendDuplicate } from './show-record.ts';
 
 export interface RespondServices extends PrepareServices, AcceptServices {
   readonly backend: ChatBackend;
+  readonly itemMemory: ItemMemory;
+  readonly estimator: TokenEstimator;
+  /** Does the same in a thread. */
+  readonly prepareLarge: PrepareLarge;
   readonly reasoningOutput: ReasoningOutput;
 }
 
 /** Answers a request. Throws the ApiError of a failure that can still be sent as a status. */
 export async function respond(incoming: IncomingCreate, services: RespondServices): Promise<void> {
-  const plan = prepare(incoming, services);
+  const { body } = incoming;
+  const plan = body.value === undefined ? await services.prepareLarge(incoming) : prepare(askedOf(incoming), services);
   if (incoming.isWarmUp === true) return warmUp(incoming, plan, services);
   const accepted = await accept(incoming, plan, services);
   if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record, services.duplicateStatus);
@@ -111,13 +119,12 @@ function openTranslator(
 
 function openCompaction(
   { caller }: IncomingCreate,
-  { compaction, compactionOptions, request: { model } }: ResponsePlan,
+  { compaction, request: { model } }: ResponsePlan,
   unique: UniquePart,
   { sealers, dialect, nowMs }: RespondServices,
 ): Compaction | undefined {
   if (compaction === undefined) return undefined;
   return beginCompaction(compaction, {
-    options: compactionOptions,
     summary: readSummary({ model, unique, thinkTags: dialect.thinkTags, nowS: () => Math.floor(nowMs() / 1000) }),
     seal: (text) => sealers.compaction.seal(caller.identity, text),
   });

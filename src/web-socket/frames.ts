@@ -2,7 +2,7 @@ import { ApiError } from '../core/errors.ts';
 import { isKnownType } from '../core/request/items.ts';
 import { isList, isObject, readJson } from '../core/json.ts';
 import type { JsonBody } from '../requests/incoming.ts';
-import { parseJson } from '../http/body/body.ts';
+import { parseJson } from '../core/parse-json.ts';
 import { parseIdempotencyKey } from '../requests/idempotency-key.ts';
 import { validateWebSocketCreate } from '../requests/validate.ts';
 

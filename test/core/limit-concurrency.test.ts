@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { limitConcurrency } from '../../src/core/limit-concurrency.ts';
+import { limitConcurrency, takeTurns } from '../../src/core/limit-concurrency.ts';
 
 describe('createTurns', () => {
   let takeTurn: ReturnType<typeof limitConcurrency>;
@@ -53,4 +53,25 @@ describe('createTurns', () => {
     await new Promise(setImmediate);
     return running.map(({ name }) => name);
   }
+});
+
+describe('takeTurns', () => {
+  it('takes from each owner in turn, and one piece of work at a time', async () => {
+    const takeTurn = takeTurns();
+    const done: string[] = [];
+    let running = 0;
+    const work = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map((name) =>
+      takeTurn(name.slice(0, 1), async () => {
+        running += 1;
+        expect(running).to.equal(1);
+        await Promise.resolve();
+        running -= 1;
+        done.push(name);
+        if (name === 'a1') throw new Error('no');
+      }),
+    );
+    await Promise.allSettled(work);
+    expect(done.slice(0, 3)).to.deep.equal(['a1', 'b1', 'c1']);
+    expect(done.toSorted()).to.deep.equal(['a1', 'a2', 'a3', 'b1', 'b2', 'c1']);
+  });
 });

@@ -15,6 +15,7 @@ import type { ChatBackend, ChatRelay } from '../../src/backend/chat.ts';
 import { readConfig } from '../../src/config/config.ts';
 import type { KeyId } from '../../src/contract/ids.ts';
 import type { ChatChunk, ChatRequest } from '../../src/core/chat.ts';
+import { isEncoded } from '../../src/core/encoded-chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { toRequestId } from '../../src/core/ids.ts';
 import { createPrices, holdOf } from '../../src/core/money/pricing.ts';
@@ -222,6 +223,7 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
   const rateLimits = createRateLimits({ accounts: store, nowMs: Date.now });
   const services: RespondServices & RelayServices = {
     ...config,
+    prepareLarge: () => Promise.reject(new Error('no request is large here')),
     store: watched,
     admission: createAdmission({
       ...config,
@@ -338,6 +340,7 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
   function backendOf(): ChatBackend {
     return {
       async ask(chat, { signal }, listener) {
+        if (isEncoded(chat)) throw new Error('no request is large here');
         const live = liveOf(chat);
         let hasBegun = false;
         await play(live, signal, (chunks, done) => {

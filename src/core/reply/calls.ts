@@ -6,7 +6,7 @@ import { tooMuch, type EventLog } from './event-log.ts';
 import type { CallId } from '../../contract/ids.ts';
 import { mintCallId, toCallId } from '../ids.ts';
 import { growBy, mergeExtra, type CallOfReply } from './reply-state.ts';
-import type { ToolPlan } from '../request/tools.ts';
+import { toolOfCall, type ReplyTools } from '../request/tools.ts';
 
 /** Several calls can be open at once, because backends interleave their pieces. */
 export interface Calls {
@@ -23,7 +23,7 @@ export interface Calls {
 }
 
 export interface CallsOptions {
-  readonly tools: Pick<ToolPlan, 'toolOfCall'>;
+  readonly tools: Pick<ReplyTools, 'originals' | 'callable'>;
   /** Calls of the reply get other ids than calls of the request's input. */
   readonly usedCallIds: ReadonlySet<string>;
   /** Further calls are not sent to the client. */
@@ -94,7 +94,7 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
   }
 
   function announce(call: BackendCall, beforeCall: () => void): void {
-    const tool = tools.toolOfCall(call.name);
+    const tool = toolOfCall(tools, call.name);
     if (tool === undefined || passedOn >= (maxToolCalls ?? Infinity)) {
       call.writer = 'withheld';
       return;

@@ -10,7 +10,7 @@ import { toResponseId, type UniquePart } from '../ids.ts';
 import { DEFAULT_SCHEMA_NAME } from '../request/request.ts';
 import type { ToolRef } from '../request/tool-names.ts';
 import { isAllowedTools, toChosenTool } from '../request/tool-choice.ts';
-import type { ToolPlan } from '../request/tools.ts';
+import type { ReplyTools } from '../request/tools.ts';
 
 export interface ResponseOrigin {
   readonly unique: UniquePart;
@@ -20,8 +20,8 @@ export interface ResponseOrigin {
 
 /** Returns the response before the first chunk: an echo of the request with its defaults. */
 export function initialResponse(
-  request: CreateResponse,
-  tools: ToolPlan,
+  request: Omit<CreateResponse, 'input'>,
+  tools: Pick<ReplyTools, 'echo'>,
   { unique, createdAtS, previousResponseId = null }: ResponseOrigin,
 ): ResponseResource {
   return {

@@ -4,11 +4,14 @@ import { ApiError } from '../errors.ts';
 import type { Dialect } from '../dialects.ts';
 import { nameOf, toolKey, type ToolRef } from './tool-names.ts';
 
+export type Callable = 'any' | ReadonlySet<string>;
+
 /** Many backends ignore a choice, so a call that breaks it is not passed on. */
 export interface HeldChoice {
   readonly choice?: ChatToolChoice;
   mayOffer(tool: ToolRef): boolean;
-  mayCall(tool: ToolRef): boolean;
+  /** The keys of the tools that may be called. */
+  readonly callable: Callable;
 }
 
 /** Throws ApiError for a tool that is hosted or not offered. */
@@ -18,22 +21,23 @@ export function holdToolChoice(
   isOffered: (tool: ToolRef) => boolean,
   towardsBackend: (tool: ToolRef) => string,
 ): HeldChoice {
-  if (choice === undefined) return { mayOffer: any, mayCall: any };
+  if (choice === undefined) return { mayOffer: any, callable: 'any' };
   // Another list of tools costs the prompt cache, so the list is cut only where it has to be.
-  if (choice === 'none') return { choice, mayOffer: known === 'ignored' ? none : any, mayCall: none };
-  if (typeof choice === 'string') return { choice, mayOffer: any, mayCall: any };
+  if (choice === 'none') return { choice, mayOffer: known === 'ignored' ? none : any, callable: new Set() };
+  if (typeof choice === 'string') return { choice, mayOffer: any, callable: 'any' };
   if (isAllowedTools(choice)) {
     const allowed = allowedTools(choice, isOffered);
     const isAllowed = (tool: ToolRef): boolean => allowed.has(toolKey(tool));
-    return { choice: choice.mode ?? 'auto', mayOffer: isAllowed, mayCall: isAllowed };
+    return { choice: choice.mode ?? 'auto', mayOffer: isAllowed, callable: allowed };
   }
   const chosen = toChosenTool(choice);
   if (chosen === undefined) throw hostedToolError(choice.type, 'tool_choice.type');
   if (!isOffered(chosen)) throw unknownToolError('name' in chosen ? 'tool_choice.name' : 'tool_choice.type');
-  const isChosen = (tool: ToolRef): boolean => toolKey(tool) === toolKey(chosen);
-  if (known !== 'named') return { choice: 'required', mayOffer: isChosen, mayCall: isChosen };
+  const callable = new Set([toolKey(chosen)]);
+  const isChosen = (tool: ToolRef): boolean => callable.has(toolKey(tool));
+  if (known !== 'named') return { choice: 'required', mayOffer: isChosen, callable };
   const named = { type: 'function', function: { name: towardsBackend(chosen) } } as const;
-  return { choice: named, mayOffer: any, mayCall: isChosen };
+  return { choice: named, mayOffer: any, callable };
 }
 
 function any(): boolean {

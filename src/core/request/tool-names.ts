@@ -10,7 +10,8 @@ export type BuiltInKind = 'tool_search' | 'local_shell' | 'shell' | 'apply_patch
 export interface ToolNames {
   /** Returns a unique `[a-zA-Z0-9_-]{1,64}`, which is the tool's own name where possible. */
   readonly towardsBackend: (tool: ToolRef) => string;
-  readonly original: (backendName: string) => ToolRef | undefined;
+  /** Grows with each name that is assigned. */
+  readonly originals: ReadonlyMap<string, ToolRef>;
 }
 
 const BACKEND_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -28,7 +29,7 @@ export function createToolNames(offered: readonly ToolRef[]): ToolNames {
   for (const tool of offered) if (isOwnName(tool)) towardsBackend(tool);
   for (const tool of offered) if (BACKEND_NAME.test(flatName(tool))) towardsBackend(tool);
   for (const tool of offered) towardsBackend(tool);
-  return { towardsBackend, original: (backendName) => originals.get(backendName) };
+  return { towardsBackend, originals };
 
   function towardsBackend(tool: ToolRef): string {
     const key = toolKey(tool);

@@ -15,17 +15,22 @@ import type { ChatTool, ChatToolChoice } from '../chat.ts';
 import { INPUT_PARAMETER } from '../reply/custom-input.ts';
 import { ApiError } from '../errors.ts';
 import type { Dialect } from '../dialects.ts';
-import { holdToolChoice, hostedToolError, toChosenTool } from './tool-choice.ts';
+import { holdToolChoice, hostedToolError, toChosenTool, type Callable } from './tool-choice.ts';
 import { createToolNames, nameOf, toolKey, type ToolRef } from './tool-names.ts';
 
-export interface ToolPlan {
-  readonly offered: readonly ChatTool[];
-  readonly choice?: ChatToolChoice;
+/** What the reply needs of the tools. It can be sent to another thread. */
+export interface ReplyTools {
   readonly echo: readonly ToolEcho[];
   readonly dropped: readonly string[];
+  /** By the name that the backend knows. */
+  readonly originals: ReadonlyMap<string, ToolRef>;
+  readonly callable: Callable;
+}
+
+export interface ToolPlan extends ReplyTools {
+  readonly offered: readonly ChatTool[];
+  readonly choice?: ChatToolChoice;
   readonly nameTowardsBackend: (tool: ToolRef) => string;
-  /** Returns undefined when `tool_choice` forbids the call. */
-  readonly toolOfCall: (backendName: string) => ToolRef | undefined;
 }
 
 type ClientTool =
@@ -189,11 +194,18 @@ export function planTools(
     echo: (request.tools ?? []).flatMap(toEcho),
     dropped: [...dropped],
     nameTowardsBackend: (tool) => names.towardsBackend(isOffered(tool) ? tool : (builtInOf(tool, isOffered) ?? tool)),
-    toolOfCall(backendName) {
-      const tool: ToolRef = names.original(backendName) ?? { kind: 'function', name: backendName };
-      return held.mayCall(tool) ? tool : undefined;
-    },
+    originals: names.originals,
+    callable: held.callable,
   };
+}
+
+/** Returns the tool that the backend calls by this name; undefined when `tool_choice` forbids it. */
+export function toolOfCall(
+  { originals, callable }: Pick<ReplyTools, 'originals' | 'callable'>,
+  backendName: string,
+): ToolRef | undefined {
+  const tool: ToolRef = originals.get(backendName) ?? { kind: 'function', name: backendName };
+  return callable === 'any' || callable.has(toolKey(tool)) ? tool : undefined;
 }
 
 /** The schema limits each list alone. This limits all lists of a request together. */

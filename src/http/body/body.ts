@@ -4,9 +4,9 @@ import { promisify } from 'node:util';
 import { ApiError, toApiError } from '../../core/errors.ts';
 import type { JsonBody } from '../../requests/incoming.ts';
 import { takeBytes } from '../access/load.ts';
-import { excessOf, LARGE_BYTES, MAX_DEPTH } from '../../core/json-size.ts';
-import { findSyntaxError } from './json-syntax.ts';
+import { LARGE_BYTES } from '../../core/json-size.ts';
 import { limitConcurrency } from '../../core/limit-concurrency.ts';
+import { parseJson } from '../../core/parse-json.ts';
 
 const DISCARD_MS = 2000;
 /** A body that brings less than 1 KiB/s over this time would hold its share for too long. */
@@ -20,11 +20,18 @@ const MAX_LARGE_AT_ONCE = 4;
 /** RFC 9659 limits the window to 8 MiB in HTTP. */
 const ZSTD_WINDOW_LOG_MAX = 23;
 
+export interface BodyLimits {
+  readonly maxBytes: number;
+  /** A larger body is left to a thread. */
+  readonly maxParsedBytes?: number;
+}
+
 /** Throws ApiError `unsupported_media_type`, and what `readBody` and `parseJson` throw. */
-export async function readJsonBody(req: IncomingMessage, limits: { readonly maxBytes: number }): Promise<JsonBody> {
+export async function readJsonBody(req: IncomingMessage, limits: BodyLimits): Promise<JsonBody> {
+  const { maxParsedBytes = Infinity } = limits;
   checkMediaType(req.headers['content-type']);
   const bytes = await readBody(req, limits);
-  return { bytes, value: parseJson(bytes) };
+  return bytes.length > maxParsedBytes ? { bytes } : { bytes, value: parseJson(bytes) };
 }
 
 /**
@@ -41,21 +48,6 @@ export async function readBody(req: IncomingMessage, { maxBytes }: { readonly ma
   const whole = await decompress(received, { maxBytes, isWanted: () => !req.socket.destroyed });
   takeBytes(req, Math.max(0, whole.length - received.length));
   return whole;
-}
-
-/**
- * Returns the value without own `__proto__` keys. Throws ApiError `invalid_json`, or
- * `invalid_request` if it is nested too deep or has too many arrays, objects or fields.
- */
-export function parseJson(bytes: Buffer): unknown {
-  if (bytes.length === 0)
-    throw new ApiError('invalid_json', { message: 'The body is empty; a JSON object is needed.' });
-  const isLarge = bytes.length > LARGE_BYTES;
-  const excess = excessOf(bytes);
-  if (excess !== undefined) throw tooMuch(excess);
-  const value = parseText(decodeUtf8(bytes), isLarge);
-  checkDepth(value);
-  return value;
 }
 
 /** Drops a body, so that a client that still sends reads the reply. Closes a slow connection. */
@@ -217,64 +209,4 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
 
     req.on('data', onData).on('end', onEnd).on('close', onGone);
   });
-}
-
-function tooMuch(excess: string): ApiError {
-  return new ApiError('invalid_request', { message: `The body ${excess}.` });
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-function decodeUtf8(bytes: Buffer): string {
-  try {
-    return utf8.decode(bytes);
-  } catch (error) {
-    throw new ApiError('invalid_json', { message: 'The body is not valid UTF-8.', cause: error });
-  }
-}
-
-function parseText(text: string, isLarge: boolean): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The parser's own message quotes the body, so it is not kept, not even as the cause. A search
-    // for the mistake takes far longer than the parser.
-    const place = isLarge
-      ? `. The position of a mistake is only reported for a body of up to ${LARGE_BYTES / 1024} KiB`
-      : `: ${describe(text, findSyntaxError(text))}`;
-    throw new ApiError('invalid_json', { message: `The body is not valid JSON${place}.` });
-  }
-}
-
-function describe(text: string, position: number): string {
-  if (position >= text.length) return 'it ends too early';
-  const lines = text.slice(0, position).split('\n');
-  return `unexpected character at line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1} (position ${position})`;
-}
-
-/** Goes level by level, so that deep nesting cannot exhaust the stack. */
-function checkDepth(root: unknown): void {
-  let level = isContainer(root) ? [root] : [];
-  for (let depth = 1; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) throw tooMuch(`is nested deeper than ${MAX_DEPTH} levels`);
-    const below: Container[] = [];
-    for (const container of level) {
-      if (Array.isArray(container)) {
-        for (const inner of container) if (isContainer(inner)) below.push(inner);
-        continue;
-      }
-      for (const key in container) {
-        const inner = container[key];
-        if (key === '__proto__') Reflect.deleteProperty(container, key);
-        else if (isContainer(inner)) below.push(inner);
-      }
-    }
-    level = below;
-  }
-}
-
-type Container = unknown[] | Record<string, unknown>;
-
-function isContainer(value: unknown): value is Container {
-  return typeof value === 'object' && value !== null;
 }

@@ -3,9 +3,9 @@ import { inputToCompact } from '../../core/compaction/compaction.ts';
 import type { Translator } from '../../core/reply/translator.ts';
 import { keptMessages } from '../../core/request/kept-input.ts';
 import type { TokenEstimator } from '../../core/tokens/estimate.ts';
-import type { CompactionResource } from '../../contract/types.ts';
+import type { CompactionResource, InputItem } from '../../contract/types.ts';
 import type { Incoming } from '../../requests/incoming.ts';
-import { exchangeOf, type ResponsePlan } from '../../requests/plan.ts';
+import { exchangeOf, type Plan } from '../../requests/plan.ts';
 import { respond, type RespondServices } from '../../requests/respond.ts';
 import { validateCompactResponse } from '../../requests/validate.ts';
 import { readIncoming } from '../incoming.ts';
@@ -18,15 +18,20 @@ type PostCompactionOptions = Pick<PostResponseOptions, 'publicBaseUrl' | 'maxBod
 export function postCompaction(services: RespondServices & PostCompactionOptions): RequestHandler {
   return async (req, res) => {
     const incoming = await readIncoming(req, res, services);
+    let compacted: readonly InputItem[] = [];
     await respond(
       {
         ...incoming,
         endpoint: 'responses.compact',
-        validate: validateCompactResponse,
+        validate(value) {
+          const request = validateCompactResponse(value);
+          compacted = inputToCompact(request);
+          return request;
+        },
         openReply: (translator, plan) =>
           createJsonReply(res, translator, {
             stallMs: services.clientStallMs,
-            toBody: () => toResource(translator, plan, incoming, services.estimator),
+            toBody: () => toResource(translator, compacted, { plan, incoming, estimator: services.estimator }),
           }),
       },
       services,
@@ -34,11 +39,16 @@ export function postCompaction(services: RespondServices & PostCompactionOptions
   };
 }
 
+interface ResourceParts {
+  readonly plan: Plan;
+  readonly incoming: Incoming;
+  readonly estimator: TokenEstimator;
+}
+
 function toResource(
   { response, outputLength }: Translator,
-  plan: ResponsePlan,
-  { body, caller, facts }: Incoming,
-  estimator: TokenEstimator,
+  compacted: readonly InputItem[],
+  { plan, incoming: { body, caller, facts }, estimator }: ResourceParts,
 ): CompactionResource {
   const { id, created_at, usage } = response;
   const compaction = response.output.filter((item) => item.type === 'compaction');
@@ -46,7 +56,7 @@ function toResource(
     id,
     object: 'response.compaction',
     created_at,
-    output: [...keptMessages(inputToCompact(plan.request), body.bytes.length, facts.unique), ...compaction],
+    output: [...keptMessages(compacted, body.bytes.length, facts.unique), ...compaction],
     // The usage is required; without the backend's count it is what the record says.
     usage: usage ?? estimator.estimateUsage(exchangeOf(plan, caller.identity, outputLength)),
   };

@@ -1,4 +1,5 @@
 import type { RequestHandler } from 'express';
+import { LARGE_BYTES } from '../../core/json-size.ts';
 import { respond, type RespondServices } from '../../requests/respond.ts';
 import { validateCreateResponse } from '../../requests/validate.ts';
 import { readIncoming } from '../incoming.ts';
@@ -19,7 +20,7 @@ export function postResponse(services: RespondServices & PostResponseOptions): R
   const { headerHoldMs, keepaliveCommentMs: commentMs, keepaliveEventMs: eventMs, clientStallMs: stallMs } = services;
 
   return async (req, res) => {
-    const incoming = await readIncoming(req, res, services);
+    const incoming = await readIncoming(req, res, { ...services, maxParsedBytes: LARGE_BYTES });
     await respond(
       {
         ...incoming,

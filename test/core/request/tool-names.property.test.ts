@@ -28,7 +28,7 @@ describe('tool names', () => {
         const backendNames = [...all.values()].map((tool) => {
           const backendName = names.towardsBackend(tool);
           expect(backendName).to.match(/^[a-zA-Z0-9_-]{1,64}$/);
-          expect(names.original(backendName), backendName).to.deep.equal(tool);
+          expect(names.originals.get(backendName), backendName).to.deep.equal(tool);
           expect(names.towardsBackend(structuredClone(tool))).to.equal(backendName);
           return backendName;
         });

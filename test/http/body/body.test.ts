@@ -10,7 +10,8 @@ import {
 import { connect } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync, type InputType } from 'node:zlib';
 import { expect } from 'chai';
-import { discardBody, parseJson, readBody, readJsonBody } from '../../../src/http/body/body.ts';
+import { parseJson } from '../../../src/core/parse-json.ts';
+import { discardBody, readBody, readJsonBody } from '../../../src/http/body/body.ts';
 import { ApiError, type ErrorCode } from '../../../src/core/errors.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
 import { useHeldTime } from '../../support/held-time.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { assert, constantFrom, json, property } from 'fast-check';
-import { findSyntaxError } from '../../../src/http/body/json-syntax.ts';
+import { findSyntaxError } from '../../src/core/json-syntax.ts';
 
 describe('findSyntaxError', () => {
   const cases: { name: string; text: string; position: number }[] = [

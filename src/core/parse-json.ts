@@ -1,0 +1,78 @@
+import { ApiError } from './errors.ts';
+import { excessOf, LARGE_BYTES, MAX_DEPTH } from './json-size.ts';
+import { findSyntaxError } from './json-syntax.ts';
+
+/**
+ * Returns the value without own `__proto__` keys. Throws ApiError `invalid_json`, or
+ * `invalid_request` if it is nested too deep or has too many arrays, objects or fields.
+ */
+export function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0)
+    throw new ApiError('invalid_json', { message: 'The body is empty; a JSON object is needed.' });
+  const isLarge = bytes.length > LARGE_BYTES;
+  const excess = excessOf(bytes);
+  if (excess !== undefined) throw tooMuch(excess);
+  const value = parseText(decodeUtf8(bytes), isLarge);
+  checkDepth(value);
+  return value;
+}
+
+function tooMuch(excess: string): ApiError {
+  return new ApiError('invalid_request', { message: `The body ${excess}.` });
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function decodeUtf8(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes);
+  } catch (error) {
+    throw new ApiError('invalid_json', { message: 'The body is not valid UTF-8.', cause: error });
+  }
+}
+
+function parseText(text: string, isLarge: boolean): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the body, so it is not kept, not even as the cause. A search
+    // for the mistake takes far longer than the parser.
+    const place = isLarge
+      ? `. The position of a mistake is only reported for a body of up to ${LARGE_BYTES / 1024} KiB`
+      : `: ${describe(text, findSyntaxError(text))}`;
+    throw new ApiError('invalid_json', { message: `The body is not valid JSON${place}.` });
+  }
+}
+
+function describe(text: string, position: number): string {
+  if (position >= text.length) return 'it ends too early';
+  const lines = text.slice(0, position).split('\n');
+  return `unexpected character at line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1} (position ${position})`;
+}
+
+/** Goes level by level, so that deep nesting cannot exhaust the stack. */
+function checkDepth(root: unknown): void {
+  let level = isContainer(root) ? [root] : [];
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) throw tooMuch(`is nested deeper than ${MAX_DEPTH} levels`);
+    const below: Container[] = [];
+    for (const container of level) {
+      if (Array.isArray(container)) {
+        for (const inner of container) if (isContainer(inner)) below.push(inner);
+        continue;
+      }
+      for (const key in container) {
+        const inner = container[key];
+        if (key === '__proto__') Reflect.deleteProperty(container, key);
+        else if (isContainer(inner)) below.push(inner);
+      }
+    }
+    level = below;
+  }
+}
+
+type Container = unknown[] | Record<string, unknown>;
+
+function isContainer(value: unknown): value is Container {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,97 @@
+/** Large requests through the whole gateway: a thread prepares them, and nobody can tell. */
+
+import { expect } from 'chai';
+import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
+import { openGateway, type TestGateway } from '../../support/gateway.ts';
+import { useRealSockets } from '../../support/real-sockets.ts';
+
+const CHUNKS = [
+  { choices: [{ index: 0, delta: { role: 'assistant', content: 'Hello' }, finish_reason: null }] },
+  { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+  { choices: [], usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 } },
+];
+const COMPLETION = {
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
+};
+const TOOL = { type: 'function', name: 'look up', description: 'Looks up.', parameters: { type: 'object' } };
+const LONG = 'word '.repeat(60_000);
+
+describe('a large request', () => {
+  useRealSockets();
+
+  let backend: ScriptedBackend;
+  let gateway: TestGateway;
+
+  before(async () => {
+    backend = await startScriptedBackend();
+    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl });
+  });
+
+  after(async () => {
+    await gateway.close();
+    await backend.close();
+  });
+
+  /** Replaces what differs from one request to the next, and the text. */
+  function told(text: string): string {
+    return text
+      .replaceAll(LONG, 'Hello')
+      .replaceAll(/"[a-z]+_[0-9a-f]{16,}[^"]*"/g, '"an id"')
+      .replaceAll(/"(created_at|completed_at)":\d+/g, '"$1":0');
+  }
+
+  for (const stream of [false, true]) {
+    it(`has the ${stream ? 'events' : 'JSON'} and the chat request of a small one`, async () => {
+      const seen: { reply: string; asked: unknown }[] = [];
+      for (const text of ['Hello', LONG]) {
+        backend.reply(stream ? { sse: CHUNKS } : { json: COMPLETION });
+        const input = [{ role: 'user', content: text }];
+        const reply = await gateway.create({ model: 'm', stream, instructions: 'Hi.', input, tools: [TOOL] });
+        expect(reply.status).to.equal(200);
+        seen.push({
+          reply: told(await reply.text()),
+          asked: JSON.parse(told(JSON.stringify(backend.requests.at(-1)?.body))),
+        });
+      }
+      expect(seen[1]).to.deep.equal(seen[0]);
+    });
+  }
+
+  it('is refused as a small one', async () => {
+    const refusals: unknown[] = [];
+    for (const text of ['Hello', LONG]) {
+      const reply = await gateway.create({ model: 'm', input: [{ role: 'nobody', content: text }] });
+      refusals.push({ status: reply.status, body: await reply.json() });
+    }
+    expect(refusals[1]).to.deep.equal(refusals[0]);
+  });
+
+  it('is sent again without the wish for usage to a backend that refuses it', async () => {
+    backend.reply({ status: 400, text: 'unknown field "stream_options"' }, { sse: CHUNKS });
+    const reply = await gateway.create({ model: 'm', stream: true, input: LONG });
+    expect(await reply.text()).to.include('response.completed');
+    const [first, second] = backend.requests.slice(-2).map(({ body }) => body as Record<string, unknown>);
+    expect(first?.['stream_options']).to.deep.equal({ include_usage: true });
+    const { stream_options: _left, ...rest } = first ?? {};
+    expect(second).to.deep.equal(rest);
+  });
+
+  it('is summarized first where it is too long, and then goes on', async () => {
+    backend.reply({ sse: CHUNKS }, { json: COMPLETION });
+    const reply = await gateway.create({
+      model: 'm',
+      input: [
+        { role: 'user', content: LONG },
+        { role: 'assistant', content: LONG },
+        { role: 'user', content: 'Go on.' },
+      ],
+      context_management: [{ type: 'compaction', compact_threshold: 1000 }],
+    });
+    const { output } = (await reply.json()) as { output: { type: string }[] };
+    expect(output.map(({ type }) => type)).to.deep.equal(['compaction', 'message']);
+    const asked = JSON.stringify(backend.requests.at(-1)?.body);
+    expect(asked).to.include('Go on.');
+    expect(asked.length).to.be.below(2 * LONG.length);
+  });
+});
