@@ -57,6 +57,8 @@ const REQUEST = {
 const MARKED_ERROR = { error: { message: marked('because of'), type: MARK, code: MARK, param: MARK } };
 
 const ANSWERS: readonly Reply[] = [
+  // Before a success, since what fails for a key that was refused is counted.
+  { json: MARKED_ERROR, status: 401 },
   {
     sse: [
       { choices: [{ index: 0, delta: { reasoning_content: marked('thought') } }] },
@@ -68,7 +70,7 @@ const ANSWERS: readonly Reply[] = [
   },
   { sse: [text(marked('cut'))], done: false },
   { sse: [text(marked('failing')), { error: { message: marked('in the middle'), code: 500 } }], done: false },
-  ...[400, 401, 402, 404, 413, 422, 429, 500, 503].map((status) => ({ json: MARKED_ERROR, status })),
+  ...[400, 402, 404, 413, 422, 429, 500, 503].map((status) => ({ json: MARKED_ERROR, status })),
   { text: `<html>${MARK}</html>`, status: 404 },
   { text: `<html>${MARK}</html>` },
   { text: `{"choices": [{"message": {"content": "${MARK}"`, headers: { 'content-type': 'application/json' } },
