@@ -4,6 +4,7 @@ import { ApiError, ERRORS, toApiError, type ErrorCode } from '../../src/core/err
 /** The table of the contract, section 5, the two codes that only records know, and the one of WebSockets. */
 const STATUSES: Record<number, readonly ErrorCode[]> = {
   400: [
+    'content_filter',
     'invalid_json',
     'invalid_request',
     'missing_required_parameter',
@@ -24,7 +25,7 @@ const STATUSES: Record<number, readonly ErrorCode[]> = {
   413: ['payload_too_large'],
   415: ['unsupported_media_type', 'unsupported_content_encoding'],
   421: ['host_not_allowed'],
-  429: ['rate_limit_exceeded', 'concurrency_limit_exceeded'],
+  429: ['rate_limit_exceeded', 'insufficient_quota', 'concurrency_limit_exceeded'],
   499: ['client_disconnected'],
   502: ['upstream_error', 'upstream_unreachable', 'upstream_invalid_response', 'internal_error'],
   503: ['gateway_draining', 'server_overloaded', 'store_unavailable', 'gateway_interrupted'],
