@@ -128,6 +128,8 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     ...config,
     demo: isDemo,
     nowMs,
+    // Who sets the time of day also says how it passes.
+    steadyMs: overrides.nowMs ?? (() => performance.now()),
     newUniquePart,
     log,
     keyOwner,

@@ -24,6 +24,8 @@ export interface AcceptServices {
   readonly keyOwner: KeyOwner;
   readonly duplicateStatus: DuplicateStatus;
   readonly nowMs: () => number;
+  /** A clock that nobody sets. */
+  readonly steadyMs: () => number;
 }
 
 export interface Accepted extends ReplyGate {
@@ -62,7 +64,7 @@ export async function accept(incoming: Incoming, plan: Plan, services: AcceptSer
   // A client that left while its body was decompressed sends no further event.
   if (incoming.isServed()) throw new ApiError('client_disconnected');
   const draft = toDraft(incoming, plan, services);
-  const clock = startClockAt(draft.createdAtMs);
+  const clock = startClockAt(draft.createdAtMs, services.steadyMs);
   const run = services.running.begin(draft.requestId);
   // The listener is set before the record is written, so that no disconnect is missed.
   incoming.onceServed((hasWholeReply) => {
@@ -170,9 +172,9 @@ function release(run: RunningRequest, incoming: Incoming): void {
 }
 
 /** Returns a clock that shows this time now, and then goes on as time passes. */
-function startClockAt(nowMs: number): () => number {
-  const startedAtMs = performance.now();
-  return () => nowMs + Math.round(performance.now() - startedAtMs);
+function startClockAt(nowMs: number, steadyMs: () => number): () => number {
+  const startedAtMs = steadyMs();
+  return () => nowMs + Math.max(0, Math.round(steadyMs() - startedAtMs));
 }
 
 function toDraft(incoming: Incoming, plan: Plan, services: AcceptServices): RecordDraft {

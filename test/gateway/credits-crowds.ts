@@ -296,17 +296,15 @@ function send(caller: Caller, ask: Ask, place: number, init?: Parameters<Caller[
 }
 
 /** Too short to teach how many tokens a byte is worth: what is reserved stays the same. */
-const BODY_LENGTH = 190;
+const TEXT_LENGTH = 150;
 
 /** Of the same length on both endpoints, so that the same is reserved for all of them. */
 function bodyOf({ endpoint, stream: isStream }: Ask, place: number): object {
   const common = { model: 'priced', ...(isStream && { stream: true }) };
-  const withWords = (words: string): object =>
-    endpoint === 'responses'
-      ? { ...common, max_output_tokens: MAX_OUTPUT_TOKENS, input: words }
-      : { ...common, max_tokens: MAX_OUTPUT_TOKENS, messages: [{ role: 'user', content: words }] };
-  const words = `request ${place} `;
-  return withWords(words + 'x'.repeat(BODY_LENGTH - JSON.stringify(withWords(words)).length));
+  const words = `request ${place} `.padEnd(TEXT_LENGTH, 'x');
+  return endpoint === 'responses'
+    ? { ...common, max_output_tokens: MAX_OUTPUT_TOKENS, input: words }
+    : { ...common, max_tokens: MAX_OUTPUT_TOKENS, messages: [{ role: 'user', content: words }] };
 }
 
 /** Which of the requests has reached the backend. */

@@ -255,6 +255,7 @@ describe('a request that was accepted', () => {
       keyOwner: 'gateway',
       duplicateStatus: 409,
       nowMs,
+      steadyMs: () => performance.now(),
     });
     if (accepted.kind !== 'accepted') throw new Error('it is no duplicate');
     return accepted;

@@ -242,6 +242,7 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
     itemMemory: createItemMemory({ ...config, nowMs: Date.now }),
     keyOwner: 'gateway',
     nowMs: Date.now,
+    steadyMs: () => performance.now(),
     backend: backendOf(),
     relay: relayOf(),
   };

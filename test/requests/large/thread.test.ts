@@ -159,11 +159,16 @@ describe('the thread of large requests', () => {
     ] as const) {
       const turns = Array.from({ length: megabytes * 300 }, () => ({ ...SAID, content: 'word '.repeat(670) }));
       const bytes = Buffer.from(JSON.stringify({ model: 'm', input: turns }));
-      const before = process.threadCpuUsage();
-      const plan = await thread.prepare(incomingOf(bytes));
-      const { user, system } = process.threadCpuUsage(before);
-      expect(isEncoded(plan.translation.chat)).to.equal(true);
-      expect((user + system) / 1000, `${megabytes} MB`).to.be.below(limitMs);
+      // The least of three: a collection of garbage can fall into any of them.
+      let leastMs = Infinity;
+      for (let times = 0; times < 3; times += 1) {
+        const before = process.threadCpuUsage();
+        const plan = await thread.prepare(incomingOf(bytes));
+        const { user, system } = process.threadCpuUsage(before);
+        expect(isEncoded(plan.translation.chat)).to.equal(true);
+        leastMs = Math.min(leastMs, (user + system) / 1000);
+      }
+      expect(leastMs, `${megabytes} MB`).to.be.below(limitMs);
     }
   });
 
