@@ -4,6 +4,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const files = globSync('**/*.test.ts', { cwd: import.meta.dirname }).filter((file) =>
-  /support\/property\.ts|funds-conformance\.ts/.test(readFileSync(join(import.meta.dirname, file), 'utf8')),
+  /support\/property\.ts|funds-conformance\.ts|money-attacks\.ts/.test(
+    readFileSync(join(import.meta.dirname, file), 'utf8'),
+  ),
 );
 for (const file of files.toSorted()) await import(`./${file}`);

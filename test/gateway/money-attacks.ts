@@ -12,6 +12,7 @@ import { callerBy } from '../records/web-socket-caller.ts';
 import { useStore, type EngineUnderTest } from '../store/conformance.ts';
 import { startScriptedBackend, type Script, type ScriptedBackend } from '../support/backend.ts';
 import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../support/managed.ts';
+import { pairsOf } from '../support/property.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { allArrived, until } from '../support/time.ts';
 
@@ -132,13 +133,11 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
     }
 
     describe('cannot order what costs extra', () => {
-      for (const way of WAYS) {
-        for (const model of ['m:online', 'm:Online', 'm:free:ONLINE', 'm:nitro']) {
-          it(`with the model ${model}: ${way}`, async () => {
-            const { secret } = await gateway.issue({ creditsMicro: PLENTY });
-            await expectRefused(await send(way, secret, { model }), 400, 'unsupported_parameter', 'model');
-          });
-        }
+      for (const [way, model] of pairsOf(WAYS, ['m:online', 'm:Online', 'm:free:ONLINE', 'm:nitro'])) {
+        it(`with the model ${model}: ${way}`, async () => {
+          const { secret } = await gateway.issue({ creditsMicro: PLENTY });
+          await expectRefused(await send(way, secret, { model }), 400, 'unsupported_parameter', 'model');
+        });
       }
 
       const search = { type: 'web_search' };
@@ -156,14 +155,12 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
         { param: 'extra_body.plugins', fields: { extra_body: { plugins: [{ id: 'web' }] } } },
         { param: 'web_search_options', fields: { web_search_options: {} } },
       ];
-      for (const way of CHATS) {
-        for (const { param, fields: named } of fields) {
-          it(`with ${JSON.stringify(named)}: ${way}`, async () => {
-            const { secret } = await gateway.issue({ creditsMicro: PLENTY });
-            const reply = await send(way, secret, { fields: named });
-            await expectRefused(reply, 400, 'unsupported_parameter', param);
-          });
-        }
+      for (const [way, { param, fields: named }] of pairsOf(CHATS, fields)) {
+        it(`with ${JSON.stringify(named)}: ${way}`, async () => {
+          const { secret } = await gateway.issue({ creditsMicro: PLENTY });
+          const reply = await send(way, secret, { fields: named });
+          await expectRefused(reply, 400, 'unsupported_parameter', param);
+        });
       }
       for (const way of RESPONSES) {
         it(`with tools or fields that only the backend could know: ${way}`, async () => {
@@ -214,14 +211,12 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
           },
         },
       ];
-      for (const way of WAYS) {
-        for (const { name: how, part } of parts) {
-          it(`${how}: ${way}`, async () => {
-            // Enough for the output and for an input of 4,000 tokens.
-            const { secret } = await gateway.issue({ creditsMicro: 4096 * 10 + 4000 * 2 });
-            await expectRefused(await send(way, secret, { part }), 402, 'insufficient_credits', '');
-          });
-        }
+      for (const [way, { name: how, part }] of pairsOf(WAYS, parts)) {
+        it(`${how}: ${way}`, async () => {
+          // Enough for the output and for an input of 4,000 tokens.
+          const { secret } = await gateway.issue({ creditsMicro: 4096 * 10 + 4000 * 2 });
+          await expectRefused(await send(way, secret, { part }), 402, 'insufficient_credits', '');
+        });
       }
     });
 
@@ -340,19 +335,17 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
         { name: 'with endless input', usage: { prompt_tokens: 1e300, completion_tokens: 7 }, atLeast: 7 * 10 + 5 * 2 },
         { name: 'without output', usage: { prompt_tokens: 11 }, atLeast: 11 * 2 + 10 },
       ];
-      for (const way of WAYS) {
-        for (const { name: how, usage, cost, atLeast } of faults) {
-          it(`${how}: ${way}`, async () => {
-            const key = await gateway.issue({ creditsMicro: PLENTY });
-            backend.reply(answer('Hello', 'stop', usage));
-            const record = await run(way, key);
-            expect(record.usage_estimated).to.equal(cost === undefined);
-            if (cost !== undefined) expect(record.cost).to.equal(cost);
-            if (atLeast !== undefined) expect(record.cost).to.be.within(atLeast, atLeast + 200);
-            const { input_tokens, input_tokens_details } = record.usage ?? expect.fail('there is no usage');
-            expect(input_tokens_details.cached_tokens).to.be.at.most(input_tokens);
-          });
-        }
+      for (const [way, { name: how, usage, cost, atLeast }] of pairsOf(WAYS, faults)) {
+        it(`${how}: ${way}`, async () => {
+          const key = await gateway.issue({ creditsMicro: PLENTY });
+          backend.reply(answer('Hello', 'stop', usage));
+          const record = await run(way, key);
+          expect(record.usage_estimated).to.equal(cost === undefined);
+          if (cost !== undefined) expect(record.cost).to.equal(cost);
+          if (atLeast !== undefined) expect(record.cost).to.be.within(atLeast, atLeast + 200);
+          const { input_tokens, input_tokens_details } = record.usage ?? expect.fail('there is no usage');
+          expect(input_tokens_details.cached_tokens).to.be.at.most(input_tokens);
+        });
       }
     });
 

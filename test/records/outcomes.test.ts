@@ -13,6 +13,7 @@ import type { Environment } from '../../src/config/settings.ts';
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { useHeldTime } from '../support/held-time.ts';
+import { pairsOf } from '../support/property.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { allArrived, until } from '../support/time.ts';
 import { callerOf, readError, readRecord, readTold, type Caller } from './caller.ts';
@@ -44,28 +45,26 @@ describe('what ends how', () => {
   describe('at the backend', () => {
     const passTime = useHeldTime();
 
-    for (const { cause, settings, backend: script, ...rows } of CAUSES) {
-      for (const kind of KINDS) {
-        it(`${cause} (${kind})`, async () => {
-          const expected =
-            (kind === 'compaction' ? rows.compaction : undefined) ?? rows[isJson(kind) ? 'json' : 'stream'];
-          await open(settings, kind);
-          backend.reply(script);
-          backend.always(answer());
-          const request = { model: 'm', input: 'Hello', stream: kind === 'stream' };
-          const headers = { 'idempotency-key': 'key-1' };
+    for (const [kind, { cause, settings, backend: script, ...rows }] of pairsOf(KINDS, CAUSES)) {
+      it(`${cause} (${kind})`, async () => {
+        const expected =
+          (kind === 'compaction' ? rows.compaction : undefined) ?? rows[isJson(kind) ? 'json' : 'stream'];
+        await open(settings, kind);
+        backend.reply(script);
+        backend.always(answer());
+        const request = { model: 'm', input: 'Hello', stream: kind === 'stream' };
+        const headers = { 'idempotency-key': 'key-1' };
 
-          const asking = caller.create(request, { headers });
-          await backend.request(1);
-          await passTime(durationMs(settings));
-          const reply = await asking;
-          const requestId = reply.headers.get('x-request-id') ?? '';
-          expect(reply.headers.get('x-should-retry')).to.equal(expected.shouldRetry ?? null);
-          expect(await readTold(reply)).to.deep.equal(expected.told);
-          await expectRecorded(requestId, expected.record);
-          await expectKey(request, headers, { requestId, key: expected.key });
-        });
-      }
+        const asking = caller.create(request, { headers });
+        await backend.request(1);
+        await passTime(durationMs(settings));
+        const reply = await asking;
+        const requestId = reply.headers.get('x-request-id') ?? '';
+        expect(reply.headers.get('x-should-retry')).to.equal(expected.shouldRetry ?? null);
+        expect(await readTold(reply)).to.deep.equal(expected.told);
+        await expectRecorded(requestId, expected.record);
+        await expectKey(request, headers, { requestId, key: expected.key });
+      });
     }
   });
 

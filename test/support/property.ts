@@ -12,7 +12,16 @@ export function runs(numRuns: number): { readonly seed: number; readonly numRuns
   return { seed: SEED, numRuns: isPart ? Math.ceil(numRuns * SHARE) : numRuns };
 }
 
-/** The cases to try of a long list, spread evenly over it. */
+/** The cases to try of a long list, spread evenly over it, and over the rows of a table that the list may be. */
 export function casesOf<Case>(all: readonly Case[]): readonly Case[] {
-  return isPart ? all.filter((_, at) => at % Math.round(1 / SHARE) === 0) : all;
+  const step = Math.round(1 / SHARE);
+  return isPart ? all.filter((_, at) => at % step === Math.floor(at / step) % step) : all;
+}
+
+/** The pairs to try of all those of two lists. */
+export function pairsOf<One, Other>(
+  ones: readonly One[],
+  others: readonly Other[],
+): readonly (readonly [One, Other])[] {
+  return casesOf(others.flatMap((other) => ones.map((one) => [one, other] as const)));
 }
