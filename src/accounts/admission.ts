@@ -6,7 +6,7 @@ import type { AccountStore, Hold, RateStanding, StoredKey } from '../store/keys.
 import type { Acceptance } from '../store/store.ts';
 import type { Usage } from '../contract/types.ts';
 import { faultOf } from './keys.ts';
-import { NOTHING_TAKEN, type RateLimits, type Taken } from './rates.ts';
+import { NO_RATE_CHARGE, type RateLimits, type RateCharge } from './rates.ts';
 import { spendWindowsOf } from './spend.ts';
 
 /** Decides by key and model whether a request may start. The store decides by rate and funds. */
@@ -14,7 +14,7 @@ export interface Admission {
   /**
    * Throws ApiError `model_not_found` or `forbidden`, and repeats a recent refusal of the store.
    */
-  admit(key: StoredKey | undefined, ask: Ask): Admitted;
+  admit(key: StoredKey | undefined, ask: Ask): AdmissionTerms;
   /** Counts as a request only. Throws ApiError `model_not_found` or `rate_limit_exceeded`. */
   admitFree(key: StoredKey | undefined, ask: Pick<Ask, 'model' | 'backendModel'>): Promise<RateLimitHeaders>;
   /** Throws ApiError `rate_limit_exceeded`, or `forbidden` if model or cost matter to the key. */
@@ -34,7 +34,7 @@ export interface Ask {
   readonly choices: number;
 }
 
-export interface Admitted {
+export interface AdmissionTerms {
   /** Is undefined where the gateway issues no keys. */
   readonly hold: Hold | undefined;
   /**
@@ -42,24 +42,24 @@ export interface Admitted {
    * that answered if it costs more. Returns null when the model asked for has no price.
    */
   costOf(usage: Usage, answeredBy: string | null): number | null;
-  taken(rates: RateStanding | undefined): Taken;
+  taken(rates: RateStanding | undefined): RateCharge;
   explain(refused: Refused): Promise<ApiError>;
 }
 
 type Refused = Extract<Acceptance, { readonly kind: 'refused' }>;
 
-const FREE: Admitted = {
+const FREE: AdmissionTerms = {
   hold: undefined,
   costOf: () => null,
-  taken: () => NOTHING_TAKEN,
+  taken: () => NO_RATE_CHARGE,
   explain: ({ code }) => Promise.resolve(new ApiError(code)),
 };
 
 /** Serves gateways that issue no keys. */
 export const ADMIT_ALL: Admission = {
   admit: () => FREE,
-  admitFree: () => Promise.resolve(NOTHING_TAKEN.headers),
-  admitUnmetered: () => Promise.resolve(NOTHING_TAKEN.headers),
+  admitFree: () => Promise.resolve(NO_RATE_CHARGE.headers),
+  admitUnmetered: () => Promise.resolve(NO_RATE_CHARGE.headers),
   offers: () => true,
 };
 

@@ -13,18 +13,18 @@ export interface RateLimits {
   /**
    * Takes a request without tokens. Throws ApiError `rate_limit_exceeded`, and then takes nothing.
    */
-  take(key: RateLimitedKey): Promise<Taken>;
+  take(key: RateLimitedKey): Promise<RateCharge>;
   /** Takes a request that was refused before it could be taken. Does not wait. */
   takeRefused(key: RateLimitedKey): void;
   /** `rates` is absent for a key without such limits. */
-  taken(keyId: KeyId, tokens: number, rates: RateStanding | undefined): Taken;
+  taken(keyId: KeyId, tokens: number, rates: RateStanding | undefined): RateCharge;
   explain(keyId: KeyId, tokens: number, rates: RateStanding | undefined): ApiError;
   show(key: RateLimitedKey): Promise<RateLimitState>;
 }
 
 export type RateLimitedKey = Pick<StoredKey, 'keyId' | 'limits'>;
 
-export interface Taken {
+export interface RateCharge {
   /** The names and formats are OpenAI's. */
   readonly headers: Readonly<Record<string, string>>;
   /** Replaces the tokens that were taken by those that were used. */
@@ -42,7 +42,7 @@ export interface LimitState {
   readonly remaining: number;
 }
 
-export const NOTHING_TAKEN: Taken = { headers: {}, correct: () => undefined };
+export const NO_RATE_CHARGE: RateCharge = { headers: {}, correct: () => undefined };
 
 /** Another process may give tokens back, so a refusal is repeated only this long. */
 const REFUSED_FOR_MS = 200;
@@ -76,8 +76,8 @@ export function createRateLimits({
     refused.set(keyId, { rates, atMs: nowMs() });
   }
 
-  function taken(keyId: KeyId, tokens: number, rates: RateStanding | undefined): Taken {
-    if (rates === undefined) return NOTHING_TAKEN;
+  function taken(keyId: KeyId, tokens: number, rates: RateStanding | undefined): RateCharge {
+    if (rates === undefined) return NO_RATE_CHARGE;
     const takenAtMs = nowMs();
     // The last request of the minute was taken, so that the next one is refused without the store.
     if (isFinal({ rates })) remember(keyId, rates);
@@ -108,9 +108,9 @@ export function createRateLimits({
     if (exceedingOf(tokens, rates) !== undefined) throw refusalOf(tokens, rates);
   }
 
-  async function take(key: RateLimitedKey): Promise<Taken> {
+  async function take(key: RateLimitedKey): Promise<RateCharge> {
     const { requestsPerMinute, tokensPerMinute } = key.limits;
-    if (requestsPerMinute === null && tokensPerMinute === null) return NOTHING_TAKEN;
+    if (requestsPerMinute === null && tokensPerMinute === null) return NO_RATE_CHARGE;
     check(key, 0);
     const verdict = await accounts.takeRate(key.keyId, 0);
     if (verdict.refused === undefined) return taken(key.keyId, 0, verdict.rates);

@@ -1,7 +1,7 @@
 /** Every recorded request is accepted, or found to be a duplicate, and settled exactly once. */
 
-import { isLimited, type Admission, type Admitted } from '../accounts/admission.ts';
-import type { Taken } from '../accounts/rates.ts';
+import { isLimited, type Admission, type AdmissionTerms } from '../accounts/admission.ts';
+import type { RateCharge } from '../accounts/rates.ts';
 import type { KeyOwner } from '../backend/failures.ts';
 import { ApiError, toApiError, unreachable } from '../core/errors.ts';
 import { toRequestId, type UniquePart } from '../core/ids.ts';
@@ -11,7 +11,7 @@ import type { Identities } from '../identity/identities.ts';
 import type { RecordDraft, RecordStatus, Store, StoredRecord } from '../store/store.ts';
 import type { Incoming, ReplyGate } from './incoming.ts';
 import { isCancel, outcomeOf, type Ending } from './outcome.ts';
-import { exchangeOf, type Plan } from './plan.ts';
+import { modelCallOf, type Plan } from './plan.ts';
 import type { DuplicateStatus } from './show-record.ts';
 import { refuseWhileDraining, type RunningRequest, type RunningRequests } from './running.ts';
 
@@ -92,8 +92,8 @@ interface Started extends Begun {
 
 interface Begun {
   readonly kind: 'accepted';
-  readonly admitted: Admitted;
-  readonly taken: Taken;
+  readonly admitted: AdmissionTerms;
+  readonly taken: RateCharge;
   /** Set if the request begins beside the commit of its record. Rejects if there is none. */
   readonly writing?: Promise<unknown>;
 }
@@ -188,7 +188,7 @@ function toDraft(incoming: Incoming, plan: Plan, services: AcceptServices): Reco
     model,
     stream,
     createdAtMs: services.nowMs(),
-    estimatedInputTokens: services.estimator.estimateInput(exchangeOf(plan, caller.identity, 0)),
+    estimatedInputTokens: services.estimator.estimateInput(modelCallOf(plan, caller.identity, 0)),
     ...(idempotencyKey !== undefined && {
       idempotency: {
         key: identities.idempotencyKey(caller.identity, idempotencyKey),
@@ -221,7 +221,7 @@ async function decide(
   plan: Plan,
   { store, admission, running }: AcceptServices,
 ): Promise<Begun | Duplicate> {
-  let admitted: Admitted;
+  let admitted: AdmissionTerms;
   try {
     refuseWhileDraining(running);
     const { estimatedInputTokens } = draft;
@@ -244,7 +244,11 @@ function mayOverlap({ idempotency }: RecordDraft, { caller }: Incoming, store: P
   return idempotency === undefined && !isLimited(caller.key) && !store.isFailing();
 }
 
-async function write(draft: RecordDraft, admitted: Admitted, store: Pick<Store, 'accept'>): Promise<Begun | Duplicate> {
+async function write(
+  draft: RecordDraft,
+  admitted: AdmissionTerms,
+  store: Pick<Store, 'accept'>,
+): Promise<Begun | Duplicate> {
   const { hold } = admitted;
   const acceptance = await store.accept(hold === undefined ? draft : { ...draft, hold });
   switch (acceptance.kind) {
@@ -272,13 +276,13 @@ function writeEnd(
   { store, estimator, keyOwner }: AcceptServices,
 ): RecordEnd {
   const { reported } = ending;
-  const exchange = exchangeOf(plan, incoming.caller.identity, ending.outputLength);
-  if (isWhole(reported)) estimator.learn(exchange, reported.usage);
+  const modelCall = modelCallOf(plan, incoming.caller.identity, ending.outputLength);
+  if (isWhole(reported)) estimator.learn(modelCall, reported.usage);
   const outcome = outcomeOf(ending, {
     completedAtMs: clock(),
     keyOwner,
     isStranger: incoming.caller.holder().isStranger,
-    estimateUsage: () => estimator.estimateUsage(exchange, draft.estimatedInputTokens),
+    estimateUsage: () => estimator.estimateUsage(modelCall, draft.estimatedInputTokens),
     costOf: (usage, answeredBy) => admitted.costOf(usage, answeredBy),
   });
   // In the same turn as the end of the record, so that the store writes both together.

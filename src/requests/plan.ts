@@ -2,7 +2,7 @@ import type { RecordedEndpoint } from '../core/ids.ts';
 import type { ChatBody } from '../core/encoded-chat.ts';
 import type { Translation } from '../core/request/request.ts';
 import type { ReplyTools } from '../core/request/tools.ts';
-import type { Exchange } from '../core/tokens/estimate.ts';
+import type { ModelCall } from '../core/tokens/estimate.ts';
 import type { InputSize } from '../core/tokens/input-size.ts';
 import type { Identity } from '../identity/identities.ts';
 import type { CreateResponse } from '../contract/types.ts';
@@ -38,7 +38,7 @@ export interface PlannedCompaction {
 }
 
 /** Returns what an estimate is made from. `outputLength` is in UTF-16 code units. */
-export function exchangeOf(plan: Plan, caller: Identity, outputLength: number): Exchange {
+export function modelCallOf(plan: Plan, caller: Identity, outputLength: number): ModelCall {
   const { backendModel, inputSize, maxOutputTokens, choices } = plan;
   return {
     model: backendModel,

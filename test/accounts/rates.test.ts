@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createRateLimits, type RateLimits, type RateLimitedKey, type Taken } from '../../src/accounts/rates.ts';
+import { createRateLimits, type RateLimits, type RateLimitedKey, type RateCharge } from '../../src/accounts/rates.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import type { StoredKey } from '../../src/store/keys.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -29,7 +29,7 @@ describe('rate limits', () => {
   }
 
   /** As a request takes it that is to have a record. */
-  async function take(key: RateLimitedKey, tokens: number): Promise<Taken> {
+  async function take(key: RateLimitedKey, tokens: number): Promise<RateCharge> {
     const { keyId } = key;
     limits.check(key, tokens);
     accepts += 1;
@@ -135,7 +135,7 @@ describe('rate limits', () => {
       await refusal(key);
     });
 
-    const lates: readonly { name: string; end: (taken: Taken) => void }[] = [
+    const lates: readonly { name: string; end: (taken: RateCharge) => void }[] = [
       { name: 'what was estimated before turns out to be less', end: (taken) => taken.correct(0) },
       { name: 'what was estimated before turns out to be more', end: (taken) => taken.correct(50) },
     ];

@@ -5,20 +5,20 @@ import { createLearnt } from './learnt.ts';
 
 /** A tokenizer fits only one vocabulary and is slow on hostile input. */
 export interface TokenEstimator {
-  estimateInput(exchange: Asked): number;
+  estimateInput(call: ModelInput): number;
   /** Estimates usage that the backend did not report. `inputTokens` were estimated before. */
-  estimateUsage(exchange: Exchange, inputTokens?: number): Usage;
-  learn(exchange: Exchange, usage: Usage): void;
+  estimateUsage(call: ModelCall, inputTokens?: number): Usage;
+  learn(call: ModelCall, usage: Usage): void;
 }
 
-export interface Asked {
+export interface ModelInput {
   readonly model: string;
   /** What one caller teaches has little weight for the others. */
   readonly caller: string;
   readonly inputSize: InputSize;
 }
 
-export interface Exchange extends Asked {
+export interface ModelCall extends ModelInput {
   /** Is in UTF-16 code units. */
   readonly outputLength: number;
   /** Null without a limit. */
@@ -39,19 +39,19 @@ export function createTokenEstimator(): TokenEstimator {
   const output = createLearnt(TOKENS_PER_UNIT);
   const thoughts = createLearnt(THOUGHTS);
 
-  function estimateInput({ model, caller, inputSize: { textBytes, media } }: Asked): number {
+  function estimateInput({ model, caller, inputSize: { textBytes, media } }: ModelInput): number {
     return Math.ceil(textBytes * input.valueFor(model, caller)) + media * MEDIA_TOKENS;
   }
 
-  function estimateWords({ model, caller, outputLength }: Exchange): number {
+  function estimateWords({ model, caller, outputLength }: ModelCall): number {
     return Math.ceil(outputLength * output.valueFor(model, caller));
   }
 
   return {
     estimateInput,
-    estimateUsage(exchange, inputTokens = estimateInput(exchange)) {
-      const { model, caller, allowedOutputTokens } = exchange;
-      const words = estimateWords(exchange);
+    estimateUsage(call, inputTokens = estimateInput(call)) {
+      const { model, caller, allowedOutputTokens } = call;
+      const words = estimateWords(call);
       const unsent = thoughts.knows(model) ? Math.round(thoughts.valueFor(model, caller)) : 0;
       const outputTokens = Math.min(words + unsent, allowedOutputTokens ?? Infinity);
       return {
@@ -62,8 +62,8 @@ export function createTokenEstimator(): TokenEstimator {
         total_tokens: inputTokens + outputTokens,
       };
     },
-    learn(exchange, usage) {
-      const { model, caller, inputSize, outputLength } = exchange;
+    learn(call, usage) {
+      const { model, caller, inputSize, outputLength } = call;
       const { textBytes, media } = inputSize;
       // Backends count images differently, so such an input says nothing about text.
       if (media === 0 && textBytes >= MIN_OBSERVED_LENGTH && usage.input_tokens > 0) {
@@ -71,7 +71,7 @@ export function createTokenEstimator(): TokenEstimator {
       }
       const { reasoning_tokens: thought } = usage.output_tokens_details;
       // Some backends send the thoughts that they count, and some do not.
-      const unsent = usage.output_tokens - estimateWords(exchange);
+      const unsent = usage.output_tokens - estimateWords(call);
       if (thought > 0 && unsent > thought / 2) thoughts.observe(model, caller, unsent);
       if (thought > 0 || outputLength < MIN_OBSERVED_LENGTH || usage.output_tokens <= 0) return;
       output.observe(model, caller, usage.output_tokens / outputLength);

@@ -5,7 +5,7 @@ import { keptMessages } from '../../core/request/kept-input.ts';
 import type { TokenEstimator } from '../../core/tokens/estimate.ts';
 import type { CompactionResource, InputItem } from '../../contract/types.ts';
 import type { Incoming } from '../../requests/incoming.ts';
-import { exchangeOf, type Plan } from '../../requests/plan.ts';
+import { modelCallOf, type Plan } from '../../requests/plan.ts';
 import { respond, type RespondServices } from '../../requests/respond.ts';
 import { validateCompactResponse } from '../../requests/validate.ts';
 import { readIncoming } from '../incoming.ts';
@@ -58,6 +58,6 @@ function toResource(
     created_at,
     output: [...keptMessages(compacted, body.bytes.length, facts.unique), ...compaction],
     // The usage is required; without the backend's count it is what the record says.
-    usage: usage ?? estimator.estimateUsage(exchangeOf(plan, caller.identity, outputLength)),
+    usage: usage ?? estimator.estimateUsage(modelCallOf(plan, caller.identity, outputLength)),
   };
 }

@@ -103,7 +103,7 @@ export function createPrepareThread(options: PrepareThreadOptions): PrepareThrea
       for (;;) {
         const answer = await ask(asked.rpc, request);
         if (answer.kind === 'refers') request.recalled = itemMemory.recall(identity, answer.ids);
-        else if (answer.kind === 'weighs') request.inputTokens = estimator.estimateInput(answer.exchange);
+        else if (answer.kind === 'weighs') request.inputTokens = estimator.estimateInput(answer.input);
         else return answer;
       }
     } catch (cause) {

@@ -7,7 +7,7 @@ import { encodeChat, type EncodedChat } from '../../core/encoded-chat.ts';
 import { ApiError, type ApiErrorOptions, type ErrorCode } from '../../core/errors.ts';
 import { parseJson } from '../../core/parse-json.ts';
 import { openRpc } from '../../core/rpc.ts';
-import type { Asked as Weighed } from '../../core/tokens/estimate.ts';
+import type { ModelInput } from '../../core/tokens/estimate.ts';
 import type { Identity } from '../../identity/identities.ts';
 import { createSealers } from '../../identity/seal.ts';
 import { referencesIn, resolveReferences, type RememberedItem } from '../item-memory.ts';
@@ -54,7 +54,7 @@ interface Refused {
 export type Answer<Result> =
   | { readonly kind: 'prepared'; readonly result: Result }
   | { readonly kind: 'refers'; readonly ids: readonly string[] }
-  | { readonly kind: 'weighs'; readonly exchange: Weighed }
+  | { readonly kind: 'weighs'; readonly input: ModelInput }
   | Refused;
 
 export type PrepareService = {
@@ -80,11 +80,11 @@ parentPort?.on('message', receive);
 
 /** Only the main thread knows what was learnt about tokens. */
 class NotWeighed extends Error {
-  readonly exchange: Weighed;
+  readonly input: ModelInput;
 
-  constructor(exchange: Weighed) {
+  constructor(input: ModelInput) {
     super('the input has not been weighed yet');
-    this.exchange = exchange;
+    this.input = input;
   }
 }
 
@@ -98,8 +98,8 @@ function answer<Result>(request: LargeRequest, finish: (plan: Prepared) => Resul
     if (ids.length > 0) return { kind: 'refers', ids };
     const find = (id: string) => recalled?.get(id);
     const resolve = () => (resolves ? resolveReferences(value, { find, maxBytes: settings.maxBodyBytes }) : 0);
-    const estimateInput = (exchange: Weighed): number => {
-      if (request.inputTokens === undefined) throw new NotWeighed(exchange);
+    const estimateInput = (input: ModelInput): number => {
+      if (request.inputTokens === undefined) throw new NotWeighed(input);
       return request.inputTokens;
     };
     const sealers = createSealers(settings.secret, settings.secretPrevious);
@@ -117,7 +117,7 @@ function answer<Result>(request: LargeRequest, finish: (plan: Prepared) => Resul
     );
     return { kind: 'prepared', result: finish(plan) };
   } catch (error) {
-    if (error instanceof NotWeighed) return { kind: 'weighs', exchange: error.exchange };
+    if (error instanceof NotWeighed) return { kind: 'weighs', input: error.input };
     if (!(error instanceof ApiError)) throw error;
     const { code, message, param, status, headers } = error;
     return { kind: 'refused', code, options: { message, param, status, headers } };

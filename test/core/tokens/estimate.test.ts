@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import {
   createTokenEstimator,
   fillGaps,
-  type Exchange,
+  type ModelCall,
   type TokenEstimator,
 } from '../../../src/core/tokens/estimate.ts';
 import { inputSizeOf, type InputSize } from '../../../src/core/tokens/input-size.ts';
@@ -14,7 +14,7 @@ import { loadRecordings, readSaid } from '../../support/recordings.ts';
 const FEW_WORDS = 200;
 const TEXT = { textBytes: 1000, media: 0 };
 
-function asked(overrides: Partial<Exchange> = {}): Exchange {
+function asked(overrides: Partial<ModelCall> = {}): ModelCall {
   return { model: 'm', caller: 'key', inputSize: TEXT, outputLength: 1000, allowedOutputTokens: null, ...overrides };
 }
 
@@ -25,9 +25,9 @@ describe('an estimate of tokens', () => {
     estimator = createTokenEstimator();
   });
 
-  const inputOf = (overrides?: Partial<Exchange>): number => estimator.estimateInput(asked(overrides));
-  const outputOf = (overrides?: Partial<Exchange>): number => estimator.estimateUsage(asked(overrides)).output_tokens;
-  const learn = (usage: Usage, overrides?: Partial<Exchange>): void => estimator.learn(asked(overrides), usage);
+  const inputOf = (overrides?: Partial<ModelCall>): number => estimator.estimateInput(asked(overrides));
+  const outputOf = (overrides?: Partial<ModelCall>): number => estimator.estimateUsage(asked(overrides)).output_tokens;
+  const learn = (usage: Usage, overrides?: Partial<ModelCall>): void => estimator.learn(asked(overrides), usage);
 
   it('begins with a quarter of a token for each byte of input and each character of output', () => {
     expect(inputOf()).to.equal(250);
@@ -77,7 +77,7 @@ describe('an estimate of tokens', () => {
     expect(outputOf({ caller: 'other' })).to.be.within(700, 800);
   });
 
-  const ignored: { name: string; exchange?: Partial<Exchange>; usage: Usage }[] = [
+  const ignored: { name: string; exchange?: Partial<ModelCall>; usage: Usage }[] = [
     {
       name: 'short texts',
       exchange: { inputSize: { textBytes: 199, media: 0 }, outputLength: 199 },
