@@ -109,8 +109,12 @@ export function createSupervisor({ count, launch, log }: SupervisorOptions): Sup
         void keepAlive(number, first);
         return first.promise;
       });
-      const started = await Promise.all(firsts).catch((error: unknown) => {
+      const started = await Promise.all(firsts).catch(async (error: unknown) => {
         stopping.abort();
+        // A worker that outlives this process for a moment would write of the broken connection.
+        const left = [...living.values()];
+        for (const worker of left) worker.kill();
+        await Promise.all(left.map(({ ended }) => ended));
         throw error;
       });
       const [addresses] = started;

@@ -56,6 +56,15 @@ describe('a supervisor of workers', () => {
     return started;
   }
 
+  it('ends the workers that are left before it says that its start failed', async () => {
+    const started = supervisor.start().catch(String);
+    puppets[0]?.ready.reject(new Error('the port is taken'));
+    expect(await started).to.equal('Error: the port is taken');
+    expect(puppets).to.have.lengthOf(2);
+    await allArrived();
+    expect(supervisor.living).to.deep.equal([]);
+  });
+
   it('starts when all of them listen, and has them', async () => {
     const started = supervisor.start();
     expect(puppets.map(({ number }) => number)).to.deep.equal([1, 2]);
