@@ -15,6 +15,7 @@ interface Puppet {
   readonly asked: string[];
   readonly ready: PromiseWithResolvers<Addresses>;
   readonly die: (how: string) => void;
+  readonly isKilled: () => boolean;
 }
 
 const ADDRESS: Addresses = { url: 'http://127.0.0.1:1' };
@@ -45,8 +46,12 @@ describe('a supervisor of workers', () => {
         return Promise.resolve();
       },
     };
-    puppets.push({ number, asked, ready, die: ended.resolve });
-    const kill = (): void => ended.resolve('SIGKILL');
+    let isKilled = false;
+    const kill = (): void => {
+      isKilled = true;
+      ended.resolve('SIGKILL');
+    };
+    puppets.push({ number, asked, ready, die: ended.resolve, isKilled: () => isKilled });
     return { pid: number, rpc: rpc as never, ready: ready.promise, ended: ended.promise, kill };
   }
 
@@ -60,9 +65,7 @@ describe('a supervisor of workers', () => {
     const started = supervisor.start().catch(String);
     puppets[0]?.ready.reject(new Error('the port is taken'));
     expect(await started).to.equal('Error: the port is taken');
-    expect(puppets).to.have.lengthOf(2);
-    await allArrived();
-    expect(supervisor.living).to.deep.equal([]);
+    expect(puppets.map(({ isKilled }) => isKilled())).to.deep.equal([true, true]);
   });
 
   it('starts when all of them listen, and has them', async () => {
