@@ -78,11 +78,12 @@ describe('“Usage”', () => {
     await use('one-model', 0, 1, 2);
     await look();
     const canvas = page.getByRole('figure').first().locator('canvas');
-    const picture = () => canvas.evaluate((one) => (one as HTMLCanvasElement).toDataURL());
-    const light = await picture();
+    const light = await canvas.evaluate((one) => (one as HTMLCanvasElement).toDataURL());
     await page.emulateMedia({ colorScheme: 'dark' });
-    const dark = await picture();
-    expect(dark).not.to.equal(light);
+    await page.waitForFunction(
+      (before) => (document.querySelector('figure canvas') as HTMLCanvasElement).toDataURL() !== before,
+      light,
+    );
     const { width = 0 } = (await canvas.boundingBox()) ?? {};
     await page.setViewportSize({ width: 400, height: 800 });
     await page.waitForFunction((before) => (document.querySelector('canvas')?.clientWidth ?? before) < before, width);
