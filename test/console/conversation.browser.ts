@@ -53,14 +53,14 @@ describe('a conversation in “Try it”', () => {
         'YouThree',
       ]);
       expect(await answer().locator('[data-type=message]').count()).to.equal(3);
-      expect(await page.getByText('3 turns so far.').isVisible()).to.equal(true);
+      await page.getByText('3 turns so far.').waitFor();
       const scope = page.getByText('The turns before it are left out here');
-      expect(await scope.isVisible()).to.equal(true);
+      await scope.waitFor();
       await proceed().uncheck();
       expect(await scope.isVisible()).to.equal(false);
       await say('Again');
       expect(asked()).to.deep.equal(turns('Again'));
-      expect(await page.getByText('1 turn so far.').isVisible()).to.equal(true);
+      await page.getByText('1 turn so far.').waitFor();
     });
   }
 
@@ -180,7 +180,7 @@ describe('a conversation in “Try it”', () => {
       expect(before).to.be.greaterThan(2000);
       expect(after).to.be.within(1, 1000);
       expect(await effect.textContent()).to.include('The summary took 1,200 in, 345 out.');
-      expect(await page.getByText('1 turn so far, compacted.').isVisible()).to.equal(true);
+      await page.getByText('1 turn so far, compacted.').waitFor();
       expect(await answer().locator('[data-type=note]').textContent()).to.match(/^Compaction/);
       expect(await proceed().isChecked()).to.equal(true);
       await sayNext('Two');
