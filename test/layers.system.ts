@@ -69,6 +69,7 @@ const probes: readonly { file: string; source: string; rules: readonly string[] 
   ]),
   ...forbidden('src/web-socket', ['../store/store.ts', '../accounts/keys.ts', '../gateway.ts', 'pg', 'undici']),
   ...forbidden('src/config', ['../http/app.ts', '../backend/chat.ts', '../store/sqlite/open.ts', 'express', 'undici']),
+  ...forbidden('src/rpc', ['../store/store.ts', '../core/ids.ts', '../requests/plan.ts', 'node:net']),
   ...forbidden('src/tokenizer', ['../http/app.ts', '../backend/chat.ts', '../store/store.ts', '../config/config.ts']),
   ...forbidden('src/console', ['../http/app.ts', '../core/ids.ts', 'uplot', 'https://cdn.example.com/x.js']),
   ...forbidden('src/accounts', [
@@ -150,6 +151,7 @@ const probes: readonly { file: string; source: string; rules: readonly string[] 
   allowed('src/config', ['../core/dialects.ts', '../contract/types.ts', '../store/database-url.ts', 'node:fs']),
   allowed('src/console', ['./dom.js', './vendor/uplot.js', './vendor/eventsource-parser/stream.js']),
   allowed('src/accounts', ['../core/errors.ts', '../store/keys.ts', '../contract/shape-error.ts', './keys.ts', 'ajv']),
+  allowed('src/rpc', ['../core/errors.ts', './rpc.ts', 'node:worker_threads']),
   allowed('src/tokenizer', ['../core/errors.ts', './pieces.ts', 'node:worker_threads', 'js-tiktoken/lite']),
   allowed('src/cli', ['../process/serve.ts', '../config/config.ts', '../store/sqlite/backup.ts', 'commander']),
   allowed('src', ['./http/app.ts', './store/sqlite/open.ts', './backend/chat.ts', './config/config.ts']),

@@ -2,7 +2,7 @@
 import { parentPort } from 'node:worker_threads';
 import { Tiktoken } from 'js-tiktoken/lite';
 import { lazily } from '../core/lazily.ts';
-import { openRpc } from '../core/rpc.ts';
+import { openRpc } from '../rpc/rpc.ts';
 import { piecesOf } from './pieces.ts';
 import type { Vocabulary } from './vocabulary.ts';
 

@@ -3,7 +3,7 @@
  * database through it. Its parent asks over the same line as a worker does.
  */
 import { openSqliteStore, type StoreClient, type SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { openRpc } from '../../src/core/rpc.ts';
+import { openRpc } from '../../src/rpc/rpc.ts';
 import './patient.ts';
 
 export type HostService = {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { locateDatabase } from '../../src/store/database-url.ts';
 import { openClientStore, type StoreOptions } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { openRpc } from '../../src/core/rpc.ts';
+import { openRpc } from '../../src/rpc/rpc.ts';
 import type { HostService } from './host-process.ts';
 
 export interface Host {

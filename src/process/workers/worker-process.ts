@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { watchHandovers } from './handover.ts';
-import { openRpc, type Rpc } from '../../core/rpc.ts';
+import { openRpc, type Rpc } from '../../rpc/rpc.ts';
 import type { PrimaryService, WorkerService } from './messages.ts';
 
 export interface WorkerProcess {

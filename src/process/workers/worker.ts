@@ -7,7 +7,7 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { crash, ignoreGoneReaders } from '../serve.ts';
 import { openClientStore } from '../../store/open.ts';
 import type { Store, StoreLog } from '../../store/store.ts';
-import { openRpc } from '../../core/rpc.ts';
+import { openRpc } from '../../rpc/rpc.ts';
 import type { Addresses } from '../../http/servers.ts';
 import type { PrimaryService, WorkerService, WorkerStart } from './messages.ts';
 

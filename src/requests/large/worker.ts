@@ -6,7 +6,7 @@ import { isKnownParameter } from '../../contract/known-parameters.ts';
 import { encodeChat, type EncodedChat } from '../../core/encoded-chat.ts';
 import { ApiError, type ApiErrorOptions, type ErrorCode } from '../../core/errors.ts';
 import { parseJson } from '../../core/parse-json.ts';
-import { openRpc } from '../../core/rpc.ts';
+import { openRpc } from '../../rpc/rpc.ts';
 import type { ModelInput } from '../../core/tokens/estimate.ts';
 import type { Identity } from '../../identity/identities.ts';
 import { createSealers } from '../../identity/seal.ts';

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { createBackOff } from '../../core/back-off.ts';
 import { messageOf } from '../../core/errors.ts';
-import { openThreadRpc, type Rpc } from '../../core/rpc.ts';
+import { openThreadRpc, type Rpc } from '../../rpc/rpc.ts';
 import type { Failure } from '../shared/failures.ts';
 import type { RemoteEngine } from '../shared/operations.ts';
 import { StoreOpenError } from '../store.ts';

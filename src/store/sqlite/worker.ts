@@ -1,6 +1,6 @@
 /** The database has this thread to itself, so that waiting for the disk stalls no stream. */
 import { parentPort } from 'node:worker_threads';
-import { openRpc } from '../../core/rpc.ts';
+import { openRpc } from '../../rpc/rpc.ts';
 import { openEngine, type Engine, type EngineOptions } from './engine.ts';
 
 export type EngineService = Pick<Engine, 'run' | 'close'> & {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { openRpc, type Rpc } from '../../src/core/rpc.ts';
+import { openRpc, type Rpc } from '../../src/rpc/rpc.ts';
 
 type Sums = { readonly add: (one: number, other: number) => number; readonly fail: () => never };
 

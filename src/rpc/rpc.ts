@@ -1,7 +1,7 @@
 /** Calls between two processes or threads. Each end asks for what the other one serves. */
-import { messageOf, unreachable } from './errors.ts';
+import { messageOf, unreachable } from '../core/errors.ts';
 
-export type Service = Readonly<Record<string, (...parameters: never[]) => unknown>>;
+export type RpcService = Readonly<Record<string, (...parameters: never[]) => unknown>>;
 
 /** Both ends clone structures, so maps and dates arrive as what they are. */
 type Message =
@@ -9,7 +9,7 @@ type Message =
   | readonly ['answer', id: number, value: unknown]
   | readonly ['failure', id: number, why: string];
 
-export interface Rpc<Theirs extends Service> {
+export interface Rpc<Theirs extends RpcService> {
   /** Throws with the message of the other end when that fails, or when the channel has ended. */
   ask<Name extends keyof Theirs & string>(
     name: Name,
@@ -26,7 +26,7 @@ interface Waiting {
 }
 
 /** Opens this end, which serves `mine`. `send` throws when the channel has ended. */
-export function openRpc<Theirs extends Service>(send: (message: object) => void, mine: Service): Rpc<Theirs> {
+export function openRpc<Theirs extends RpcService>(send: (message: object) => void, mine: RpcService): Rpc<Theirs> {
   const waiting = new Map<number, Waiting>();
   let lastId = 0;
   let endedBy: string | undefined;
@@ -108,7 +108,7 @@ interface Thread {
 }
 
 /** Opens the end that started the thread. `onExit` gets the error that ended it, if any. */
-export function openThreadRpc<Theirs extends Service>(
+export function openThreadRpc<Theirs extends RpcService>(
   thread: Thread,
   { name, onExit }: { readonly name: string; readonly onExit: (lastWords: string) => void },
 ): Rpc<Theirs> {
