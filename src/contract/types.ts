@@ -973,9 +973,9 @@ export interface OwnDialect {
   };
   forcedCallFields?: ChatFields1;
   /**
-   * Whether a <think> block at the beginning of the text is reasoning.
+   * Whether a <think> block at the beginning of the text is reasoning. With opened, the chat template has written the <think>, so that the text begins in the block.
    */
-  thinkTags?: boolean;
+  thinkTags?: true | false | 'opened';
   /**
    * Whether an assistant message has a refusal field.
    */

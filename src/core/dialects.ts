@@ -28,7 +28,8 @@ export interface Dialect {
   readonly effortFields: EffortFields;
   /** These fields go with a `tool_choice` that forces a call, in the place of an effort. */
   readonly forcedCallFields: EffortFields['none'];
-  readonly thinkTags: boolean;
+  /** `opened` is for chat templates that write the `<think>` themselves. */
+  readonly thinkTags: NonNullable<OwnDialect['thinkTags']>;
   /** Without the field a replayed refusal is sent as text. */
   readonly refusalField: boolean;
   /** State for the first call of a turn that brought none, because another model made it. */

@@ -3,6 +3,7 @@
 import type { ChatBackend } from '../backend/chat.ts';
 import { readSummary } from '../core/compaction/summary.ts';
 import { initialResponse } from '../core/reply/initial-response.ts';
+import { thinkTagsFor } from '../core/reply/think-tags.ts';
 import { createTranslator, type Translator } from '../core/reply/translator.ts';
 import type { UniquePart } from '../core/ids.ts';
 import { maxCallsOf } from '../core/request/tool-choice.ts';
@@ -110,7 +111,7 @@ function openTranslator(
       isAskedFor: wantsSealedReasoning(request),
       reasoningField: services.dialect.reasoningField,
     },
-    thinkTags: services.dialect.thinkTags,
+    thinkTags: thinkTagsFor(services.dialect.thinkTags, translation.chat),
     logprobs: wantsLogprobs(request),
     maxToolCalls: maxCallsOf(request),
     nowS: () => Math.floor(services.nowMs() / 1000),
@@ -125,7 +126,12 @@ function openCompaction(
 ): Compaction | undefined {
   if (compaction === undefined) return undefined;
   return beginCompaction(compaction, {
-    summary: readSummary({ model, unique, thinkTags: dialect.thinkTags, nowS: () => Math.floor(nowMs() / 1000) }),
+    summary: readSummary({
+      model,
+      unique,
+      thinkTags: thinkTagsFor(dialect.thinkTags, compaction.chat),
+      nowS: () => Math.floor(nowMs() / 1000),
+    }),
     seal: (text) => sealers.compaction.seal(caller.identity, text),
   });
 }

@@ -79,7 +79,7 @@ describe('DIALECTS_FILE', () => {
     {
       name: 'a value of the wrong type',
       content: { mine: { extends: 'generic', thinkTags: 'yes' } },
-      line: /^DIALECTS_FILE: mine\.thinkTags must be boolean$/,
+      line: /^DIALECTS_FILE: mine\.thinkTags must be one of true, false, opened$/,
     },
     {
       name: 'an effort that does not exist',

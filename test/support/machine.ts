@@ -7,11 +7,13 @@ import { toUniquePart } from '../../src/core/ids.ts';
 import { toChatRequest, wantsLogprobs, wantsSealedReasoning } from '../../src/core/request/request.ts';
 import { maxCallsOf } from '../../src/core/request/tool-choice.ts';
 import { initialResponse } from '../../src/core/reply/initial-response.ts';
+import { thinkTagsFor, type ThinkTags } from '../../src/core/reply/think-tags.ts';
 import { createTranslator, type Translator } from '../../src/core/reply/translator.ts';
 import type { CreateResponse, ReasoningOutput, ResponseEvent } from '../../src/contract/types.ts';
 
 export interface MachineSettings {
   readonly dialect?: DialectName;
+  readonly thinkTags?: ThinkTags;
   readonly reasoningOutput?: ReasoningOutput;
   /** Whether anything is sealed; it is, in a seal that shows what is in it. */
   readonly seals?: boolean;
@@ -24,7 +26,13 @@ export const PLAIN_REQUEST: CreateResponse = { model: 'test-model', input: 'Hell
 /** The machine, and what the backend would have been asked. */
 export function openMachine(
   request: CreateResponse = PLAIN_REQUEST,
-  { dialect = 'generic', reasoningOutput = 'summary', seals = true, maxSealedLength = Infinity }: MachineSettings = {},
+  {
+    dialect = 'generic',
+    thinkTags = DIALECTS[dialect].thinkTags,
+    reasoningOutput = 'summary',
+    seals = true,
+    maxSealedLength = Infinity,
+  }: MachineSettings = {},
 ): Translator & { readonly chat: ChatRequest } {
   const { chat, tools, usedCallIds } = toChatRequest(request, {
     dialect: DIALECTS[dialect],
@@ -39,7 +47,7 @@ export function openMachine(
     tools,
     usedCallIds,
     reasoningOutput,
-    thinkTags: DIALECTS[dialect].thinkTags,
+    thinkTags: thinkTagsFor(thinkTags, chat),
     ...(seals && {
       state: {
         dialect,

@@ -1,8 +1,11 @@
 import { createThinkTagSplitter } from '../../src/core/reply/think-tags.ts';
 
 /** What becomes of a text that comes in these pieces. */
-export function splitAll(pieces: readonly string[]): { readonly reasoning: string; readonly answer: string } {
-  const splitter = createThinkTagSplitter();
+export function splitAll(
+  pieces: readonly string[],
+  thinkTags: true | 'opened' = true,
+): { readonly reasoning: string; readonly answer: string } {
+  const splitter = createThinkTagSplitter(thinkTags);
   const parts = [...pieces.flatMap((piece) => splitter.split(piece)), ...splitter.release()];
   const joined = (kind: 'reasoning' | 'text') =>
     parts

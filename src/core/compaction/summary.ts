@@ -3,12 +3,13 @@ import { ApiError } from '../errors.ts';
 import type { UniquePart } from '../ids.ts';
 import { initialResponse } from '../reply/initial-response.ts';
 import { planTools } from '../request/tools.ts';
+import type { ThinkTags } from '../reply/think-tags.ts';
 import { createTranslator, type Translator } from '../reply/translator.ts';
 
 export interface SummaryOptions {
   readonly model: string;
   readonly unique: UniquePart;
-  readonly thinkTags: boolean;
+  readonly thinkTags: ThinkTags;
   readonly nowS: () => number;
 }
 

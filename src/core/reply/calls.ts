@@ -16,6 +16,7 @@ export interface Calls {
   closeAll(): void;
   /** `inCall` says whether the model was stopped while it wrote the last call. */
   closeCut(inCall: boolean): void;
+  hasAny(): boolean;
   hasNameless(): boolean;
   /** Whether the reply had calls, and none of them was passed on. */
   hasOnlyWithheld(): boolean;
@@ -70,6 +71,7 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
       const cut = inCall ? calls.at(-1) : undefined;
       for (const call of openCalls()) close(call, call === cut || call.arguments !== '' ? 'incomplete' : 'completed');
     },
+    hasAny: () => calls.length > 0,
     hasNameless: () => calls.some((call) => call.name === '' && call.arguments !== ''),
     hasOnlyWithheld: () => calls.length > 0 && passedOn === 0,
     announced: () =>

@@ -8,11 +8,11 @@ import type { EventLog } from './event-log.ts';
 import { openMessageWriter, type MessageWriter } from './message-writer.ts';
 import { openReasoningWriter, type ReasoningOptions, type ReasoningWriter } from './reasoning-writer.ts';
 import { createStateCollector, type StateOptions } from './reply-state.ts';
-import { createThinkTagSplitter } from './think-tags.ts';
+import { createThinkTagSplitter, type ThinkTags } from './think-tags.ts';
 import type { Writable } from '../writable.ts';
 
 export interface OutputWriterOptions extends CallsOptions, Pick<ReasoningOptions, 'reasoningOutput'> {
-  readonly thinkTags: boolean;
+  readonly thinkTags: ThinkTags;
   readonly state?: StateOptions;
   readonly logprobs: boolean;
 }
@@ -45,7 +45,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
   const { reasoningOutput } = options;
   const citations = createCitations(log);
   const calls = createCalls(log, options);
-  const splitter = options.thinkTags ? createThinkTagSplitter() : undefined;
+  const splitter = options.thinkTags === false ? undefined : createThinkTagSplitter(options.thinkTags);
   const state = options.state && createStateCollector(log, { ...options.state, reasoningOutput });
   /** Hidden reasoning has an item only when the caller asks for it sealed. */
   const showsReasoning = reasoningOutput !== 'hidden' || options.state?.isAskedFor === true;
@@ -86,6 +86,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
     hasNamelessCall: () => calls.hasNameless(),
     closeCompleted() {
       writeLastSpace();
+      writeUnclosedThought();
       leave('completed');
       calls.closeAll();
       // Without a message or a call the Agents SDK asks again, and each time is paid.
@@ -148,6 +149,16 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
   /** Text is the answer where nothing else is. */
   function writeLastSpace(): void {
     if (space !== '' && open.kind !== 'calls' && !hasMessage()) openMessage();
+  }
+
+  /**
+   * A model that ends by itself within the block of the template has answered without a thought: a
+   * grammar allows no `</think>`, or the template opened none. NVIDIA's nano_v3 parser for vLLM takes
+   * this for the answer, too.
+   */
+  function writeUnclosedThought(): void {
+    const text = splitter?.unclosed() ?? '';
+    if (text !== '' && !hasMessage() && !calls.hasAny()) writePiece({ kind: 'text', text }, []);
   }
 
   function writeEmptyMessage(): void {

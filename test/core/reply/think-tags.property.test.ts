@@ -16,17 +16,19 @@ const text = fc
   )
   .map((pieces) => pieces.join(''));
 
+const thinkTags = fc.constantFrom(true as const, 'opened' as const);
+
 describe('the think tag splitter', () => {
   it('says the same wherever the text is cut', () => {
     fc.assert(
-      fc.property(text, fc.array(fc.nat(), { maxLength: 6 }), (text, cuts) => {
+      fc.property(text, fc.array(fc.nat(), { maxLength: 6 }), thinkTags, (text, cuts, tags) => {
         const places = [
           0,
           ...cuts.map((cut) => cut % (text.length + 1)).sort((one, other) => one - other),
           text.length,
         ];
         const pieces = places.slice(1).map((end, index) => text.slice(places[index], end));
-        expect(splitAll(pieces)).to.deep.equal(splitAll([text]));
+        expect(splitAll(pieces, tags)).to.deep.equal(splitAll([text], tags));
       }),
       runs(3000),
     );
@@ -44,6 +46,16 @@ describe('the think tag splitter', () => {
         const close = block.indexOf('</think>');
         expect(reasoning).to.equal(close < 0 ? block : block.slice(0, close));
         expect(answer).to.equal(close < 0 ? '' : block.slice(close + '</think>'.length).trimStart());
+      }),
+      runs(3000),
+    );
+  });
+
+  it('takes a text in a block of the template for one with the tag', () => {
+    fc.assert(
+      fc.property(text, (text) => {
+        const opened = text.trimStart().startsWith('<think>') ? text : `<think>${text}`;
+        expect(splitAll([text], 'opened')).to.deep.equal(splitAll([opened]));
       }),
       runs(3000),
     );

@@ -1,5 +1,9 @@
 import { expect } from 'chai';
 import { createThinkTagSplitter } from '../../../src/core/reply/think-tags.ts';
+import type { ChatChunk } from '../../../src/core/chat.ts';
+import type { CreateResponse } from '../../../src/contract/types.ts';
+import type { DialectName } from '../../../src/core/dialects.ts';
+import { chunkOf, translate } from '../../support/machine.ts';
 import { splitAll } from '../../support/split-all.ts';
 
 describe('createThinkTagSplitter', () => {
@@ -59,22 +63,39 @@ describe('createThinkTagSplitter', () => {
     });
   }
 
+  for (const { name, text, reasoning, answer } of [
+    { name: 'a block that the template opened', text: 'Hmm.\n</think>\n\nHello', reasoning: 'Hmm.\n', answer: 'Hello' },
+    { name: 'a tag that the model repeats', text: '\n<think>\nHmm.</think>Hello', reasoning: 'Hmm.', answer: 'Hello' },
+    { name: 'a block that stays empty', text: '\n</think>Hello', reasoning: '', answer: 'Hello' },
+    { name: 'a later tag', text: 'a<think>b</think>c</think>', reasoning: 'a<think>b', answer: 'c</think>' },
+    { name: 'an end within the closing tag', text: 'Hmm.</thi', reasoning: 'Hmm.</thi', answer: '' },
+    { name: 'an end within the opening tag', text: '<thi', reasoning: '<thi', answer: '' },
+  ]) {
+    it(`splits ${name}, wherever it is cut`, () => {
+      for (let cut = 0; cut < text.length; cut += 1) {
+        const pieces = [text.slice(0, cut), text.slice(cut)];
+        expect(splitAll(pieces, 'opened'), `cut at ${cut}`).to.deep.equal({ reasoning, answer });
+      }
+      expect(splitAll(text.split(''), 'opened')).to.deep.equal({ reasoning, answer });
+    });
+  }
+
   it('holds back no more than could be a tag', () => {
-    const splitter = createThinkTagSplitter();
+    const splitter = createThinkTagSplitter(true);
     expect(splitter.split('<think>abc</t')).to.deep.equal([{ kind: 'reasoning', text: 'abc' }]);
     expect(splitter.split('x')).to.deep.equal([{ kind: 'reasoning', text: '</tx' }]);
   });
 
   describe('release', () => {
     it('gives back the beginning of a tag as text, after which no block can begin', () => {
-      const splitter = createThinkTagSplitter();
+      const splitter = createThinkTagSplitter(true);
       splitter.split('\n<th');
       expect(splitter.release()).to.deep.equal([{ kind: 'text', text: '\n<th' }]);
       expect(splitter.split('<think>a')).to.deep.equal([{ kind: 'text', text: '<think>a' }]);
     });
 
     it('gives back the beginning of a closing tag as reasoning, which goes on', () => {
-      const splitter = createThinkTagSplitter();
+      const splitter = createThinkTagSplitter(true);
       splitter.split('<think>a</th');
       expect(splitter.release()).to.deep.equal([{ kind: 'reasoning', text: '</th' }]);
       expect(splitter.split('b</think>c')).to.deep.equal([
@@ -85,7 +106,7 @@ describe('createThinkTagSplitter', () => {
 
     for (const before of ['', '<think>', '<think>a', '<think>a</think>', '<think>a</think> b', 'b']) {
       it(`gives nothing after ${JSON.stringify(before)}, and changes nothing`, () => {
-        const splitter = createThinkTagSplitter();
+        const splitter = createThinkTagSplitter(true);
         const pieces = splitter.split(before);
         expect(splitter.release()).to.deep.equal([]);
         pieces.push(...splitter.split('<think>x</think>y'), ...splitter.release());
@@ -99,4 +120,59 @@ describe('createThinkTagSplitter', () => {
       });
     }
   });
+});
+
+describe('a block that the template opened', () => {
+  const read = (chunks: readonly ChatChunk[], request: Partial<CreateResponse> = {}, dialect: DialectName = 'vllm') => {
+    const events = translate(
+      { chunks, done: true },
+      { model: 'm', input: '', ...request },
+      { dialect, thinkTags: 'opened' },
+    );
+    const last = events.at(-1);
+    if (last?.type !== 'response.completed' && last?.type !== 'response.incomplete') return expect.fail(last?.type);
+    return last.response.output.map((item) => {
+      if (item.type === 'message') return item.content.map((part) => (part.type === 'output_text' ? part.text : ''));
+      return item.type === 'reasoning' ? item.summary.map(({ text }) => `thought: ${text}`) : item.type;
+    });
+  };
+  const call = { index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
+  const tools: CreateResponse['tools'] = [{ type: 'function', name: 'f', parameters: {}, strict: false }];
+
+  it('is reasoning', () => {
+    const chunks = [chunkOf({ content: 'Hm' }), chunkOf({ content: 'm.</think>' }), chunkOf({ content: 'Hi' }, 'stop')];
+    expect(read(chunks)).to.deep.equal([['thought: Hmm.'], ['Hi']]);
+  });
+
+  it('stays reasoning when the answer is cut', () => {
+    expect(read([chunkOf({ content: 'Hmm.' }, 'length')])).to.deep.equal([['thought: Hmm.']]);
+  });
+
+  it('stays reasoning before a call', () => {
+    const chunks = [chunkOf({ content: 'Hmm.' }), chunkOf({ tool_calls: [call] }, 'tool_calls')];
+    expect(read(chunks, { tools })).to.deep.equal([['thought: Hmm.'], 'function_call']);
+  });
+
+  it('is also the answer when the model ends by itself without closing it', () => {
+    expect(read([chunkOf({ content: '{"a":' }), chunkOf({ content: '1}' }, 'stop')])).to.deep.equal([
+      ['thought: {"a":1}'],
+      ['{"a":1}'],
+    ]);
+  });
+
+  it('is no answer when the model opened it again, or closed it', () => {
+    expect(read([chunkOf({ content: '<think>Hmm.' }, 'stop')])).to.deep.equal([['thought: Hmm.']]);
+    expect(read([chunkOf({ content: 'Hmm.</think>\n' }, 'stop')])).to.deep.equal([['thought: Hmm.']]);
+  });
+
+  for (const [name, dialect, request] of [
+    ['the effort none', 'generic', { reasoning: { effort: 'none' } }],
+    ['a switch of the template', 'vllm', { reasoning: { effort: 'none' } }],
+    ["a caller's switch", 'vllm', { chat_template_kwargs: { thinking: false } }],
+  ] as const) {
+    it(`is not expected with ${name}`, () => {
+      const chunks = [chunkOf({ content: 'Hi' }, 'stop')];
+      expect(read(chunks, request as Partial<CreateResponse>, dialect)).to.deep.equal([['Hi']]);
+    });
+  }
 });
