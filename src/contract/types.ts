@@ -804,7 +804,7 @@ export interface CreateChatCompletion {
   } | null;
   n?: number | null;
   /**
-   * Some clients write -1 for no limit.
+   * Some clients write -1 for no limit. For a key with credits, a spend limit or tokens per minute, no limit means DEFAULT_MAX_OUTPUT_TOKENS, and all of a limit is reserved.
    */
   max_tokens?: number | null;
   /**
@@ -837,6 +837,9 @@ export interface CreateResponse {
   presence_penalty?: number;
   frequency_penalty?: number;
   top_logprobs?: number;
+  /**
+   * For a key with credits, a spend limit or tokens per minute, all of it is reserved, and DEFAULT_MAX_OUTPUT_TOKENS is its default.
+   */
   max_output_tokens?: number;
   /**
    * @maxItems 16

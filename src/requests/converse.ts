@@ -68,6 +68,7 @@ export async function converse(conversation: Conversation): Promise<readonly Res
         {
           begin(answer) {
             facts.backend = 'answered';
+            incoming.caller.noteAccepted?.();
             begun = answer;
             nameRefused(incoming, answer.leftOut);
             reply.answered(answer.headers);

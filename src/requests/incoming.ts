@@ -15,6 +15,8 @@ export interface Caller {
   readonly backendHeaders: Readonly<Record<string, string>>;
   /** Says for whom a share is taken now. A stranger can be accepted meanwhile. */
   readonly holder: () => Holder;
+  /** Is called when the backend begins to answer. Is absent where it does not see the caller's key. */
+  readonly noteAccepted?: () => void;
 }
 
 /** The one who has a share: a caller, or the network of callers that were never accepted. */

@@ -79,7 +79,7 @@ interface Waiting {
 export function openConnection(opened: Opened, options: ConnectionOptions): Connection {
   const { ws, socket, log, baseUrl, holder } = opened;
   const { observe, newUniquePart, load } = options;
-  const reading = load.bodyBytes.open(holder());
+  const reading = load.bodyBytes.open(holder);
   const waiting: Waiting[] = [];
   let unread = 0;
   let held = 0;
@@ -171,7 +171,7 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
     if (waiting.length >= MAX_WAITING) return tooManyWaiting();
     let share: Share | undefined;
     try {
-      share = load.enter(holder());
+      share = load.enter(holder);
       share.take(bytes.length);
       return { bytes, isBinary, share };
     } catch (error) {

@@ -35,14 +35,14 @@ export function openWebSocket(options: WebSocketOptions): RequestHandler {
     const baseUrl = baseUrlOf(req, options.publicBaseUrl);
     checkOrigin(req.headers.origin, [...corsOrigins, new URL(baseUrl).origin], req.host);
     const { holder } = callerOf(res);
-    const share = options.load.webSockets.open(holder());
+    const share = options.load.webSockets.open(holder);
     share.take(1);
     upgrade.socket.once('close', () => share.release());
     const { ip, log } = req;
     const credentials: Credentials = { headers: pick(req.headers, CALLER_HEADERS), rawHeaders: [], ip };
     const traceHeaders = pick(req.headers, TRACE_HEADERS);
     shakeHands(server, req, res, upgrade, (ws) => {
-      const history = histories.open(holder());
+      const history = histories.open(holder);
       const connection = openConnection(
         { ws, socket: upgrade.socket, holder, baseUrl, log, traceHeaders },
         {

@@ -30,15 +30,14 @@ interface Latest {
   readonly share: Share;
 }
 
-export function createHistories({ maxBytes, shares }: HistoriesOptions): { open(holder: Holder): History } {
+export function createHistories({ maxBytes, shares }: HistoriesOptions): { open(holderNow: () => Holder): History } {
   // In the order of their last use.
   const latestOf = new Map<History, Latest>();
 
   return { open };
 
-  function open(holder: Holder): History {
-    const owner = holder.name;
-    const share = shares.open(holder);
+  function open(holderNow: () => Holder): History {
+    const share = shares.open(holderNow);
     const history: History = {
       get(responseId) {
         const latest = latestOf.get(history);
@@ -46,6 +45,7 @@ export function createHistories({ maxBytes, shares }: HistoriesOptions): { open(
         return { items: latest.turns.flatMap(itemsOf), bytes: latest.bytes };
       },
       set(responseId, items, continuedId) {
+        const owner = holderNow().name;
         const latest = latestOf.get(history);
         const turn = Buffer.from(JSON.stringify(items));
         const before = latest !== undefined && latest.responseId === continuedId ? latest : EMPTY;

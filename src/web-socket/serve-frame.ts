@@ -53,10 +53,10 @@ export async function serveFrame(
     // `accept` refuses all other requests, because it finds duplicates first.
     if (frame.isWarmUp) refuseWhileDraining(options.running);
     await serveCreate(frame, reply, { caller, history, share }, options);
-    noteReply?.({ status: reply.status() ?? 499, backend: facts.backend, isPost: true });
+    noteReply?.({ status: reply.status() ?? 499, backend: facts.backend });
   } catch (error) {
     const { status } = toApiError(error);
-    noteReply?.({ status, backend: facts.backend, isPost: true });
+    noteReply?.({ status, backend: facts.backend });
     if (key !== undefined && isUncounted(status, facts.backend)) options.rateLimits?.takeRefused(key);
     throw error;
   }

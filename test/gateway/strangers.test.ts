@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { createLogger } from '../../src/telemetry/log.ts';
-import { answer } from '../records/chunks.ts';
+import { answer, stream, text } from '../records/chunks.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { allStrangers, openGateway, openGatewayAsItIs, TEST_KEY, type TestGateway } from '../support/gateway.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
@@ -89,6 +89,33 @@ describe('a key that was never accepted', () => {
       await gateway.close();
       rmSync(folder, { recursive: true });
     }
+  });
+
+  const body = { stream: true, model: 'm', input: 'Hello', messages: [] };
+  for (const path of ['/api/v1/responses', '/v1/chat/completions']) {
+    it(`is accepted when its first answer from ${path} begins, and is a stranger no longer`, async () => {
+      gateway = await openGatewayAsItIs({ UPSTREAM_BASE_URL: backend.baseUrl, MAX_CONCURRENT_REQUESTS: '16' });
+      backend.reply(stream([text('Hello')], 'hang'));
+      const leaving = new AbortController();
+      const reply = await fetch(`${gateway.url}${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${TEST_KEY}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        signal: leaving.signal,
+      });
+      await reply.body?.getReader().read();
+      // The stream does not take from the two requests of strangers.
+      expect([await runAtOnce('made-up'), await runAtOnce(TEST_KEY)]).to.deep.equal([2, 11]);
+      leaving.abort();
+    });
+  }
+
+  it('is not accepted by a list of models, which often needs no key', async () => {
+    gateway = await openGatewayAsItIs({ UPSTREAM_BASE_URL: backend.baseUrl, MAX_CONCURRENT_REQUESTS: '16' });
+    backend.reply({ json: { object: 'list', data: [] } });
+    await (await gateway.get('/v1/models')).text();
+    await allArrived();
+    expect(await runAtOnce(TEST_KEY)).to.equal(2);
   });
 
   it('is warned of once where a proxy is in front that is not trusted', async () => {

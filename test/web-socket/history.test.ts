@@ -80,8 +80,8 @@ describe('createChains', () => {
 
     it('takes the oldest history of a caller that has its share', () => {
       const histories = open({ capacity: 4 * BYTES, largest: BYTES });
-      const [first, second, third] = [histories.open(me), histories.open(me), histories.open(me)];
-      const foreign = histories.open(other);
+      const [first, second, third] = [histories.open(() => me), histories.open(() => me), histories.open(() => me)];
+      const foreign = histories.open(() => other);
       first.set('resp_1', [item('one')], undefined);
       foreign.set('resp_2', [item('two')], undefined);
       second.set('resp_3', [item('3')], undefined);
@@ -93,7 +93,7 @@ describe('createChains', () => {
 
     it('does not remember what others leave no room for', () => {
       const histories = open({ capacity: BYTES, largest: BYTES });
-      const [mine, foreign] = [histories.open(me), histories.open(other)];
+      const [mine, foreign] = [histories.open(() => me), histories.open(() => other)];
       foreign.set('resp_1', [item('one')], undefined);
       mine.set('resp_2', [item('two')], undefined);
       expect([remembers(foreign, 'resp_1'), remembers(mine, 'resp_2')]).to.deep.equal([true, false]);
@@ -101,7 +101,7 @@ describe('createChains', () => {
 
     it('gives room back when a connection is closed', () => {
       const histories = open({ capacity: BYTES, largest: BYTES });
-      const [mine, foreign] = [histories.open(me), histories.open(other)];
+      const [mine, foreign] = [histories.open(() => me), histories.open(() => other)];
       foreign.set('resp_1', [item('one')], undefined);
       foreign.close();
       expect(remembers(foreign, 'resp_1')).to.equal(false);
@@ -116,6 +116,6 @@ describe('createChains', () => {
 
   function openHistory(maxBytes: number): History {
     const shares = createShares({ capacity: 1000, largest: 1000, callerShare: 1 });
-    return createHistories({ maxBytes, shares }).open({ name: 'me', isStranger: false });
+    return createHistories({ maxBytes, shares }).open(() => ({ name: 'me', isStranger: false }));
   }
 });

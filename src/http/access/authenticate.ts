@@ -52,8 +52,6 @@ export interface Replied {
   /** Is 499 if the client left before. */
   readonly status: number;
   readonly backend: RequestFacts['backend'];
-  /** Lists of models are often public, so that an answer to a GET says nothing about the key. */
-  readonly isPost: boolean;
 }
 
 /** Returns the caller of a valid key. Throws ApiError 401, or 429 after too many failures. */
@@ -106,10 +104,10 @@ export function createAuthenticator(options: AuthenticateOptions): Authenticator
           identity,
           backendHeaders: { ...keyHeaders(apiKey, dialect), ...accountHeaders(credentials) },
           holder: () => (acceptedCallers.has(identity) ? accepted() : stranger),
+          noteAccepted: () => acceptedCallers.add(identity),
         },
-        noteReply({ status, backend, isPost }) {
+        noteReply({ status, backend }) {
           if (status === 401) acceptedCallers.delete(identity);
-          if (isPost && backend === 'answered' && status < 400) acceptedCallers.add(identity);
           if (isFailure(status, backend) && !acceptedCallers.has(identity)) failures.count(network);
         },
       };
@@ -169,7 +167,7 @@ export function authenticate(authenticator: Authenticator): RequestHandler {
     if (noteReply !== undefined) {
       res.once('close', () => {
         const status = res.headersSent ? res.statusCode : 499;
-        noteReply({ status, backend: facts.backend, isPost: req.method === 'POST' });
+        noteReply({ status, backend: facts.backend });
       });
     }
     next();

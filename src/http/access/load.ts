@@ -17,7 +17,7 @@ export interface LoadLimits {
 /** Limits what all callers do at once, over all transports together. */
 export interface Load {
   /** Takes a request. Its share takes bytes. Throws what `Share.take` throws. */
-  enter(holder: Holder): Share;
+  enter(holderNow: () => Holder): Share;
   readonly bodyBytes: Shares;
   readonly webSockets: Shares;
   readonly historyBytes: Shares;
@@ -32,10 +32,10 @@ export function createLoad(limits: LoadLimits): Load {
   const requests = createShares({ capacity: maxConcurrentRequests, largest: 1, callerShare });
   const bodyBytes = createShares({ capacity: maxBodyBytesInFlight, largest: maxBodyBytes, callerShare });
   return {
-    enter(holder) {
-      const running = requests.open(holder);
+    enter(holderNow) {
+      const running = requests.open(holderNow);
       running.take(1);
-      const body = bodyBytes.open(holder);
+      const body = bodyBytes.open(holderNow);
       return {
         take: (bytes) => body.take(bytes),
         release() {
@@ -56,7 +56,7 @@ type Request = IncomingMessage & { [SHARE]?: Share | undefined };
 /** Counts each HTTP request until its reply is over. */
 export function limitLoad(load: Load): RequestHandler {
   return (req: Request, res, next) => {
-    const share = load.enter(callerOf(res).holder());
+    const share = load.enter(callerOf(res).holder);
     req[SHARE] = share;
     res.once('close', () => {
       share.release();

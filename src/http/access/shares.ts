@@ -11,7 +11,8 @@ export interface SharesOptions {
 
 /** One kind of thing that all callers share, such as requests that run or bytes of bodies. */
 export interface Shares {
-  open(holder: Holder): Share;
+  /** `holderNow` says who holds it by now, since a stranger can be accepted meanwhile. */
+  open(holderNow: () => Holder): Share;
 }
 
 export interface Share {
@@ -22,6 +23,12 @@ export interface Share {
   take(amount: number): void;
   /** Gives back all that was taken. */
   release(): void;
+}
+
+interface Held {
+  readonly holderNow: () => Holder;
+  holder: Holder;
+  amount: number;
 }
 
 const KEPT_FREE = 1 / 4;
@@ -37,6 +44,7 @@ const NETWORK_OF_STRANGERS = 1 / 8;
  */
 export function createShares({ capacity, largest, callerShare }: SharesOptions): Shares {
   const heldBy = new Map<string, number>();
+  const heldByStrangers = new Set<Held>();
   let used = 0;
   let usedByStrangers = 0;
 
@@ -46,32 +54,51 @@ export function createShares({ capacity, largest, callerShare }: SharesOptions):
   const mostOfStrangers = atLeastLargest(ALL_STRANGERS);
 
   return {
-    open({ name, isStranger }) {
-      let taken = 0;
+    open(holderNow) {
+      const held: Held = { holderNow, holder: holderNow(), amount: 0 };
       return {
         take(amount) {
-          const held = heldBy.get(name) ?? 0;
-          const limit = Math.min(isStranger ? mostOfNetwork : most, partOf(name, held, capacity - used - amount));
-          const isTooMuch = held + amount > limit || (isStranger && usedByStrangers + amount > mostOfStrangers);
-          if (isTooMuch) throw overShare();
+          moveAccepted(held);
+          if (held.holder.isStranger && isTooMuch(held.holder, amount)) heldByStrangers.forEach(moveAccepted);
+          if (isTooMuch(held.holder, amount)) throw overShare();
           if (used + amount > capacity) throw overloaded();
-          count(amount);
+          count(held, amount);
         },
         release() {
-          count(-taken);
+          count(held, -held.amount);
         },
       };
-
-      function count(amount: number): void {
-        taken += amount;
-        used += amount;
-        if (isStranger) usedByStrangers += amount;
-        const held = (heldBy.get(name) ?? 0) + amount;
-        if (held > 0) heldBy.set(name, held);
-        else heldBy.delete(name);
-      }
     },
   };
+
+  function isTooMuch({ name, isStranger }: Holder, amount: number): boolean {
+    const before = heldBy.get(name) ?? 0;
+    const limit = Math.min(isStranger ? mostOfNetwork : most, partOf(name, before, capacity - used - amount));
+    return before + amount > limit || (isStranger && usedByStrangers + amount > mostOfStrangers);
+  }
+
+  function count(held: Held, amount: number): void {
+    const { name, isStranger } = held.holder;
+    held.amount += amount;
+    used += amount;
+    if (isStranger) usedByStrangers += amount;
+    if (isStranger && held.amount > 0) heldByStrangers.add(held);
+    else heldByStrangers.delete(held);
+    const now = (heldBy.get(name) ?? 0) + amount;
+    if (now > 0) heldBy.set(name, now);
+    else heldBy.delete(name);
+  }
+
+  /** What a stranger took is its own once it is accepted, and room for other strangers. */
+  function moveAccepted(held: Held): void {
+    if (!held.holder.isStranger) return;
+    const holder = held.holderNow();
+    if (holder.isStranger) return;
+    const { amount } = held;
+    count(held, -amount);
+    held.holder = holder;
+    count(held, amount);
+  }
 
   /** Returns how much a holder may have when so much is free afterwards. */
   function partOf(name: string, held: number, free: number): number {

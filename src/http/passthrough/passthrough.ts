@@ -29,7 +29,10 @@ export function createPassthrough(options: PassthroughOptions): Router {
 
   const forward = (req: Request, res: Response, forwarding: Partial<Forwarding> = {}): Promise<void> => {
     const path = forwarding.path ?? pathOf(req);
-    return proxy.forward(req, res, { ...forwarding, path, backendHeaders: callerOf(res).backendHeaders });
+    const { backendHeaders, noteAccepted } = callerOf(res);
+    // Lists of models are often public, so that an answer to a GET says nothing about the key.
+    const acceptance = req.method === 'POST' && noteAccepted !== undefined && { noteAccepted };
+    return proxy.forward(req, res, { ...forwarding, path, backendHeaders, ...acceptance });
   };
 
   const forwardChat = async (req: Request, res: Response): Promise<void> => {

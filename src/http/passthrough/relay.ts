@@ -24,6 +24,8 @@ export interface Forwarding {
   readonly path: string;
   readonly backendHeaders: Readonly<Record<string, string>>;
   readonly body?: Buffer;
+  /** Is called when the backend answers with a 2xx status. */
+  readonly noteAccepted?: () => void;
   /** The result is sent with status 200; undefined leaves the answer as it is. */
   readonly edit?: (status: number, answer: unknown) => object | undefined;
 }
@@ -152,7 +154,7 @@ async function relay(proxyRes: IncomingMessage & { req?: ClientRequest }, relaye
   const { res, forwarding, options } = relayed;
   const status = proxyRes.statusCode ?? 0;
   const isFault = mayBeFault(proxyRes, relayed);
-  noteAnswer(proxyRes, res);
+  noteAnswer(proxyRes, relayed);
   proxyRes.req?.setTimeout(options.idleTimeoutMs);
   if (forwarding.edit === undefined && !isFault) {
     res.writeHead(status, towardsClient(relayed.headers, options.keyOwner));
@@ -174,10 +176,13 @@ async function relay(proxyRes: IncomingMessage & { req?: ClientRequest }, relaye
   res.writeHead(status, { ...headers, 'content-length': bytes.length }).end(bytes);
 }
 
-function noteAnswer(proxyRes: IncomingMessage, res: Response): void {
+function noteAnswer(proxyRes: IncomingMessage, { res, forwarding }: Relayed): void {
   const facts = factsOf(res);
   const status = proxyRes.statusCode ?? 0;
-  if (status >= 200 && status < 300) facts.backend = 'answered';
+  if (status >= 200 && status < 300) {
+    facts.backend = 'answered';
+    forwarding.noteAccepted?.();
+  }
   facts.stream = /^text\/event-stream\b/i.test(proxyRes.headers['content-type'] ?? '');
   // The reader is attached in the same turn, so this listener loses nothing.
   proxyRes.once('data', () => (facts.firstOutputAtMs = performance.now()));

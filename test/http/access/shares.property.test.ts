@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { createShares, type Share, type Shares } from '../../../src/http/access/shares.ts';
 import { ApiError } from '../../../src/core/errors.ts';
+import type { Holder } from '../../../src/requests/incoming.ts';
 import { runs } from '../../support/property.ts';
 
 const CAPACITY = 2000;
@@ -21,9 +22,9 @@ function take(share: Share, amount = 1): string | undefined {
 }
 
 /** How much one after the other gets until it is refused. */
-function fill(shares: Shares, holder: Parameters<Shares['open']>[0]): number {
+function fill(shares: Shares, holder: Holder): number {
   let taken = 0;
-  while (take(shares.open(holder)) === undefined) taken++;
+  while (take(shares.open(() => holder)) === undefined) taken++;
   return taken;
 }
 
@@ -40,11 +41,11 @@ describe('shares', () => {
 
   it('make the one wait who holds more than its part, until it holds less', () => {
     const shares = createShares(AS_BY_DEFAULT);
-    const held = Array.from({ length: 1500 }, () => shares.open(known('one')));
+    const held = Array.from({ length: 1500 }, () => shares.open(() => known('one')));
     for (const share of held) share.take(1);
     fill(shares, known('two'));
     for (const share of held.splice(0, 100)) share.release();
-    expect(take(shares.open(known('one')))).to.equal('concurrency_limit_exceeded');
+    expect(take(shares.open(() => known('one')))).to.equal('concurrency_limit_exceeded');
     expect(fill(shares, known('two'))).to.equal(100);
     for (const share of held.splice(0, 450)) share.release();
     expect(fill(shares, known('one'))).to.be.above(0);
@@ -62,6 +63,19 @@ describe('shares', () => {
     expect(fill(shares, known('one'))).to.be.at.least(1000);
   });
 
+  it('count what a stranger took for itself once it is accepted', () => {
+    const shares = createShares(AS_BY_DEFAULT);
+    let holder = stranger('192.0.2.1');
+    const held = shares.open(() => holder);
+    held.take(250);
+    expect(fill(shares, stranger('192.0.2.1'))).to.equal(0);
+    holder = known('one');
+    expect(fill(shares, stranger('192.0.2.1'))).to.equal(250);
+    expect(fill(shares, known('one'))).to.equal(1000);
+    held.release();
+    expect(fill(shares, stranger('192.0.2.2'))).to.equal(250);
+  });
+
   it('hold everybody to the hard limit', () => {
     const shares = createShares({ ...AS_BY_DEFAULT, callerShare: 0.1 });
     expect([fill(shares, known('one')), fill(shares, stranger('192.0.2.1'))]).to.deep.equal([200, 200]);
@@ -69,14 +83,19 @@ describe('shares', () => {
 
   it('let a single request have what it needs, however small the capacity', () => {
     const shares = createShares({ capacity: 15_000, largest: 10_000, callerShare: 0.01 });
-    expect(take(shares.open(stranger('192.0.2.1')), 10_000)).to.equal(undefined);
+    expect(
+      take(
+        shares.open(() => stranger('192.0.2.1')),
+        10_000,
+      ),
+    ).to.equal(undefined);
   });
 
   it('say that the gateway is full where the caller holds no more than its part', () => {
     const shares = createShares({ ...AS_BY_DEFAULT, capacity: 2 });
-    for (const name of ['one', 'two']) expect(take(shares.open(known(name)))).to.equal(undefined);
-    expect(take(shares.open(known('three')))).to.equal('server_overloaded');
-    expect(take(shares.open(known('one')))).to.equal('concurrency_limit_exceeded');
+    for (const name of ['one', 'two']) expect(take(shares.open(() => known(name)))).to.equal(undefined);
+    expect(take(shares.open(() => known('three')))).to.equal('server_overloaded');
+    expect(take(shares.open(() => known('one')))).to.equal('concurrency_limit_exceeded');
   });
 
   const anyHolder = fc.oneof(
@@ -99,7 +118,7 @@ describe('shares', () => {
             open.shift()?.share.release();
             continue;
           }
-          const share = shares.open(holder);
+          const share = shares.open(() => holder);
           const heldBefore = heldBy(({ name }) => name === holder.name);
           if (take(share, amount) === undefined) open.push({ share, ...holder, amount });
           // Whoever holds nothing is served while there is room beside the part for newcomers.
