@@ -88,7 +88,8 @@ export function expectBooksToAddUp(file: string, keyId: KeyId): UnitOfWork {
 
 /**
  * As `expectBooksToAddUp`, of a database on PostgreSQL. With `mayTakeBack` a request may have held and released without a
- * record: one that was refused while nobody knew whether it had been accepted, and is taken back.
+ * record: one that was refused while nobody knew whether it had been accepted, and is taken back. What it was charged, by
+ * another gateway that took its own for dead, is returned.
  */
 export async function expectServerBooksToAddUp(url: string, keyId: KeyId, mayTakeBack = false): Promise<UnitOfWork> {
   // All that this reads is text, or a whole number that JavaScript knows exactly.
@@ -164,7 +165,10 @@ function expectEachSettledOnce({ requests, entries, mayTakeBack }: BookRows): vo
   for (const [requestId, [first, ...rest]] of takenBack) {
     const amountMicro = first?.amountMicro ?? 0;
     expect(first?.kind, `the first entry of ${requestId}, which was taken back`).to.equal('reserve');
-    expect(rest.map(toText), `what follows for ${requestId}`).to.deep.equal([`release ${-amountMicro}`]);
+    const [released, charged, ...more] = rest;
+    expect(released?.amountMicro, `what is released of ${requestId}`).to.equal(-amountMicro);
+    const returned = charged === undefined ? [] : [`settle ${-charged.amountMicro}`];
+    expect(more.map(toText), `what follows for ${requestId}`).to.deep.equal(returned);
   }
 }
 

@@ -14,6 +14,7 @@ import {
   RECORD_COLUMNS,
   closeRecord,
   isFinal,
+  isUnconfirmed,
   toDiscardedRow,
   toPresent,
   type CancelRow,
@@ -32,6 +33,7 @@ const NAMES = [
   'acceptPaid',
   'finish',
   'discard',
+  'undoAccept',
   'requestCancel',
   'requestCancelOfAny',
   'takeRate',
@@ -191,6 +193,14 @@ export async function writeChanges(
     return null;
   }
 
+  function undoAccept(requestId: RequestId, nowMs: number): RecordStatus | null {
+    const record = records.get(requestId);
+    if (record === undefined || !isFinal(record) || !isUnconfirmed(record)) return discard(requestId, nowMs);
+    charges.undoEnd(record);
+    remove(requestId);
+    return null;
+  }
+
   function requestCancel(requestId: RequestId, nowMs: number, callers?: readonly string[]): CancelRow | null {
     const record = records.get(requestId);
     if (record === undefined || callers?.includes(record.caller) === false) return null;
@@ -222,6 +232,8 @@ export async function writeChanges(
         return finish(change[1]);
       case 'discard':
         return discard(change[1], change[2]);
+      case 'undoAccept':
+        return undoAccept(change[1], change[2]);
       case 'requestCancel':
         return requestCancel(change[2], change[3], change[1]);
       case 'requestCancelOfAny':
@@ -313,6 +325,7 @@ function toNewRecord(
     caller,
     key: row.key,
     heldMicro: heldMicro ?? null,
+    confirmed: null,
   };
 }
 
@@ -328,6 +341,7 @@ function toRequestId(change: Change): readonly RequestId[] {
     case 'finish':
       return [change[1].requestId];
     case 'discard':
+    case 'undoAccept':
     case 'requestCancelOfAny':
       return [change[1]];
     case 'requestCancel':

@@ -8,7 +8,7 @@
 import { randomBytes } from 'node:crypto';
 import { prepareCharges } from '../shared/charges.ts';
 import type { Operations } from '../shared/operations.ts';
-import { isFinal, RECORD_COLUMNS, type AskedRow, type RecordRow } from '../shared/rows.ts';
+import { RECORD_COLUMNS, type AskedRow, type RecordRow } from '../shared/rows.ts';
 import { NOTIFY } from './notices.ts';
 import { openLockedUnit } from './unit-of-work.ts';
 import type { Remote, RemoteChanges } from './remote.ts';
@@ -161,27 +161,16 @@ const LIST_ASKED: Statement = {
     FROM requests WHERE owner = $1 AND (cancel_requested_at_ms IS NOT NULL OR confirmed = 0)`,
 };
 
-const FIND_DOUBTED: Statement = {
-  name: 'find_doubted',
-  text: `SELECT confirmed, ${RECORD_COLUMNS} FROM requests WHERE request_id = $1`,
-};
-
-/** Finds what other processes ask this one about, and what it asks them about. */
-export function prepareAsked(owner: Owner): Remote<Pick<Operations, 'listAsked' | 'findDoubted'>> {
-  return {
-    listAsked: (connection) => connection.rows<AskedRow>(LIST_ASKED, [owner.name]),
-    async findDoubted(connection, requestId) {
-      const [row] = await connection.rows<RecordRow & { readonly confirmed: number | null }>(FIND_DOUBTED, [requestId]);
-      if (row === undefined) return null;
-      const { confirmed, ...record } = row;
-      return { record, isConfirmed: isFinal(record) || confirmed === 1 };
-    },
-  };
+/** Finds what other processes ask this one about. */
+export function prepareAsked(owner: Owner): Remote<Pick<Operations, 'listAsked'>> {
+  return { listAsked: (connection) => connection.rows<AskedRow>(LIST_ASKED, [owner.name]) };
 }
 
 const DOUBT: Statement = {
   name: 'doubt',
-  text: `UPDATE requests SET confirmed = 0 WHERE request_id = $1 AND status = 'processing' AND confirmed IS NULL`,
+  text: `
+    UPDATE requests SET confirmed = CASE status WHEN 'processing' THEN 0 ELSE 1 END
+    WHERE request_id = $1 AND confirmed IS DISTINCT FROM 1`,
 };
 
 const CONFIRM: Statement = {

@@ -3,7 +3,7 @@ import { ACCOUNT_COLUMNS, openUnitOfWork, type Account, type UnitOfWork } from '
 import { USAGE_SUMS } from '../shared/usage-rows.ts';
 import { toJson, type Connection, type Statement } from './pool.ts';
 
-export interface LockedUnitOfWork extends Pick<UnitOfWork, 'funding' | 'noteUsage'> {
+export interface LockedUnitOfWork extends Omit<UnitOfWork, 'add' | 'flush'> {
   /** Locks these keys in the order of `seq`, so that transactions do not deadlock. */
   load(keys: Iterable<number>, keyIds?: Iterable<KeyId>): Promise<void>;
   loadById(keyId: KeyId): Promise<Account | undefined>;
@@ -67,6 +67,7 @@ export function openLockedUnit(connection: Connection): LockedUnitOfWork {
   return {
     funding: unit.funding,
     noteUsage: unit.noteUsage,
+    takeBackUsage: unit.takeBackUsage,
     async load(keys, keyIds = []) {
       const wanted = [[...new Set(keys)], [...new Set(keyIds)]];
       if (wanted.every(({ length }) => length === 0)) return;

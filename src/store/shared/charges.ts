@@ -1,6 +1,6 @@
 import type { KeyId, RequestId } from '../../contract/ids.ts';
 import type { Hold, Refusal } from '../keys.ts';
-import { refusalOf, reserve, settle } from './funds.ts';
+import { refund, refusalOf, reserve, settle } from './funds.ts';
 import {
   correctTokens,
   countRequest,
@@ -35,7 +35,7 @@ interface NotHeld<Why> {
 }
 
 /** Returns the charges, which run inside the transaction that changes the record. */
-export function prepareCharges({ funding: funds, noteUsage }: Pick<UnitOfWork, 'funding' | 'noteUsage'>) {
+export function prepareCharges({ funding: funds, noteUsage, takeBackUsage }: Omit<UnitOfWork, 'add' | 'flush'>) {
   function takeHold(requestId: RequestId, hold: Hold, atMs: number): Held {
     const account = findUsable(hold.keyId, hold.tokens, atMs);
     if ('refused' in account) return account;
@@ -98,5 +98,19 @@ export function prepareCharges({ funding: funds, noteUsage }: Pick<UnitOfWork, '
     funds.enter({ ...entry, kind: 'settle', amountMicro: -settled.chargedMicro });
   }
 
-  return { takeHold, settleHold, end, takeRate, correctRate };
+  /** Takes back what `end` has charged and counted. */
+  function undoEnd(closed: RecordRow): void {
+    takeBackUsage(closed);
+    const { requestId, key, costMicro, completedAtMs, createdAtMs } = closed;
+    const account = key === null ? undefined : funds.of(key);
+    if (account === undefined || costMicro === null || costMicro === 0) return;
+    const { seq, balanceMicro } = account;
+    const atMs = completedAtMs ?? createdAtMs;
+    const refunded = refund(account, { costMicro, atMs });
+    funds.write(seq, refunded.funds);
+    if (balanceMicro === null) return;
+    funds.enter({ key: seq, requestId, createdAtMs: atMs, kind: 'settle', amountMicro: refunded.refundedMicro });
+  }
+
+  return { takeHold, settleHold, end, undoEnd, takeRate, correctRate };
 }

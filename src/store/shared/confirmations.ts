@@ -2,21 +2,23 @@
  * An acceptance that was not answered in time is undone later. Until then another process finds its
  * record, although the request will never run. So a record counts as a duplicate only if its owner
  * confirms that it runs. Owners are asked when a duplicate of another process turns up, and not
- * before: a sign for each request would cost each request another write.
+ * before: a sign for each request would cost each request another write. Whoever finds what a
+ * recovery has closed confirms it, so that its owner, which may only have been paused, cannot undo it
+ * any more.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../core/errors.ts';
 import type { RequestId } from '../../contract/ids.ts';
 import type { BatchQueue } from './batch-queue.ts';
-import { isFinal, type AskedRow, type RecordRow } from './rows.ts';
+import { isUnconfirmed, type AskedRow, type RecordRow } from './rows.ts';
 
 export interface Confirmations {
   /** Notes that this process was told that the request is accepted. */
   add(requestId: RequestId): void;
   remove(requestId: RequestId): void;
   /**
-   * Returns the record if it is final or its owner confirms it, undefined if it was undone. Throws
-   * ApiError `store_unavailable` if neither is known in time.
+   * Returns the record if it stays, undefined if it was undone. Throws ApiError `store_unavailable`
+   * if neither is known in time.
    */
   confirmed(record: RecordRow): Promise<RecordRow | undefined>;
   /** Confirms what other processes ask this one about. */
@@ -33,9 +35,9 @@ export function createConfirmations(queue: Pick<BatchQueue, 'call' | 'answerWith
   async function ask(requestId: RequestId): Promise<RecordRow | undefined> {
     const deadlineMs = performance.now() + queue.answerWithinMs;
     for (let times = 0; ; times += 1) {
-      const found = await queue.call(['findDoubted', requestId], { isLookup: true });
+      const found = await queue.call(['findAny', requestId], { isLookup: true });
       if (found === null) return undefined;
-      if (found.isConfirmed) return found.record;
+      if (!isUnconfirmed(found)) return found;
       if (performance.now() >= deadlineMs) throw notConfirmed();
       if (times === 0) await queue.call(['doubt', requestId]);
       else await delay(LOOK_EVERY_MS);
@@ -47,7 +49,7 @@ export function createConfirmations(queue: Pick<BatchQueue, 'call' | 'answerWith
     remove: (requestId) => void accepted.delete(requestId),
     async confirmed(record) {
       const { requestId } = record;
-      if (isFinal(record) || accepted.has(requestId)) return record;
+      if (!isUnconfirmed(record) || accepted.has(requestId)) return record;
       let answer = asking.get(requestId);
       if (answer === undefined) {
         answer = ask(requestId).finally(() => asking.delete(requestId));

@@ -117,7 +117,7 @@ export function createEngineStore({
 
   async function decide(draft: RecordDraft): Promise<Decision> {
     const earlier = toCandidates(draft.caller, draft.idempotency).slice(1);
-    const undo = ['discard', draft.requestId, clock()] as const;
+    const undo = ['undoAccept', draft.requestId, clock()] as const;
     const row = toDraftRow(draft, machineMs() + queue.answerWithinMs);
     const decision =
       draft.hold === undefined

@@ -108,6 +108,28 @@ export function settle(
 }
 
 /**
+ * Takes a charge back. A day or month that has ended keeps its sum. `refundedMicro` is less only at
+ * the limit of the safe integers.
+ */
+export function refund(
+  funds: Funds,
+  { costMicro, atMs }: Pick<Settlement, 'costMicro' | 'atMs'>,
+): { funds: Funds; refundedMicro: number } {
+  const { balanceMicro, heldMicro, day, daySpentMicro, month, monthSpentMicro } = funds;
+  const refundedMicro = Math.min(costMicro, MAX - heldMicro - (balanceMicro ?? 0));
+  const lessOf = (spentMicro: number): number => Math.max(0, spentMicro - refundedMicro);
+  return {
+    refundedMicro,
+    funds: {
+      ...funds,
+      balanceMicro: balanceMicro === null ? null : balanceMicro + refundedMicro,
+      daySpentMicro: day === dayOf(atMs) ? lessOf(daySpentMicro) : daySpentMicro,
+      monthSpentMicro: month === monthOf(atMs) ? lessOf(monthSpentMicro) : monthSpentMicro,
+    },
+  };
+}
+
+/**
  * Adds credits, which may be negative. A key that becomes prepaid pays `reservedMicro` for its
  * current holds. Throws RangeError when the balance would leave the safe integers.
  */

@@ -6,7 +6,7 @@ import type { CountedRow, PaidRow } from './charges.ts';
 import type { Failure } from './failures.ts';
 import type { FoundKeyRow, KeyDraftRow, KeyRow } from './key-rows.ts';
 import type { ListedRows, ListStep } from './list-query.ts';
-import type { AskedRow, CancelRow, DoubtedRow, DraftRow, IdempotencyRow, OutcomeRow, RecordRow } from './rows.ts';
+import type { AskedRow, CancelRow, DraftRow, IdempotencyRow, OutcomeRow, RecordRow } from './rows.ts';
 import type { HourSpan, UsageSumRow } from './usage-rows.ts';
 
 export interface Operations {
@@ -19,6 +19,11 @@ export interface Operations {
   acceptPaid(draft: DraftRow, earlier: readonly IdempotencyRow[], hold: Hold): PaidRow;
   finish(outcome: OutcomeRow): RecordStatus | null;
   discard(requestId: RequestId, nowMs: number): RecordStatus | null;
+  /**
+   * As `discard`, after an `accept` that nobody was told of. Takes back what a recovery has closed
+   * and charged meanwhile, unless somebody was told of that.
+   */
+  undoAccept(requestId: RequestId, nowMs: number): RecordStatus | null;
   requestCancel(callers: readonly string[], requestId: RequestId, nowMs: number): CancelRow | null;
   find(callers: readonly string[], requestId: RequestId): RecordRow | null;
   findDuplicate(candidates: readonly IdempotencyRow[]): RecordRow | null;
@@ -26,9 +31,8 @@ export interface Operations {
   list(step: ListStep): ListedRows;
   /** Returns the own records that other processes ask about. */
   listAsked(): readonly AskedRow[];
-  /** Asks the owner of an unfinished record whether it runs. */
+  /** Asks the owner of an unfinished record whether it runs, and confirms a final one. */
   doubt(requestId: RequestId): null;
-  findDoubted(requestId: RequestId): DoubtedRow | null;
   /** Answers for own records. */
   confirm(requestIds: readonly RequestId[]): null;
 

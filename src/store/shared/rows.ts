@@ -46,13 +46,15 @@ export interface RecordRow {
   /** The `seq` of the key that pays; null where the gateway issues no keys. */
   readonly key: number | null;
   readonly heldMicro: number | null;
+  /** 0 while others ask whether it was acknowledged, 1 when it was, or when they were told of its end. */
+  readonly confirmed: 0 | 1 | null;
 }
 
 export const RECORD_COLUMNS = `request_id AS "requestId", endpoint, model, stream, status, created_at_ms AS "createdAtMs",
   completed_at_ms AS "completedAtMs", cancel_requested_at_ms AS "cancelRequestedAtMs", input_tokens AS "inputTokens",
   cached_tokens AS "cachedTokens", output_tokens AS "outputTokens", reasoning_tokens AS "reasoningTokens",
   total_tokens AS "totalTokens", usage_estimated AS "usageEstimated", cost_micro AS "costMicro",
-  incomplete_reason AS "incompleteReason", error_code AS "errorCode", seq, caller, key, held_micro AS "heldMicro"`;
+  incomplete_reason AS "incompleteReason", error_code AS "errorCode", seq, caller, key, held_micro AS "heldMicro", confirmed`;
 
 export interface OutcomeRow extends Pick<
   RecordRow,
@@ -83,14 +85,16 @@ export interface AskedRow {
   readonly isDoubted: boolean;
 }
 
-export interface DoubtedRow {
-  readonly record: RecordRow;
-  /** Whether it is final, or its owner has said that it runs. */
-  readonly isConfirmed: boolean;
-}
-
 export function isFinal(record: RecordRow): boolean {
   return record.status !== 'processing';
+}
+
+/**
+ * True for a record whose owner may still undo it: that it was acknowledged is known neither from
+ * its owner nor from its end, which is that of a recovery.
+ */
+export function isUnconfirmed({ status, errorCode, confirmed }: RecordRow): boolean {
+  return confirmed !== 1 && (status === 'processing' || (status === 'failed' && errorCode === 'gateway_interrupted'));
 }
 
 /**

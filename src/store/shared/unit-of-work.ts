@@ -41,6 +41,7 @@ export interface Funding {
 export interface UnitOfWork {
   readonly funding: Funding;
   readonly noteUsage: (closed: RecordRow) => void;
+  readonly takeBackUsage: (closed: RecordRow) => void;
   add(account: Account): Account;
   flush(): UnitChanges;
 }
@@ -75,6 +76,13 @@ export function openUnitOfWork(reader: AccountReader): UnitOfWork {
     return account && add(account);
   }
 
+  function addUsage(sum: UsageSumRow): void {
+    // A caller is an HMAC or the id of a key, so it contains no space.
+    const place = `${sum.startHour} ${sum.caller} ${sum.model}`;
+    const earlier = usage.get(place);
+    usage.set(place, earlier === undefined ? sum : addSums(earlier, sum));
+  }
+
   function change(key: number, part: Funds | RateCounts): void {
     const account = accounts.get(key);
     if (account === undefined) throw new Error('the account of a key was changed before it was read');
@@ -93,13 +101,8 @@ export function openUnitOfWork(reader: AccountReader): UnitOfWork {
         if (entry.amountMicro !== 0) entries.push({ requestId: null, note: '', reference: null, ...entry });
       },
     },
-    noteUsage(closed) {
-      const sum = toUsageSum(closed);
-      // A caller is an HMAC or the id of a key, so it contains no space.
-      const place = `${sum.startHour} ${sum.caller} ${sum.model}`;
-      const earlier = usage.get(place);
-      usage.set(place, earlier === undefined ? sum : addSums(earlier, sum));
-    },
+    noteUsage: (closed) => addUsage(toUsageSum(closed, 1)),
+    takeBackUsage: (closed) => addUsage(toUsageSum(closed, -1)),
     flush() {
       const changes: UnitChanges = {
         accounts: [...changed].flatMap((key) => accounts.get(key) ?? []),

@@ -32,24 +32,24 @@ export const USAGE_SUMS = Object.entries(SUM_COLUMNS).map(([name, column]) => ({
 
 export const SELECT_SUMS = USAGE_SUMS.map(({ name, column }) => `sum(${column}) AS "${name}"`).join(', ');
 
-/** Returns what a final record adds to the usage of its caller and model. */
-export function toUsageSum(closed: RecordRow): UsageSumRow {
+/** Returns what a final record adds to the usage of its caller and model, or takes from it with `times` -1. */
+export function toUsageSum(closed: RecordRow, times: 1 | -1): UsageSumRow {
   const { caller, model, status, createdAtMs } = closed;
   const completedAtMs = closed.completedAtMs ?? createdAtMs;
   return {
     startHour: Math.floor(completedAtMs / HOUR_MS),
     caller,
     model,
-    requests: 1,
-    failed: status === 'failed' ? 1 : 0,
-    cancelled: status === 'cancelled' ? 1 : 0,
-    inputTokens: closed.inputTokens ?? 0,
-    cachedTokens: closed.cachedTokens ?? 0,
-    outputTokens: closed.outputTokens ?? 0,
-    reasoningTokens: closed.reasoningTokens ?? 0,
-    costMicro: closed.costMicro ?? 0,
+    requests: times,
+    failed: status === 'failed' ? times : 0,
+    cancelled: status === 'cancelled' ? times : 0,
+    inputTokens: times * (closed.inputTokens ?? 0),
+    cachedTokens: times * (closed.cachedTokens ?? 0),
+    outputTokens: times * (closed.outputTokens ?? 0),
+    reasoningTokens: times * (closed.reasoningTokens ?? 0),
+    costMicro: times * (closed.costMicro ?? 0),
     // The clock may have been set back meanwhile.
-    durationMs: Math.max(0, completedAtMs - createdAtMs),
+    durationMs: times * Math.max(0, completedAtMs - createdAtMs),
   };
 }
 

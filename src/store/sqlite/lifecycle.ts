@@ -6,12 +6,12 @@ import { isOver } from '../shared/deadline.ts';
 import {
   closeRecord,
   isFinal,
+  isUnconfirmed,
   RECORD_COLUMNS,
   toDiscardedRow,
   toPresent,
   type AskedRow,
   type CancelRow,
-  type DoubtedRow,
   type DraftRow,
   type IdempotencyRow,
   type OutcomeRow,
@@ -112,6 +112,14 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
     return null;
   }
 
+  function undoAccept(requestId: RequestId, nowMs: number): RecordStatus | null {
+    const record = select.get(requestId);
+    if (record === undefined || !isFinal(record) || !isUnconfirmed(record)) return discard(requestId, nowMs);
+    remove.run(record.seq);
+    charges.undoEnd(record);
+    return null;
+  }
+
   const markCancel = database.prepare<[number, RequestId], RecordRow>(`
     UPDATE requests SET cancel_requested_at_ms = coalesce(cancel_requested_at_ms, ?)
     WHERE request_id = ? AND status = 'processing'
@@ -147,22 +155,12 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
   }
 
   const markDoubted = database.prepare<[RequestId]>(
-    `UPDATE requests SET confirmed = 0 WHERE request_id = ? AND status = 'processing' AND confirmed IS NULL`,
+    `UPDATE requests SET confirmed = iif(status = 'processing', 0, 1) WHERE request_id = ? AND confirmed IS NOT 1`,
   );
 
   function doubt(requestId: RequestId): null {
     markDoubted.run(requestId);
     return null;
-  }
-
-  const selectConfirmed = database
-    .prepare<[RequestId], number | null>('SELECT confirmed FROM requests WHERE request_id = ?')
-    .pluck();
-
-  function findDoubted(requestId: RequestId): DoubtedRow | null {
-    const record = select.get(requestId);
-    if (record === undefined) return null;
-    return { record, isConfirmed: isFinal(record) || selectConfirmed.get(requestId) === 1 };
   }
 
   const markConfirmed = database.prepare<[RequestId, string]>(
@@ -179,12 +177,12 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
     acceptPaid,
     finish,
     discard,
+    undoAccept,
     requestCancel,
     find,
     findDuplicate,
     listAsked,
     doubt,
-    findDoubted,
     confirm,
   };
 }

@@ -27,6 +27,7 @@ const IN_UNIT: ReadonlySet<keyof SqliteOperations> = new Set([
   'acceptPaid',
   'finish',
   'discard',
+  'undoAccept',
   'takeRate',
   'correctRate',
   'find',

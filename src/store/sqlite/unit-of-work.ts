@@ -9,7 +9,7 @@ import {
 } from '../shared/unit-of-work.ts';
 import { USAGE_SUMS, type UsageSumRow } from '../shared/usage-rows.ts';
 
-export interface SqliteUnitOfWork extends Pick<UnitOfWork, 'funding' | 'noteUsage'> {
+export interface SqliteUnitOfWork extends Omit<UnitOfWork, 'add' | 'flush'> {
   /** Runs before an operation reads the tables, and at the end. */
   flush(): void;
   discard(): void;
@@ -45,6 +45,7 @@ export function prepareUnitOfWork(database: Database): SqliteUnitOfWork {
   return {
     funding: unit.funding,
     noteUsage: unit.noteUsage,
+    takeBackUsage: unit.takeBackUsage,
     flush() {
       const { accounts, entries, sums } = unit.flush();
       for (const account of accounts) update.run(account);

@@ -16,7 +16,8 @@ export interface RecordRow {
 
 /**
  * From now on the database notes every change of a record that was final already. A transaction that changes one cannot
- * hide it, however shortly that lasts.
+ * hide it, however shortly that lasts. What a recovery has closed may be confirmed, or else be taken back: the gateway that
+ * accepted it was only paused, and has told nobody of it.
  */
 export async function watchFinalRecords(url: string): Promise<void> {
   await query(
@@ -29,9 +30,10 @@ export async function watchFinalRecords(url: string): Promise<void> {
         RETURN NULL;
       END $$;
     CREATE TRIGGER final_is_final AFTER UPDATE ON requests FOR EACH ROW
-      WHEN (OLD.status <> 'processing' AND OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION note_broken_promise();
+      WHEN (OLD.status <> 'processing' AND to_jsonb(OLD) - 'confirmed' IS DISTINCT FROM to_jsonb(NEW) - 'confirmed') EXECUTE FUNCTION note_broken_promise();
     CREATE TRIGGER final_stays AFTER DELETE ON requests FOR EACH ROW
-      WHEN (OLD.status <> 'processing') EXECUTE FUNCTION note_broken_promise();`,
+      WHEN (OLD.status <> 'processing' AND NOT (OLD.error_code = 'gateway_interrupted' AND OLD.confirmed IS DISTINCT FROM 1))
+      EXECUTE FUNCTION note_broken_promise();`,
   );
 }
 

@@ -1,3 +1,7 @@
+import { ALONE, createEngine } from '../../../src/store/postgres/engine.ts';
+import { takeOwner } from '../../../src/store/postgres/owners.ts';
+import { openPool } from '../../../src/store/postgres/pool.ts';
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { describeCharges } from '../charges-conformance.ts';
 import { describeStore } from '../conformance.ts';
@@ -6,6 +10,7 @@ import { describeKeys } from '../keys-conformance.ts';
 import { describeOperatorStore } from '../operator-conformance.ts';
 import { describeRates } from '../rates-conformance.ts';
 import { describeRecovery } from '../recovery-conformance.ts';
+import { describeUndo } from '../undo-conformance.ts';
 import { describeUsage } from '../usage-conformance.ts';
 
 const server = await findPostgres();
@@ -35,6 +40,18 @@ if (server !== undefined) {
     describeFunds('on a server', shared);
     describeRates('on a server', shared);
     describeRecovery('on a server', shared);
+    describeUndo('on a server', async () => {
+      const { url } = database;
+      const log = { info: () => undefined, warn: () => undefined };
+      const other = await openPostgresStore({ url, poolSize: 3, clock: Date.now, log });
+      await database.empty();
+      const openSome = () => openPool({ url, size: 2, onLost: () => undefined });
+      const [connections, forLists] = [openSome(), openSome()];
+      // It is paused, so it shows no sign of life.
+      const owner = await takeOwner(connections, () => undefined, 2 ** 31 - 1);
+      const engine = createEngine({ connections, forLists }, owner);
+      return { engine, alone: ALONE, other, silence: () => database.age() };
+    });
 
     describe('for the operator', () => {
       beforeEach(async () => {

@@ -2,11 +2,13 @@ import Sqlite from 'better-sqlite3';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { describeCharges } from '../charges-conformance.ts';
 import { describeStore } from '../conformance.ts';
 import { describeFunds } from '../funds-conformance.ts';
 import { describeKeys } from '../keys-conformance.ts';
 import { describeRates } from '../rates-conformance.ts';
+import { describeUndo } from '../undo-conformance.ts';
 import { describeUsage } from '../usage-conformance.ts';
 
 const IN_MEMORY = { makeDatabase: () => ':memory:', isShared: false };
@@ -16,6 +18,12 @@ describeCharges('in memory', IN_MEMORY);
 describeUsage('in memory', IN_MEMORY);
 describeFunds('in memory', IN_MEMORY);
 describeRates('in memory', IN_MEMORY);
+describeUndo('in memory', async () => {
+  const log = { info: () => undefined, warn: () => undefined };
+  const other = await openSqliteStore({ file: undefined, clock: Date.now, log });
+  const client = other.admit();
+  return { engine: { run: client.run, close: async () => {} }, other, silence: () => client.leave() };
+});
 
 describe('SQLite', () => {
   let folder: string;

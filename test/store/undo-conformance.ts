@@ -1,0 +1,114 @@
+/** What every engine promises of an accept without an answer whose process is taken for dead; called by the tests of each. */
+import { expect } from 'chai';
+import type { KeyId } from '../../src/contract/ids.ts';
+import type { OperatorStore } from '../../src/store/operator.ts';
+import { createBatchQueue } from '../../src/store/shared/batch-queue.ts';
+import { createEngineStore, createHealth } from '../../src/store/shared/engine-store.ts';
+import type { Operation, RemoteEngine } from '../../src/store/shared/operations.ts';
+import type { RecordDraft, Store } from '../../src/store/store.ts';
+import { newHold, newKeyDraft } from '../support/keys.ts';
+import { CALLER, newKeyedDraft } from '../support/records.ts';
+import { failureCode } from '../support/sqlite.ts';
+
+export interface Opened {
+  /** The engine of the process that is paused. */
+  readonly engine: RemoteEngine;
+  readonly alone?: ReadonlySet<Operation[0]>;
+  /** Of another process on the same database. */
+  readonly other: Store & OperatorStore;
+  /** Lets the other process take the paused one for dead. */
+  readonly silence: () => void | Promise<void>;
+}
+
+const LOG = { info: () => undefined, warn: () => undefined };
+
+/** Describes what becomes of a request whose process is paused between the commit of its accept and the answer. */
+export function describeUndo(name: string, open: () => Promise<Opened>): void {
+  describe(`an accept that a recovery has closed before it is undone, ${name}`, () => {
+    let opened: Opened;
+    let other: Opened['other'];
+    let keyId: KeyId;
+
+    beforeEach(async () => {
+      opened = await open();
+      ({ other } = opened);
+      ({ keyId } = await other.createKey(newKeyDraft({ creditsMicro: 1000 })));
+    });
+    afterEach(() => other.close());
+
+    /** Accepts the draft without an answer while all this happens, and resolves when it is undone. */
+    async function acceptLate(draft: RecordDraft, meanwhile: () => Promise<unknown>): Promise<void> {
+      const { alone } = opened;
+      const engine: RemoteEngine = {
+        ...opened.engine,
+        async run(mode, batch) {
+          const reply = await opened.engine.run(mode, batch);
+          if (batch[0]?.[0] !== 'acceptPaid') return reply;
+          await meanwhile();
+          return { failure: { reason: 'lost', message: 'the process was paused' } };
+        },
+      };
+      const queue = createBatchQueue({ engine, ...(alone !== undefined && { alone }) });
+      const paused = createEngineStore({ engine, queue, health: createHealth(LOG), clock: Date.now, log: LOG });
+      expect(await failureCode(paused.accept(draft))).to.equal('store_unavailable');
+      await paused.close();
+    }
+
+    async function recover(): Promise<void> {
+      await opened.silence();
+      expect(await other.recover()).to.equal(1);
+    }
+
+    const newPaidDraft = () => newKeyedDraft('key', { hold: { ...newHold(keyId, 100), interruptedCostMicro: 7 } });
+    const usage = () => other.listUsage({ fromMs: 0, untilMs: Date.now() + 3_600_000, per: 'hour' });
+
+    it('leaves neither the record nor its charge, and frees the key', async () => {
+      const draft = newPaidDraft();
+      await acceptLate(draft, async () => {
+        await recover();
+        expect(await other.findKey(keyId)).to.include({ balanceMicro: 993, heldMicro: 0, spentTodayMicro: 7 });
+      });
+      expect(await other.find(CALLER, draft.requestId)).to.equal(undefined);
+      const unused = { balanceMicro: 1000, heldMicro: 0, spentTodayMicro: 0, spentThisMonthMicro: 0 };
+      expect(await other.findKey(keyId)).to.include(unused);
+      expect(
+        (await usage()).map(({ requests, failed, inputTokens, costMicro }) => [
+          requests,
+          failed,
+          inputTokens,
+          costMicro,
+        ]),
+      ).to.deep.equal([[0, 0, 0, 0]]);
+      const { entries = [] } = (await other.listLedger(keyId, { limit: 10 })) ?? {};
+      expect(entries.map(({ kind, amountMicro }) => `${kind} ${amountMicro}`).sort()).to.deep.equal([
+        'grant 1000',
+        'release 100',
+        'reserve -100',
+        'settle -7',
+        'settle 7',
+      ]);
+      expect(await other.accept(newPaidDraft())).to.have.property('kind', 'accepted');
+    });
+
+    it('stays as another process has shown it to a duplicate', async () => {
+      const draft = newPaidDraft();
+      await acceptLate(draft, async () => {
+        await recover();
+        const { kind } = await other.accept(newPaidDraft());
+        expect(kind).to.equal('duplicate');
+      });
+      expect(await other.find(CALLER, draft.requestId)).to.include({ errorCode: 'gateway_interrupted', costMicro: 7 });
+      expect(await other.findKey(keyId)).to.include({ balanceMicro: 993, spentTodayMicro: 7 });
+    });
+
+    it('stays cancelled when that was promised', async () => {
+      const draft = newPaidDraft();
+      await acceptLate(draft, async () => {
+        expect(await other.requestCancel(CALLER, draft.requestId)).to.have.property('kind', 'asked');
+        await recover();
+      });
+      expect(await other.find(CALLER, draft.requestId)).to.have.property('status', 'cancelled');
+      expect(await other.findKey(keyId)).to.include({ balanceMicro: 993 });
+    });
+  });
+}
