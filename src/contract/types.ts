@@ -948,9 +948,9 @@ export interface OwnDialect {
    */
   streamOptions?: boolean;
   /**
-   * The field of an assistant message that takes the reasoning of its turn back, unless a sealed state names another field; null when there is none.
+   * The field of an assistant message that takes the reasoning of its turn back, unless a sealed state names another field; as-sent when only a sealed state names it; null when there is none.
    */
-  reasoningField?: 'reasoning_content' | 'reasoning' | 'thinking-part' | null;
+  reasoningField?: 'reasoning_content' | 'reasoning' | 'thinking-part' | 'as-sent' | null;
   /**
    * Whether an assistant message without reasoning must have that field too, with an empty text.
    */

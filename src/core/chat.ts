@@ -22,6 +22,7 @@ export type ChatAssistantPart =
 /** A backend attached this state and gets it back unchanged (see reply-state.ts). */
 export interface CallState {
   readonly extra_content?: ChatChunk;
+  readonly provider_specific_fields?: ChatChunk;
 }
 
 export interface MessageState extends CallState {

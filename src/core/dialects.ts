@@ -19,8 +19,8 @@ export interface Dialect {
   readonly tokenLimitField: 'max_tokens' | 'max_completion_tokens';
   /** A backend that refuses `stream_options` is asked again without it. */
   readonly streamOptions: boolean;
-  /** The field that takes the reasoning of a turn back. A sealed state can name another one. */
-  readonly reasoningField: 'reasoning_content' | 'reasoning' | 'thinking-part' | null;
+  /** The field that takes thoughts back. A sealed state can name another; for `as-sent` it must. */
+  readonly reasoningField: 'reasoning_content' | 'reasoning' | 'thinking-part' | 'as-sent' | null;
   readonly reasoningAlways: boolean;
   /** Efforts other than these and "none" are rounded down. Null passes every effort on. */
   readonly efforts: readonly ReasoningEffort[] | null;
@@ -95,7 +95,9 @@ const HOSTED: Dialect = {
   ...GENERIC,
   systemPlace: 'in-place',
   userMessages: 'as-given',
-  reasoningField: null,
+  // Strict services refuse the field of another model. Foundry's DeepSeek misses its cache without
+  // its own (earendil-works/pi#9645).
+  reasoningField: 'as-sent',
   toolChoice: 'named',
 };
 
@@ -316,7 +318,7 @@ export const DIALECTS = {
   // pi's compatibility table has neither `strict` nor `developer` for it.
   together: {
     ...GENERIC,
-    reasoningField: null,
+    reasoningField: 'as-sent',
     thinkTags: true,
     strictTools: false,
     toolChoice: 'named',

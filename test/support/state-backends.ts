@@ -28,16 +28,17 @@ export interface StateBackend {
 }
 
 const called = (city: string) => ({ name: 'get_weather', arguments: JSON.stringify({ city }) });
-const signed = (signature: string) => ({ google: { thought_signature: signature } });
+const signed = (signature: string) => ({ extra_content: { google: { thought_signature: signature } } });
+const signedByLiteLlm = (signature: string) => ({ provider_specific_fields: { thought_signature: signature } });
 
 /** Calls to be told whole, in a stream and in JSON alike. */
-function toolCalls(ids: readonly string[], extra: readonly (Fields | undefined)[] = []): Fields[] {
+function toolCalls(ids: readonly string[], attached: readonly Fields[] = []): Fields[] {
   return ids.map((id, index) => ({
     index,
     id,
     type: 'function',
     function: called(`City ${id}`),
-    ...(extra[index] !== undefined && { extra_content: extra[index] }),
+    ...attached[index],
   }));
 }
 
@@ -76,20 +77,39 @@ export const STATE_BACKENDS: Readonly<Record<string, StateBackend>> = {
         message: { content: null, tool_calls: toolCalls(IDS[1], [signed('two')]) },
         deltas: [
           ...toolCalls(IDS[1]).map(({ index: _index, ...call }) => ({ tool_calls: [call] })),
-          { tool_calls: [{ extra_content: signed('two') }] },
+          { tool_calls: [signed('two')] },
         ],
       },
       {
-        message: { content: TEXTS[0], extra_content: signed('three') },
-        deltas: [{ content: 'It ' }, { content: 'rains.' }, { content: '', extra_content: signed('three') }],
+        message: { content: TEXTS[0], ...signed('three') },
+        deltas: [{ content: 'It ' }, { content: 'rains.' }, { content: '', ...signed('three') }],
       },
       { message: { content: TEXTS[1] }, deltas: [{ content: TEXTS[1] }] },
     ],
-    complaint: (message, sent) =>
-      differs(message, sent, ['extra_content']) ||
-      message.tool_calls?.some((call, at) => differs(call, (sent['tool_calls'] as Fields[])[at], ['extra_content']))
-        ? 'Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly.'
-        : undefined,
+    complaint: (message, sent) => complainOfSignature(message, sent, 'extra_content'),
+  },
+  // docs.litellm.ai/blog/gemini_3: the signature is in a field of LiteLLM's own.
+  'Gemini behind LiteLLM': {
+    dialect: 'generic',
+    answers: [
+      {
+        message: { content: null, tool_calls: toolCalls(IDS[0], [signedByLiteLlm('one')]) },
+        deltas: [{ tool_calls: toolCalls(IDS[0], [signedByLiteLlm('one')]) }],
+      },
+      {
+        message: { content: null, tool_calls: toolCalls(IDS[1], [signedByLiteLlm('two')]) },
+        deltas: [{ tool_calls: toolCalls(IDS[1], [signedByLiteLlm('two')]) }],
+      },
+      ...TEXTS.map((content) => ({ message: { content }, deltas: [{ content }] })),
+    ],
+    complaint: (message, sent) => complainOfSignature(message, sent, 'provider_specific_fields'),
+  },
+  // earendil-works/pi#9645; there it is a missed cache.
+  'DeepSeek at Azure Foundry': {
+    dialect: 'azure',
+    answers: inField('reasoning_content'),
+    complaint: (message, sent, index) =>
+      differs(message, sent, ['reasoning_content']) ? `messages.${index} misses its reasoning_content` : undefined,
   },
   // continuedev/continue#11600; DeepSeek V4 on other hosts.
   'Kimi at Moonshot': {
@@ -179,6 +199,15 @@ export const STATE_BACKENDS: Readonly<Record<string, StateBackend>> = {
 
 function toThinking(text: string): Fields {
   return { type: 'thinking', thinking: [{ type: 'text', text }] };
+}
+
+function complainOfSignature(message: AssistantMessage, sent: Fields, field: string): string | undefined {
+  const calls = sent['tool_calls'] as readonly Fields[];
+  const isMissing =
+    differs(message, sent, [field]) || message.tool_calls?.some((call, at) => differs(call, calls[at], [field]));
+  return isMissing
+    ? 'Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly.'
+    : undefined;
 }
 
 function differs(message: Fields, sent: Fields | undefined, names: readonly string[]): boolean {

@@ -5,7 +5,7 @@ import type { CallPiece } from './chunk.ts';
 import { tooMuch, type EventLog } from './event-log.ts';
 import type { CallId } from '../../contract/ids.ts';
 import { mintCallId, toCallId } from '../ids.ts';
-import { growBy, mergeExtra, type CallOfReply } from './reply-state.ts';
+import { collectState, type CallOfReply } from './reply-state.ts';
 import { toolOfCall, type ReplyTools } from '../request/tools.ts';
 
 /** Several calls can be open at once, because backends interleave their pieces. */
@@ -47,7 +47,7 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
     add(piece, chunkNumber, beforeCall) {
       const call = findCall(calls, piece, chunkNumber) ?? open(piece, beforeCall);
       call.lastChunk = chunkNumber;
-      attach(call, piece);
+      collectState(log, call.state, piece);
       // Its arguments are complete, so this piece repeats the whole call or is empty.
       if (call.closed) return 0;
       if (call.name === '') call.name = piece.name;
@@ -75,16 +75,8 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
     hasNameless: () => calls.some((call) => call.name === '' && call.arguments !== ''),
     hasOnlyWithheld: () => calls.length > 0 && passedOn === 0,
     announced: () =>
-      calls.flatMap(({ callId, extraContent: extra }) =>
-        callId === undefined ? [] : [{ call_id: callId, ...(extra !== undefined && { extra_content: extra }) }],
-      ),
+      calls.flatMap(({ callId, state }) => (callId === undefined ? [] : [{ call_id: callId, ...state }])),
   };
-
-  function attach(call: BackendCall, { extra_content: extra }: CallPiece): void {
-    if (extra === undefined) return;
-    growBy(log, extra);
-    call.extraContent = mergeExtra(call.extraContent, extra);
-  }
 
   function open(piece: CallPiece, beforeCall: () => void): BackendCall {
     if (calls.length >= MAX_CALLS) throw tooMuch();

@@ -77,9 +77,19 @@ export function messageStateOf(delta: ChatChunk): MessageState {
   };
 }
 
-export function callStateOf({ extra_content: extra }: ChatChunk): CallState {
-  return isObject(extra) && Object.keys(extra).length > 0 ? { extra_content: extra } : {};
+export function callStateOf({ extra_content: extra, provider_specific_fields: own }: ChatChunk): CallState {
+  const signatures = isObject(own) ? Object.entries(own).filter(([name]) => SIGNATURES.has(name)) : [];
+  return {
+    ...(isObject(extra) && Object.keys(extra).length > 0 && { extra_content: extra }),
+    ...(signatures.length > 0 && { provider_specific_fields: Object.fromEntries(signatures) }),
+  };
 }
+
+/**
+ * LiteLLM has Gemini's signatures here (docs.litellm.ai/blog/gemini_3). Others of these fields are
+ * refused when they come back (HolmesGPT/holmesgpt PR#1943).
+ */
+const SIGNATURES: ReadonlySet<string> = new Set(['thought_signature', 'thought_signatures']);
 
 function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
@@ -125,9 +135,12 @@ export function callPiecesOf(delta: ChatChunk): CallPiece[] {
     for (const call of calls) if (isObject(call)) pieces.push(toCallPiece(call, call['function'], call['index']));
   }
   if (isObject(delta['function_call'])) pieces.push(toCallPiece({}, delta['function_call'], LEGACY_INDEX));
-  return pieces.filter(
-    (piece) => piece.id !== '' || piece.name !== '' || piece.arguments !== '' || piece.extra_content !== undefined,
-  );
+  return pieces.filter((piece) => piece.id !== '' || piece.name !== '' || piece.arguments !== '' || hasState(piece));
+}
+
+/** Whether the backend attached anything to the call. */
+export function hasState({ extra_content: extra, provider_specific_fields: own }: CallState): boolean {
+  return extra !== undefined || own !== undefined;
 }
 
 function toCallPiece(call: ChatChunk, called: unknown, index: unknown): CallPiece {

@@ -1,6 +1,7 @@
 import type { CallWriter } from './call-writer.ts';
 import type { CallPiece } from './chunk.ts';
 import type { CallId } from '../../contract/ids.ts';
+import type { CollectedState } from './reply-state.ts';
 import { createJsonEnd, type JsonEnd } from './json-end.ts';
 
 export interface BackendCall {
@@ -14,7 +15,7 @@ export interface BackendCall {
   /** `withheld` means that the client does not get the call. */
   writer: CallWriter | 'withheld' | undefined;
   callId: CallId | undefined;
-  extraContent: Record<string, unknown> | undefined;
+  readonly state: CollectedState;
   closed: boolean;
 }
 
@@ -28,7 +29,7 @@ export function beginCall({ index, id, name }: CallPiece): BackendCall {
     lastChunk: 0,
     writer: undefined,
     callId: undefined,
-    extraContent: undefined,
+    state: {},
     closed: false,
   };
 }

@@ -5,7 +5,7 @@
  */
 
 import type { CallState, ChatChunk, MessageState } from '../chat.ts';
-import { callStateOf, messageStateOf, thoughtsFormOf, toJson } from './chunk.ts';
+import { callStateOf, hasState, messageStateOf, thoughtsFormOf, toJson } from './chunk.ts';
 import type { Dialect } from '../dialects.ts';
 import { DETAIL_WEIGHT, type EventLog } from './event-log.ts';
 import { isList, isObject, readJson } from '../json.ts';
@@ -17,7 +17,7 @@ export interface StateOrigin {
   readonly model: string;
 }
 
-type ThoughtsForm = NonNullable<Dialect['reasoningField']>;
+type ThoughtsForm = Exclude<Dialect['reasoningField'], 'as-sent' | null>;
 
 export interface ReplyState extends StateOrigin {
   /** The last state of a reply contains the earlier ones. */
@@ -81,9 +81,7 @@ export function createStateCollector(
   options: StateOptions & Pick<ReasoningOptions, 'reasoningOutput'>,
 ): StateCollector {
   const { dialect, model, reasoningField, isAskedFor, reasoningOutput } = options;
-  /** Hidden thoughts are in no item, so only the seal can carry them back. */
-  const areThoughtsOpaque = reasoningOutput === 'hidden' && reasoningField !== null;
-  const message: CollectedState = {};
+  const message: CollectedMessageState = {};
   let thoughts = '';
   let thoughtsForm: ThoughtsForm | null = null;
   let lastForm: ReturnType<typeof thoughtsFormOf>;
@@ -91,8 +89,13 @@ export function createStateCollector(
   let isTooLong = false;
 
   function opaqueOf(calls: readonly CallOfReply[]): string {
-    const stated = calls.filter(({ extra_content: extra }) => extra !== undefined);
-    return JSON.stringify([message, stated, areThoughtsOpaque ? thoughts : '']);
+    const stated = calls.filter(hasState);
+    return JSON.stringify([message, stated, reasoningOutput === 'hidden' && goBack() ? thoughts : '']);
+  }
+
+  /** Hidden thoughts are in no item, so only the seal can carry them back. */
+  function goBack(): boolean {
+    return reasoningField === 'as-sent' ? thoughtsForm !== null : reasoningField !== null;
   }
 
   function seal(calls: readonly CallOfReply[]): string | undefined {
@@ -112,9 +115,10 @@ export function createStateCollector(
   return {
     readDelta(delta) {
       lastForm = thoughtsFormOf(delta) ?? lastForm;
-      const { extra_content: extra, reasoning_details: details, thinking_blocks: blocks } = messageStateOf(delta);
-      for (const attached of [extra, details, blocks]) if (attached !== undefined) growBy(log, attached);
-      if (extra !== undefined) message.extra_content = mergeExtra(message.extra_content, extra);
+      const state = messageStateOf(delta);
+      collectState(log, message, state);
+      const { reasoning_details: details, thinking_blocks: blocks } = state;
+      for (const attached of [details, blocks]) if (attached !== undefined) growBy(log, attached);
       if (details !== undefined) joinPieces((message.reasoning_details ??= []), details);
       if (blocks !== undefined) joinPieces((message.thinking_blocks ??= []), blocks);
     },
@@ -133,26 +137,39 @@ const NOTHING = JSON.stringify([{}, [], '']);
 
 type MutableFields = Record<string, unknown>;
 
-interface CollectedState {
+export interface CollectedState {
   extra_content?: MutableFields;
+  provider_specific_fields?: MutableFields;
+}
+
+interface CollectedMessageState extends CollectedState {
   reasoning_details?: unknown[];
   thinking_blocks?: unknown[];
 }
 
-/** Must be called before the state is kept. Throws ApiError when the reply becomes too large. */
-export function growBy(log: EventLog, attached: object): void {
+/** Adds what came with a piece. Throws ApiError when the reply becomes too large. */
+export function collectState(log: EventLog, kept: CollectedState, state: CallState): void {
+  for (const field of ['extra_content', 'provider_specific_fields'] as const) {
+    const attached = state[field];
+    if (attached === undefined) continue;
+    growBy(log, attached);
+    kept[field] = merge(kept[field], attached);
+  }
+}
+
+function growBy(log: EventLog, attached: object): void {
   log.grow(toJson(attached).length + DETAIL_WEIGHT);
 }
 
 /** Google sends a thought and its signature in two chunks, so states merge by provider. */
-export function mergeExtra(kept: MutableFields | undefined, extra: ChatChunk): MutableFields {
+function merge(kept: MutableFields | undefined, attached: ChatChunk): MutableFields {
   // Without a prototype any field name is safe.
   const merged: MutableFields = kept ?? { __proto__: null };
-  for (const [provider, fields] of Object.entries(extra)) {
-    const before = merged[provider];
-    merged[provider] = isObject(fields)
-      ? Object.assign(isObject(before) ? before : { __proto__: null }, fields)
-      : fields;
+  for (const [name, value] of Object.entries(attached)) {
+    const before = merged[name];
+    if (isList(before) && isList(value)) merged[name] = [...before, ...value];
+    else if (isObject(value)) merged[name] = Object.assign(isObject(before) ? before : { __proto__: null }, value);
+    else merged[name] = value;
   }
   return merged;
 }

@@ -11,7 +11,9 @@ import type {
 import type { Dialect } from '../dialects.ts';
 import { uniqueOfItem } from '../ids.ts';
 import type { Piece, ReasoningPiece } from './items.ts';
+import type { ReplyState } from '../reply/reply-state.ts';
 import { unreachable } from '../errors.ts';
+import { hasState } from '../reply/chunk.ts';
 
 interface Call {
   readonly id: string;
@@ -264,7 +266,7 @@ function toAssistantMessage(turn: AssistantTurn, dialect: TurnRules): ChatAssist
   if (text === '' && refusal === '' && turn.calls.length === 0) return undefined;
   const pieces = withoutRepeated(turn.reasoning);
   const states = pieces.flatMap(({ state }) => state ?? []);
-  const form = dialect.reasoningField === null ? null : (states.at(-1)?.thoughtsForm ?? dialect.reasoningField);
+  const form = toForm(dialect.reasoningField, states.at(-1));
   const thoughts = pieces.map((piece) => piece.text).filter((thought) => thought !== '');
   const reasoning = form === null ? '' : thoughts.join('\n');
   const attached: MessageState = {};
@@ -273,7 +275,7 @@ function toAssistantMessage(turn: AssistantTurn, dialect: TurnRules): ChatAssist
     states.flatMap(({ calls }) => calls).map(({ call_id: id, ...state }) => [id, state]),
   );
   const [first] = turn.calls;
-  if (first !== undefined && dialect.foreignCallState !== undefined && !hasState(stateOfCall)) {
+  if (first !== undefined && dialect.foreignCallState !== undefined && ![...stateOfCall.values()].some(hasState)) {
     stateOfCall.set(first.givenId, dialect.foreignCallState);
   }
   // null is allowed only with calls or a refusal.
@@ -290,8 +292,10 @@ function toAssistantMessage(turn: AssistantTurn, dialect: TurnRules): ChatAssist
   };
 }
 
-function hasState(states: ReadonlyMap<string, CallState>): boolean {
-  return [...states.values()].some(({ extra_content: extra }) => extra !== undefined);
+/** Thoughts go back in the field in which they came, if that is known. */
+function toForm(field: Dialect['reasoningField'], state: ReplyState | undefined): ReplyState['thoughtsForm'] {
+  if (field === null) return null;
+  return state?.thoughtsForm ?? (field === 'as-sent' ? null : field);
 }
 
 /** A later state of a reply contains its earlier states and their plain text. */
@@ -307,7 +311,7 @@ function toThinking(reasoning: string, text: string): ChatAssistantPart[] {
 
 function toReasoningField(
   reasoning: string,
-  form: Dialect['reasoningField'],
+  form: ReplyState['thoughtsForm'],
   { reasoningAlways }: TurnRules,
 ): Pick<ChatAssistantMessage, 'reasoning' | 'reasoning_content'> {
   if (form === null || form === 'thinking-part') return {};

@@ -12,7 +12,7 @@ const call = (fields: Partial<BackendCall>): BackendCall => ({
   lastChunk: 1,
   writer: undefined,
   callId: undefined,
-  extraContent: undefined,
+  state: {},
   closed: false,
   ...fields,
 });

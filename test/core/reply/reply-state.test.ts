@@ -66,9 +66,9 @@ describe('the state of a reply', () => {
         seals: [true],
       },
       {
-        name: 'not for hidden thoughts which the backend does not take back',
-        deltas: [{ reasoning_content: 'Hm' }, { content: 'Hi' }],
-        settings: { reasoningOutput: 'hidden', dialect: 'openai' },
+        name: 'not for a hidden think block which the backend does not take back',
+        deltas: [{ content: '<think>Hm</think>Hi' }],
+        settings: { reasoningOutput: 'hidden', dialect: 'together' },
         seals: [],
       },
       {
@@ -227,11 +227,29 @@ describe('the state of a reply', () => {
       expect(told(output, REQUEST, { dialect: 'openrouter' })).to.deep.equal(plain);
     });
 
-    it('never as thoughts where there is no place for them', () => {
-      const settings = { dialect: 'azure' } as const;
-      const output = read(signedCall, ASKED, settings);
-      const plain = { role: 'assistant', content: null, tool_calls: [call({ extra_content: SIGNED })] };
-      expect(told(output, REQUEST, settings)).to.deep.equal(plain);
+    for (const dialect of ['azure', 'openai', 'together'] as const) {
+      it(`as thoughts in the field in which they came to ${dialect}, and those of others not at all`, () => {
+        const output = read([{ reasoning_content: 'Hm' }, { content: 'Hi' }], REQUEST, { dialect });
+        const plain = { role: 'assistant', content: 'Hi' };
+        expect(told(output, REQUEST, { dialect })).to.deep.equal({ ...plain, reasoning_content: 'Hm' });
+        expect(told(output, { ...REQUEST, model: 'other' }, { dialect })).to.deep.equal(plain);
+      });
+    }
+
+    it('as the signatures that LiteLLM has on a message and on its first call', () => {
+      const own = (fields: object) => ({ provider_specific_fields: fields });
+      const output = read([
+        { content: 'H', ...own({ thought_signatures: ['one'], citations: [] }) },
+        { content: 'i', ...own({ thought_signatures: ['two'] }) },
+        { tool_calls: [{ index: 0, ...call(own({ thought_signature: 'three' })) }] },
+        { tool_calls: [{ index: 1, ...call({ id: 'b', ...own({ other: 1 }) }) }] },
+      ]);
+      expect(told(output)).to.deep.equal({
+        role: 'assistant',
+        content: 'Hi',
+        ...own({ thought_signatures: ['one', 'two'] }),
+        tool_calls: [call(own({ thought_signature: 'three' })), call({ id: 'b' })],
+      });
     });
 
     it('as the thoughts alone where these were sealed before there were states', () => {

@@ -108,7 +108,7 @@ describe('messages', () => {
         const told = JSON.stringify(toMessages(pieces, DIALECTS[dialect]));
         const count = (text: string) => told.split(text).length - 1;
         for (const piece of pieces) {
-          const shown = piece.kind !== 'reasoning' || DIALECTS[dialect].reasoningField !== null;
+          const shown = piece.kind !== 'reasoning' || DIALECTS[dialect].reasoningField !== 'as-sent';
           for (const text of textsOf(piece)) expect(count(text), text).to.equal(shown ? 1 : 0);
         }
         const media = pieces.flatMap((piece) => (piece.kind === 'output' ? piece.media : []));
