@@ -86,8 +86,8 @@ export function isTransient(status: number): boolean {
 }
 
 const TRANSIENT = new Set([408, 409, 425, 429, 498]);
-/** SDKs do not try these again by themselves. */
-const SAID_TO_BE_TRANSIENT = new Set([425, 498]);
+/** Clients differ in what they make of these. A failure that keeps its idempotency key says otherwise. */
+const SAID_TO_BE_TRANSIENT = new Set([408, 425, 498, 529]);
 /** Nothing but another request helps, whatever the status. */
 const DETERMINISTIC = new Set<ErrorCode>([
   'context_length_exceeded',

@@ -14,7 +14,10 @@ export const errorHandler: ErrorRequestHandler = (thrown, req, res, _next) => {
     return;
   }
   forgetBody(res);
-  res.status(error.status).set(headersOf(error)).json(error.toBody());
+  res
+    .status(error.status)
+    .set(headersOf(error, res.get('x-should-retry')))
+    .json(error.toBody());
   discardBody(req);
 };
 
@@ -26,9 +29,13 @@ export function noteFailure(thrown: unknown, facts: RequestFacts): ApiError {
   return error;
 }
 
-/** Returns the headers of an error, with a hint whether a retry makes sense. */
-export function headersOf(error: ApiError): Readonly<Record<string, string>> {
-  return isDeterministic(error) ? { 'x-should-retry': 'false', ...error.headers } : error.headers;
+/**
+ * Returns the headers of an error, with a hint whether a retry makes sense. What is known of the
+ * record, `decided`, counts more than what the backend says.
+ */
+export function headersOf(error: ApiError, decided?: string): Readonly<Record<string, string>> {
+  const hint = decided ?? error.headers['x-should-retry'] ?? (isDeterministic(error) ? 'false' : undefined);
+  return hint === undefined ? error.headers : { ...error.headers, 'x-should-retry': hint };
 }
 
 export const notFound: RequestHandler = (req) => {

@@ -33,7 +33,7 @@ const FOR_NOBODY: EventStream = { write: () => undefined, end: () => undefined }
 
 /** Returns the error frame, with these headers and those of the error. */
 export function toErrorFrame(error: ApiError, headers: WebSocketError['headers'] = {}): WebSocketError {
-  const allHeaders = { ...headers, ...headersOf(error) };
+  const allHeaders = { ...headers, ...headersOf(error, headers['x-should-retry']) };
   return { type: 'error', status: error.status, error: error.toBody().error, headers: allHeaders };
 }
 

@@ -103,12 +103,19 @@ describe('accepting a request', () => {
       const caller = callerOf(gateway.url, secret);
       const request = endpoint === 'create' ? REQUEST : CHAT;
       const headers = { 'idempotency-key': 'original' };
-      backend.reply({ json: { error: { message: 'Too slow' } }, status: 408, headers: { 'x-should-retry': 'true' } });
+      const tooSlow = {
+        json: { error: { message: 'Too slow' } },
+        status: 408,
+        headers: { 'x-should-retry': 'true' },
+      } as const;
+      backend.reply(tooSlow, tooSlow);
       const failed = await caller[endpoint](request, { headers });
       expect(failed.status).to.equal(endpoint === 'create' ? 504 : 408);
       expect(failed.headers.get('x-should-retry')).to.equal('false');
       expect((await caller[endpoint](request, { headers })).status).to.equal(409);
       expect(backend.requests).to.have.lengthOf(1);
+      const withoutKey = await caller[endpoint](request);
+      expect(withoutKey.headers.get('x-should-retry'), 'nothing would call a retry a duplicate').to.equal('true');
     });
   }
 
