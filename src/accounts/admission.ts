@@ -1,7 +1,7 @@
 import { formatAmount } from '../core/money/decimal.ts';
 import { ApiError, unreachable } from '../core/errors.ts';
 import { matchesModel } from '../core/money/model-patterns.ts';
-import { costOf, holdOf, type Price, type Prices } from '../core/money/pricing.ts';
+import { costOf, costOfTokens, holdOf, type Price, type Prices } from '../core/money/pricing.ts';
 import type { AccountStore, Hold, RateStanding, StoredKey } from '../store/keys.ts';
 import type { Acceptance } from '../store/store.ts';
 import type { Usage } from '../contract/types.ts';
@@ -91,7 +91,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
         keyId,
         tokens,
         heldMicro: price === undefined ? 0 : holdOf(price, expected),
-        interruptedCostMicro: price === undefined ? null : holdOf(price, { ...expected, outputTokens: 0 }),
+        interruptedCostMicro: price === undefined ? null : costOfTokens(price, { ...expected, outputTokens: 0 }),
       };
       return {
         hold,

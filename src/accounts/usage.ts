@@ -18,6 +18,7 @@ export function toUsageOfModel(row: UsageRow): UsageOfModel {
     cancelled: row.cancelled,
     input_tokens: row.inputTokens,
     cached_tokens: row.cachedTokens,
+    cache_write_tokens: row.cacheWriteTokens,
     output_tokens: row.outputTokens,
     reasoning_tokens: row.reasoningTokens,
     cost: row.costMicro,

@@ -74,6 +74,7 @@ function columnsFor(per: UsageQuery['per'], keys: readonly AdminKey[]): readonly
     count('CANCELLED', (row) => row.cancelled),
     count('INPUT', (row) => row.input_tokens),
     count('CACHED', (row) => row.cached_tokens),
+    count('WRITTEN', (row) => row.cache_write_tokens),
     count('OUTPUT', (row) => row.output_tokens),
     { title: 'COST', of: ({ cost }) => formatAmount(cost), align: 'right' },
     { title: 'MEAN TIME', of: ({ duration_ms, requests }) => formatSpan(duration_ms / requests), align: 'right' },

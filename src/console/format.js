@@ -1,3 +1,5 @@
+/** @import { Usage } from '../contract/types.ts' */
+
 const COUNT = new Intl.NumberFormat('en');
 const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const CREDITS = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 6 });
@@ -16,6 +18,34 @@ export function formatCount(count) {
  */
 export function formatShort(count) {
   return SHORT.format(count);
+}
+
+/**
+ * @param {Usage} usage
+ * @returns {string} `1,200 (1,000 cached, 150 written to the cache)`
+ */
+export function formatInput({ input_tokens, input_tokens_details: { cached_tokens, cache_write_tokens } }) {
+  return withParts(input_tokens, [
+    [cached_tokens, 'cached'],
+    [cache_write_tokens, 'written to the cache'],
+  ]);
+}
+
+/**
+ * @param {Usage} usage
+ * @returns {string} `345 (45 reasoning)`
+ */
+export function formatOutput({ output_tokens, output_tokens_details: { reasoning_tokens } }) {
+  return withParts(output_tokens, [[reasoning_tokens, 'reasoning']]);
+}
+
+/**
+ * @param {number} whole
+ * @param {readonly (readonly [number, string])[]} parts
+ */
+function withParts(whole, parts) {
+  const shown = parts.filter(([count]) => count > 0).map(([count, name]) => `${formatCount(count)} ${name}`);
+  return formatCount(whole) + (shown.length > 0 ? ` (${shown.join(', ')})` : '');
 }
 
 /**

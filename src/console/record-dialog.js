@@ -1,6 +1,6 @@
 import { byId, element, say, timeElement } from './dom.js';
 import { toFailure } from './client.js';
-import { formatCount, formatCredits, formatMs } from './format.js';
+import { formatCredits, formatInput, formatMs, formatOutput } from './format.js';
 import { poll } from './poll.js';
 
 /** @import { RequestRecord } from '../contract/types.ts' */
@@ -117,11 +117,8 @@ function describe(record) {
     ['Cancel asked for', record.cancel_requested_at === null ? null : timeElement(record.cancel_requested_at)],
     ['Ended', record.completed_at === null ? null : timeElement(record.completed_at)],
     ['Took', record.completed_at === null ? null : tookOf(record)],
-    ['Input tokens', usage && withPart(usage.input_tokens, usage.input_tokens_details.cached_tokens, 'cached')],
-    [
-      'Output tokens',
-      usage && withPart(usage.output_tokens, usage.output_tokens_details.reasoning_tokens, 'reasoning'),
-    ],
+    ['Input tokens', usage && formatInput(usage)],
+    ['Output tokens', usage && formatOutput(usage)],
     ['Counted', record.usage_estimated ? 'by estimate, since the backend sent no usage' : null],
     ['Cost', record.cost === null ? null : formatCredits(record.cost)],
   ];
@@ -129,13 +126,4 @@ function describe(record) {
     value === null ? [] : [element('dt', {}, term), element('dd', {}, value)],
   );
   return element('dl', { class: 'details' }, ...known);
-}
-
-/**
- * @param {number} whole
- * @param {number} part
- * @param {string} name
- */
-function withPart(whole, part, name) {
-  return formatCount(whole) + (part > 0 ? ` (${formatCount(part)} ${name})` : '');
 }

@@ -1,5 +1,5 @@
 import { byId, showFacts } from './dom.js';
-import { formatCount, formatMs } from './format.js';
+import { formatInput, formatMs, formatOutput } from './format.js';
 
 /** @import { ResponseEvent, ResponseResource } from '../contract/types.ts' */
 
@@ -54,12 +54,8 @@ export function createRunFacts() {
      */
     end({ usage }, atMs) {
       if (usage !== null) {
-        const { cached_tokens } = usage.input_tokens_details;
-        const { reasoning_tokens } = usage.output_tokens_details;
-        const cached = cached_tokens > 0 ? ` (${formatCount(cached_tokens)} cached)` : '';
-        const reasoning = reasoning_tokens > 0 ? ` (${formatCount(reasoning_tokens)} reasoning)` : '';
-        facts.set('Input tokens', formatCount(usage.input_tokens) + cached);
-        facts.set('Output tokens', formatCount(usage.output_tokens) + reasoning);
+        facts.set('Input tokens', formatInput(usage));
+        facts.set('Output tokens', formatOutput(usage));
         const seconds = (atMs - firstDeltaMs) / 1000;
         if (seconds > MIN_SPEED_S && usage.output_tokens > 1)
           facts.set('Speed', `${(usage.output_tokens / seconds).toFixed(1)} tokens/s`);

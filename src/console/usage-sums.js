@@ -113,6 +113,7 @@ function nothing(start) {
     cancelled: 0,
     input_tokens: 0,
     cached_tokens: 0,
+    cache_write_tokens: 0,
     output_tokens: 0,
     reasoning_tokens: 0,
     cost: 0,
@@ -130,6 +131,7 @@ function add(sums, more) {
   sums.cancelled += more.cancelled;
   sums.input_tokens += more.input_tokens;
   sums.cached_tokens += more.cached_tokens;
+  sums.cache_write_tokens += more.cache_write_tokens;
   sums.output_tokens += more.output_tokens;
   sums.reasoning_tokens += more.reasoning_tokens;
   sums.cost += more.cost;

@@ -381,6 +381,10 @@ export interface UsageOfModel {
    * Part of the input tokens.
    */
   cached_tokens: number;
+  /**
+   * Part of the input tokens, and none of the cached ones.
+   */
+  cache_write_tokens: number;
   output_tokens: number;
   /**
    * Part of the output tokens.
@@ -781,7 +785,14 @@ export interface CompactionItem {
 export interface Usage {
   input_tokens: number;
   input_tokens_details: {
+    /**
+     * Input that the backend read from its cache.
+     */
     cached_tokens: number;
+    /**
+     * Input that the backend wrote to its cache; none of the cached tokens.
+     */
+    cache_write_tokens: number;
   };
   output_tokens: number;
   output_tokens_details: {
@@ -1618,6 +1629,10 @@ export interface OwnUsage {
    * Part of the input tokens.
    */
   cached_tokens: number;
+  /**
+   * Part of the input tokens, and none of the cached ones.
+   */
+  cache_write_tokens: number;
   output_tokens: number;
   /**
    * Part of the output tokens.
@@ -1694,6 +1709,10 @@ export interface ModelPrice {
    * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
    */
   cached_input?: string;
+  /**
+   * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
+   */
+  cache_write?: string;
   /**
    * A decimal number in quotes, with at most 9 digits before the point and 12 behind it.
    */

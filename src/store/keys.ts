@@ -151,6 +151,7 @@ export interface UsageRow {
   readonly cancelled: number;
   readonly inputTokens: number;
   readonly cachedTokens: number;
+  readonly cacheWriteTokens: number;
   readonly outputTokens: number;
   readonly reasoningTokens: number;
   readonly costMicro: number;

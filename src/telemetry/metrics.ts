@@ -107,6 +107,7 @@ function createModelCallCounter(
     tokensPerRequest.observe({ ...call, gen_ai_token_type: 'output' }, usage.output_tokens);
     tokens.inc({ model, kind: 'input' }, usage.input_tokens);
     tokens.inc({ model, kind: 'cached_input' }, usage.input_tokens_details.cached_tokens);
+    tokens.inc({ model, kind: 'cache_write' }, usage.input_tokens_details.cache_write_tokens);
     tokens.inc({ model, kind: 'output' }, usage.output_tokens);
     tokens.inc({ model, kind: 'reasoning' }, usage.output_tokens_details.reasoning_tokens);
   }

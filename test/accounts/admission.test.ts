@@ -26,7 +26,7 @@ const ASK: Ask = {
 };
 const USAGE: Usage = {
   input_tokens: 300,
-  input_tokens_details: { cached_tokens: 0 },
+  input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
   output_tokens: 20,
   output_tokens_details: { reasoning_tokens: 0 },
   total_tokens: 320,

@@ -50,7 +50,7 @@ describe('the command line beside a running gateway', () => {
     await ask(bob.secret);
     const { stdout } = await run('usage', { env });
     expect(stdout).to.match(
-      /^FROM \(UTC\) +KEY +MODEL +REQUESTS +FAILED +CANCELLED +INPUT +CACHED +OUTPUT +COST +MEAN TIME$/m,
+      /^FROM \(UTC\) +KEY +MODEL +REQUESTS +FAILED +CANCELLED +INPUT +CACHED +WRITTEN +OUTPUT +COST +MEAN TIME$/m,
     );
     expect(stdout).to.match(new RegExp(`^\\d{4}-\\d\\d-\\d\\d +alice \\(${alice.prefix}\\) +demo +1 +0 +0 +\\d`, 'm'));
     expect(stdout).to.match(new RegExp(`^\\d{4}-\\d\\d-\\d\\d +bob \\(${bob.prefix}\\) +demo +2 +0 +0 +\\d`, 'm'));

@@ -136,7 +136,7 @@ export const MODELS = { object: 'list', data: [{ id: 'small-model' }, { id: 'big
 export const USAGE = {
   prompt_tokens: 1200,
   completion_tokens: 345,
-  prompt_tokens_details: { cached_tokens: 1000 },
+  prompt_tokens_details: { cached_tokens: 1000, cache_write_tokens: 150 },
   completion_tokens_details: { reasoning_tokens: 45 },
 };
 

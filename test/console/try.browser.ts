@@ -72,7 +72,9 @@ describe('“Try it”', () => {
     await send();
     await status().getByText('Completed in').waitFor();
     const facts = (await page.locator('#try-facts').textContent()) ?? '';
-    expect(facts).to.include('Input tokens1,200 (1,000 cached)').and.to.include('Output tokens345 (45 reasoning)');
+    expect(facts)
+      .to.include('Input tokens1,200 (1,000 cached, 150 written to the cache)')
+      .and.to.include('Output tokens345 (45 reasoning)');
     expect(facts).to.match(/First delta after[\d.]+ m?s/);
     const id = /req_[0-9a-f]+/.exec(facts)?.[0] ?? '';
     const record = (await (await scene.gateway.get(`/api/v1/requests/${id}`)).json()) as { status: string };

@@ -10,7 +10,15 @@ function seconds(date: string): number {
 }
 
 function row(start: number, part: object = {}) {
-  const counts = { failed: 0, cancelled: 0, input_tokens: 0, cached_tokens: 0, output_tokens: 0, reasoning_tokens: 0 };
+  const counts = {
+    failed: 0,
+    cancelled: 0,
+    input_tokens: 0,
+    cached_tokens: 0,
+    cache_write_tokens: 0,
+    output_tokens: 0,
+    reasoning_tokens: 0,
+  };
   return { start, model: 'm', requests: 1, cost: 0, duration_ms: 0, ...counts, ...part };
 }
 
@@ -41,6 +49,7 @@ describe('the sums of the usage view', () => {
       cancelled: 3,
       input_tokens: 4,
       cached_tokens: 5,
+      cache_write_tokens: 3,
       output_tokens: 6,
       reasoning_tokens: 7,
       cost: 8,

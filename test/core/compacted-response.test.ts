@@ -9,7 +9,7 @@ import { expectWellFormed } from '../support/well-formed.ts';
 
 const usage = (input: number, output: number): Usage => ({
   input_tokens: input,
-  input_tokens_details: { cached_tokens: 1 },
+  input_tokens_details: { cached_tokens: 1, cache_write_tokens: 2 },
   output_tokens: output,
   output_tokens_details: { reasoning_tokens: 2 },
   total_tokens: input + output,
@@ -24,7 +24,7 @@ const usageChunk = {
   choices: [],
   usage: {
     prompt_tokens: 10,
-    prompt_tokens_details: { cached_tokens: 1 },
+    prompt_tokens_details: { cached_tokens: 1, cache_write_tokens: 2 },
     completion_tokens: 5,
     completion_tokens_details: { reasoning_tokens: 2 },
     total_tokens: 15,
@@ -65,7 +65,7 @@ describe('a response with a compaction', () => {
     ]);
     expect(machine.response.usage).to.deep.equal({
       input_tokens: 110,
-      input_tokens_details: { cached_tokens: 2 },
+      input_tokens_details: { cached_tokens: 2, cache_write_tokens: 4 },
       output_tokens: 12,
       output_tokens_details: { reasoning_tokens: 4 },
       total_tokens: 122,

@@ -43,7 +43,7 @@ const WINDOW = [
 /** Twice the usage of one answer. */
 const USED_TWICE = {
   input_tokens: 22,
-  input_tokens_details: { cached_tokens: 0 },
+  input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
   output_tokens: 14,
   output_tokens_details: { reasoning_tokens: 0 },
   total_tokens: 36,

@@ -20,7 +20,7 @@ import { allArrived } from '../support/time.ts';
 const MODEL = 'test-model';
 const USAGE = {
   prompt_tokens: 9,
-  prompt_tokens_details: { cached_tokens: 4 },
+  prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 3 },
   completion_tokens: 5,
   completion_tokens_details: { reasoning_tokens: 2 },
   total_tokens: 14,
@@ -70,7 +70,7 @@ describe('the official SDK as a client of the gateway', () => {
       expect(response).to.have.property('_request_id', response.id.replace('resp_', 'req_'));
       expect(response.usage).to.deep.equal({
         input_tokens: 9,
-        input_tokens_details: { cached_tokens: 4 },
+        input_tokens_details: { cached_tokens: 4, cache_write_tokens: 3 },
         output_tokens: 5,
         output_tokens_details: { reasoning_tokens: 2 },
         total_tokens: 14,

@@ -7,7 +7,7 @@ export const USAGE = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18
 /** The same usage, as records and responses show it. */
 export const KNOWN_USAGE = {
   input_tokens: 11,
-  input_tokens_details: { cached_tokens: 0 },
+  input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
   output_tokens: 7,
   output_tokens_details: { reasoning_tokens: 0 },
   total_tokens: 18,

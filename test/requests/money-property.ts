@@ -46,7 +46,7 @@ const DEFAULT_MAX_OUTPUT_TOKENS = 200;
 const PRICES = createPrices({
   currency: 'USD',
   models: {
-    m: { input: '2', cached_input: '1', output: '10' },
+    m: { input: '2', cached_input: '1', cache_write: '2.5', output: '10' },
     'm-pro*': { input: '4', output: '20.5' },
     dear: { input: '20', output: '100' },
     '*': { input: '1', output: '1' },
@@ -63,6 +63,7 @@ const USAGES = [
   'no output',
   'absurd',
   'more cached than input',
+  'more written to the cache than input',
   'thoughts in the total',
 ] as const;
 const LIES = ['far too much', 'of a dearer model'] as const;
@@ -429,6 +430,8 @@ function usageOf({ step, allowed, estimatedInput }: Live): object | undefined {
       return { prompt_tokens: -1, completion_tokens: 1e300, total_tokens: Number.MAX_SAFE_INTEGER };
     case 'more cached than input':
       return { ...counted, prompt_tokens_details: { cached_tokens: estimatedInput + 1000 } };
+    case 'more written to the cache than input':
+      return { ...counted, prompt_tokens_details: { cache_write_tokens: estimatedInput + 1000 } };
     case 'thoughts in the total':
       return { ...counted, completion_tokens: 0 };
     case 'far too much':

@@ -52,7 +52,7 @@ export function describeRecovery(name: string, engine: EngineUnderTest): void {
         usageEstimated: true,
         usage: {
           input_tokens: 123,
-          input_tokens_details: { cached_tokens: 0 },
+          input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
           output_tokens: 0,
           output_tokens_details: { reasoning_tokens: 0 },
           total_tokens: 123,

@@ -45,6 +45,7 @@ export function describeUsage(name: string, engine: EngineUnderTest): void {
         cancelled: 1,
         inputTokens: 2 * USAGE.input_tokens,
         cachedTokens: 2 * USAGE.input_tokens_details.cached_tokens,
+        cacheWriteTokens: 2 * USAGE.input_tokens_details.cache_write_tokens,
         outputTokens: 2 * USAGE.output_tokens,
         reasoningTokens: 2 * USAGE.output_tokens_details.reasoning_tokens,
         costMicro: 7,

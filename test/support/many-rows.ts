@@ -24,10 +24,10 @@ export function addManyRows(file: string, rows: number): void {
     database
       .prepare(`${count}
       INSERT INTO requests (request_id, caller, endpoint, model, stream, status, created_at_ms, completed_at_ms,
-        estimated_input_tokens, input_tokens, cached_tokens, output_tokens, reasoning_tokens, total_tokens, cost_micro,
+        estimated_input_tokens, input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, total_tokens, cost_micro,
         idempotency_key, body, key, held_micro, error_code)
       SELECT printf('req_%032x', i), 'caller of many', 'responses', ${model}, i % 2, 'succeeded', 1790000000000 + i,
-        1790000000100 + i, 7, iif(i % 5, 11, ${LARGE}), 3, 22, 4, 33, iif(i % 3, i, NULL),
+        1790000000100 + i, 7, iif(i % 5, 11, ${LARGE}), 3, 2, 22, 4, 33, iif(i % 3, i, NULL),
         iif(i % 2, printf('key %d', i), NULL), 'body', ?, 5, iif(i % 11, NULL, 'upstream_error')
       FROM n`)
       .run(rows, key);

@@ -179,8 +179,11 @@ function toUsage(usage: Json): Usage {
   const beyondInput = Number(usage['total_tokens']) - Number(usage['prompt_tokens']);
   return {
     input_tokens: Number(usage['prompt_tokens']),
-    // Azure's gateway to other models has reported more cached tokens than input.
-    input_tokens_details: { cached_tokens: Math.min(Number(cached ?? 0), Number(usage['prompt_tokens'])) },
+    input_tokens_details: {
+      // Azure's gateway to other models has reported more cached tokens than input.
+      cached_tokens: Math.min(Number(cached ?? 0), Number(usage['prompt_tokens'])),
+      cache_write_tokens: Number(object(usage['prompt_tokens_details'])['cache_write_tokens'] ?? 0),
+    },
     output_tokens: beyondInput,
     output_tokens_details: {
       reasoning_tokens: Math.max(Number(reasoning ?? 0), beyondInput - Number(usage['completion_tokens'])),

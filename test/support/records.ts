@@ -9,7 +9,7 @@ export const CALLER: Identity = ['caller'];
 
 export const USAGE: Usage = {
   input_tokens: 11,
-  input_tokens_details: { cached_tokens: 3 },
+  input_tokens_details: { cached_tokens: 3, cache_write_tokens: 2 },
   output_tokens: 22,
   output_tokens_details: { reasoning_tokens: 4 },
   total_tokens: 33,

@@ -186,6 +186,7 @@ function expectNumeric(usage: Usage): void {
   const counts = [
     usage.input_tokens,
     usage.input_tokens_details.cached_tokens,
+    usage.input_tokens_details.cache_write_tokens,
     usage.output_tokens,
     usage.output_tokens_details.reasoning_tokens,
     usage.total_tokens,

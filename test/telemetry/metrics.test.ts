@@ -9,7 +9,7 @@ import { readExposition, sumOf, type Family } from '../support/exposition.ts';
 
 const USAGE: Usage = {
   input_tokens: 100,
-  input_tokens_details: { cached_tokens: 60 },
+  input_tokens_details: { cached_tokens: 60, cache_write_tokens: 15 },
   output_tokens: 11,
   output_tokens_details: { reasoning_tokens: 4 },
   total_tokens: 111,
@@ -110,6 +110,7 @@ describe('createMetrics', () => {
     expect(Object.fromEntries((samples ?? []).map(({ labels, value }) => [labels['kind'], value]))).to.deep.equal({
       input: 200,
       cached_input: 120,
+      cache_write: 30,
       output: 22,
       reasoning: 8,
     });

@@ -13,6 +13,7 @@ const PARTS_PER_MICRO = 10n ** BigInt(PRICE_DECIMALS);
 export interface Price {
   readonly inputParts: bigint;
   readonly cachedInputParts: bigint;
+  readonly cacheWriteParts: bigint;
   readonly outputParts: bigint;
 }
 
@@ -27,7 +28,10 @@ export interface Prices {
 
 export interface TokenCounts {
   readonly inputTokens: number;
-  readonly cachedTokens: number;
+  /** Part of the input. */
+  readonly cachedTokens?: number;
+  /** Part of the input, and none of the cached tokens. */
+  readonly cacheWriteTokens?: number;
   /** Reasoning is included. */
   readonly outputTokens: number;
 }
@@ -37,24 +41,31 @@ export function costOf(price: Price, usage: Usage): number {
   return costOfTokens(price, {
     inputTokens: usage.input_tokens,
     cachedTokens: usage.input_tokens_details.cached_tokens,
+    cacheWriteTokens: usage.input_tokens_details.cache_write_tokens,
     outputTokens: usage.output_tokens,
   });
 }
 
 /** As `costOf`, for counted or estimated tokens. */
-export function costOfTokens(price: Price, { inputTokens, cachedTokens, outputTokens }: TokenCounts): number {
+export function costOfTokens(
+  price: Price,
+  { inputTokens, cachedTokens = 0, cacheWriteTokens = 0, outputTokens }: TokenCounts,
+): number {
   const cached = Math.min(cachedTokens, inputTokens);
+  const written = Math.min(cacheWriteTokens, inputTokens - cached);
   const parts =
-    BigInt(inputTokens - cached) * price.inputParts +
+    BigInt(inputTokens - cached - written) * price.inputParts +
     BigInt(cached) * price.cachedInputParts +
+    BigInt(written) * price.cacheWriteParts +
     BigInt(outputTokens) * price.outputParts;
   const micro = (parts + PARTS_PER_MICRO - 1n) / PARTS_PER_MICRO;
   return micro > MAX_COST_MICRO ? MAX_COST_MICRO : Number(micro);
 }
 
-/** Returns the millionths to reserve before a request runs, as if no input were cached. */
-export function holdOf(price: Price, expected: Omit<TokenCounts, 'cachedTokens'>): number {
-  return costOfTokens(price, { ...expected, cachedTokens: 0 });
+/** Returns the millionths to reserve before a request runs, as if all input were of the dearest kind. */
+export function holdOf(price: Price, expected: Pick<TokenCounts, 'inputTokens' | 'outputTokens'>): number {
+  const { inputParts, cachedInputParts, cacheWriteParts } = price;
+  return costOfTokens({ ...price, inputParts: max(max(inputParts, cachedInputParts), cacheWriteParts) }, expected);
 }
 
 /**
@@ -119,16 +130,25 @@ function plainNameOf(model: string): string {
 }
 
 function dearer(one: Price, other: Price = one): Price {
-  const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
   return {
     inputParts: max(one.inputParts, other.inputParts),
     cachedInputParts: max(one.cachedInputParts, other.cachedInputParts),
+    cacheWriteParts: max(one.cacheWriteParts, other.cacheWriteParts),
     outputParts: max(one.outputParts, other.outputParts),
   };
 }
 
-function toPrice({ input, cached_input = input, output }: ModelPrice): Price {
-  return { inputParts: toParts(input), cachedInputParts: toParts(cached_input), outputParts: toParts(output) };
+function max(one: bigint, other: bigint): bigint {
+  return one > other ? one : other;
+}
+
+function toPrice({ input, cached_input = input, cache_write = input, output }: ModelPrice): Price {
+  return {
+    inputParts: toParts(input),
+    cachedInputParts: toParts(cached_input),
+    cacheWriteParts: toParts(cache_write),
+    outputParts: toParts(output),
+  };
 }
 
 function toParts(text: string): bigint {

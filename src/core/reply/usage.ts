@@ -65,10 +65,20 @@ function toUsage(usage: ChatChunk): { readonly usage: Usage; readonly gaps: read
     count(usage['prompt_cache_hit_tokens']) ??
     count(usage['cached_tokens']) ??
     0;
+  const cacheWrite =
+    // LiteLLM has other names for tokens written to the cache (langchain-ai/langchainjs PR#11194).
+    count(field(usage['prompt_tokens_details'], 'cache_write_tokens')) ??
+    count(field(usage['prompt_tokens_details'], 'cache_creation_tokens')) ??
+    count(usage['cache_creation_input_tokens']) ??
+    0;
+  const cachedInput = Math.min(cached, input);
   return {
     usage: {
       input_tokens: input,
-      input_tokens_details: { cached_tokens: Math.min(cached, input) },
+      input_tokens_details: {
+        cached_tokens: cachedInput,
+        cache_write_tokens: Math.min(cacheWrite, input - cachedInput),
+      },
       output_tokens: output,
       output_tokens_details: { reasoning_tokens: Math.min(Math.max(reasoning, beyond), output) },
       total_tokens: input + output,
@@ -88,6 +98,7 @@ function sumOfUsage(one: Usage | null, other: Usage | null): Usage | null {
     input_tokens: one.input_tokens + other.input_tokens,
     input_tokens_details: {
       cached_tokens: one.input_tokens_details.cached_tokens + other.input_tokens_details.cached_tokens,
+      cache_write_tokens: one.input_tokens_details.cache_write_tokens + other.input_tokens_details.cache_write_tokens,
     },
     output_tokens: one.output_tokens + other.output_tokens,
     output_tokens_details: {

@@ -56,7 +56,7 @@ export function createTokenEstimator(): TokenEstimator {
       const outputTokens = Math.min(words + unsent, allowedOutputTokens ?? Infinity);
       return {
         input_tokens: inputTokens,
-        input_tokens_details: { cached_tokens: 0 },
+        input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
         output_tokens: outputTokens,
         output_tokens_details: { reasoning_tokens: Math.max(0, outputTokens - words) },
         total_tokens: inputTokens + outputTokens,

@@ -84,6 +84,7 @@ function sumOf(rows: readonly UsageRow[]): OwnUsage {
     cancelled: sum((row) => row.cancelled),
     input_tokens: sum((row) => row.inputTokens),
     cached_tokens: sum((row) => row.cachedTokens),
+    cache_write_tokens: sum((row) => row.cacheWriteTokens),
     output_tokens: sum((row) => row.outputTokens),
     reasoning_tokens: sum((row) => row.reasoningTokens),
   };

@@ -186,6 +186,14 @@ export const MIGRATIONS: readonly Migration[] = [
     runsBeside: '0003_ledger_references',
     sql: 'ALTER TABLE requests ADD COLUMN confirmed smallint',
   },
+  {
+    name: '0011_cache_writes',
+    runsBeside: '0003_ledger_references',
+    sql: `
+      ALTER TABLE requests ADD COLUMN cache_write_tokens bigint;
+      ALTER TABLE usage ADD COLUMN cache_write_tokens bigint NOT NULL DEFAULT 0;
+    `,
+  },
 ];
 
 /** "Reqs": no other program on the same database uses it for a lock. */

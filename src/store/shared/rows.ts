@@ -33,6 +33,7 @@ export interface RecordRow {
   readonly cancelRequestedAtMs: number | null;
   readonly inputTokens: number | null;
   readonly cachedTokens: number | null;
+  readonly cacheWriteTokens: number | null;
   readonly outputTokens: number | null;
   readonly reasoningTokens: number | null;
   readonly totalTokens: number | null;
@@ -52,7 +53,7 @@ export interface RecordRow {
 
 export const RECORD_COLUMNS = `request_id AS "requestId", endpoint, model, stream, status, created_at_ms AS "createdAtMs",
   completed_at_ms AS "completedAtMs", cancel_requested_at_ms AS "cancelRequestedAtMs", input_tokens AS "inputTokens",
-  cached_tokens AS "cachedTokens", output_tokens AS "outputTokens", reasoning_tokens AS "reasoningTokens",
+  cached_tokens AS "cachedTokens", cache_write_tokens AS "cacheWriteTokens", output_tokens AS "outputTokens", reasoning_tokens AS "reasoningTokens",
   total_tokens AS "totalTokens", usage_estimated AS "usageEstimated", cost_micro AS "costMicro",
   incomplete_reason AS "incompleteReason", error_code AS "errorCode", seq, caller, key, held_micro AS "heldMicro", confirmed`;
 
@@ -62,6 +63,7 @@ export interface OutcomeRow extends Pick<
   | 'status'
   | 'inputTokens'
   | 'cachedTokens'
+  | 'cacheWriteTokens'
   | 'outputTokens'
   | 'reasoningTokens'
   | 'totalTokens'
@@ -116,6 +118,7 @@ export function toDiscardedRow({ requestId, createdAtMs }: RecordRow, nowMs: num
     completedAtMs: Math.max(nowMs, createdAtMs),
     inputTokens: null,
     cachedTokens: null,
+    cacheWriteTokens: null,
     outputTokens: null,
     reasoningTokens: null,
     totalTokens: null,
@@ -155,6 +158,7 @@ export function toOutcomeRow(requestId: RequestId, outcome: Outcome): OutcomeRow
     completedAtMs: outcome.completedAtMs,
     inputTokens: usage?.input_tokens ?? null,
     cachedTokens: usage?.input_tokens_details.cached_tokens ?? null,
+    cacheWriteTokens: usage?.input_tokens_details.cache_write_tokens ?? null,
     outputTokens: usage?.output_tokens ?? null,
     reasoningTokens: usage?.output_tokens_details.reasoning_tokens ?? null,
     totalTokens: usage?.total_tokens ?? null,
@@ -177,13 +181,16 @@ export function toRecord(row: RecordRow): StoredRecord {
     createdAtMs: row.createdAtMs,
     completedAtMs: row.completedAtMs,
     cancelRequestedAtMs: row.cancelRequestedAtMs,
-    // The five counts are written together or not at all.
+    // The counts are written together or not at all, but an older version writes no cache writes.
     usage:
       row.inputTokens === null
         ? null
         : {
             input_tokens: row.inputTokens,
-            input_tokens_details: { cached_tokens: row.cachedTokens ?? 0 },
+            input_tokens_details: {
+              cached_tokens: row.cachedTokens ?? 0,
+              cache_write_tokens: row.cacheWriteTokens ?? 0,
+            },
             output_tokens: row.outputTokens ?? 0,
             output_tokens_details: { reasoning_tokens: row.reasoningTokens ?? 0 },
             total_tokens: row.totalTokens ?? 0,

@@ -169,6 +169,14 @@ export const MIGRATIONS: readonly Migration[] = [
     // 0 while another process asks the owner whether an unfinished request runs, 1 when it does.
     sql: 'ALTER TABLE requests ADD COLUMN confirmed INTEGER',
   },
+  {
+    name: '0009_cache_writes',
+    runsBeside: '0003_ledger_references',
+    sql: `
+      ALTER TABLE requests ADD COLUMN cache_write_tokens INTEGER;
+      ALTER TABLE usage ADD COLUMN cache_write_tokens INTEGER NOT NULL DEFAULT 0;
+    `,
+  },
 ];
 
 /**

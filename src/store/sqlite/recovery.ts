@@ -22,6 +22,7 @@ export function prepareRecovery(
       completed_at_ms = max(?, created_at_ms),
       input_tokens = estimated_input_tokens,
       cached_tokens = 0,
+      cache_write_tokens = 0,
       output_tokens = 0,
       reasoning_tokens = 0,
       total_tokens = estimated_input_tokens,

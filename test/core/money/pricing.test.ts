@@ -18,10 +18,10 @@ function priceOf(price: ModelPrice): Price {
   return found;
 }
 
-function usageOf({ input = 0, cached = 0, output = 0, reasoning = 0 }): Usage {
+function usageOf({ input = 0, cached = 0, cacheWrite = 0, output = 0, reasoning = 0 }): Usage {
   return {
     input_tokens: input,
-    input_tokens_details: { cached_tokens: cached },
+    input_tokens_details: { cached_tokens: cached, cache_write_tokens: cacheWrite },
     output_tokens: output,
     output_tokens_details: { reasoning_tokens: reasoning },
     total_tokens: input + output,
@@ -60,6 +60,27 @@ describe('the cost of a usage', () => {
       price: NO_CACHE,
       usage: usageOf({ input: 1000, cached: 400, output: 1 }),
       micro: 3015,
+    },
+    // (1000 - 400 - 500) × 2.50 + 400 × 1.25 + 500 × 3.125
+    {
+      name: 'with cache writes',
+      price: { ...CHAT, cache_write: '3.125' },
+      usage: usageOf({ input: 1000, cached: 400, cacheWrite: 500 }),
+      micro: 2313,
+    },
+    // 1000 × 2.50
+    {
+      name: 'with cache writes that have no price of their own',
+      price: CHAT,
+      usage: usageOf({ input: 1000, cacheWrite: 400 }),
+      micro: 2500,
+    },
+    // 90 × 1.25 + 10 × 3.125, and nothing for the 990 that cannot be
+    {
+      name: 'with more cache writes than input that is not cached',
+      price: { ...CHAT, cache_write: '3.125' },
+      usage: usageOf({ input: 100, cached: 90, cacheWrite: 1000 }),
+      micro: 144,
     },
     // 0 × 2.50 + 300 × 10.00: the 200 are among the 300
     { name: 'with reasoning', price: CHAT, usage: usageOf({ output: 300, reasoning: 200 }), micro: 3000 },
@@ -172,6 +193,11 @@ describe('the hold of a request', () => {
   it('does not hope for the cache', () => {
     const free = { ...CHAT, cached_input: '0' };
     expect(holdOf(priceOf(free), { inputTokens: 1000, outputTokens: 0 })).to.equal(2500);
+  });
+
+  it('fears that all input is written to the cache', () => {
+    const dear = { ...CHAT, cache_write: '3.125' };
+    expect(holdOf(priceOf(dear), { inputTokens: 1000, outputTokens: 0 })).to.equal(3125);
   });
 });
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { isWhole, NOTHING_REPORTED, readReported, readUsage, sumOfReported } from '../../../src/core/reply/usage.ts';
 
-const counts = (input: number, cached: number, output: number, reasoning: number, total: number) => ({
+const counts = (input: number, cached: number, output: number, reasoning: number, total: number, cacheWrite = 0) => ({
   input_tokens: input,
-  input_tokens_details: { cached_tokens: cached },
+  input_tokens_details: { cached_tokens: cached, cache_write_tokens: cacheWrite },
   output_tokens: output,
   output_tokens_details: { reasoning_tokens: reasoning },
   total_tokens: total,
@@ -104,6 +104,31 @@ describe('readUsage', () => {
       name: 'has more cached tokens than input',
       chunk: { usage: { ...plain, prompt_tokens_details: { cached_tokens: 1000 } } },
       expected: counts(12, 12, 5, 0, 17),
+    },
+    {
+      name: 'has cache writes, as OpenAI and OpenRouter name them',
+      chunk: { usage: { ...plain, prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 3 } } },
+      expected: counts(12, 4, 5, 0, 17, 3),
+    },
+    {
+      name: 'has cache writes in its details, as LiteLLM names them',
+      chunk: { usage: { ...plain, prompt_tokens_details: { cached_tokens: 4, cache_creation_tokens: 3 } } },
+      expected: counts(12, 4, 5, 0, 17, 3),
+    },
+    {
+      name: 'has cache writes as Anthropic names them',
+      chunk: { usage: { ...plain, cache_creation_input_tokens: 3, cache_read_input_tokens: 0 } },
+      expected: counts(12, 0, 5, 0, 17, 3),
+    },
+    {
+      name: 'has more cache writes than input',
+      chunk: { usage: { ...plain, prompt_tokens_details: { cached_tokens: 8, cache_write_tokens: 1000 } } },
+      expected: counts(12, 8, 5, 0, 17, 4),
+    },
+    {
+      name: 'has cache writes beyond the cached input, of which all is cached',
+      chunk: { usage: { ...plain, prompt_tokens_details: { cached_tokens: 1000, cache_write_tokens: 1000 } } },
+      expected: counts(12, 12, 5, 0, 17, 0),
     },
     {
       name: 'has more thoughts than output',

@@ -141,10 +141,10 @@ describe('an estimate of tokens', () => {
 describe('usage with gaps', () => {
   const estimate = usageOf(100, 50);
   it('is estimated for that half alone', () => {
-    const usage = { ...usageOf(12, 5), input_tokens_details: { cached_tokens: 3 } };
+    const usage = { ...usageOf(12, 5), input_tokens_details: { cached_tokens: 3, cache_write_tokens: 0 } };
     expect(fillGaps({ usage, gaps: ['output'], model: null }, estimate)).to.deep.equal({
       ...usageOf(12, 50),
-      input_tokens_details: { cached_tokens: 3 },
+      input_tokens_details: { cached_tokens: 3, cache_write_tokens: 0 },
     });
     expect(fillGaps({ usage, gaps: ['input'], model: null }, estimate)).to.deep.equal(usageOf(100, 5));
     expect(fillGaps({ usage, gaps: ['input', 'output'], model: null }, estimate)).to.deep.equal(estimate);
@@ -289,7 +289,7 @@ function readRecordedExchanges(): Counted[] {
 function usageOf(input: number, output: number, reasoning = 0): Usage {
   return {
     input_tokens: input,
-    input_tokens_details: { cached_tokens: 0 },
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
     output_tokens: output,
     output_tokens_details: { reasoning_tokens: reasoning },
     total_tokens: input + output,

@@ -50,6 +50,7 @@ describe('GET /api/v1/key', () => {
       cancelled: 0,
       input_tokens: 0,
       cached_tokens: 0,
+      cache_write_tokens: 0,
       output_tokens: 0,
       reasoning_tokens: 0,
     };
