@@ -10,6 +10,8 @@ export const FOREIGN_ITEMS: readonly ForeignItem[] = [
   { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: true },
   { type: 'program', id: 'prog_1', call_id: 'call_prog', code: 'look()', fingerprint: 'f' },
   { type: 'program_output', id: 'progo_1', call_id: 'call_prog', result: 'rain', status: 'completed' },
+  { type: 'multi_agent_call', call_id: 'call_multi', action: 'wait_agent', arguments: '{}' },
+  { type: 'multi_agent_call_output', call_id: 'call_multi', action: 'wait_agent', output: [] },
   { type: 'context_compaction', encrypted_content: 'gAAAAABo' },
   { type: 'agent_reasoning', text: 'Hmm.' },
   { type: 'tool_search_call', call_id: null, execution: 'server', arguments: { query: 'cats' }, status: 'completed' },
