@@ -6,13 +6,15 @@ import type { Writable } from '../core/writable.ts';
 
 /** A request can do without these. Each has the words with which a backend refuses it. */
 const REFUSALS = [
+  { field: 'include_obfuscation', words: /\binclude_obfuscation\b/ },
   // Mistral (dnakov/anon-kode#53).
-  { field: 'stream_options', words: /\b(?:stream_options|include_usage)\b/ },
+  { field: 'stream_options', words: /\b(?:stream_options(?!\W+include_obfuscation)|include_usage)\b/ },
   // Azure Foundry, for models that are not OpenAI's (vectorize-io/hindsight#3518).
   { field: 'prompt_cache_key', words: /\bprompt_cache_key\b/ },
   { field: 'parallel_tool_calls', words: /\bparallel_tool_calls\b/ },
   { field: 'service_tier', words: /\bservice_tier\b/ },
-  { field: 'reasoning_effort', words: /\breasoning_effort\b/ },
+  // xAI: "does not support parameter reasoningEffort" (BerriAI/litellm PR#16265).
+  { field: 'reasoning_effort', words: /\breasoning(?:_e|E)ffort\b/ },
   { field: 'verbosity', words: /\bverbosity\b/ },
   // Kimi K3 (mnfst/modelparams.dev PR#168).
   { field: 'thinking', words: /\bthinking\b/ },
@@ -25,12 +27,12 @@ const REFUSALS = [
     words:
       /"param":\s*"user"|"loc":\s*\["body",\s*"user"\]|\b(?:argument|parameter|field|property|key|name)s?\b[^.]{0,40}\Wuser\b/i,
   },
-] as const satisfies readonly { readonly field: SmallField; readonly words: RegExp }[];
+] as const satisfies readonly { readonly field: SmallField | 'include_obfuscation'; readonly words: RegExp }[];
 
 export type OptionalField = (typeof REFUSALS)[number]['field'];
 
 /** The fields of a request that matter here. */
-export type OptionalFields = Pick<ChatRequest, 'model' | OptionalField>;
+export type OptionalFields = Pick<ChatRequest, 'model' | Exclude<OptionalField, 'include_obfuscation'>>;
 
 const OPTIONAL_FIELDS: readonly OptionalField[] = REFUSALS.map(({ field }) => field);
 
@@ -40,7 +42,9 @@ type SentFields = Omit<ChatRequest, 'messages'>;
 export function withoutFields(request: SentFields, fields: readonly OptionalField[]): SentFields {
   if (fields.length === 0) return request;
   const rest: Writable<SentFields> = { ...request };
-  for (const field of fields) delete rest[field];
+  for (const field of fields) if (field !== 'include_obfuscation') delete rest[field];
+  if (fields.includes('include_obfuscation') && rest.stream_options !== undefined)
+    rest.stream_options = { include_usage: true };
   if (rest.logprobs === undefined) delete rest.top_logprobs;
   return rest;
 }
@@ -48,9 +52,13 @@ export function withoutFields(request: SentFields, fields: readonly OptionalFiel
 /** Returns the fields of the request that a refusal names. */
 export function fieldsRefusedIn(status: number, body: string, request: OptionalFields): OptionalField[] {
   if (status !== 400 && status !== 422) return [];
-  return REFUSALS.filter(({ field, words }) => request[field] !== undefined && words.test(body)).map(
+  return REFUSALS.filter(({ field, words }) => valueOf(request, field) !== undefined && words.test(body)).map(
     ({ field }) => field,
   );
+}
+
+function valueOf(request: OptionalFields, field: OptionalField): unknown {
+  return field === 'include_obfuscation' ? request.stream_options?.include_obfuscation : request[field];
 }
 
 export interface RefusedFields {
@@ -75,8 +83,9 @@ const SAYS_UNKNOWN =
 export function rememberRefusedFields(): RefusedFields {
   const untilMs = new Map<string, number>();
 
-  function keyOf({ model, ...fields }: OptionalFields, field: OptionalField): string {
-    return JSON.stringify(FREE_TEXTS.has(field) ? [model, field] : [model, field, fields[field]]);
+  function keyOf(request: OptionalFields, field: OptionalField): string {
+    const { model } = request;
+    return JSON.stringify(FREE_TEXTS.has(field) ? [model, field] : [model, field, valueOf(request, field)]);
   }
 
   return {
@@ -84,7 +93,7 @@ export function rememberRefusedFields(): RefusedFields {
       if (untilMs.size === 0) return [];
       const isRefused = (field: OptionalField): boolean =>
         (untilMs.get(keyOf(request, field)) ?? 0) > performance.now();
-      return OPTIONAL_FIELDS.filter((field) => request[field] !== undefined && isRefused(field));
+      return OPTIONAL_FIELDS.filter((field) => valueOf(request, field) !== undefined && isRefused(field));
     },
     remember(request, fields, refusals) {
       const lasting = fields.filter((field) => !FREE_TEXTS.has(field) || SAYS_UNKNOWN.test(refusals));

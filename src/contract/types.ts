@@ -860,6 +860,9 @@ export interface CreateResponse {
   include?: string[];
   stream?: boolean;
   stream_options?: {
+    /**
+     * Has no effect: events are never padded.
+     */
     include_obfuscation?: boolean;
   };
   store?: boolean;
@@ -919,6 +922,7 @@ export interface OwnDialect {
     | 'sglang'
     | 'llamacpp'
     | 'ollama'
+    | 'lmstudio'
     | 'deepseek'
     | 'moonshot'
     | 'google'
@@ -958,6 +962,10 @@ export interface OwnDialect {
    * Whether stream_options may be sent.
    */
   streamOptions?: boolean;
+  /**
+   * Whether the backend pads the chunks of a stream, unless stream_options.include_obfuscation is false.
+   */
+  padsChunks?: boolean;
   /**
    * The field of an assistant message that takes the reasoning of its turn back, unless a sealed state names another field; as-sent when only a sealed state names it; null when there is none.
    */
@@ -1008,9 +1016,9 @@ export interface OwnDialect {
    */
   toolChoice?: 'named' | 'words' | 'ignored';
   /**
-   * Whether a JSON Schema for the answer is sent as response_format json_schema, or in the system text with json_object.
+   * The types of response_format that the backend knows. One that knows only json_object gets a JSON Schema in the system text, and one that knows only json_schema gets the schema of any object for json_object.
    */
-  schemaForm?: 'json_schema' | 'json_object';
+  schemaForm?: 'both' | 'json_schema' | 'json_object';
   /**
    * Other names of service tiers, by the name in the request.
    */
@@ -1792,7 +1800,7 @@ export interface Settings {
    */
   UPSTREAM_API_KEY?: string;
   /**
-   * The kind of backend. Kinds differ in the name of the token limit, the field for reasoning and the order of messages. One of generic, openai, azure, vllm, sglang, llamacpp, ollama, deepseek, moonshot, google, mistral, groq, openrouter, together, or one that DIALECTS_FILE describes.
+   * The kind of backend. Kinds differ in the name of the token limit, the field for reasoning and the order of messages. One of generic, openai, azure, vllm, sglang, llamacpp, ollama, lmstudio, deepseek, moonshot, google, mistral, groq, openrouter, together, or one that DIALECTS_FILE describes.
    */
   UPSTREAM_DIALECT: string;
   /**

@@ -73,7 +73,7 @@ export interface ChatRequest {
   readonly model: string;
   readonly messages: readonly ChatMessage[];
   readonly stream?: boolean;
-  readonly stream_options?: { readonly include_usage: boolean };
+  readonly stream_options?: { readonly include_usage: boolean; readonly include_obfuscation?: false };
   readonly tools?: readonly ChatTool[];
   readonly tool_choice?: ChatToolChoice;
   readonly parallel_tool_calls?: boolean;

@@ -19,6 +19,8 @@ export interface Dialect {
   readonly tokenLimitField: 'max_tokens' | 'max_completion_tokens';
   /** A backend that refuses `stream_options` is asked again without it. */
   readonly streamOptions: boolean;
+  /** Its chunks have padding of random length unless they are asked for without. */
+  readonly padsChunks: boolean;
   /** The field that takes thoughts back. A sealed state can name another; for `as-sent` it must. */
   readonly reasoningField: 'reasoning_content' | 'reasoning' | 'thinking-part' | 'as-sent' | null;
   readonly reasoningAlways: boolean;
@@ -38,8 +40,8 @@ export interface Dialect {
   readonly strictTools: boolean;
   /** `named` takes an object, `words` only the words, and `ignored` does not look at the field. */
   readonly toolChoice: 'named' | 'words' | 'ignored';
-  /** A backend that knows no `json_schema` reads the schema in the system text. */
-  readonly schemaForm: 'json_schema' | 'json_object';
+  /** A backend that knows only `json_object` reads the schema in the system text. */
+  readonly schemaForm: 'both' | 'json_schema' | 'json_object';
   /** These service tiers have another name here. */
   readonly serviceTiers: Readonly<Record<string, string>>;
   readonly imageForm: 'data-or-url' | 'data';
@@ -66,6 +68,7 @@ const GENERIC: Dialect = {
   streams: 'as-asked',
   tokenLimitField: 'max_tokens',
   streamOptions: true,
+  padsChunks: false,
   // Moonshot and hosts of DeepSeek's models answer 400 without it (continuedev/continue#11600), and
   // z.ai asks for it (docs.z.ai, thinking mode). A backend that sent no reasoning gets none.
   reasoningField: 'reasoning_content',
@@ -80,7 +83,7 @@ const GENERIC: Dialect = {
   strictTools: true,
   // "Invalid tool_choice type: 'object'" (LM Studio, lmstudio-ai/lmstudio-bug-tracker#670).
   toolChoice: 'words',
-  schemaForm: 'json_schema',
+  schemaForm: 'both',
   serviceTiers: {},
   imageForm: 'data-or-url',
   fileForm: 'data',
@@ -121,6 +124,8 @@ const OPENAI: Dialect = {
   ...HOSTED,
   systemRole: 'as-given',
   tokenLimitField: 'max_completion_tokens',
+  // OpenAI's reference of chat completions: `include_obfuscation` is on by default.
+  padsChunks: true,
   refusalField: true,
   // "Expected a string with maximum length 40" (microsoft/autogen#6377, Portkey-AI/gateway#1062).
   // Files by URL exist only in the Responses API (OpenAI's guide "File inputs").
@@ -138,7 +143,12 @@ export const DIALECTS = {
   // "Unrecognized request argument supplied: prompt_cache_key", for models that are not OpenAI's
   // (vectorize-io/hindsight#3518, MoonshotAI/kimi-code#2611).
   // With `?api-version=` its key goes in `api-key` (BoundaryML's and ellmer's guides for Azure).
-  azure: { ...OPENAI, keyHeader: 'api-key', optionalFields: ['reasoning_effort', 'verbosity', 'user'] },
+  azure: {
+    ...OPENAI,
+    keyHeader: 'api-key',
+    padsChunks: false,
+    optionalFields: ['reasoning_effort', 'verbosity', 'user'],
+  },
   // vllm/entrypoints/chat_utils.py reads `reasoning` and takes only text, image, audio and video
   // parts. chat_completion/protocol.py has these efforts.
   vllm: {
@@ -231,6 +241,15 @@ export const DIALECTS = {
     toolChoice: 'ignored',
     imageForm: 'data',
     parameters: ['seed', 'stop'],
+  },
+  // "'response_format.type' must be 'json_schema' or 'text'" (lmstudio-ai/lmstudio-bug-tracker#189),
+  // and images by URL are refused (#1120). lmstudio.ai/docs/developer/openai-compat has these
+  // parameters. It takes no chat_template_kwargs.
+  lmstudio: {
+    ...LOCAL,
+    schemaForm: 'json_schema',
+    imageForm: 'data',
+    parameters: [...GENERIC.parameters, 'repeat_penalty', 'top_k', 'ttl'],
   },
   // "The reasoning_content in the thinking mode must be passed back" on every assistant message
   // (NousResearch/hermes-agent PR#15228), with an empty text where there is none (SillyTavern

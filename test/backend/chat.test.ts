@@ -625,6 +625,7 @@ describe('the chat backend', () => {
       [
         ['prompt_cache_key', refuse('Unrecognized request argument supplied: prompt_cache_key')],
         ['reasoning_effort', refuse('reasoning_effort: unknown variant `max`, expected one of `high`, `low`')],
+        ['reasoning_effort', refuse('Model grok-4 does not support parameter reasoningEffort.')],
         ['service_tier', refuse('Invalid service_tier argument: no access to flex')],
         [
           'parallel_tool_calls',
@@ -655,6 +656,19 @@ describe('the chat backend', () => {
       scripted.reply(refuse('logprobs is not supported by this model'), ok);
       await collect(await ask(connect(), { ...JSON_REQUEST, logprobs: true, top_logprobs: 2 }));
       expect(sent()).to.deep.equal([['logprobs', 'top_logprobs'], []]);
+    });
+
+    it('is asked for usage still where it refuses include_obfuscation', async () => {
+      scripted.reply(refuse("Unknown parameter: 'stream_options.include_obfuscation'."), ok, ok);
+      const backend = connect();
+      const plain = { stream_options: { include_usage: true, include_obfuscation: false } } as const;
+      for (const _ of [1, 2]) await collect(await ask(backend, { ...STREAM_REQUEST, ...plain }));
+      const { stream_options: usage } = STREAM_REQUEST;
+      expect(scripted.requests.map(({ body }) => Reflect.get(body as object, 'stream_options'))).to.deep.equal([
+        plain.stream_options,
+        usage,
+        usage,
+      ]);
     });
 
     it('is asked once for each field that it names', async () => {

@@ -67,6 +67,7 @@ describe('what backends want of a conversation', () => {
       sglang: true,
       llamacpp: true,
       ollama: false,
+      lmstudio: true,
       deepseek: false,
       moonshot: true,
       google: true,
@@ -188,6 +189,15 @@ describe('what backends want of a conversation', () => {
       expect(messages.map(({ role }) => role)).to.deep.equal(['system', 'system', 'user']);
       expect(messages[0]?.content).to.equal('Be brief.');
       expect(messages[1]?.content).to.include('JSON').and.include('A place.').and.include(JSON.stringify(schema));
+    });
+
+    it('is that of any object for lmstudio, where only JSON is asked for', () => {
+      const { response_format: format } = ask({ text: { format: { type: 'json_object' } } }, DIALECTS.lmstudio);
+      expect(format).to.deep.equal({
+        type: 'json_schema',
+        json_schema: { name: 'response', schema: { type: 'object' } },
+      });
+      expect(ask({ text }, DIALECTS.lmstudio)).to.deep.include(ask({ text }, DIALECTS.generic));
     });
 
     it('is sent as it is elsewhere', () => {

@@ -54,7 +54,7 @@ const EXPECTED: Record<DialectName, { chat: object; thinkTags: boolean }> = {
         { role: 'assistant', content: null, refusal: 'No.' },
         { role: 'developer', content: 'Two' },
       ],
-      ...USAGE,
+      stream_options: { include_usage: true, include_obfuscation: false },
       max_completion_tokens: 9,
       ...EFFORT,
       verbosity: 'low',
@@ -107,6 +107,16 @@ const EXPECTED: Record<DialectName, { chat: object; thinkTags: boolean }> = {
   },
   ollama: {
     chat: { messages: [...MERGED, HI, { ...NO, reasoning: 'Hmm.' }], ...USAGE, max_tokens: 9, ...EFFORT, user: 'u' },
+    thinkTags: true,
+  },
+  lmstudio: {
+    chat: {
+      messages: [...MERGED, HI, { ...NO, reasoning_content: 'Hmm.' }],
+      ...USAGE,
+      max_tokens: 9,
+      ...EFFORT,
+      user: 'u',
+    },
     thinkTags: true,
   },
   deepseek: {

@@ -70,6 +70,14 @@ export const BEHAVIOURS: Readonly<Record<DialectName, Behaviour>> = {
     answer: { system_fingerprint: 'fp_ollama' },
     ignoredLimit: 'max_completion_tokens',
   },
+  lmstudio: {
+    model: { owned_by: 'organization_owner' },
+    refuse: ({ response_format: format, ...chat }) =>
+      strictTemplate(chat) ??
+      ((format as Json | undefined)?.['type'] === 'json_object'
+        ? [400, { error: "'response_format.type' must be 'json_schema' or 'text'" }]
+        : undefined),
+  },
   deepseek: {
     model: { owned_by: 'deepseek' },
     answer: { system_fingerprint: 'fp_eaab8d114b_prod0820_fp8_kvcache' },

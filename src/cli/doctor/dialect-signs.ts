@@ -47,6 +47,7 @@ const SIGNS: Readonly<Record<Exclude<DialectName, 'generic'>, readonly Sign[]>> 
   // tools/server/server-context.cpp; the fingerprint is the build, as in b6123-abcdef1.
   llamacpp: [owner('llamacpp'), field('timings'), fingerprint(/^b\d+-/)],
   ollama: [fingerprint(/^fp_ollama$/), hint(owner('library'))],
+  lmstudio: [owner('organization_owner')],
   deepseek: [owner('deepseek'), usageField('prompt_cache_hit_tokens'), hint(fingerprint(/_kvcache/))],
   moonshot: [owner('moonshot')],
   google: [owner('google')],

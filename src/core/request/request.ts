@@ -67,7 +67,7 @@ export function toChatRequest(request: CreateResponse, options: TranslationOptio
       messages,
       stream,
       // Usage is always requested, because clients and records need it.
-      ...(stream && dialect.streamOptions && { stream_options: { include_usage: true } }),
+      ...(stream && dialect.streamOptions && { stream_options: toStreamOptions(dialect) }),
       ...toToolFields(request, tools, dialect),
       ...toSamplingFields(request),
       ...toLogprobFields(request),
@@ -76,6 +76,10 @@ export function toChatRequest(request: CreateResponse, options: TranslationOptio
       ...toOptionalFields(request, tools, dialect),
     },
   };
+}
+
+function toStreamOptions({ padsChunks }: Dialect): NonNullable<ChatRequest['stream_options']> {
+  return { include_usage: true, ...(padsChunks && { include_obfuscation: false as const }) };
 }
 
 /** Whether the caller wants reasoning back as `encrypted_content`. */
@@ -94,7 +98,7 @@ function instructionsOf({ instructions = '' }: CreateResponse): readonly Piece[]
 
 /** The word JSON must be in the text for `json_object` (vercel/ai#7913). */
 function schemaTextOf({ text }: CreateResponse, { schemaForm }: Dialect): readonly Piece[] {
-  if (text?.format?.type !== 'json_schema' || schemaForm === 'json_schema') return [];
+  if (text?.format?.type !== 'json_schema' || schemaForm !== 'json_object') return [];
   const { description, schema } = text.format;
   const about = description === undefined ? '' : ` (${description})`;
   const told = `Answer only with JSON${about}, without a code block, that matches this JSON Schema:\n${JSON.stringify(schema)}`;
@@ -194,9 +198,10 @@ function toLogprobFields(request: CreateResponse): Partial<ChatRequest> {
 
 function toResponseFormat(format: RequestedFormat, { schemaForm }: Dialect): Partial<ChatRequest> {
   if (format.type === 'text') return {};
-  if (format.type === 'json_object' || schemaForm === 'json_object')
+  const isAnyObject = format.type === 'json_object';
+  if (schemaForm === 'json_object' || (isAnyObject && schemaForm === 'both'))
     return { response_format: { type: 'json_object' } };
-  const { name, description, schema, strict } = format;
+  const { name, description, schema, strict } = isAnyObject ? ANY_OBJECT : format;
   return {
     response_format: {
       type: 'json_schema',
@@ -209,6 +214,8 @@ function toResponseFormat(format: RequestedFormat, { schemaForm }: Dialect): Par
     },
   };
 }
+
+const ANY_OBJECT: Omit<Extract<RequestedFormat, { type: 'json_schema' }>, 'type'> = { schema: { type: 'object' } };
 
 /** The chat format requires a name for a schema, Open Responses does not. */
 export const DEFAULT_SCHEMA_NAME = 'response';

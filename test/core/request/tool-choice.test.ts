@@ -177,6 +177,7 @@ describe('tool_choice', () => {
       sglang: named,
       llamacpp: alone,
       ollama: alone,
+      lmstudio: alone,
       deepseek: named,
       moonshot: alone,
       google: alone,
