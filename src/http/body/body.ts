@@ -7,11 +7,9 @@ import { takeBytes } from '../access/load.ts';
 import { LARGE_BYTES } from '../../core/json-size.ts';
 import { limitConcurrency } from '../../core/limit-concurrency.ts';
 import { parseJson } from '../../core/parse-json.ts';
+import { watchPace } from './pace.ts';
 
 const DISCARD_MS = 2000;
-/** A body that brings less than 1 KiB/s over this time would hold its share for too long. */
-const PACE_MS = 10_000;
-const PACE_BYTES = 10 * 1024;
 /** Above this size a body may expand 100-fold. gzip reaches 1,000, but no prompt reaches 100. */
 const FREE_EXPANDED_BYTES = 1024 * 1024;
 const MAX_EXPANSION = 100;
@@ -177,12 +175,8 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
-    let lengthBefore = 0;
 
-    const pace = setInterval(() => {
-      if (length - lengthBefore < PACE_BYTES) settle(() => reject(new ApiError('request_timeout')));
-      lengthBefore = length;
-    }, PACE_MS);
+    const stopWatching = watchPace(req, () => settle(() => reject(new ApiError('request_timeout'))));
     const onData = (chunk: Buffer): void => {
       chunks.push(chunk);
       length += chunk.length;
@@ -202,7 +196,7 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
     const settle = (act: () => void): void => {
       // A flowing stream without a listener would lose its data.
       req.pause();
-      clearInterval(pace);
+      stopWatching();
       req.off('data', onData).off('end', onEnd).off('close', onGone);
       act();
     };

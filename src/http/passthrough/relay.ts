@@ -9,6 +9,7 @@ import type { Connected } from '../../core/chat.ts';
 import { ApiError } from '../../core/errors.ts';
 import { readJson } from '../../core/json.ts';
 import { lazily } from '../../core/lazily.ts';
+import { watchPace } from '../body/pace.ts';
 import { towardsBackend, towardsClient } from './relay-headers.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
 import { noteBackendCall } from '../../requests/facts.ts';
@@ -64,6 +65,7 @@ export function createProxy(options: ProxyOptions): Proxy {
           const forwarding = forwardings.get(req);
           if (forwarding === undefined) return;
           watch(proxyReq, forwarding, options);
+          watchPace(req, () => proxyReq.destroy(new ApiError('request_timeout')));
           if (forwarding.body !== undefined) proxyReq.write(forwarding.body);
         },
         proxyRes(proxyRes, req, res) {

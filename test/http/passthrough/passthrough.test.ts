@@ -108,13 +108,17 @@ describe('passthrough', () => {
   }
 
   /** By node:http, which lets a test see every byte and break off where it likes. */
-  function start(body: string, headers: Record<string, string> = {}): ClientRequest {
+  function start(
+    body: string,
+    headers: Record<string, string> = {},
+    send = (asked: ClientRequest): unknown => asked.end(body),
+  ): ClientRequest {
     const req = httpRequest(`${url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', ...headers },
     });
     req.on('error', () => {});
-    req.end(body);
+    send(req);
     return req;
   }
 
@@ -516,6 +520,32 @@ describe('passthrough', () => {
         req.end('{}');
         const [response] = (await once(req, 'response')) as [IncomingMessage];
         expect(response.statusCode).to.equal(200);
+      });
+
+      it('breaks off a body that comes too slowly', async () => {
+        await open();
+        const req = start('', { 'content-length': '1000' }, (asked) => asked.write('{'));
+        const answered = once(req, 'response') as Promise<[IncomingMessage]>;
+        await until(() => backend.connections === 1);
+        await passTime(10_000);
+        expect((await answered)[0].statusCode).to.equal(408);
+        await until(() => backend.connections === 0);
+      });
+
+      it('does not blame a client for a backend that reads slowly', async () => {
+        const slow = createTcpServer((socket) => void socket.pause().on('error', () => {}));
+        slow.listen(0, '127.0.0.1');
+        await once(slow, 'listening');
+        await open({ baseUrl: `http://127.0.0.1:${(slow.address() as AddressInfo).port}/v1` });
+        const body = ' '.repeat(32 * 1024 * 1024);
+        const req = start('', { 'content-length': String(body.length) }, (asked) => asked.write(body));
+        let status: number | undefined;
+        req.once('response', (response) => (status = response.statusCode));
+        await until(async () => (await untilSteady(() => req.socket?.bytesWritten ?? 0)) > 0);
+        await passTime(30_000);
+        expect(status).to.equal(undefined);
+        req.destroy();
+        slow.close();
       });
 
       it('breaks off a stream in which nothing comes', async () => {
