@@ -1,23 +1,12 @@
 import { expect } from 'chai';
-import { expectAnswer, useCodex } from './codex.ts';
+import { expectAnswer, handshakesOf, METRICS_TOKEN, useCodex } from './codex.ts';
 import { after, calling, SPECIAL } from './model-words.ts';
 import { API_KEY, type Answer } from './strict-backend.ts';
 
-const METRICS_TOKEN = 'the-token-of-this-test';
 const WEB_SOCKETS = { config: ['model_providers.gateway.supports_websockets=true'] };
 
 describe('Codex CLI over a WebSocket', () => {
   const scene = useCodex({ settings: { METRICS_TOKEN } });
-
-  /** So many connections were all that it took: none was refused, and no request on them. */
-  async function expectOnlyWebSockets(handshakes: number): Promise<void> {
-    const url = new URL('/metrics', scene.baseUrl);
-    const metrics = await (await fetch(url, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } })).text();
-    const granted = /^responses_gateway_requests_total\{endpoint="responses",status="1xx".*\} (\d+)$/m.exec(metrics);
-    expect(Number(granted?.[1])).to.equal(handshakes);
-    const others = metrics.match(/^responses_gateway_requests_total\{endpoint="responses",status="[45]xx".*$/gm);
-    expect(others).to.equal(null);
-  }
 
   const command = `printf '%s' '${SPECIAL}' > made.txt; echo made it`;
   const shellCalls: readonly { model: string; call: Answer }[] = [
@@ -39,7 +28,7 @@ describe('Codex CLI over a WebSocket', () => {
       const [first, second] = scene.backend.bodies;
       expect(second?.messages.slice(0, first?.messages.length)).to.deep.equal(first?.messages);
       expect(second?.messages.at(-2)?.content).to.equal('I make it.');
-      await expectOnlyWebSockets(1);
+      expect(await handshakesOf(scene.baseUrl)).to.equal(1);
     });
   }
 
@@ -51,7 +40,7 @@ describe('Codex CLI over a WebSocket', () => {
       { role: 'assistant', content: SPECIAL },
       { role: 'user', content: 'Second' },
     ]);
-    await expectOnlyWebSockets(2);
+    expect(await handshakesOf(scene.baseUrl)).to.equal(2);
   });
 
   it('tries again what a backend was too busy for', async () => {

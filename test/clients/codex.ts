@@ -1,6 +1,6 @@
 /** The Codex CLI itself, in folders of its own: it neither reads nor changes anything of the machine's user. */
 
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -40,6 +40,8 @@ interface Run {
   readonly printed: string;
 }
 
+/** For the metrics of a gateway that Codex asks. */
+export const METRICS_TOKEN = 'the-token-of-this-test';
 const CODEX = join(import.meta.dirname, 'node_modules/@openai/codex/bin/codex.js');
 /** Below mocha's own limit, so that what it has printed is seen. */
 const TIME_LIMIT_MS = 200_000;
@@ -122,6 +124,28 @@ export function prepareCodex(baseUrl: string): Codex {
     },
     close: () => rmSync(root, { recursive: true, force: true }),
   };
+}
+
+/** Every model that the installed Codex knows. */
+export function catalogue(): readonly string[] {
+  const home = mkdtempSync(join(tmpdir(), 'codex-'));
+  try {
+    const env = { PATH: process.env['PATH'], HOME: home, CODEX_HOME: home };
+    const told = execFileSync(process.execPath, [CODEX, 'debug', 'models', '--bundled'], { env, stdio: 'pipe' });
+    const { models } = JSON.parse(told.toString()) as { models: readonly { slug: string }[] };
+    return models.map(({ slug }) => slug);
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+/** How many WebSockets this gateway has opened. Fails if it has refused one, or a request. */
+export async function handshakesOf(gatewayUrl: string): Promise<number> {
+  const reply = await fetch(new URL('/metrics', gatewayUrl), { headers: { authorization: `Bearer ${METRICS_TOKEN}` } });
+  const metrics = await reply.text();
+  expect(metrics).not.to.match(/^responses_gateway_requests_total\{endpoint="responses",status="[45]xx"/m);
+  const granted = /^responses_gateway_requests_total\{endpoint="responses",status="1xx".*\} (\d+)$/m.exec(metrics);
+  return Number(granted?.[1] ?? 0);
 }
 
 function readIfThere(path: string): string | undefined {
