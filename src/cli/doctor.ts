@@ -3,7 +3,7 @@ import { startDemoBackend } from '../backend/demo/demo.ts';
 import { readConfig } from '../config/config.ts';
 import { CliError, type CliContext } from './context.ts';
 import { examine, type Examination } from './doctor/examine.ts';
-import { formatFinding, formatReport, toJson, toReport, type Examined } from './doctor/report.ts';
+import { formatReport, toJson, toReport, type Examined } from './doctor/report.ts';
 import { addExamples } from './help.ts';
 import { parseDuration } from './options.ts';
 import { createPrinter } from './printer.ts';
@@ -42,7 +42,7 @@ export function addDoctor(program: Command, context: CliContext): void {
           throw new CliError('The backend lacks what every client needs: chat, streams or a limit.');
       }),
     );
-  doctor.addHelpText('after', '\nIt makes about 20 requests, of a few tokens each, and never shows the key.');
+  doctor.addHelpText('after', '\nIt makes about 30 requests, of a few tokens each, and never shows the key.');
   addExamples(doctor, [
     ['doctor', 'the backend of the settings'],
     ['doctor --base-url http://127.0.0.1:8000/v1', 'one that is not set yet'],
@@ -99,7 +99,6 @@ async function examineWithProgress(
       totalMs: MAX_TOTAL_MS,
       signal,
       onStart: (name) => progress.begin(name),
-      onFinding: (finding) => progress.end(formatFinding(finding)),
     });
   } catch (error) {
     if (signal.aborted) throw new CliError('Interrupted.', { cause: error });

@@ -2,7 +2,6 @@ import type { CliContext } from './context.ts';
 
 export interface Progress {
   begin(label: string): void;
-  end(line: string): void;
   /** Must be called in every case, since it clears the line. */
   stop(): void;
 }
@@ -11,10 +10,10 @@ const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '
 const FRAME_MS = 100;
 const CLEAR_LINE = '\r\u{1b}[K';
 
-/** Returns a progress on standard error: one line of a terminal, or a line for each ended step. */
+/** Returns a progress on standard error: one line of a terminal, and nothing where nobody watches. */
 export function createProgress({ stderr }: Pick<CliContext, 'stderr'>): Progress {
   if (stderr.isTTY !== true) {
-    return { begin: () => undefined, end: (line) => void stderr.write(`${line}\n`), stop: () => undefined };
+    return { begin: () => undefined, stop: () => undefined };
   }
   let label = '';
   let frame = 0;
@@ -28,7 +27,6 @@ export function createProgress({ stderr }: Pick<CliContext, 'stderr'>): Progress
       label = next;
       draw();
     },
-    end: () => undefined,
     stop() {
       clearInterval(timer);
       stderr.write(CLEAR_LINE);

@@ -13,7 +13,7 @@ const KEY = 'sk-canary-canary-canary';
 
 describe('doctor', () => {
   useRealSockets();
-  // About twenty requests each, on a machine that may be busy.
+  // About thirty requests each, on a machine that may be busy.
   let backend: ScriptedBackend;
 
   beforeEach(async () => {
@@ -63,10 +63,16 @@ describe('doctor', () => {
       tools: 'yes',
       'parallel tools': 'yes',
       'tool_choice required': 'yes',
+      'tool_choice named': 'yes',
+      'tool_choice none': 'yes',
+      'parallel_tool_calls false': 'yes',
       json_schema: 'yes',
       json_object: 'yes',
       reasoning: 'yes',
       images: 'yes',
+      'second turn': 'yes',
+      'optional fields': 'yes',
+      abort: 'unclear',
     });
     expect(reasonOf(report, 'reasoning')).to.equal('in reasoning');
     expect(reasonOf(report, 'developer role')).to.equal('400: Unexpected message role.');
@@ -104,6 +110,29 @@ describe('doctor', () => {
     const { report } = await examineAs({ ...BEHAVIOURS.groq, message: { content: '<think>\nHm\n</think>\nOK' } });
     expect(reasonOf(report, 'reasoning')).to.equal('in <think>');
     expect(report.dialects_file).to.deep.equal({ 'my-backend': { extends: 'groq', thinkTags: true } });
+  });
+
+  it('finds think blocks that the chat template opened, and names the setting', async () => {
+    const { report } = await examineAs({ ...BEHAVIOURS.vllm, message: { content: 'Hm\n</think>\n\nOK' } });
+    expect(reasonOf(report, 'reasoning')).to.equal('before </think>, in a block that the chat template opened');
+    expect(report.dialects_file).to.deep.equal({ 'my-backend': { extends: 'vllm', thinkTags: 'opened' } });
+  });
+
+  it('finds the field in which a backend wants its thoughts back', async () => {
+    const { report } = await examineAs({
+      ...BEHAVIOURS.groq,
+      message: { reasoning_content: 'Hm' },
+      refuse: ({ messages }) =>
+        messages.some(
+          (message) => message.role === 'assistant' && 'tool_calls' in message && !('reasoning_content' in message),
+        )
+          ? [400, { error: { message: 'reasoning_content is missing' } }]
+          : undefined,
+    });
+    expect(reasonOf(report, 'second turn')).to.match(/^it wants its reasoning_content back, else 400: /);
+    expect(report.dialects_file).to.deep.equal({
+      'my-backend': { extends: 'groq', reasoningField: 'reasoning_content' },
+    });
   });
 
   it('recognises a kind by what only some answers show', async () => {
@@ -161,7 +190,9 @@ describe('doctor', () => {
 
   it('gives the demo backend a clean bill', async () => {
     const { status, stdout } = await run('doctor');
-    expect(stdout).to.match(/^The embedded demo backend/);
+    expect(stdout).to.match(
+      /^Works with OpenAI SDK, Agents SDK, AI SDK, LangChain, Codex\.\n\nThe embedded demo backend/,
+    );
     expect(stdout).not.to.match(/^UPSTREAM_BASE_URL=/m);
     expect(stdout)
       .to.match(/^chat +yes {2}/m)
@@ -170,6 +201,8 @@ describe('doctor', () => {
     expect(status).to.equal(0);
     const report = JSON.parse((await run('doctor --json')).stdout);
     expect(report).to.deep.include({ object: 'examination', base_url: null, model: 'demo', ok: true });
+    expect(report.verdict).to.equal('Works with OpenAI SDK, Agents SDK, AI SDK, LangChain, Codex.');
+    expect(report.works_with[0]).to.deep.equal({ client: 'OpenAI SDK', works: 'yes', why: [] });
     expect(report.settings).to.deep.equal({
       UPSTREAM_DIALECT: 'generic',
       DEFAULT_MODEL_ID: 'demo',
@@ -189,8 +222,8 @@ describe('doctor', () => {
       `UPSTREAM_BASE_URL=${backend.baseUrl}\nUPSTREAM_DIALECT=llamacpp\nDEFAULT_MODEL_ID=some-model\n`,
     );
     expect(stdout).to.contain('base_url = "https://gateway.test/api/v1"').and.contain('store: false');
-    expect(stderr).to.match(/^models: yes, one\nmodel: yes, .*\nchat: yes, .*\nkeys: yes, .*\nstream: yes, /);
-    expect(status).to.equal(0);
+    expect(stdout).to.contain('\nuser messages in a row: The gateway merges them.\n');
+    expect({ status, stderr }).to.deep.equal({ status: 0, stderr: '' });
   });
 
   it('ends with 1 where the backend does not stream', async () => {
@@ -200,8 +233,27 @@ describe('doctor', () => {
     expect(resultsOf(report)).to.include({ chat: 'yes', stream: 'no' });
     expect(reasonOf(report, 'stream')).to.equal('400: no streams here');
     expect(report.ok).to.equal(false);
+    expect(report.verdict).to.match(/Does not work with OpenAI SDK \(stream\)/);
+    const finding = report.findings.find((one: { name: string }) => one.name === 'stream');
+    expect(finding.means).to.equal('Text comes all at once, or not at all.');
     expect(stderr).to.match(/The backend lacks what every client needs/);
     expect(status).to.equal(1);
+  });
+
+  it('ends with 1 where the model calls a tool that was not offered', async () => {
+    const wrong = { id: 'call_1', type: 'function', function: { name: 'wrong_tool', arguments: '{}' } };
+    const { status, report } = await examineAs({ message: { content: null, tool_calls: [wrong] } });
+    expect(reasonOf(report, 'tools')).to.equal('called wrong_tool, which was not offered');
+    expect(report.verdict).to.match(/Does not work with Agents SDK \(tools\), Codex \(tools\)\.$/);
+    expect({ status, ok: report.ok }).to.deep.equal({ status: 1, ok: false });
+  });
+
+  it('takes a backend without usage for one that can be used', async () => {
+    const none = { prompt_tokens: undefined, completion_tokens: undefined, total_tokens: undefined };
+    const { status, report } = await examineAs({ usage: none, choice: { finish_reason: 'stop' } });
+    expect(resultsOf(report)).to.include({ 'usage in streams': 'no', max_tokens: 'unclear' });
+    expect(report.verdict).to.match(/^Works with OpenAI SDK, Agents SDK/);
+    expect({ status, ok: report.ok }).to.deep.equal({ status: 0, ok: true });
   });
 
   it('takes a passing failure for none of an ability', async () => {
@@ -297,7 +349,7 @@ describe('doctor', () => {
       return stage.hang();
     });
     const { status, stdout, stderr } = await examine([], { interruption: interruption.signal });
-    expect(stderr).to.match(/\nInterrupted\.\n$/);
+    expect(stderr).to.equal('Interrupted.\n');
     expect({ status, stdout }).to.deep.equal({ status: 1, stdout: '' });
     expect(await (await backend.request(2)).closed).to.include({ aborted: true });
   });

@@ -15,6 +15,8 @@ export interface Behaviour {
   readonly choice?: Json;
   readonly usage?: Json;
   readonly message?: Json;
+  /** What it does with `tool_choice`; it takes a named tool where this is absent. */
+  readonly toolChoice?: 'words' | 'ignored';
   /** The field of the token limit that it does not look at. */
   readonly ignoredLimit?: string;
   /** The body and status that it refuses a request with. */
@@ -57,6 +59,7 @@ export const BEHAVIOURS: Readonly<Record<DialectName, Behaviour>> = {
   },
   llamacpp: {
     model: { owned_by: 'llamacpp' },
+    toolChoice: 'words',
     answer: { system_fingerprint: 'b6123-abcdef1', timings: { prompt_n: 1 } },
     refuse: (chat) =>
       strictTemplate(chat) && [
@@ -66,6 +69,7 @@ export const BEHAVIOURS: Readonly<Record<DialectName, Behaviour>> = {
   },
   ollama: {
     model: { owned_by: 'library' },
+    toolChoice: 'ignored',
     id: 'chatcmpl-373',
     answer: { system_fingerprint: 'fp_ollama' },
     ignoredLimit: 'max_completion_tokens',
@@ -170,8 +174,9 @@ export function play(behaviour: Behaviour): Script {
   };
 }
 
-function complete(chat: Chat, { id = 'cmpl-1', answer, choice, usage, message, ignoredLimit }: Behaviour): Json {
-  const said = reply(chat);
+function complete(chat: Chat, behaviour: Behaviour): Json {
+  const { id = 'cmpl-1', answer, choice, usage, message, ignoredLimit } = behaviour;
+  const said = reply(chat, behaviour);
   const tokens = (chat['max_tokens'] ?? chat['max_completion_tokens']) as number;
   const isLimited = ignoredLimit === undefined || chat[ignoredLimit] === undefined;
   const isCut = isLimited && said.tokens > tokens;
@@ -193,18 +198,22 @@ function complete(chat: Chat, { id = 'cmpl-1', answer, choice, usage, message, i
   };
 }
 
-function reply(chat: Chat): {
-  readonly message: { content: string | null; tool_calls?: unknown };
-  readonly tokens: number;
-} {
+function reply(
+  chat: Chat,
+  { toolChoice }: Behaviour,
+): { readonly message: { content: string | null; tool_calls?: unknown }; readonly tokens: number } {
   const prompt = JSON.stringify(chat.messages.at(-1)?.content);
   if (prompt.includes('Count')) return { message: { content: '1 2 3' }, tokens: 100 };
-  if (chat['tools'] !== undefined) {
-    const cities = ['Paris', 'Rome'].filter((city) => prompt.includes(city));
-    const calls = cities.map((city, at) => ({
+  const choice = toolChoice === 'ignored' ? undefined : chat['tool_choice'];
+  const cities = ['Paris', 'Rome'].filter((city) => prompt.includes(city));
+  if (chat['tools'] !== undefined && choice !== 'none' && cities.length > 0) {
+    const isNamed = toolChoice !== 'words' && typeof choice === 'object';
+    const name = isNamed ? (choice as { function: { name: string } }).function.name : 'get_weather';
+    const asked = chat['parallel_tool_calls'] === false ? cities.slice(0, 1) : cities;
+    const calls = asked.map((city, at) => ({
       id: `call_${at}`,
       type: 'function',
-      function: { name: 'get_weather', arguments: JSON.stringify({ city }) },
+      function: { name, arguments: JSON.stringify({ city }) },
     }));
     return { message: { content: null, tool_calls: calls }, tokens: 10 };
   }

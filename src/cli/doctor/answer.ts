@@ -10,7 +10,7 @@ import type { Usage } from '../../contract/types.ts';
 
 export interface Said {
   readonly text: string;
-  /** Holds `<think>` for a block in the text. */
+  /** Holds `<think>` for a block in the text, and `</think>` for one that the template opened. */
   readonly reasoningIn: readonly string[];
   readonly calls: readonly SaidCall[];
   readonly finishReason: string | undefined;
@@ -60,8 +60,8 @@ function readChunks(chunks: readonly ChatChunk[]): Omit<Said, 'isStream' | 'isDo
   const withUsage = chunks.findLast((chunk) => readUsage(chunk, choiceOf(chunk)) !== undefined);
   const usageChoice = withUsage && choiceOf(withUsage);
   return {
-    text: text.replace(/^\s*<think>[\s\S]*?(?:<\/think>|$)/, ''),
-    reasoningIn: [...new Set([...chunks.flatMap(reasoningFieldsOf), ...(/^\s*<think>/.test(text) ? ['<think>'] : [])])],
+    text: withoutThoughts(text),
+    reasoningIn: [...new Set([...chunks.flatMap(reasoningFieldsOf), ...thinkTagsIn(text)])],
     calls: callsOf(chunks),
     finishReason: chunks.map(choiceOf).reduce<string | undefined>((last, choice) => {
       return (choice && finishReasonOf(choice)) ?? last;
@@ -69,6 +69,20 @@ function readChunks(chunks: readonly ChatChunk[]): Omit<Said, 'isStream' | 'isDo
     usage: withUsage && readUsage(withUsage, usageChoice),
     isUsageApart: withUsage !== undefined && usageChoice === undefined,
   };
+}
+
+function withoutThoughts(text: string): string {
+  const [tag] = thinkTagsIn(text);
+  if (tag === undefined) return text;
+  const [, ...answer] = text.split('</think>');
+  return answer.join('</think>');
+}
+
+/** A tag in the middle, of which the model speaks, opens and closes. */
+function thinkTagsIn(text: string): readonly string[] {
+  if (/^\s*<think>/.test(text)) return ['<think>'];
+  const [before, ...after] = text.split('</think>');
+  return after.length > 0 && before?.includes('<think>') === false ? ['</think>'] : [];
 }
 
 function piecesOf(chunk: ChatChunk): ReturnType<typeof textPiecesOf> {

@@ -140,7 +140,8 @@ function refused(code: string, { status, message, model, backend }: RefusedChat)
     );
   }
   if (status === 404 || status === 405) {
-    return new CliError(`There are no chat completions at ${backend.baseUrl}/chat/completions (${status}).`);
+    const words = code === 'not_found' ? `: ${message}` : '.';
+    return new CliError(`There are no chat completions at ${backend.baseUrl}/chat/completions (${status})${words}`);
   }
   return new CliError(`The backend refuses the smallest chat completion (${status}): ${message}`);
 }

@@ -9,7 +9,12 @@ export interface Abilities {
   readonly developerRole: boolean | undefined;
   readonly laterSystem: boolean | undefined;
   readonly userAfterUser: boolean | undefined;
-  readonly thinkTags: boolean | undefined;
+  readonly thinkTags: Dialect['thinkTags'];
+  /** Undefined where a tool choice was not answered in a way that shows it. */
+  readonly toolChoice: Dialect['toolChoice'] | undefined;
+  /** The field in which a second turn must have the thoughts of the first. */
+  readonly wantedThoughts: 'reasoning_content' | 'reasoning' | undefined;
+  readonly stopsAtAbort: boolean | undefined;
 }
 
 export type Differences = Omit<OwnDialect, 'extends'>;
@@ -81,6 +86,18 @@ export function findDifferences(dialect: Dialect, abilities: Abilities): Differe
     ...(dialect.systemRole !== 'system' && abilities.developerRole === false && { systemRole: 'system' }),
     ...(dialect.systemPlace === 'in-place' && abilities.laterSystem === false && { systemPlace: 'merged-first' }),
     ...(dialect.userMessages === 'as-given' && abilities.userAfterUser === false && { userMessages: 'merged' }),
-    ...(!dialect.thinkTags && abilities.thinkTags === true && { thinkTags: true }),
+    ...(abilities.thinkTags !== false &&
+      dialect.thinkTags !== abilities.thinkTags &&
+      dialect.thinkTags !== 'opened' && { thinkTags: abilities.thinkTags }),
+    ...(abilities.toolChoice !== undefined &&
+      KNOWN_CHOICES.indexOf(abilities.toolChoice) < KNOWN_CHOICES.indexOf(dialect.toolChoice) && {
+        toolChoice: abilities.toolChoice,
+      }),
+    ...(abilities.wantedThoughts !== undefined &&
+      dialect.reasoningField !== abilities.wantedThoughts && { reasoningField: abilities.wantedThoughts }),
+    ...(abilities.stopsAtAbort === false && dialect.streams === 'as-asked' && { streams: 'always' }),
   };
 }
+
+/** Each holds where a later one does. */
+const KNOWN_CHOICES: readonly Dialect['toolChoice'][] = ['ignored', 'words', 'named'];

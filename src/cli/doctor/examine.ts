@@ -3,14 +3,17 @@ import { makeUpKey, tryMadeUpKey } from '../../backend/probe.ts';
 import { chooseDialect, type Abilities, type DialectChoice } from './dialect-choice.ts';
 import type { Evidence } from './dialect-signs.ts';
 import type { ChatChunk } from '../../core/chat.ts';
-import { ApiError } from '../../core/errors.ts';
 import { CliError } from '../context.ts';
-import { readSaid, refusalIn, type Said } from './answer.ts';
-import { askFirstChat, askForModels, idOf, secretsOf, type Backend } from './contact.ts';
+import { abortJson } from './abort.ts';
+import type { Said } from './answer.ts';
+import { askFirstChat, askForModels, idOf, type Backend } from './contact.ts';
+import { askForOptionalFields } from './optional-fields.ts';
 import { CHAT, no, PROBES, unclear, yes, type Manner, type Probe, type ProbeName, type Finish } from './probes.ts';
+import { askOnce, judgeFailure, type Question } from './question.ts';
+import { askSecondTurn } from './second-turn.ts';
 
 export interface Finding extends Finish {
-  readonly name: 'models' | 'model' | 'chat' | 'keys' | ProbeName;
+  readonly name: 'models' | 'model' | 'chat' | 'keys' | ProbeName | 'second turn' | 'optional fields' | 'abort';
 }
 
 export interface Examination {
@@ -31,10 +34,10 @@ export interface ExaminationOptions {
   readonly totalMs: number;
   readonly signal: AbortSignal;
   readonly onStart: (name: string) => void;
-  readonly onFinding: (finding: Finding) => void;
 }
 
 const ESSENTIAL: readonly Finding['name'][] = ['chat', 'stream'];
+const LIMITS: readonly Finding['name'][] = ['max_tokens', 'max_completion_tokens'];
 
 /**
  * Asks the backend one question after the other. Throws CliError when it refuses even the smallest.
@@ -53,21 +56,19 @@ async function ask(backend: Backend, options: ExaminationOptions): Promise<Exami
   const untilMs = performance.now() + options.totalMs;
   const findings: Finding[] = [];
   const evidence = createEvidence();
-  const note = (name: Finding['name'], verdict: Finish): void => {
-    const finding = { name, ...verdict };
-    findings.push(finding);
-    options.onFinding(finding);
-  };
+  const note = (name: Finding['name'], finish: Finish): void => void findings.push({ name, ...finish });
 
   options.onStart('models');
   const { models, reply } = await askForModels(backend);
   evidence.addReply(reply, models ?? []);
   note('models', judgeModels(models, reply.status));
-  const { model, verdict } = chooseModel(options.model, models);
-  note('model', verdict);
+  const { model, finish } = chooseModel(options.model, models);
+  note('model', finish);
 
   options.onStart('chat');
+  const startedMs = performance.now();
   const chat = await askFirstChat(backend, model);
+  const quickMs = performance.now() - startedMs;
   evidence.addAnswer(chat.reply, chat.said);
   note('chat', CHAT.judge(chat.said));
 
@@ -76,21 +77,42 @@ async function ask(backend: Backend, options: ExaminationOptions): Promise<Exami
   const keys = await checkKeys(backend, manner);
   note('keys', keys);
 
-  for (const probe of PROBES) {
-    options.onStart(probe.name);
+  const question: Question = { backend, manner, onAnswer: (...answer) => evidence.addAnswer(...answer) };
+  const put = async (name: Finding['name'], ask: () => Promise<Finish>): Promise<void> => {
+    options.onStart(name);
     const isLate = performance.now() > untilMs;
-    note(probe.name, isLate ? unclear('no time was left for it') : await put(probe, { backend, manner, evidence }));
-  }
-  const isYes = (name: Finding['name']): boolean => findings.some((one) => one.name === name && one.result === 'yes');
-  const abilities = toAbilities(findings, evidence.hasThinkTags());
+    note(name, isLate ? unclear('no time was left for it') : await ask().catch(judgeFailure));
+  };
+  for (const probe of PROBES) await put(probe.name, () => putProbe(probe, question));
+  let wanted: readonly string[] = [];
+  await put('second turn', async () => {
+    const turn = await askSecondTurn(question);
+    ({ wanted } = turn);
+    return turn.finish;
+  });
+  await put('optional fields', () => askForOptionalFields(question));
+  await put('abort', () => abortJson(question, quickMs));
+  backend.signal.throwIfAborted();
+
+  const abilities = toAbilities(findings, { thinkTags: evidence.thinkTags(), wanted });
   return {
     model,
     findings,
-    isFine: ESSENTIAL.every(isYes) && (isYes('max_tokens') || isYes('max_completion_tokens')),
+    isFine: isFine(findings),
     checksKeys: keys.result,
     abilities,
     choice: chooseDialect(evidence.value, abilities),
   };
+}
+
+/** A backend that reports no usage does not show whether it keeps a limit, and can be used. */
+function isFine(findings: readonly Finding[]): boolean {
+  const resultOf = (name: Finding['name']): string | undefined => findings.find((one) => one.name === name)?.result;
+  return (
+    ESSENTIAL.every((name) => resultOf(name) === 'yes') &&
+    LIMITS.some((name) => resultOf(name) !== 'no') &&
+    !findings.some(({ isFault }) => isFault)
+  );
 }
 
 function judgeModels(models: readonly ChatChunk[] | undefined, status: number): Finish {
@@ -101,13 +123,13 @@ function judgeModels(models: readonly ChatChunk[] | undefined, status: number): 
 function chooseModel(
   wanted: string | undefined,
   models: readonly ChatChunk[] | undefined,
-): { readonly model: string; readonly verdict: Finish } {
+): { readonly model: string; readonly finish: Finish } {
   const ids = (models ?? []).flatMap((model) => idOf(model) ?? []);
   const model = wanted ?? ids[0];
   if (model === undefined) throw new CliError('The backend lists no models: name one by --model.');
-  if (wanted === undefined) return { model, verdict: yes(`${model}, the first one listed`) };
-  if (models === undefined) return { model, verdict: unclear(`${model}; there is no list to find it in`) };
-  return { model, verdict: ids.includes(model) ? yes(`${model} is listed`) : no(`${model} is not listed`) };
+  if (wanted === undefined) return { model, finish: yes(`${model}, the first one listed`) };
+  if (models === undefined) return { model, finish: unclear(`${model}; there is no list to find it in`) };
+  return { model, finish: ids.includes(model) ? yes(`${model} is listed`) : no(`${model} is not listed`) };
 }
 
 /** The list of models is public at OpenRouter, so completions are tried too. */
@@ -126,39 +148,10 @@ async function checkKeys({ baseUrl, timeoutMs, signal }: Backend, manner: Manner
   }
 }
 
-interface Question {
-  readonly backend: Backend;
-  readonly manner: Manner;
-  readonly evidence: ReturnType<typeof createEvidence>;
-}
-
-/** Throws only when it is interrupted. */
-async function put(probe: Probe, { backend, manner, evidence }: Question): Promise<Finish> {
-  const secrets = secretsOf(backend);
-  try {
-    const reply = await backend.inquirer.ask('/chat/completions', { body: probe.ask(manner), signal: backend.signal });
-    const refusal = refusalIn(reply, secrets);
-    if (refusal !== undefined)
-      return probe.judgeRefusal?.(refusal.message) ?? judgeRefusal(reply.status, refusal.message);
-    const said = readSaid(reply, secrets);
-    evidence.addAnswer(reply, said);
-    return probe.judge(said);
-  } catch (error) {
-    return judgeFailure(error);
-  }
-}
-
-function judgeFailure(error: unknown): Finish {
-  if (error instanceof ApiError) return unclear(error.message);
-  throw error;
-}
-
-const PASSING = new Set([401, 402, 403, 408, 409, 425, 429, 502, 503, 504, 529]);
-
-/** llama.cpp refuses with a 500: the question differs in one respect from one that was answered. */
-function judgeRefusal(status: number, message: string): Finish {
-  const reason = `${status}: ${message}`;
-  return PASSING.has(status) ? unclear(reason) : no(reason);
+async function putProbe(probe: Probe, question: Question): Promise<Finish> {
+  const answered = await askOnce(question, probe.ask(question.manner));
+  if (answered.kind === 'said') return probe.judge(answered.said);
+  return probe.judgeRefusal?.(answered.words) ?? answered.finish;
 }
 
 function createEvidence() {
@@ -171,7 +164,7 @@ function createEvidence() {
   };
   return {
     value: { headers, models, answers } satisfies Evidence,
-    hasThinkTags: () => reasoningIn.has('<think>'),
+    thinkTags: () => (reasoningIn.has('</think>') ? 'opened' : reasoningIn.has('<think>')),
     addReply(reply: RawReply, listed: readonly ChatChunk[]) {
       addHeaders(reply);
       models.push(...listed);
@@ -184,9 +177,14 @@ function createEvidence() {
   };
 }
 
-function toAbilities(findings: readonly Finding[], thinkTags: boolean): Abilities {
+interface Observed {
+  readonly thinkTags: Abilities['thinkTags'];
+  readonly wanted: readonly string[];
+}
+
+function toAbilities(findings: readonly Finding[], { thinkTags, wanted }: Observed): Abilities {
   const results = new Map(findings.map(({ name, result }) => [name, result]));
-  const is = (name: ProbeName): boolean | undefined => {
+  const is = (name: Finding['name']): boolean | undefined => {
     const result = results.get(name);
     return result === 'yes' ? true : result === 'no' ? false : undefined;
   };
@@ -197,5 +195,15 @@ function toAbilities(findings: readonly Finding[], thinkTags: boolean): Abilitie
     laterSystem: is('system message later on'),
     userAfterUser: is('user messages in a row'),
     thinkTags,
+    toolChoice: is('tools') === true ? toolChoiceOf(is('tool_choice named'), is('tool_choice required')) : undefined,
+    wantedThoughts: THOUGHTS.find((field) => wanted.includes(field)),
+    stopsAtAbort: is('abort'),
   };
+}
+
+const THOUGHTS = ['reasoning_content', 'reasoning'] as const;
+
+function toolChoiceOf(named: boolean | undefined, required: boolean | undefined): Abilities['toolChoice'] {
+  if (named !== false) return named && 'named';
+  return required === undefined ? undefined : required ? 'words' : 'ignored';
 }

@@ -5,6 +5,8 @@ import type { Said } from './answer.ts';
 export interface Finish {
   readonly result: 'yes' | 'no' | 'unclear';
   readonly reason: string;
+  /** The backend does what no client expects, which is worse than to refuse it. */
+  readonly isFault?: true;
 }
 
 export type LimitField = 'max_tokens' | 'max_completion_tokens';
@@ -87,7 +89,7 @@ export const PROBES = [
   {
     name: 'tools',
     ask: (manner) => ({
-      ...limited(manner, say('What is the weather in Paris? Call get_weather.')),
+      ...limited(manner, ABOUT_WEATHER),
       tools: [WEATHER],
     }),
     judge: (said) => judgeCalls(said, unclear('the model answered in words')),
@@ -95,7 +97,7 @@ export const PROBES = [
   {
     name: 'parallel tools',
     ask: (manner) => ({
-      ...limited(manner, say('What is the weather in Paris and in Rome? Call get_weather once for each.')),
+      ...limited(manner, ABOUT_TWO_CITIES),
       tools: [WEATHER],
       parallel_tool_calls: true,
     }),
@@ -112,6 +114,33 @@ export const PROBES = [
       tool_choice: 'required',
     }),
     judge: (said) => judgeCalls(said, no('taken, but the model answered in words')),
+  },
+  {
+    name: 'tool_choice named',
+    ask: (manner) => ({
+      ...limited(manner, ABOUT_WEATHER),
+      tools: [WEATHER, TIME],
+      tool_choice: { type: 'function', function: { name: TIME.function.name } },
+    }),
+    judge: (said) => {
+      const other = said.calls.find(({ name }) => name === WEATHER.function.name);
+      if (other !== undefined) return no(`taken, but the model called ${other.name}`);
+      return judgeCalls(said, no('taken, but the model answered in words'));
+    },
+  },
+  {
+    name: 'tool_choice none',
+    ask: (manner) => ({ ...limited(manner, ABOUT_WEATHER), tools: [WEATHER], tool_choice: 'none' }),
+    judge: ({ calls: [call] }) =>
+      call === undefined ? yes('no call came') : no(`taken, but the model called ${call.name}`),
+  },
+  {
+    name: 'parallel_tool_calls false',
+    ask: (manner) => ({ ...limited(manner, ABOUT_TWO_CITIES), tools: [WEATHER], parallel_tool_calls: false }),
+    judge: ({ calls: { length } }) => {
+      if (length > 1) return no(`taken, but ${length} calls came`);
+      return length === 1 ? yes('one call came') : unclear('the model made no call');
+    },
   },
   {
     name: 'json_schema',
@@ -154,7 +183,10 @@ export type ProbeName = (typeof PROBES)[number]['name'];
 
 const COUNTING = say('Count from 1 to 50, with nothing else.');
 
-const WEATHER: ChatTool = {
+export const ABOUT_WEATHER = say('What is the weather in Paris? Call get_weather.');
+const ABOUT_TWO_CITIES = say('What is the weather in Paris and in Rome? Call get_weather once for each.');
+
+export const WEATHER: ChatTool = {
   type: 'function',
   function: {
     name: 'get_weather',
@@ -168,6 +200,11 @@ const WEATHER: ChatTool = {
   },
 };
 
+const TIME: ChatTool = {
+  type: 'function',
+  function: { name: 'get_time', description: 'Tells the time.', parameters: { type: 'object', properties: {} } },
+};
+
 const CAPITAL = {
   type: 'object',
   properties: { capital_city: { type: 'string' } },
@@ -178,11 +215,11 @@ const CAPITAL = {
 const PIXEL =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg==';
 
-function say(text: string): ChatMessage[] {
+export function say(text: string): ChatMessage[] {
   return [{ role: 'user', content: text }];
 }
 
-function limited({ model, limitField }: Manner, messages: readonly ChatMessage[]): ChatRequest {
+export function limited({ model, limitField }: Manner, messages: readonly ChatMessage[]): ChatRequest {
   return { model, messages, [limitField]: MAX_TOKENS };
 }
 
@@ -208,12 +245,16 @@ function judgeLimitReached(words: string): Finish | undefined {
   return /limit was reached/i.test(words) ? yes('kept') : undefined;
 }
 
+const OFFERED: ReadonlySet<string> = new Set([WEATHER.function.name, TIME.function.name]);
+
 function judgeCalls(said: Said, otherwise: Finish): Finish {
   const [call] = said.calls;
   if (call === undefined) return said.finishReason === 'length' ? unclear(OUT_OF_TOKENS) : otherwise;
   if (said.calls.some(({ arguments: text }) => !isObject(readJson(text === '' ? '{}' : text)))) {
     return said.finishReason === 'length' ? unclear(OUT_OF_TOKENS) : no('calls with arguments that are no JSON object');
   }
+  const unknown = said.calls.find(({ name }) => !OFFERED.has(name));
+  if (unknown !== undefined) return { ...no(`called ${unknown.name}, which was not offered`), isFault: true };
   return yes(said.calls.length === 1 ? `called ${call.name}` : `${said.calls.length} calls in one answer`);
 }
 
@@ -225,6 +266,7 @@ function judgeJson(said: Said, fits: (value: Readonly<Record<string, unknown>>) 
 }
 
 function judgeReasoning({ reasoningIn, usage }: Said): Finish {
+  if (reasoningIn.includes('</think>')) return yes('before </think>, in a block that the chat template opened');
   if (reasoningIn.length > 0) return yes(`in ${reasoningIn.join(' and ')}`);
   const tokens = usage?.output_tokens_details.reasoning_tokens ?? 0;
   return tokens > 0 ? no(`${tokens} tokens of it, not shown`) : no('none came');

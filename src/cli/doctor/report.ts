@@ -3,6 +3,7 @@ import { findDifferences, type Differences, type DialectChoice } from './dialect
 import type { Paint, Style } from '../printer.ts';
 import { toGatewayUrl, writeSnippets, type Snippet } from '../snippets.ts';
 import { formatTable, toVisible, type Column } from '../table.ts';
+import { describeClients, judgeClients, MEANING, type ClientFit } from './clients.ts';
 import type { Examination, Finding } from './examine.ts';
 
 export interface Examined {
@@ -13,6 +14,7 @@ export interface Examined {
 
 interface Report extends Examined {
   readonly examination: Examination;
+  readonly fits: readonly ClientFit[];
   readonly mismatch: Differences;
   readonly settings: Readonly<Record<string, string>>;
   readonly ownDialects: object | null;
@@ -30,6 +32,7 @@ export function toReport(examined: Examined, examination: Examination): Report {
     baseUrl,
     isDemo,
     examination,
+    fits: judgeClients(examination.findings),
     mismatch: findDifferences(config.dialect, abilities),
     ownDialects,
     settings: {
@@ -59,7 +62,12 @@ export function toJson({ config, baseUrl, isDemo, examination, ...report }: Repo
     base_url: isDemo ? null : baseUrl,
     model,
     ok: isFine,
-    findings,
+    verdict: describeClients(report.fits),
+    works_with: report.fits,
+    findings: findings.map((finding) => ({
+      ...finding,
+      ...(finding.result === 'no' && { means: MEANING[finding.name] }),
+    })),
     dialect: {
       set: config.upstreamDialect,
       suggested: choice.dialect,
@@ -74,12 +82,17 @@ export function toJson({ config, baseUrl, isDemo, examination, ...report }: Repo
 }
 
 export function formatReport(report: Report, paint: Paint): string[] {
-  const { baseUrl, isDemo, examination, settings, ownDialects, snippets } = report;
+  const { baseUrl, isDemo, examination, fits, settings, ownDialects, snippets } = report;
+  const refused = examination.findings.filter(({ result }) => result === 'no');
   const title = (text: string): string[] => ['', paint('bold', text)];
   return [
+    paint(examination.isFine ? 'green' : 'red', describeClients(fits)),
+    '',
     isDemo ? 'The embedded demo backend, since UPSTREAM_BASE_URL is not set:' : toVisible(`${baseUrl}:`),
     '',
     ...formatTable(COLUMNS, examination.findings, paint),
+    ...(refused.length === 0 ? [] : title('What each no means')),
+    ...refused.map(({ name }) => `${name}: ${MEANING[name]}`),
     ...title('Dialect'),
     ...describeDialect(report, paint),
     ...title('Settings'),
@@ -109,11 +122,6 @@ function describeDialect({ config, examination, mismatch }: Report, paint: Paint
       ? [paint('red', `UPSTREAM_DIALECT is ${config.upstreamDialect}, which does not suit: ${wrong.join(', ')}.`)]
       : []),
   ];
-}
-
-/** Returns one finding as a line. */
-export function formatFinding({ name, result, reason }: Finding): string {
-  return toVisible(`${name}: ${WORDS[result]}, ${reason}`);
 }
 
 const WORDS: Readonly<Record<Finding['result'], string>> = { yes: 'yes', no: 'no', unclear: 'not clear' };

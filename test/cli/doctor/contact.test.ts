@@ -210,6 +210,17 @@ describe('the first contact of the doctor', () => {
       );
     });
 
+    it('repeats the words with which a server of chat completions answers 404', async () => {
+      const refusal = {
+        json: { error: { message: `No fixture matched ${KEY}`, type: 'invalid_request_error' } },
+        status: 404,
+      };
+      serve({ '/v1/models': { json: MODELS }, '/v1/chat/completions': refusal });
+      expect(await sentenceFor(backend.baseUrl, '--key', KEY)).to.equal(
+        `There are no chat completions at ${backend.baseUrl}/chat/completions (404): No fixture matched [redacted]`,
+      );
+    });
+
     it('says that the model is not there', async () => {
       const message = 'The model `other` does not exist.';
       serve({

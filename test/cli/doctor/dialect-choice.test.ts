@@ -10,7 +10,10 @@ const NOT_CLEAR: Abilities = {
   developerRole: undefined,
   laterSystem: undefined,
   userAfterUser: undefined,
-  thinkTags: undefined,
+  thinkTags: false,
+  toolChoice: undefined,
+  wantedThoughts: undefined,
+  stopsAtAbort: undefined,
 };
 
 describe('findDifferences', () => {
@@ -36,6 +39,21 @@ describe('findDifferences', () => {
     { dialect: 'ollama', abilities: { userAfterUser: false }, expected: { userMessages: 'merged' } },
     { dialect: 'groq', abilities: { thinkTags: true }, expected: { thinkTags: true } },
     { dialect: 'vllm', abilities: { thinkTags: false }, expected: {} },
+    { dialect: 'vllm', abilities: { thinkTags: true }, expected: {} },
+    { dialect: 'vllm', abilities: { thinkTags: 'opened' }, expected: { thinkTags: 'opened' } },
+    { dialect: 'vllm', abilities: { toolChoice: 'words' }, expected: { toolChoice: 'words' } },
+    { dialect: 'generic', abilities: { toolChoice: 'named' }, expected: {} },
+    { dialect: 'ollama', abilities: { toolChoice: 'words' }, expected: {} },
+    { dialect: 'generic', abilities: { toolChoice: 'ignored' }, expected: { toolChoice: 'ignored' } },
+    {
+      dialect: 'openai',
+      abilities: { wantedThoughts: 'reasoning_content' },
+      expected: { reasoningField: 'reasoning_content' },
+    },
+    { dialect: 'deepseek', abilities: { wantedThoughts: 'reasoning_content' }, expected: {} },
+    { dialect: 'generic', abilities: { stopsAtAbort: false }, expected: { streams: 'always' } },
+    { dialect: 'generic', abilities: { stopsAtAbort: true }, expected: {} },
+    { dialect: 'llamacpp', abilities: { stopsAtAbort: false }, expected: {} },
   ] as const) {
     it(`finds ${JSON.stringify(expected)} in ${dialect} for ${JSON.stringify(abilities)}`, () => {
       expect(findDifferences(DIALECTS[dialect], { ...NOT_CLEAR, ...abilities })).to.deep.equal(expected);

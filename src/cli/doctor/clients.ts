@@ -1,0 +1,90 @@
+import type { Finding } from './examine.ts';
+
+type Name = Finding['name'];
+
+export interface ClientFit {
+  readonly client: string;
+  readonly works: 'yes' | 'partly' | 'no';
+  /** The questions whose answers speak against it. */
+  readonly why: readonly Name[];
+}
+
+interface Client {
+  readonly client: string;
+  readonly needs: readonly Name[];
+  /** The client works without these, but some of its features do not. */
+  readonly uses: readonly Name[];
+}
+
+const CLIENTS: readonly Client[] = [
+  { client: 'OpenAI SDK', needs: ['chat', 'stream'], uses: ['tools', 'second turn', 'json_schema'] },
+  {
+    client: 'Agents SDK',
+    needs: ['chat', 'tools', 'second turn'],
+    uses: ['stream', 'tool_choice required', 'json_schema'],
+  },
+  { client: 'AI SDK', needs: ['chat', 'stream'], uses: ['tools', 'second turn', 'json_schema'] },
+  {
+    client: 'LangChain',
+    needs: ['chat'],
+    uses: ['stream', 'tools', 'second turn', 'tool_choice required', 'json_schema'],
+  },
+  { client: 'Codex', needs: ['chat', 'stream', 'tools', 'second turn'], uses: [] },
+];
+
+/** Returns which clients work with a backend that answers so. */
+export function judgeClients(findings: readonly Finding[]): readonly ClientFit[] {
+  const results = new Map(findings.map(({ name, result }) => [name, result]));
+  return CLIENTS.map(({ client, needs, uses }) => {
+    const missing = needs.filter((name) => results.get(name) === 'no');
+    if (missing.length > 0) return { client, works: 'no', why: missing };
+    const why = [
+      ...needs.filter((name) => results.get(name) !== 'yes'),
+      ...uses.filter((name) => results.get(name) === 'no'),
+    ];
+    return { client, works: why.length === 0 ? 'yes' : 'partly', why };
+  });
+}
+
+/** Returns one sentence for each group of clients. */
+export function describeClients(fits: readonly ClientFit[]): string {
+  return (['yes', 'partly', 'no'] as const)
+    .flatMap((works) => {
+      const names = fits
+        .filter((fit) => fit.works === works)
+        .map(({ client, why }) => (why.length === 0 ? client : `${client} (${why.join(', ')})`));
+      return names.length === 0 ? [] : [`${WORDS[works]} ${names.join(', ')}.`];
+    })
+    .join(' ');
+}
+
+const WORDS = { yes: 'Works with', partly: 'Works partly with', no: 'Does not work with' } as const;
+
+/** What a no means for a user of the gateway with the settings that are suggested. */
+export const MEANING: Readonly<Record<Name, string>> = {
+  models: 'Clients cannot list the models.',
+  model: 'The name may be wrong; --model names another.',
+  chat: 'Nothing works.',
+  keys: 'Who reaches the backend can use it, so the gateway has to check keys.',
+  stream: 'Text comes all at once, or not at all.',
+  'usage in streams': 'Streamed responses have no usage, and managed keys are charged by an estimate.',
+  max_tokens: 'max_output_tokens goes out as max_completion_tokens.',
+  max_completion_tokens: 'max_output_tokens goes out as max_tokens.',
+  'developer role': 'The gateway sends such messages as system messages.',
+  'system message later on': 'The gateway merges such messages into the first one.',
+  'user messages in a row': 'The gateway merges them.',
+  tools: 'Agents do not work with this model.',
+  'parallel tools': 'Agents call one tool after the other.',
+  'tool_choice required': 'A forced call may be missing from the answer.',
+  'tool_choice named': 'The gateway offers the named tool alone.',
+  'tool_choice none': 'The gateway does not pass such calls on.',
+  'parallel_tool_calls false': 'The gateway passes on the first call alone.',
+  json_schema: 'Structured output may not follow its schema.',
+  json_object: 'JSON mode may answer in words.',
+  reasoning: 'Clients see no thoughts.',
+  images: 'Requests with images fail.',
+  'second turn': 'Agents fail after their first call of a tool.',
+  'optional fields':
+    'The gateway asks again without those that a refusal names, and names them in x-ignored-parameters.',
+  abort: 'A JSON request that is given up would go on, so the gateway asks for streams.',
+};

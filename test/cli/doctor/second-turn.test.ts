@@ -1,0 +1,127 @@
+import { expect } from 'chai';
+import { askSecondTurn } from '../../../src/cli/doctor/second-turn.ts';
+import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
+import { openQuestion } from '../../support/doctor-question.ts';
+import { useRealSockets } from '../../support/real-sockets.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const CALL = { id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Paris"}' } };
+const SIGNED = { ...CALL, extra_content: { google: { thought_signature: 'c2ln' } } };
+
+const wants =
+  (field: string) =>
+  (message: Json): string | undefined =>
+    JSON.stringify(message).includes(`"${field}"`) ? undefined : `${field} is missing`;
+
+describe('askSecondTurn', () => {
+  useRealSockets();
+
+  let backend: ScriptedBackend;
+  let question: ReturnType<typeof openQuestion>;
+
+  beforeEach(async () => {
+    backend = await startScriptedBackend();
+    question = openQuestion(backend.baseUrl);
+  });
+  afterEach(async () => {
+    await question.close();
+    await backend.close();
+  });
+
+  function play(message: Json, whyNot: (returned: Json) => string | undefined = () => undefined, status = 400): void {
+    backend.always(({ request, start, end }) => {
+      const { messages } = request.body as { messages: readonly Json[] };
+      const returned = messages.find(({ role }) => role === 'assistant');
+      const problem = returned && whyNot(returned);
+      start(problem === undefined ? 200 : status, { 'content-type': 'application/json' });
+      const said = returned === undefined ? message : { content: 'Mild.' };
+      const completion = { choices: [{ index: 0, message: { role: 'assistant', ...said }, finish_reason: 'stop' }] };
+      end(JSON.stringify(problem === undefined ? completion : { error: { message: problem } }));
+    });
+  }
+
+  const cases = [
+    {
+      name: 'no call',
+      message: { content: 'Sunny.' },
+      expected: { finish: { result: 'unclear', reason: 'the model made no call to answer' }, wanted: [] },
+    },
+    {
+      name: 'a call without state',
+      message: { content: null, tool_calls: [CALL] },
+      expected: { finish: { result: 'yes', reason: 'nothing is attached to the call' }, wanted: [] },
+    },
+    {
+      name: 'a second turn that is refused',
+      message: { content: null, tool_calls: [CALL] },
+      whyNot: () => 'no tools in templates',
+      expected: { finish: { result: 'no', reason: '400: no tools in templates' }, wanted: [] },
+    },
+    {
+      name: 'thoughts that must come back (Kimi)',
+      message: { content: null, reasoning_content: 'Hm', tool_calls: [CALL] },
+      whyNot: wants('reasoning_content'),
+      expected: {
+        finish: {
+          result: 'yes',
+          reason: 'it wants its reasoning_content back, else 400: reasoning_content is missing',
+        },
+        wanted: ['reasoning_content'],
+      },
+    },
+    {
+      name: 'a signature of a call that must come back (Gemini)',
+      message: { content: '', tool_calls: [SIGNED] },
+      whyNot: wants('thought_signature'),
+      expected: {
+        finish: { result: 'yes', reason: 'it wants its extra_content back, else 400: thought_signature is missing' },
+        wanted: ['extra_content'],
+      },
+    },
+    {
+      name: 'details that may stay away (OpenRouter)',
+      message: { content: null, reasoning: 'Hm', reasoning_details: [{ text: 'Hm' }], tool_calls: [CALL] },
+      expected: {
+        finish: { result: 'yes', reason: 'taken with its reasoning and reasoning_details and without' },
+        wanted: [],
+      },
+    },
+    {
+      name: 'thoughts that must stay away (Mistral)',
+      message: { content: null, reasoning_content: 'Hm', tool_calls: [CALL] },
+      whyNot: (message: Json) => (message['reasoning_content'] === undefined ? undefined : 'extra inputs'),
+      expected: {
+        finish: { result: 'no', reason: 'it refuses its own reasoning_content back: 400: extra inputs' },
+        wanted: [],
+      },
+    },
+    {
+      name: 'a failure that passes',
+      message: { content: null, reasoning_content: 'Hm', tool_calls: [CALL] },
+      whyNot: wants('reasoning_content'),
+      status: 429,
+      expected: { finish: { result: 'yes', reason: 'taken with its reasoning_content' }, wanted: [] },
+    },
+  ];
+
+  for (const { name, message, whyNot, status, expected } of cases) {
+    it(`judges ${name}`, async () => {
+      play(message, whyNot, status);
+      expect(await askSecondTurn(question)).to.deep.equal(expected);
+    });
+  }
+
+  it('gives back each part in its place', async () => {
+    play({ content: 'One moment.', reasoning: 'Hm', tool_calls: [SIGNED, { ...CALL, id: 'call_2' }] });
+    await askSecondTurn(question);
+    const turns = backend.requests.map(({ body }) => (body as { messages: readonly Json[] }).messages.slice(1));
+    const outputs = ['call_1', 'call_2'].map((id) => ({ role: 'tool', tool_call_id: id, content: '18 degrees' }));
+    const spoken = { role: 'assistant', content: 'One moment.' };
+    expect(turns[1]).to.deep.equal([
+      { ...spoken, reasoning: 'Hm', tool_calls: [SIGNED, { ...CALL, id: 'call_2' }] },
+      ...outputs,
+    ]);
+    expect(turns[2]).to.deep.equal([{ ...spoken, tool_calls: [CALL, { ...CALL, id: 'call_2' }] }, ...outputs]);
+  });
+});
