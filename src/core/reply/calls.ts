@@ -5,8 +5,9 @@ import type { CallPiece } from './chunk.ts';
 import { tooMuch, type EventLog } from './event-log.ts';
 import type { CallId } from '../../contract/ids.ts';
 import { mintCallId, toCallId } from '../ids.ts';
+import { createJsonEnd } from './json-end.ts';
 import { collectState, type CallOfReply } from './reply-state.ts';
-import { toolOfCall, type ReplyTools } from '../request/tools.ts';
+import { beginsToolName, toolOfCall, type ReplyTools } from '../request/tools.ts';
 
 /** Several calls can be open at once, because backends interleave their pieces. */
 export interface Calls {
@@ -32,6 +33,8 @@ export interface CallsOptions {
 }
 
 const MAX_CALLS = 1024;
+/** Bedrock sends this first, and then the real arguments (openai/openai-agents-js PR#712). */
+const NO_ARGUMENTS = '{}';
 
 /** `add` throws ApiError when there are too many calls, or when they are too long. */
 export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }: CallsOptions): Calls {
@@ -39,13 +42,26 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
   const callIds = new Set<string>(usedCallIds);
   let passedOn = 0;
 
+  function addArguments(call: BackendCall, delta: string): void {
+    if (call.held !== '' && delta.startsWith('{')) {
+      call.held = '';
+      call.arguments = '';
+      call.argumentsEnd = createJsonEnd();
+    }
+    const isHeld = call.arguments === '' && delta === NO_ARGUMENTS;
+    if (!isHeld && call.writer !== undefined && call.writer !== 'withheld') call.writer.write(call.held + delta);
+    call.held = isHeld ? delta : '';
+    call.arguments += delta;
+    call.argumentsEnd.feed(delta);
+  }
+
   function closeComplete(): void {
     for (const call of openCalls()) if (call.argumentsEnd.reached) close(call, 'completed');
   }
 
   return {
     add(piece, chunkNumber, beforeCall) {
-      const call = findCall(calls, piece, chunkNumber) ?? open(piece, beforeCall);
+      const call = continueName(piece) ?? findCall(calls, piece, chunkNumber) ?? open(piece, beforeCall);
       call.lastChunk = chunkNumber;
       collectState(log, call.state, piece);
       // Its arguments are complete, so this piece repeats the whole call or is empty.
@@ -53,13 +69,8 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
       if (call.name === '') call.name = piece.name;
       const delta = isRepetition(call, piece) ? '' : piece.arguments;
       log.grow(delta.length);
-      call.arguments += delta;
-      call.argumentsEnd.feed(delta);
-      if (call.writer === undefined) {
-        if (call.name !== '') announce(call, beforeCall);
-      } else if (delta !== '' && call.writer !== 'withheld') {
-        call.writer.write(delta);
-      }
+      if (delta !== '') addArguments(call, delta);
+      if (call.writer === undefined && isNamed(call)) announce(call, beforeCall);
       return delta.length;
     },
     closeComplete,
@@ -78,9 +89,26 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
       calls.flatMap(({ callId, state }) => (callId === undefined ? [] : [{ call_id: callId, ...state }])),
   };
 
+  /** The SDKs of OpenAI join the pieces of a name. */
+  function continueName(piece: CallPiece): BackendCall | undefined {
+    const call = calls.at(-1);
+    if (piece.name === '' || call?.writer !== undefined || call?.index === undefined) return undefined;
+    const name = call.name + piece.name;
+    const isSame = piece.index === call.index && (piece.id === '' || piece.id === call.backendId);
+    if (!isSame || !beginsToolName(tools, call.name) || !(tools.originals.has(name) || beginsToolName(tools, name)))
+      return undefined;
+    call.name = name;
+    return call;
+  }
+
+  function isNamed({ name, arguments: given }: BackendCall): boolean {
+    return name !== '' && (given !== '' || !beginsToolName(tools, name));
+  }
+
   function open(piece: CallPiece, beforeCall: () => void): BackendCall {
     if (calls.length >= MAX_CALLS) throw tooMuch();
     beforeCall();
+    for (const call of calls) if (call.writer === undefined && call.name !== '') announce(call, beforeCall);
     closeComplete();
     const call = beginCall(piece);
     calls.push(call);
@@ -98,7 +126,7 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
     beforeCall();
     call.callId = claimCallId(call.backendId);
     call.writer = openCallWriter(tool, call.callId, log);
-    if (call.arguments !== '') call.writer.write(call.arguments);
+    if (call.arguments !== '' && call.held === '') call.writer.write(call.arguments);
   }
 
   function claimCallId(backendId: string): CallId {
@@ -115,6 +143,7 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
   }
 
   function close(call: BackendCall, status: OutputItem['status']): void {
+    if (call.writer === undefined && call.name !== '') announce(call, () => undefined);
     call.closed = true;
     if (call.writer !== undefined && call.writer !== 'withheld') call.writer.close(status);
   }

@@ -10,7 +10,9 @@ export interface BackendCall {
   name: string;
   arguments: string;
   /** Follows `arguments`, so that they need not be parsed again with every piece. */
-  readonly argumentsEnd: JsonEnd;
+  argumentsEnd: JsonEnd;
+  /** What the client is not told yet, because real arguments may take its place. */
+  held: string;
   lastChunk: number;
   /** `withheld` means that the client does not get the call. */
   writer: CallWriter | 'withheld' | undefined;
@@ -26,6 +28,7 @@ export function beginCall({ index, id, name }: CallPiece): BackendCall {
     name,
     arguments: '',
     argumentsEnd: createJsonEnd(),
+    held: '',
     lastChunk: 0,
     writer: undefined,
     callId: undefined,

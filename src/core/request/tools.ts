@@ -208,6 +208,11 @@ export function toolOfCall(
   return callable === 'any' || callable.has(toolKey(tool)) ? tool : undefined;
 }
 
+/** Whether the name of an offered tool begins so, and goes on. */
+export function beginsToolName({ originals }: Pick<ReplyTools, 'originals'>, text: string): boolean {
+  return !originals.has(text) && [...originals.keys()].some((name) => name.startsWith(text));
+}
+
 /** The schema limits each list alone. This limits all lists of a request together. */
 const MAX_TOOLS = 10_000;
 

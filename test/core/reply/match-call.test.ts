@@ -9,6 +9,7 @@ const call = (fields: Partial<BackendCall>): BackendCall => ({
   name: 'look',
   arguments: '',
   argumentsEnd: endOf(fields.arguments ?? ''),
+  held: '',
   lastChunk: 1,
   writer: undefined,
   callId: undefined,
