@@ -16,7 +16,7 @@ import { answer, finish, KNOWN_USAGE, stream, text, USAGE, usageChunk } from '..
 import { startScriptedBackend, type Reply, type ScriptedBackend } from '../../support/backend.ts';
 import { useHeldTime } from '../../support/held-time.ts';
 import { openManagedGateway, type IssuedKey, type ManagedGateway } from '../../support/managed.ts';
-import { casesOf } from '../../support/property.ts';
+import { casesOf, pairsOf } from '../../support/property.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
 import { AT_ONCE_MS, allArrived, untilSteady } from '../../support/time.ts';
 import { loadRecordings, readSaid, type Recording } from '../../support/recordings.ts';
@@ -459,26 +459,24 @@ describe('chat completions which are counted', () => {
     );
     const passTime = useHeldTime();
 
-    for (const { cause, settings, backend: script, ...rows } of causes) {
-      for (const kind of ['json', 'stream'] as const) {
-        const { record, key, shouldRetry } = rows[kind];
-        it(`after ${cause} (${kind})`, async () => {
-          await open(ownKeyOnly(settings));
-          backend.reply(script);
-          backend.always(answer());
-          const request = kind === 'stream' ? STREAM_REQUEST : JSON_REQUEST;
-          const headers = { 'idempotency-key': 'key-1' };
-          const asking = complete(request, { headers });
-          await backend.request(1);
-          await passTime(durationMs(settings));
-          const reply = await asking;
-          if (!reply.ok) expect(reply.headers.get('x-should-retry')).to.equal(shouldRetry ?? null);
-          await reply.text().catch(() => undefined);
-          await expectRecorded(reply.headers.get('x-request-id') ?? '', record);
-          const again = await complete(request, { headers });
-          expect(again.status).to.equal(key === 'kept' ? 409 : 200);
-        });
-      }
+    for (const [kind, { cause, settings, backend: script, ...rows }] of pairsOf(['json', 'stream'] as const, causes)) {
+      const { record, key, shouldRetry } = rows[kind];
+      it(`after ${cause} (${kind})`, async () => {
+        await open(ownKeyOnly(settings));
+        backend.reply(script);
+        backend.always(answer());
+        const request = kind === 'stream' ? STREAM_REQUEST : JSON_REQUEST;
+        const headers = { 'idempotency-key': 'key-1' };
+        const asking = complete(request, { headers });
+        await backend.request(1);
+        await passTime(durationMs(settings));
+        const reply = await asking;
+        if (!reply.ok) expect(reply.headers.get('x-should-retry')).to.equal(shouldRetry ?? null);
+        await reply.text().catch(() => undefined);
+        await expectRecorded(reply.headers.get('x-request-id') ?? '', record);
+        const again = await complete(request, { headers });
+        expect(again.status).to.equal(key === 'kept' ? 409 : 200);
+      });
     }
 
     async function expectRecorded(id: string, expected: Recorded | 'none'): Promise<void> {
