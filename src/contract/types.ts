@@ -148,6 +148,7 @@ export type OutputItem =
   | LocalShellCallItem
   | ShellCallItem
   | ApplyPatchCallItem
+  | ImageGenerationCallItem
   | CompactionItem;
 export type MessagePart = OutputText | Refusal;
 export type ToolEcho = FunctionToolEcho | ClientToolEcho;
@@ -1294,6 +1295,25 @@ export interface ApplyPatchCallItem {
   call_id: CallId;
   operation: PatchOperation;
   status: 'in_progress' | 'completed' | 'incomplete';
+}
+/**
+ * An image that the model made.
+ */
+export interface ImageGenerationCallItem {
+  type: 'image_generation_call';
+  /**
+   * Id of an output item; never changes while the response exists.
+   */
+  id: ItemId;
+  status: 'in_progress' | 'completed' | 'incomplete';
+  /**
+   * The image in base64.
+   */
+  result: string | null;
+  /**
+   * The subtype of the image's media type, such as png.
+   */
+  output_format?: string;
 }
 export interface ResponseError {
   code: string;

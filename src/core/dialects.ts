@@ -325,7 +325,9 @@ export const DIALECTS = {
     optionalFields: ['reasoning_effort', 'verbosity', 'user'],
     parameters: [
       ...HOSTED.parameters,
+      'image_config',
       'min_p',
+      'modalities',
       'plugins',
       'provider',
       'repetition_penalty',

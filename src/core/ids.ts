@@ -50,7 +50,7 @@ export function toResponseIdOf(requestId: RequestId): ResponseId {
   return toResponseId(requestId.slice('req_'.length) as UniquePart);
 }
 
-export type ItemIdPrefix = 'msg' | 'fc' | 'ctc' | 'rs' | 'tsc' | 'lsh' | 'sh' | 'apc' | 'cmp';
+export type ItemIdPrefix = 'msg' | 'fc' | 'ctc' | 'rs' | 'tsc' | 'lsh' | 'sh' | 'apc' | 'ig' | 'cmp';
 
 /** Returns the id of the item at `outputIndex` of this reply. */
 export function toItemId(prefix: ItemIdPrefix, unique: UniquePart, outputIndex: number): ItemId {

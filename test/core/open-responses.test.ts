@@ -118,6 +118,7 @@ const OTHER_CALLS: ReadonlySet<unknown> = new Set([
   'local_shell_call',
   'shell_call',
   'apply_patch_call',
+  'image_generation_call',
 ]);
 
 function onResponse(change: (response: Json) => void): Difference['undo'] {

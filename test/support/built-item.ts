@@ -41,6 +41,7 @@ const ID_PREFIX: Readonly<Record<OutputItem['type'], string>> = {
   local_shell_call: 'lsh_',
   shell_call: 'sh_',
   apply_patch_call: 'apc_',
+  image_generation_call: 'ig_',
   compaction: 'cmp_',
 };
 const PARTS_OF: Partial<Record<OutputItem['type'], readonly PartType[]>> = {
@@ -56,6 +57,13 @@ export function must(condition: boolean, promise: string): asserts condition {
 /** Whether the item is a call of a tool. Calls may be open beside each other. */
 export function isCall(item: OutputItem): item is Extract<OutputItem, { call_id: unknown }> {
   return 'call_id' in item;
+}
+
+/** What no event but the last tells. */
+function toldAtEnd(item: OutputItem): Partial<OutputItem> {
+  if ('encrypted_content' in item) return { encrypted_content: item.encrypted_content };
+  if (item.type !== 'image_generation_call') return {};
+  return { result: item.result, ...(item.output_format !== undefined && { output_format: item.output_format }) };
 }
 
 /** Begins with the item of an `output_item.added`, which has to be empty, except for a call that is told as a whole. */
@@ -173,9 +181,7 @@ export function buildItem(item: OutputItem): BuiltItem {
     const inPieces = added.type === 'function_call' || added.type === 'custom_tool_call';
     must(!inPieces || writtenSaid, 'a call is done after function_call_arguments.done');
     const whole = built(item.status);
-    // No event but the last tells what is sealed.
-    const sealed = 'encrypted_content' in item ? { encrypted_content: item.encrypted_content } : {};
-    expect(item, 'an item at its end is what its events said').to.deep.equal({ ...whole, ...sealed });
+    expect(item, 'an item at its end is what its events said').to.deep.equal({ ...whole, ...toldAtEnd(item) });
     done = structuredClone(item);
   }
 

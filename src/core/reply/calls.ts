@@ -17,10 +17,9 @@ export interface Calls {
   closeAll(): void;
   /** `inCall` says whether the model was stopped while it wrote the last call. */
   closeCut(inCall: boolean): void;
+  /** Whether the reply had calls, also if none of them was passed on. */
   hasAny(): boolean;
   hasNameless(): boolean;
-  /** Whether the reply had calls, and none of them was passed on. */
-  hasOnlyWithheld(): boolean;
   announced(): CallOfReply[];
 }
 
@@ -84,7 +83,6 @@ export function createCalls(log: EventLog, { tools, usedCallIds, maxToolCalls }:
     },
     hasAny: () => calls.length > 0,
     hasNameless: () => calls.some((call) => call.name === '' && call.arguments !== ''),
-    hasOnlyWithheld: () => calls.length > 0 && passedOn === 0,
     announced: () =>
       calls.flatMap(({ callId, state }) => (callId === undefined ? [] : [{ call_id: callId, ...state }])),
   };

@@ -91,6 +91,13 @@ export function callStateOf({ extra_content: extra, provider_specific_fields: ow
  */
 const SIGNATURES: ReadonlySet<string> = new Set(['thought_signature', 'thought_signatures']);
 
+/** Returns the URLs of the images that the model made (OpenRouter and LiteLLM). */
+export function imagesOf(delta: ChatChunk): string[] {
+  return listOf(delta['images'])
+    .map((image) => (isObject(image) && isObject(image['image_url']) ? text(image['image_url']['url']) : ''))
+    .filter((url) => url !== '');
+}
+
 function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

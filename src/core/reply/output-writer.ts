@@ -1,7 +1,16 @@
 import type { LogProb, OutputItem } from '../../contract/types.ts';
 import { createCalls, type CallsOptions } from './calls.ts';
 import type { ChatChunk } from '../chat.ts';
-import { callPiecesOf, citationsOf, deltaOf, logprobsOf, textPiecesOf, type Source, type TextPiece } from './chunk.ts';
+import {
+  callPiecesOf,
+  citationsOf,
+  deltaOf,
+  imagesOf,
+  logprobsOf,
+  textPiecesOf,
+  type Source,
+  type TextPiece,
+} from './chunk.ts';
 import { createCitations } from './citations.ts';
 import { unreachable } from '../errors.ts';
 import type { EventLog } from './event-log.ts';
@@ -39,6 +48,8 @@ type Open =
   | { readonly kind: 'calls' };
 
 const IDLE: Open = { kind: 'idle' };
+/** The estimated length of an image in text. */
+const IMAGE_LENGTH = 5 * 1024;
 
 /** Begins without an item. What a choice says decides which item is open. */
 export function createOutputWriter(log: EventLog, options: OutputWriterOptions): OutputWriter {
@@ -52,6 +63,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
 
   let open: Open = IDLE;
   let choiceNumber = 0;
+  let hasImage = false;
   /** Models write empty lines between a thought and a call. They are no message. */
   let space = '';
 
@@ -63,6 +75,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
       for (const citation of citationsOf(delta)) citations.add(citation);
       const logprobs = options.logprobs ? logprobsOf(choice) : [];
       for (const piece of textPiecesOf(delta)) writeText(piece, logprobs);
+      for (const url of imagesOf(delta)) writeImage(url);
       const callPieces = callPiecesOf(delta);
       if (callPieces.length > 0) output.release();
       for (const piece of callPieces) output.length += calls.add(piece, choiceNumber, openCalls);
@@ -90,7 +103,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
       leave('completed');
       calls.closeAll();
       // Without a message or a call the Agents SDK asks again, and each time is paid.
-      if (calls.hasOnlyWithheld() && !hasMessage()) writeEmptyMessage();
+      if ((calls.hasAny() || hasImage) && !hasMessageOrCall()) writeEmptyMessage();
       writeRestOfState();
     },
     closeCut() {
@@ -142,8 +155,34 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
     return writer;
   }
 
+  /** A small image costs Gemini 1,290 tokens of output (ai.google.dev/gemini-api/docs/pricing). */
+  function writeImage(url: string): void {
+    output.length += IMAGE_LENGTH;
+    const [head = '', result] = url.split(',', 2);
+    const format = /^data:image\/([\w.+-]{1,32});base64$/i.exec(head)?.[1];
+    if (format === undefined || result === undefined) {
+      writePiece({ kind: 'text', text: `![image](${url})` }, []);
+      return;
+    }
+    log.grow(result.length);
+    leave('completed');
+    hasImage = true;
+    const place = log.addItem('ig', (id) => ({
+      type: 'image_generation_call',
+      id,
+      status: 'in_progress',
+      result: null,
+    }));
+    const item = log.itemAt(place, 'image_generation_call');
+    log.closeItem(place, { ...item, status: 'completed', result, output_format: format });
+  }
+
   function hasMessage(): boolean {
     return log.snapshot.output.some(({ type }) => type === 'message');
+  }
+
+  function hasMessageOrCall(): boolean {
+    return log.snapshot.output.some((item) => item.type === 'message' || 'call_id' in item);
   }
 
   /** Text is the answer where nothing else is. */
