@@ -3,7 +3,8 @@
  * appending to its migrations.
  */
 import { expect } from 'chai';
-import { migrate, MIGRATIONS } from '../../src/store/postgres/migrations.ts';
+import { migrate } from '../../src/store/postgres/migrate.ts';
+import { MIGRATIONS } from '../../src/store/postgres/migrations.ts';
 import { describeStore } from '../store/conformance.ts';
 import { startGatewayProcess, type GatewayProcess } from '../support/gateway-process.ts';
 import { makeEarlierVersion, makeLaterVersion, type Version } from '../support/other-version.ts';

@@ -11,7 +11,7 @@ import { Client } from 'pg';
 import type { ListStep } from '../../src/store/shared/list-query.ts';
 import { toListQueries } from '../../src/store/shared/list-query.ts';
 import { LOOKUPS } from '../../src/store/postgres/lookups.ts';
-import { migrate as migratePostgres } from '../../src/store/postgres/migrations.ts';
+import { migrate as migratePostgres } from '../../src/store/postgres/migrate.ts';
 import { toConnection } from '../../src/store/postgres/pool.ts';
 import { prepareLists } from '../../src/store/sqlite/lists.ts';
 import { migrate, MIGRATIONS } from '../../src/store/sqlite/migrations.ts';

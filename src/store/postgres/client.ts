@@ -23,8 +23,12 @@ export async function disconnect(client: Client): Promise<void> {
 }
 
 /** Runs `use` with a connection of its own. */
-export async function withClient<Result>(url: string, use: (client: Client) => Promise<Result>): Promise<Result> {
-  const client = await connect(url);
+export async function withClient<Result>(
+  url: string,
+  use: (client: Client) => Promise<Result>,
+  config?: PoolConfig,
+): Promise<Result> {
+  const client = await connect(url, config);
   try {
     return await use(client);
   } finally {

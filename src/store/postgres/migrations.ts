@@ -1,13 +1,16 @@
 import type { Client } from 'pg';
 import { showDatabase } from '../database-url.ts';
-import { findUnknown, type AppliedMigration, type Migration, type Upgrade } from '../shared/migrations.ts';
+import { findUnknown, type AppliedMigration, type Migration } from '../shared/migrations.ts';
 import { StoreOpenError } from '../store.ts';
 import { hasTable } from './has-table.ts';
-import { withClient } from './client.ts';
-import { refuseUnfinishedTransfer } from '../transfer/postgres-mark.ts';
+
+export interface PostgresMigration extends Migration {
+  /** Made before the step, without holding up writers: the name, `ON` and what follows. */
+  readonly indexes?: readonly string[];
+}
 
 /** Append only. A name is that of the SQLite migration of the same subject. */
-export const MIGRATIONS: readonly Migration[] = [
+export const MIGRATIONS: readonly PostgresMigration[] = [
   {
     name: '0001_requests',
     // Unlike on SQLite, each running process has a row in `owners`, so that no record can be
@@ -157,18 +160,19 @@ export const MIGRATIONS: readonly Migration[] = [
     runsBeside: '0003_ledger_references',
     // Lists go by the id, which has the time, so an index serves pages, spans of time and ids of
     // records that are gone. Successes are not in the partial indexes: most records succeed.
-    sql: `
-      CREATE INDEX IF NOT EXISTS requests_of_caller ON requests (caller COLLATE "C", request_id COLLATE "C");
-      CREATE INDEX IF NOT EXISTS requests_of_caller_by_model ON requests (caller COLLATE "C", model COLLATE "C", request_id COLLATE "C");
-      CREATE INDEX IF NOT EXISTS requests_of_caller_by_status ON requests (caller COLLATE "C", status COLLATE "C", request_id COLLATE "C")
-        WHERE status NOT IN ('processing', 'succeeded');
-      CREATE INDEX IF NOT EXISTS requests_of_caller_by_error ON requests (caller COLLATE "C", error_code COLLATE "C", request_id COLLATE "C")
-        WHERE error_code IS NOT NULL;
-      CREATE INDEX IF NOT EXISTS requests_by_model ON requests (model COLLATE "C", request_id COLLATE "C");
-      CREATE INDEX IF NOT EXISTS requests_by_status ON requests (status COLLATE "C", request_id COLLATE "C") WHERE status NOT IN ('processing', 'succeeded');
-      CREATE INDEX IF NOT EXISTS requests_by_error ON requests (error_code COLLATE "C", request_id COLLATE "C") WHERE error_code IS NOT NULL;
-      DROP INDEX requests_by_caller;
-    `,
+    indexes: [
+      'requests_of_caller ON requests (caller COLLATE "C", request_id COLLATE "C")',
+      'requests_of_caller_by_model ON requests (caller COLLATE "C", model COLLATE "C", request_id COLLATE "C")',
+      `requests_of_caller_by_status ON requests (caller COLLATE "C", status COLLATE "C", request_id COLLATE "C")
+        WHERE status NOT IN ('processing', 'succeeded')`,
+      `requests_of_caller_by_error ON requests (caller COLLATE "C", error_code COLLATE "C", request_id COLLATE "C")
+        WHERE error_code IS NOT NULL`,
+      'requests_by_model ON requests (model COLLATE "C", request_id COLLATE "C")',
+      `requests_by_status ON requests (status COLLATE "C", request_id COLLATE "C")
+        WHERE status NOT IN ('processing', 'succeeded')`,
+      'requests_by_error ON requests (error_code COLLATE "C", request_id COLLATE "C") WHERE error_code IS NOT NULL',
+    ],
+    sql: 'DROP INDEX requests_by_caller',
   },
   {
     name: '0009_accepted_callers',
@@ -196,41 +200,6 @@ export const MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** "Reqs": no other program on the same database uses it for a lock. */
-const ADVISORY_LOCK = 0x52_65_71_73;
-
-export interface MigrateOptions {
-  readonly migrations?: readonly Migration[];
-  /** Allows a database that a transfer is filling, which all other callers refuse. */
-  readonly isForTransfer?: boolean;
-}
-
-/**
- * Runs the missing migrations in one transaction; only one process at a time does it. Throws
- * StoreOpenError when the database cannot be used.
- */
-export async function migrate(
-  url: string,
-  { migrations = MIGRATIONS, isForTransfer = false }: MigrateOptions = {},
-): Promise<Upgrade> {
-  return withClient(url, async (client) => {
-    await refuseReadOnly(client, url);
-    await client.query('BEGIN');
-    await client.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCK]);
-    const applied = await prepareList(client);
-    refuseNewer(url, applied, migrations);
-    if (!isForTransfer) await refuseUnfinishedTransfer(client);
-    const names = new Set(applied.map(({ name }) => name));
-    const missing = migrations.filter(({ name }) => !names.has(name));
-    for (const migration of missing) await apply(client, migration);
-    await client.query('COMMIT');
-    return {
-      migrations: [...applied, ...missing].map(({ name }) => name),
-      applied: missing.map(({ name }) => name),
-    };
-  });
-}
-
 /** Throws StoreOpenError if this program does not know a migration that it must know. */
 export function refuseNewer(url: string, applied: readonly AppliedMigration[], migrations = MIGRATIONS): void {
   const unknown = findUnknown(applied, migrations);
@@ -240,29 +209,6 @@ export function refuseNewer(url: string, applied: readonly AppliedMigration[], m
   );
 }
 
-async function refuseReadOnly(client: Client, url: string): Promise<void> {
-  const { rows } = await client.query<{ standby: boolean; setting: string }>(
-    `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') AS setting`,
-  );
-  const database = `The database ${showDatabase(url)}`;
-  if (rows[0]?.standby === true) {
-    throw new StoreOpenError(`${database} is a read-only replica: DATABASE_URL must name the primary server.`);
-  }
-  if (rows[0]?.setting === 'on') {
-    throw new StoreOpenError(`${database} is read-only (default_transaction_read_only is on for it, or for the role).`);
-  }
-}
-
-async function prepareList(client: Client): Promise<readonly AppliedMigration[]> {
-  // A role that may not create tables can still use a database that is ready.
-  if (!(await hasTable(client, 'migrations'))) {
-    await client.query(
-      'CREATE TABLE migrations (name text PRIMARY KEY, applied_at_ms bigint NOT NULL, runs_beside text)',
-    );
-  }
-  return listMigrations(client);
-}
-
 /** Returns the migrations that have run on this database, in order. */
 export async function listMigrations(client: Client): Promise<readonly AppliedMigration[]> {
   if (!(await hasTable(client, 'migrations'))) return [];
@@ -270,13 +216,4 @@ export async function listMigrations(client: Client): Promise<readonly AppliedMi
     'SELECT name, runs_beside AS "runsBeside" FROM migrations ORDER BY name',
   );
   return rows;
-}
-
-async function apply(client: Client, { name, sql, runsBeside }: Migration): Promise<void> {
-  await client.query(sql);
-  await client.query('INSERT INTO migrations (name, applied_at_ms, runs_beside) VALUES ($1, $2, $3)', [
-    name,
-    Date.now(),
-    runsBeside ?? null,
-  ]);
 }

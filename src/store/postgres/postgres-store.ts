@@ -6,7 +6,7 @@ import { StoreOpenError, type Store, type StoreLog } from '../store.ts';
 import { ALONE, createEngine } from './engine.ts';
 import { toReason } from './failures.ts';
 import { listenForNotices } from './notices.ts';
-import { migrate } from './migrations.ts';
+import { migrate } from './migrate.ts';
 import { takeOwner } from './owners.ts';
 import { openPool } from './pool.ts';
 

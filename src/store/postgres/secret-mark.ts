@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import type { MarkChange, Marking } from '../marking.ts';
 import { explainFailure, withClient } from './client.ts';
 import { hasTable } from './has-table.ts';
-import { migrate } from './migrations.ts';
+import { migrate } from './migrate.ts';
 import type { Statement } from './pool.ts';
 
 export const FIND_MARK: Statement = { name: 'find_mark', text: 'SELECT mark FROM secret_mark' };

@@ -1,6 +1,6 @@
 import type { Upgrade } from '../shared/migrations.ts';
 import { explainFailure } from './client.ts';
-import { migrate } from './migrations.ts';
+import { migrate } from './migrate.ts';
 
 /** Runs the missing migrations on this server. Throws StoreOpenError. */
 export function upgradeServer(url: string): Promise<Upgrade> {
