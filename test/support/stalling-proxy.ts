@@ -12,6 +12,8 @@ export interface StallingProxy {
   loseAnswersFrom(text: string): void;
   /** From that moment on answers are held back, until `release`. */
   holdAnswersFrom(text: string): void;
+  /** How many answers are held back. */
+  readonly held: number;
   /** Sends what was held back, and lets everything pass again. */
   release(): void;
   /** How many connections there have been. */
@@ -80,6 +82,9 @@ export async function startStallingProxy(target: {
     },
     holdAnswersFrom(text) {
       trigger = { text, state: 'answers held' };
+    },
+    get held() {
+      return held.length;
     },
     release() {
       const released = held;

@@ -1,4 +1,4 @@
-import { Pool, type ClientBase, type PoolClient, type PoolConfig } from 'pg';
+import { Pool, type PoolClient, type PoolConfig, type QueryConfig, type QueryResult, type QueryResultRow } from 'pg';
 import { isAnswer, PassingError, UnknownOutcome } from './failures.ts';
 
 export interface Statement {
@@ -34,6 +34,8 @@ export interface PoolOptions {
 }
 
 const CONNECT_WITHIN_MS = 2000;
+/** A time-out that comes this late shows that the process was paused, and not the server. */
+const STOOD_STILL_MS = 500;
 
 const STATEMENT_WITHIN_MS = 4000;
 const LOCK_WITHIN_MS = 1500;
@@ -53,20 +55,36 @@ const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 
 /** Creates a pool without connecting. */
 export function openPool({ url, size, onLost }: PoolOptions): Connections {
-  const pool = new Pool({ ...toClientConfig(url), max: size, idleTimeoutMillis: IDLE_CONNECTION_MS });
+  const pool = new Pool({
+    ...toClientConfig(url),
+    query_timeout: 0,
+    max: size,
+    idleTimeoutMillis: IDLE_CONNECTION_MS,
+  });
   pool.on('error', ({ message }) => onLost(message));
   // Without a listener the event ends the process. Only 'connect' is early enough, because the last
   // message of the server can arrive with its first.
   pool.on('connect', (client) => client.on('error', ignore));
 
+  async function connect(): Promise<PoolClient> {
+    const startedAtMs = performance.now();
+    try {
+      return await pool.connect();
+    } catch (error) {
+      const lateMs = performance.now() - startedAtMs - CONNECT_WITHIN_MS;
+      if (lateMs < STOOD_STILL_MS) throw error;
+      return pool.connect();
+    }
+  }
+
   async function use<Result>(
-    work: (client: PoolClient) => Promise<Result>,
+    work: (client: Querier) => Promise<Result>,
     explain: (error: unknown) => unknown,
   ): Promise<Result> {
-    const client = await pool.connect();
+    const client = await connect();
     let isSound = false;
     try {
-      const result = await work(client);
+      const result = await work(withTimeout(client));
       isSound = true;
       return result;
     } catch (error) {
@@ -119,8 +137,34 @@ export function toClientConfig(url: string): PoolConfig {
   };
 }
 
+interface Querier {
+  query<Row extends QueryResultRow>(query: string | QueryConfig): Promise<QueryResult<Row>>;
+}
+
+/**
+ * Ends a connection that does not answer in time. What has arrived is read first, which the time-out
+ * of the driver does not do: the process may have stood still, and not the server.
+ */
+function withTimeout(client: PoolClient): Querier {
+  return {
+    async query<Row extends QueryResultRow>(query: string | QueryConfig) {
+      let isAnswered = false;
+      const giveUp = (): void => {
+        if (!isAnswered) client.connection.stream.destroy(new Error('the server did not answer in time'));
+      };
+      const timer = setTimeout(() => setImmediate(giveUp), ANSWER_WITHIN_MS);
+      try {
+        return await client.query<Row>(query);
+      } finally {
+        isAnswered = true;
+        clearTimeout(timer);
+      }
+    },
+  };
+}
+
 async function runTransaction<Result>(
-  client: PoolClient,
+  client: Querier,
   work: (connection: Connection) => Promise<Committable<Result>>,
 ): Promise<Result> {
   // It is sent together with the first statement, which fails if it fails.
@@ -138,7 +182,7 @@ async function runTransaction<Result>(
 /**
  * The commit is sent before the statements are answered: after a failed statement it is a rollback.
  */
-async function commit<Result>(client: ClientBase, { result, last = [] }: Committable<Result>): Promise<Result> {
+async function commit<Result>(client: Querier, { result, last = [] }: Committable<Result>): Promise<Result> {
   const committed = client.query('COMMIT');
   const outcomes = await Promise.allSettled([...last, committed]);
   const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
@@ -148,7 +192,7 @@ async function commit<Result>(client: ClientBase, { result, last = [] }: Committ
   return result;
 }
 
-export function toConnection(client: ClientBase): Connection {
+export function toConnection(client: Querier): Connection {
   const query = <Row extends object>({ name, text }: Statement, values: readonly unknown[] = []) =>
     client.query<Row>({ name, text, values: values.map(toStorable) });
   return {

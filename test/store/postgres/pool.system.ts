@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { PassingError, UnknownOutcome } from '../../../src/store/postgres/failures.ts';
 import { openPool, type Connection, type Connections } from '../../../src/store/postgres/pool.ts';
+import { standStill, useHeldTime } from '../../support/held-time.ts';
 import { createTestDatabase, findPostgres, type TestDatabase } from '../../support/postgres.ts';
 import { until } from '../../support/time.ts';
 import { startStallingProxy, type StallingProxy } from '../../support/stalling-proxy.ts';
@@ -162,6 +163,42 @@ if (server !== undefined) {
         const sessions = await database.run(`SELECT 1 FROM pg_stat_activity
           WHERE datname = current_database() AND application_name = 'responses-gateway'`);
         return sessions.length === 0;
+      });
+    });
+
+    describe('when time passes', () => {
+      const pass = useHeldTime();
+      const LONG_MS = 10_000;
+
+      const write = () => connections.write((connection) => connection.changes(INSERT, ['one']));
+
+      it('read the answer that arrived while the process stood still', async () => {
+        await pid();
+        proxy.holdAnswersFrom(INSERT.text);
+        const writing = write();
+        await until(() => proxy.held > 0);
+        proxy.release();
+        await standStill(LONG_MS);
+        expect(await writing).to.equal(1);
+      });
+
+      it('are made again if the process stood still meanwhile', async () => {
+        proxy.holdAnswersFrom('responses-gateway');
+        const writing = write();
+        await until(() => proxy.held > 0);
+        proxy.release();
+        await standStill(LONG_MS);
+        expect(await writing).to.equal(1);
+        expect(proxy.connections).to.equal(2);
+      });
+
+      it('are given up when the server is silent', async () => {
+        await pid();
+        proxy.loseAnswers();
+        const writing = failure(write());
+        await until(async () => (await things()).length > 0);
+        await pass(LONG_MS);
+        expect(await writing).to.be.instanceOf(UnknownOutcome);
       });
     });
   });
