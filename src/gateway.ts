@@ -23,7 +23,7 @@ import { createSealers } from './identity/seal.ts';
 import { newUniquePartAt } from './identity/unique-part.ts';
 import { watchCancels } from './requests/cancel-watch.ts';
 import { createItemMemory } from './requests/item-memory.ts';
-import { createPrepareThread } from './requests/large/thread.ts';
+import { openLargeRequests } from './requests/large/thread.ts';
 import type { ThreadSettings } from './requests/large/worker.ts';
 import { createRunningRequests } from './requests/running.ts';
 import { openStore } from './store/open.ts';
@@ -117,7 +117,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
 
   const estimator = createTokenEstimator();
   const itemMemory = createItemMemory({ ...config, nowMs });
-  const prepareThread = createPrepareThread({
+  const large = openLargeRequests({
     settings: settingsOfThread(config, secret),
     estimator,
     itemMemory,
@@ -147,7 +147,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     running,
     estimator,
     itemMemory,
-    prepareLarge: prepareThread.prepare,
+    large,
     tokenizer,
     observe,
     metrics: metrics && (shared?.joinMetrics(metrics) ?? metrics),
@@ -196,7 +196,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     stopComparing();
     await servers.close();
     await tokenizer.close();
-    await prepareThread.close();
+    await large.close();
     await backends.close();
     await store.close();
   }

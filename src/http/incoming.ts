@@ -10,17 +10,16 @@ import { readJsonBody } from './body/body.ts';
 export interface ReadIncomingOptions {
   readonly publicBaseUrl: string | null;
   readonly maxBodyBytes: number;
-  readonly maxParsedBytes?: number;
 }
 
 /** Reads a request up to the end of its body. Throws ApiError if that fails. */
 export async function readIncoming(
   req: Request,
   res: Response,
-  { publicBaseUrl, maxBodyBytes: maxBytes, maxParsedBytes }: ReadIncomingOptions,
+  { publicBaseUrl, maxBodyBytes: maxBytes }: ReadIncomingOptions,
 ): Promise<Incoming> {
   const idempotencyKey = parseIdempotencyKey(req.headers['idempotency-key']);
-  const body = await readJsonBody(req, { maxBytes, ...(maxParsedBytes !== undefined && { maxParsedBytes }) });
+  const body = await readJsonBody(req, { maxBytes });
   // Methods instead of getters: V8 makes a type for each literal with getters (core/writable.ts).
   return {
     facts: factsOf(res),

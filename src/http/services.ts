@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { CurrentPrices } from '../config/current-prices.ts';
 import type { NewUniquePart } from '../core/ids.ts';
 import type { Identity } from '../identity/identities.ts';
+import type { LargeRequests } from '../requests/large/thread.ts';
 import type { RelayServices } from '../requests/relay.ts';
 import type { RespondServices } from '../requests/respond.ts';
 import type { AccountStore } from '../store/keys.ts';
@@ -24,6 +25,7 @@ export interface Services extends Omit<Config, 'prices'>, RespondServices, Relay
   readonly load: Load;
   readonly proxy: Proxy;
   readonly tokenizer: Tokenizer;
+  readonly large: LargeRequests;
   readonly metrics: Pick<Metrics, 'show' | 'contentType'> | undefined;
   readonly newUniquePart: NewUniquePart;
   /** A client that takes no bytes for this long is disconnected. */

@@ -1,5 +1,5 @@
 /** The store knows callers and bodies only by HMAC, which nothing converts back. */
-import { createHash, createHmac, hash } from 'node:crypto';
+import { createHmac, hash } from 'node:crypto';
 import type { KeyId } from '../contract/ids.ts';
 import type { RecordedEndpoint } from '../core/ids.ts';
 
@@ -16,7 +16,7 @@ export interface Identities {
   readonly keyHolder: (keyId: KeyId) => Identity;
   readonly idempotencyKey: (caller: Identity, key: string) => Identity;
   /** Hashes the exact bytes. Equal bodies of two callers, or of two endpoints, differ. */
-  readonly body: (caller: Identity, bytes: Uint8Array, endpoint: RecordedEndpoint) => Identity;
+  readonly body: (caller: Identity, bytes: Uint8Array, endpoint: RecordedEndpoint, digest?: Uint8Array) => Identity;
 }
 
 /** Returns functions that make identities with these secrets. */
@@ -28,11 +28,14 @@ export function createIdentities(secret: string, previousSecret: string | null):
     keyHolder: (keyId) => each(secrets, () => keyId),
     idempotencyKey: (caller, key) =>
       each(secrets, (secret, index) => sign(secret, 'idempotency-key', caller[index] ?? '', key)),
-    body(caller, bytes, endpoint) {
-      const digest = createHash('sha256').update(bytes).digest();
-      return each(secrets, (secret, index) => sign(secret, BODY_OF[endpoint], caller[index] ?? '', digest));
-    },
+    body: (caller, bytes, endpoint, digest = digestOf(bytes)) =>
+      each(secrets, (secret, index) => sign(secret, BODY_OF[endpoint], caller[index] ?? '', digest)),
   };
+}
+
+/** Returns the SHA-256 of a body, from which its identity is made. */
+export function digestOf(bytes: Uint8Array): Uint8Array {
+  return hash('sha256', bytes, 'buffer');
 }
 
 /** Returns the mark by which a database identifies its secret. */

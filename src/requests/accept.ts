@@ -192,7 +192,7 @@ function toDraft(incoming: Incoming, plan: Plan, services: AcceptServices): Reco
     ...(idempotencyKey !== undefined && {
       idempotency: {
         key: identities.idempotencyKey(caller.identity, idempotencyKey),
-        body: identities.body(caller.identity, body.bytes, endpoint),
+        body: identities.body(caller.identity, body.bytes, endpoint, plan.bodyDigest),
       },
     }),
   };
@@ -206,11 +206,12 @@ export async function findDuplicate(
   { caller, idempotencyKey, body }: Pick<Incoming, 'caller' | 'idempotencyKey' | 'body'>,
   endpoint: RecordDraft['endpoint'],
   { store, identities }: Pick<AcceptServices, 'store' | 'identities'>,
+  bodyDigest?: Uint8Array,
 ): Promise<StoredRecord | undefined> {
   if (idempotencyKey === undefined) return undefined;
   return store.findDuplicate(caller.identity, {
     key: identities.idempotencyKey(caller.identity, idempotencyKey),
-    body: identities.body(caller.identity, body.bytes, endpoint),
+    body: identities.body(caller.identity, body.bytes, endpoint, bodyDigest),
   });
 }
 

@@ -1,7 +1,7 @@
 /** Only the transports know about HTTP and WebSockets. */
 
 import type { Translator } from '../core/reply/translator.ts';
-import type { CreateResponse, ErrorFields, RequestRecord, ResponseEvent } from '../contract/types.ts';
+import type { ErrorFields, RequestRecord, ResponseEvent } from '../contract/types.ts';
 import type { Identity } from '../identity/identities.ts';
 import type { StoredKey } from '../store/keys.ts';
 import type { RequestFacts } from './facts.ts';
@@ -54,7 +54,6 @@ export interface IncomingCreate extends Incoming {
   readonly continues?: { readonly responseId: string };
   /** The backend is not asked, and there is no record. */
   readonly isWarmUp?: boolean;
-  readonly validate: (value: unknown) => CreateResponse;
   openReply(translator: Translator, plan: ResponsePlan, run: ReplyGate): Reply;
 }
 

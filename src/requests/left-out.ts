@@ -1,6 +1,7 @@
 import type { BegunAnswer } from '../backend/chat.ts';
+import type { Translation } from '../core/request/request.ts';
 import type { Incoming } from './incoming.ts';
-import type { PlannedTranslation } from './plan.ts';
+import type { LeftOut } from './plan.ts';
 
 const IGNORED = 'x-ignored-parameters';
 
@@ -10,18 +11,26 @@ const LISTS: Readonly<Record<string, (translation: Omissions) => readonly string
   [IGNORED]: ({ parameters }) => parameters.ignored,
 };
 
-/** Names what was left out in headers of the reply, and in the log line. */
-export function nameLeftOut(reply: LeftOutReply, translation: Omissions): void {
+export function leftOutOf(translation: Omissions): LeftOut {
+  const leftOut: Record<string, string> = {};
   for (const [header, namesOf] of Object.entries(LISTS)) {
     const list = toHeaderList(namesOf(translation));
-    if (list === '') continue;
+    if (list !== '') leftOut[header] = list;
+  }
+  return leftOut;
+}
+
+/** Names what was left out in headers of the reply, and in the log line. */
+export function nameLeftOut(reply: LeftOutReply, leftOut: LeftOut): void {
+  for (const [header, list] of Object.entries(leftOut)) {
     reply.setHeader(header, list);
     reply.facts.leftOut = { ...reply.facts.leftOut, [header]: list };
   }
 }
 
-interface Omissions extends Pick<PlannedTranslation, 'droppedItems' | 'parameters'> {
-  readonly tools: Pick<PlannedTranslation['tools'], 'dropped'>;
+interface Omissions extends Pick<Translation, 'droppedItems'> {
+  readonly tools: Pick<Translation['tools'], 'dropped'>;
+  readonly parameters: Pick<Translation['parameters'], 'ignored'>;
 }
 
 type LeftOutReply = Pick<Incoming, 'setHeader'> & { readonly facts: Pick<Incoming['facts'], 'leftOut'> };

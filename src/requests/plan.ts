@@ -16,19 +16,28 @@ export interface Plan {
   /** Limits one choice; null without a limit. */
   readonly maxOutputTokens: number | null;
   readonly choices: number;
+  /** The SHA-256 of the body, if it has been made. */
+  readonly bodyDigest?: Uint8Array | undefined;
 }
 
 export interface ResponsePlan extends Plan {
   /** The input is in the chat request. */
   readonly request: Omit<CreateResponse, 'input'>;
+  /** The JSON of what the response repeats, which then is not in the request. */
+  readonly echo?: Uint8Array;
+  /** The JSON of the messages that an explicit compaction keeps, without brackets. */
+  readonly kept?: Uint8Array;
+  readonly leftOut: LeftOut;
   readonly translation: PlannedTranslation;
   readonly compaction: PlannedCompaction | undefined;
 }
 
-export interface PlannedTranslation extends Pick<Translation, 'droppedItems' | 'usedCallIds'> {
+/** The names of what was left out, by the header that tells them. */
+export type LeftOut = Readonly<Record<string, string>>;
+
+export interface PlannedTranslation extends Pick<Translation, 'usedCallIds'> {
   readonly chat: ChatBody;
   readonly tools: ReplyTools;
-  readonly parameters: Pick<Translation['parameters'], 'ignored'>;
 }
 
 export interface PlannedCompaction {

@@ -1,6 +1,9 @@
 import { isLimited, needsOutputLimit } from '../accounts/admission.ts';
+import { inputToCompact } from '../core/compaction/compaction.ts';
+import type { UniquePart } from '../core/ids.ts';
 import type { ChatRequest } from '../core/chat.ts';
 import type { CompactionOptions, CompactionPlan } from '../core/compaction/compaction.ts';
+import { keptMessages } from '../core/request/kept-input.ts';
 import { checkFields, checkModelSuffix, checkServiceTier } from '../core/request/refused-fields.ts';
 import { toChatRequest, type Translation, type TranslationOptions } from '../core/request/request.ts';
 import type { TokenEstimator } from '../core/tokens/estimate.ts';
@@ -9,10 +12,12 @@ import type { CreateResponse, HistoryPolicy, ImageUrlPolicy } from '../contract/
 import type { Identity } from '../identity/identities.ts';
 import type { Sealer, SealPurpose } from '../identity/seal.ts';
 import { compactionFor, loadOf } from './compact.ts';
-import type { IncomingCreate } from './incoming.ts';
+import type { Incoming, IncomingCreate } from './incoming.ts';
 import type { ItemMemory } from './item-memory.ts';
+import { leftOutOf } from './left-out.ts';
 import type { ResponsePlan } from './plan.ts';
 import { URL_FAULTS } from './image-urls.ts';
+import { validateCompactResponse, validateCreateResponse } from './validate.ts';
 
 export interface TranslationSettings extends Pick<
   TranslationOptions,
@@ -43,35 +48,47 @@ interface PreparedCompaction {
 }
 
 /** What is needed of a request to prepare it. */
-export interface Asked extends Pick<IncomingCreate, 'endpoint' | 'validate'> {
+export interface Asked {
+  readonly bytes: Buffer;
+  /** The bytes as JSON. It is changed. */
+  readonly value: unknown;
+  readonly unique: UniquePart;
   readonly identity: Identity;
   readonly isLimited: boolean;
   readonly needsOutputLimit: boolean;
-  readonly value: unknown;
-  readonly mayBeEmpty: boolean;
 }
 
 /** Returns what is needed to prepare a request whose body has been parsed. */
-export function askedOf({ caller, body, endpoint, validate, isWarmUp }: IncomingCreate): Asked {
+export function askedOf({ caller, body, facts }: Pick<Incoming, 'caller' | 'body' | 'facts'>): Asked {
   return {
-    endpoint,
-    validate,
+    bytes: body.bytes,
+    value: body.value,
+    unique: facts.unique,
     identity: caller.identity,
     isLimited: isLimited(caller.key),
     needsOutputLimit: needsOutputLimit(caller.key),
-    value: body.value,
-    mayBeEmpty: isWarmUp === true,
   };
 }
 
+export interface PrepareOptions {
+  readonly endpoint: IncomingCreate['endpoint'];
+  readonly mayBeEmpty?: boolean;
+}
+
+const VALIDATE = { responses: validateCreateResponse, 'responses.compact': validateCompactResponse };
+
 /** Throws the ApiError of a request that is not valid, or that cannot be translated. */
-export function prepare(asked: Asked, services: PrepareServices): Prepared {
-  const { endpoint, identity, value } = asked;
+export function prepare(
+  asked: Asked,
+  { endpoint, mayBeEmpty = false }: PrepareOptions,
+  services: PrepareServices,
+): Prepared {
+  const { identity, value } = asked;
   services.itemMemory.resolve(identity, value);
-  const request = asked.validate(value);
+  const request = VALIDATE[endpoint](value);
   const options = { ...services, ...translationOptionsFor(identity, services) };
   const bounded = asked.needsOutputLimit ? boundOutput(request, services) : request;
-  const translation = toChatRequest(bounded, { ...options, mayBeEmpty: asked.mayBeEmpty });
+  const translation = toChatRequest(bounded, { ...options, mayBeEmpty });
   if (asked.isLimited) {
     checkModelSuffix(request.model);
     checkServiceTier(translation.chat.service_tier);
@@ -85,6 +102,8 @@ export function prepare(asked: Asked, services: PrepareServices): Prepared {
     stream: request.stream === true,
     request,
     translation,
+    leftOut: leftOutOf(translation),
+    ...(endpoint === 'responses.compact' && { kept: keptOf(request, asked) }),
     ...(compaction === undefined
       ? {
           compaction,
@@ -94,6 +113,11 @@ export function prepare(asked: Asked, services: PrepareServices): Prepared {
         }
       : { compaction: planned(compaction, options), ...loadOf(compaction, bounded, options) }),
   };
+}
+
+function keptOf(request: CreateResponse, { bytes, unique }: Pick<Asked, 'bytes' | 'unique'>): Uint8Array {
+  const kept = keptMessages(inputToCompact(request), bytes.length, unique);
+  return Buffer.from(JSON.stringify(kept).slice(1, -1));
 }
 
 function planned({ chat, resume }: CompactionPlan, options: CompactionOptions): PreparedCompaction {

@@ -18,29 +18,25 @@ import type { ItemMemory } from './item-memory.ts';
 import type { Ending } from './outcome.ts';
 import { nameLeftOut } from './left-out.ts';
 import type { ResponsePlan } from './plan.ts';
-import type { PrepareLarge } from './large/thread.ts';
-import { askedOf, prepare, type PrepareServices } from './prepare.ts';
+import type { PrepareServices } from './prepare.ts';
+import { refuseWhileDraining } from './running.ts';
 import { sendDuplicate } from './show-record.ts';
 
 export interface RespondServices extends PrepareServices, AcceptServices {
   readonly backend: ChatBackend;
   readonly itemMemory: ItemMemory;
   readonly estimator: TokenEstimator;
-  /** Does the same in a thread. */
-  readonly prepareLarge: PrepareLarge;
   readonly reasoningOutput: ReasoningOutput;
 }
 
 /** Answers a request. Throws the ApiError of a failure that can still be sent as a status. */
-export async function respond(incoming: IncomingCreate, services: RespondServices): Promise<void> {
-  const { body } = incoming;
-  const plan = body.value === undefined ? await services.prepareLarge(incoming) : prepare(askedOf(incoming), services);
+export async function respond(incoming: IncomingCreate, plan: ResponsePlan, services: RespondServices): Promise<void> {
   if (incoming.isWarmUp === true) return warmUp(incoming, plan, services);
   const accepted = await accept(incoming, plan, services);
   if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record, services.duplicateStatus);
   try {
     const { unique } = accepted;
-    nameLeftOut(incoming, plan.translation);
+    nameLeftOut(incoming, plan.leftOut);
     const translator = openTranslator(incoming, plan, accepted, services);
     const compaction = openCompaction(incoming, plan, unique, services);
     const reply = incoming.openReply(translator, plan, accepted);
@@ -68,9 +64,11 @@ export async function respond(incoming: IncomingCreate, services: RespondService
 /** `generate: false` asks for no output, only for an id that can be continued. */
 async function warmUp(incoming: IncomingCreate, plan: ResponsePlan, services: RespondServices): Promise<void> {
   const { facts } = incoming;
+  // `accept` refuses all other requests, because it finds duplicates first.
+  refuseWhileDraining(services.running);
   const headers = await services.admission.admitFree(incoming.caller.key, plan);
   for (const [name, value] of Object.entries(headers)) incoming.setHeader(name, value);
-  nameLeftOut(incoming, plan.translation);
+  nameLeftOut(incoming, plan.leftOut);
   facts.model = plan.model;
   facts.stream = plan.stream;
   const created = { unique: facts.unique, createdAtMs: services.nowMs() };

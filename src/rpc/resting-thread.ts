@@ -6,6 +6,8 @@ export type StartWorker = (file: URL, options: WorkerOptions) => Worker;
 export interface RestingThreadOptions {
   readonly file: URL;
   readonly name: string;
+  /** What each of its threads starts with. */
+  readonly workerData?: unknown;
   readonly onDeath: (message: string) => void;
   readonly startWorker?: StartWorker | undefined;
   /** The thread ends after this time without an answer: it has nothing to do, or is stuck. */
@@ -36,7 +38,7 @@ export function createRestingThread<Service extends RpcService>(options: Resting
 
   function launch(): LivingThread<Service> & { end(): Promise<void> } {
     // The flags of the main thread are not for this one.
-    const worker = startWorker(options.file, { execArgv: [] });
+    const worker = startWorker(options.file, { execArgv: [], workerData: options.workerData });
     worker.unref();
     const rest = setTimeout(() => void end(), restAfterMs).unref();
     const rpc = openThreadRpc<Service>(worker, { name: options.name, onExit: (lastWords) => bury(lastWords) });

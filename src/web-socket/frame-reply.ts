@@ -5,6 +5,7 @@ import { toRequestId } from '../core/ids.ts';
 import type { ResponseEvent, WebSocketDuplicate, WebSocketError } from '../contract/types.ts';
 import type { Incoming } from '../requests/incoming.ts';
 import { headersOf } from '../http/error-handler.ts';
+import { jsonAroundEcho } from '../http/responses/echo.ts';
 import type { EventStream, EventStreamOptions } from '../http/responses/event-stream.ts';
 import { untilWritable } from '../http/stalled-client.ts';
 import type { RequestFacts } from '../requests/facts.ts';
@@ -20,7 +21,7 @@ export interface FrameReply extends Omit<Incoming, 'caller' | 'idempotencyKey' |
   untilServed(): Promise<boolean>;
 }
 
-export type FrameStreamOptions = Pick<EventStreamOptions, 'signal' | 'eventMs' | 'keepAliveEvents'>;
+export type FrameStreamOptions = Pick<EventStreamOptions, 'signal' | 'eventMs' | 'keepAliveEvents' | 'echo'>;
 
 export interface FrameReplyOptions {
   readonly ws: WebSocket;
@@ -76,11 +77,11 @@ export function openFrameReply({ ws, socket, facts, baseUrl }: FrameReplyOptions
     openStream,
   };
 
-  function openStream({ signal, eventMs, keepAliveEvents }: FrameStreamOptions): EventStream {
+  function openStream({ signal, eventMs, keepAliveEvents, echo }: FrameStreamOptions): EventStream {
     if (isServed) return FOR_NOBODY;
     const silence = setTimeout(() => {
       // A client that does not read needs no keep-alive, which would only fill memory.
-      if (!socket.writableNeedDrain) for (const event of keepAliveEvents()) send(event, 200);
+      if (!socket.writableNeedDrain) sendAll(keepAliveEvents());
       silence.refresh();
     }, eventMs);
 
@@ -97,24 +98,30 @@ export function openFrameReply({ ws, socket, facts, baseUrl }: FrameReplyOptions
         finish();
       },
     };
-  }
 
-  function sendAll(events: readonly ResponseEvent[]): void {
-    socket.cork();
-    for (const event of events) send(event, 200);
-    socket.uncork();
+    function sendAll(events: readonly ResponseEvent[]): void {
+      socket.cork();
+      for (const event of events) send(toText(event), 200);
+      socket.uncork();
+    }
+
+    function toText(event: ResponseEvent): string | Uint8Array {
+      if (echo === undefined || !('response' in event)) return JSON.stringify(event);
+      const [before, after] = jsonAroundEcho(event);
+      return Buffer.concat([Buffer.from(before), echo, Buffer.from(after)]);
+    }
   }
 
   function reply(frame: WebSocketError | WebSocketDuplicate): void {
-    send(frame, frame.status);
+    send(JSON.stringify(frame), frame.status);
     finish();
   }
 
-  function send(frame: object, statusOfFrame: number): void {
+  function send(frame: string | Uint8Array, statusOfFrame: number): void {
     // A closing connection drops what is sent.
     if (ws.readyState === WebSocket.OPEN) status = statusOfFrame;
     unsent += 1;
-    ws.send(JSON.stringify(frame), onSent);
+    ws.send(frame, { binary: false }, onSent);
   }
 
   function onSent(error?: Error | null): void {

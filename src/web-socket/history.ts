@@ -1,15 +1,15 @@
 /** Keeps the latest response of each connection, with all items before it, in memory. */
 
 import { ApiError } from '../core/errors.ts';
-import { isList, readJson } from '../core/json.ts';
 import type { Share, Shares } from '../http/access/shares.ts';
+import type { Turns } from '../requests/frame.ts';
 import type { Holder } from '../requests/incoming.ts';
 
 export interface History {
   /** Throws ApiError `previous_response_not_found` unless this response is the latest. */
-  get(responseId: string): { readonly items: unknown[]; readonly bytes: number };
-  /** `items` come after the response that this one continues. */
-  set(responseId: string, items: readonly unknown[], continuedId: string | undefined): void;
+  get(responseId: string): Past;
+  /** The turns come after the response that this one continues. */
+  set(responseId: string, turns: Turns, continuedId: string | undefined): void;
   /** Drops the history if this response is the latest. */
   delete(responseId: string | undefined): void;
   close(): void;
@@ -22,10 +22,13 @@ export interface HistoriesOptions {
   readonly shares: Shares;
 }
 
-interface Latest {
-  readonly responseId: string;
-  readonly turns: readonly Buffer[];
+export interface Past {
+  readonly turns: Turns;
   readonly bytes: number;
+}
+
+interface Latest extends Past {
+  readonly responseId: string;
   readonly owner: string;
   readonly share: Share;
 }
@@ -42,19 +45,19 @@ export function createHistories({ maxBytes, shares }: HistoriesOptions): { open(
       get(responseId) {
         const latest = latestOf.get(history);
         if (latest?.responseId !== responseId) throw notFound();
-        return { items: latest.turns.flatMap(itemsOf), bytes: latest.bytes };
+        const { turns, bytes } = latest;
+        return { turns, bytes };
       },
-      set(responseId, items, continuedId) {
+      set(responseId, turns, continuedId) {
         const owner = holderNow().name;
         const latest = latestOf.get(history);
-        const turn = Buffer.from(JSON.stringify(items));
         const before = latest !== undefined && latest.responseId === continuedId ? latest : EMPTY;
         drop(history);
-        const bytes = before.bytes + turn.length;
+        const bytes = turns.reduce((sum, turn) => sum + turn.length, before.bytes);
         // A history that was dropped while its continuation ran would be incomplete.
         if (bytes > maxBytes || (continuedId !== undefined && before === EMPTY)) return;
         if (!takeFor(owner, share, bytes)) return;
-        latestOf.set(history, { responseId, turns: [...before.turns, turn], bytes, owner, share });
+        latestOf.set(history, { responseId, turns: [...before.turns, ...turns], bytes, owner, share });
       },
       delete(responseId) {
         if (latestOf.get(history)?.responseId === responseId) drop(history);
@@ -80,7 +83,7 @@ export function createHistories({ maxBytes, shares }: HistoriesOptions): { open(
   }
 }
 
-const EMPTY: Pick<Latest, 'turns' | 'bytes'> = { turns: [], bytes: 0 };
+const EMPTY: Past = { turns: [], bytes: 0 };
 
 function hasTaken(share: Share, bytes: number): boolean {
   try {
@@ -89,11 +92,6 @@ function hasTaken(share: Share, bytes: number): boolean {
   } catch {
     return false;
   }
-}
-
-function itemsOf(turn: Buffer): unknown[] {
-  const items = readJson(turn.toString());
-  return isList(items) ? items : [];
 }
 
 function notFound(): ApiError {

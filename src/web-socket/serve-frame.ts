@@ -1,6 +1,7 @@
 import type { RequestId } from '../contract/ids.ts';
 import { toApiError } from '../core/errors.ts';
-import { isObject } from '../core/json.ts';
+import { LARGE_BYTES } from '../core/json-size.ts';
+import { parseJson } from '../core/parse-json.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import type { ResponseEvent } from '../contract/types.ts';
 import type { Authenticator, Credentials } from '../http/access/authenticate.ts';
@@ -8,20 +9,22 @@ import { isUncounted } from '../http/access/limit-rate.ts';
 import type { Share } from '../http/access/shares.ts';
 import { createStreamReply } from '../http/responses/reply.ts';
 import type { Services } from '../http/services.ts';
-import type { Caller, Reply, ReplyGate } from '../requests/incoming.ts';
 import { findDuplicate } from '../requests/accept.ts';
+import { prepareFrame, readCreateFrame, type BegunFrame, type PreparedFrame } from '../requests/frame.ts';
+import type { Incoming, Reply, ReplyGate } from '../requests/incoming.ts';
+import type { LargeRequests } from '../requests/large/thread.ts';
+import { askedOf } from '../requests/prepare.ts';
 import { respond, type RespondServices } from '../requests/respond.ts';
-import { refuseWhileDraining } from '../requests/running.ts';
 import { sendDuplicate } from '../requests/show-record.ts';
-import { validateCreateResponse } from '../requests/validate.ts';
 import type { Frame } from './connection.ts';
 import type { FrameReply } from './frame-reply.ts';
-import { checkOutputs, inputItemsOf, readCreateFrame, tooLarge, withoutHistory, type CreateFrame } from './frames.ts';
-import type { History } from './history.ts';
+import { refuseOthers, tooLarge } from './frames.ts';
+import type { History, Past } from './history.ts';
 
 export interface ServeFrameOptions extends RespondServices {
   readonly authenticator: Authenticator;
   readonly rateLimits: Services['rateLimits'];
+  readonly large: Pick<LargeRequests, 'beginFrame' | 'continueFrame'>;
   readonly maxBodyBytes: number;
   readonly headerHoldMs: number;
   readonly keepaliveEventMs: number;
@@ -49,10 +52,8 @@ export async function serveFrame(
   try {
     // A duplicate is answered at any time.
     if (key !== undefined && !bytes.includes('idempotency_key')) options.rateLimits?.check(key, 0);
-    const frame = readCreateFrame(bytes, isBinary);
-    // `accept` refuses all other requests, because it finds duplicates first.
-    if (frame.isWarmUp) refuseWhileDraining(options.running);
-    await serveCreate(frame, reply, { caller, history, share }, options);
+    refuseOthers(bytes, isBinary);
+    await serveCreate({ ...reply, caller, body: { bytes } }, { history, share }, options);
     noteReply?.({ status: reply.status() ?? 499, backend: facts.backend });
   } catch (error) {
     const { status } = toApiError(error);
@@ -74,92 +75,103 @@ export async function cancelRequest(
   return asked;
 }
 
-/** Prepends the history to the input. A failed continuation drops it. */
+interface Conversation {
+  readonly history: History;
+  readonly share: Share;
+}
+
+type IncomingFrame = FrameReply & Pick<Incoming, 'caller' | 'body'>;
+
 async function serveCreate(
-  { body, previousResponseId, ...frame }: CreateFrame,
-  reply: FrameReply,
-  { caller, history, share }: { readonly caller: Caller; readonly history: History; readonly share: Share },
+  incoming: IncomingFrame,
+  { history, share }: Conversation,
   options: ServeFrameOptions,
 ): Promise<void> {
-  const { value } = body;
+  const begun = await begin(incoming, options);
+  const { previousResponseId, idempotencyKey, isWarmUp } = begun.frame;
   const made: { translator?: Translator } = {};
-  let historyLength = 0;
-  let bytesRecalled = 0;
   try {
-    if (previousResponseId !== undefined) {
-      const past = await recall(previousResponseId);
-      if (past === undefined) return;
-      bytesRecalled = past.bytes;
-      if (bytesRecalled + body.bytes.length > options.maxBodyBytes) throw tooLarge(options.maxBodyBytes);
-      share.take(bytesRecalled);
-      const items = inputItemsOf(value['input']);
-      checkOutputs(items, past.items);
-      historyLength = past.items.length;
-      value['input'] = [...past.items, ...items];
-    }
-    const isEmpty = frame.isWarmUp && inputItemsOf(value['input']).length === 0;
-    if (isEmpty) value['input'] = '';
+    const past = previousResponseId === undefined ? undefined : await recall(previousResponseId);
+    if (past === 'repeated') return;
+    const { plan, turn } = begun.prepared ?? (await prepareWith(past));
     await respond(
       {
-        ...reply,
-        ...frame,
-        caller,
-        body,
-        ...(previousResponseId !== undefined && {
-          continues: { responseId: previousResponseId },
-        }),
+        ...incoming,
+        isWarmUp,
+        idempotencyKey,
+        ...(previousResponseId !== undefined && { continues: { responseId: previousResponseId } }),
         endpoint: 'responses',
-        validate: validateCreateResponse,
-        openReply(translator, _plan, gate) {
+        openReply(translator, { echo }, gate) {
           made.translator = translator;
-          return openReply(reply, translator, { ...options, ...gate });
+          return openReply(incoming, translator, { ...options, ...gate, echo });
         },
       },
+      plan,
       options,
     );
     // A duplicate has changed nothing.
     if (made.translator === undefined) return;
     const response = made.translator.failure === null ? made.translator.response : undefined;
-    if (response === undefined) {
-      history.delete(previousResponseId);
-      return;
-    }
-    // A compaction trigger counts only once.
-    const items = isEmpty ? [] : inputItemsOf(value['input']).slice(historyLength).filter(isNoTrigger);
-    history.set(response.id, [...items, ...response.output], previousResponseId);
+    if (response === undefined) history.delete(previousResponseId);
+    else history.set(response.id, [turn, Buffer.from(JSON.stringify(response.output))], previousResponseId);
   } catch (error) {
+    // A failed continuation drops the history.
     history.delete(previousResponseId);
-    throw withoutHistory(toApiError(error), historyLength);
+    throw error;
+  }
+
+  async function prepareWith(past: Past | undefined): Promise<PreparedFrame> {
+    const bytes = incoming.body.bytes.length + (past?.bytes ?? 0);
+    if (past !== undefined) {
+      if (bytes > options.maxBodyBytes) throw tooLarge(options.maxBodyBytes);
+      share.take(past.bytes);
+      if (bytes > LARGE_BYTES) return options.large.continueFrame(incoming, past.turns);
+    }
+    return prepareFrame(begun.frame, { ...askedOf(incoming), value: begun.value, past: past?.turns }, options);
   }
 
   /** A repeated frame may continue a response that is no longer the latest. */
-  async function recall(responseId: string): Promise<ReturnType<History['get']> | undefined> {
+  async function recall(responseId: string): Promise<Past | 'repeated'> {
     try {
       return history.get(responseId);
     } catch (error) {
-      const incoming = { ...reply, ...frame, caller, body };
-      const record = await findDuplicate(incoming, 'responses', options);
+      const repeated = { ...incoming, idempotencyKey };
+      const record = await findDuplicate(repeated, 'responses', options, begun.bodyDigest);
       if (record === undefined) throw error;
-      sendDuplicate(incoming, record, options.duplicateStatus);
-      return undefined;
+      sendDuplicate(repeated, record, options.duplicateStatus);
+      return 'repeated';
     }
   }
 }
 
-function isNoTrigger(item: unknown): boolean {
-  return !isObject(item) || item['type'] !== 'compaction_trigger';
+interface Begun extends BegunFrame {
+  /** Is absent in a large frame. */
+  readonly value?: unknown;
+}
+
+async function begin(incoming: IncomingFrame, { large }: Pick<ServeFrameOptions, 'large'>): Promise<Begun> {
+  const { bytes } = incoming.body;
+  if (bytes.length > LARGE_BYTES) return large.beginFrame(incoming);
+  const value = parseJson(bytes);
+  return { frame: readCreateFrame(value), value };
 }
 
 function openReply(
   reply: FrameReply,
   translator: Translator,
-  { headerHoldMs, keepaliveEventMs, signal, whenDecided }: ServeFrameOptions & ReplyGate,
+  {
+    headerHoldMs,
+    keepaliveEventMs,
+    signal,
+    whenDecided,
+    echo,
+  }: ServeFrameOptions & ReplyGate & { readonly echo: Uint8Array | undefined },
 ): Reply {
   const keepAliveEvents = (): readonly ResponseEvent[] => translator.keepAlive();
   return createStreamReply(translator, {
     headerHoldMs,
     whenDecided,
     incoming: reply,
-    open: () => reply.openStream({ signal, eventMs: keepaliveEventMs, keepAliveEvents }),
+    open: () => reply.openStream({ signal, eventMs: keepaliveEventMs, keepAliveEvents, echo }),
   });
 }

@@ -27,9 +27,10 @@ import { createSealer } from '../../src/identity/seal.ts';
 import type { Incoming } from '../../src/requests/incoming.ts';
 import { createItemMemory } from '../../src/requests/item-memory.ts';
 import { relayChat, type RelayServices } from '../../src/requests/relay.ts';
+import { prepareChat } from '../../src/requests/prepare-chat.ts';
+import { askedOf, prepare } from '../../src/requests/prepare.ts';
 import { respond, type RespondServices } from '../../src/requests/respond.ts';
 import { createRunningRequests } from '../../src/requests/running.ts';
-import { validateCreateResponse } from '../../src/requests/validate.ts';
 import type { Hold, StoredKey } from '../../src/store/keys.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -224,7 +225,6 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
   const rateLimits = createRateLimits({ accounts: store, nowMs: Date.now });
   const services: RespondServices & RelayServices = {
     ...config,
-    prepareLarge: () => Promise.reject(new Error('no request is large here')),
     store: watched,
     admission: createAdmission({
       ...config,
@@ -260,8 +260,14 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
       };
       lives.set(requestId, live);
       try {
-        if (step.isChat) await relayChat({ ...incoming, ...CHAT_REPLY }, toPlan({}, incoming, services), services);
-        else await respond({ ...incoming, ...RESPONSE_REPLY }, services);
+        const asked = askedOf(incoming);
+        if (step.isChat) {
+          const plan = toPlan(prepareChat(asked, services), {}, incoming);
+          await relayChat({ ...incoming, ...CHAT_REPLY }, plan, services);
+        } else {
+          const plan = prepare(asked, { endpoint: 'responses' }, services);
+          await respond({ ...incoming, ...RESPONSE_REPLY }, plan, services);
+        }
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         if (error.code === 'insufficient_credits' || error.code === 'spend_limit_exceeded') refused += 1;
@@ -467,6 +473,5 @@ const CHAT_REPLY = {
 
 const RESPONSE_REPLY = {
   endpoint: 'responses',
-  validate: validateCreateResponse,
   openReply: () => ({ answered: () => undefined, write: () => undefined, end: () => undefined }),
 } as const;

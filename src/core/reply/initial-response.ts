@@ -33,22 +33,17 @@ export function initialResponse(
     incomplete_details: null,
     model: request.model,
     previous_response_id: previousResponseId,
-    instructions: request.instructions ?? null,
     output: [],
     output_text: '',
     error: null,
-    tools: [...tools.echo],
-    tool_choice: toToolChoiceEcho(request.tool_choice),
     truncation: request.truncation ?? 'disabled',
     // With at most one call no calls are parallel.
     parallel_tool_calls: request.max_tool_calls !== 1 && (request.parallel_tool_calls ?? true),
-    text: toTextEcho(request.text),
     top_p: request.top_p ?? 1,
     temperature: request.temperature ?? 1,
     presence_penalty: request.presence_penalty ?? 0,
     frequency_penalty: request.frequency_penalty ?? 0,
     top_logprobs: request.top_logprobs ?? 0,
-    reasoning: toReasoningEcho(request.reasoning),
     usage: null,
     max_output_tokens: request.max_output_tokens ?? null,
     max_tool_calls: request.max_tool_calls ?? null,
@@ -57,10 +52,39 @@ export function initialResponse(
     background: false,
     // The backend reports the tier that it used, which may differ from the requested one.
     service_tier: 'default',
-    metadata: request.metadata ?? {},
     safety_identifier: request.safety_identifier ?? null,
     prompt_cache_key: request.prompt_cache_key ?? null,
+    // Last, where the bytes of a large one can follow.
+    ...echoOf(request, tools),
   };
+}
+
+/** The fields of a response that repeat the request and may be as large as it is. */
+export type Echo = Pick<ResponseResource, 'instructions' | 'tools' | 'tool_choice' | 'text' | 'reasoning' | 'metadata'>;
+
+export function echoOf(request: Omit<CreateResponse, 'input'>, tools: Pick<ReplyTools, 'echo'>): Echo {
+  return {
+    instructions: request.instructions ?? null,
+    tools: [...tools.echo],
+    tool_choice: toToolChoiceEcho(request.tool_choice),
+    text: toTextEcho(request.text),
+    reasoning: toReasoningEcho(request.reasoning),
+    metadata: request.metadata ?? {},
+  };
+}
+
+/** Returns the response without its echo. */
+export function withoutEcho(response: ResponseResource): Omit<ResponseResource, keyof Echo> {
+  const {
+    instructions: _instructions,
+    tools: _tools,
+    tool_choice: _choice,
+    text: _text,
+    reasoning: _reasoning,
+    metadata: _metadata,
+    ...rest
+  } = response;
+  return rest;
 }
 
 /** Hosted tools were not offered, so the echo leaves them out. */

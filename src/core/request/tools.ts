@@ -21,13 +21,13 @@ import { createToolNames, nameOf, toolKey, type ToolRef } from './tool-names.ts'
 /** What the reply needs of the tools. It can be sent to another thread. */
 export interface ReplyTools {
   readonly echo: readonly ToolEcho[];
-  readonly dropped: readonly string[];
   /** By the name that the backend knows. */
   readonly originals: ReadonlyMap<string, ToolRef>;
   readonly callable: Callable;
 }
 
 export interface ToolPlan extends ReplyTools {
+  readonly dropped: readonly string[];
   readonly offered: readonly ChatTool[];
   readonly choice?: ChatToolChoice;
   readonly nameTowardsBackend: (tool: ToolRef) => string;

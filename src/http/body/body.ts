@@ -20,16 +20,16 @@ const ZSTD_WINDOW_LOG_MAX = 23;
 
 export interface BodyLimits {
   readonly maxBytes: number;
-  /** A larger body is left to a thread. */
-  readonly maxParsedBytes?: number;
 }
 
-/** Throws ApiError `unsupported_media_type`, and what `readBody` and `parseJson` throw. */
+/**
+ * Leaves a body of more than LARGE_BYTES unparsed. Throws ApiError `unsupported_media_type`, and
+ * what `readBody` and `parseJson` throw.
+ */
 export async function readJsonBody(req: IncomingMessage, limits: BodyLimits): Promise<JsonBody> {
-  const { maxParsedBytes = Infinity } = limits;
   checkMediaType(req.headers['content-type']);
   const bytes = await readBody(req, limits);
-  return bytes.length > maxParsedBytes ? { bytes } : { bytes, value: parseJson(bytes) };
+  return bytes.length > LARGE_BYTES ? { bytes } : { bytes, value: parseJson(bytes) };
 }
 
 /**
@@ -38,7 +38,7 @@ export async function readJsonBody(req: IncomingMessage, limits: BodyLimits): Pr
  * damaged data, `request_timeout` for a body that comes too slowly, `client_disconnected`, and what
  * `Share.take` throws.
  */
-export async function readBody(req: IncomingMessage, { maxBytes }: { readonly maxBytes: number }): Promise<Buffer> {
+export async function readBody(req: IncomingMessage, { maxBytes }: BodyLimits): Promise<Buffer> {
   const decompress = decompressorFor(req.headers['content-encoding']);
   if (Number(req.headers['content-length']) > maxBytes) throw tooLarge(maxBytes);
   const received = await collect(req, maxBytes);

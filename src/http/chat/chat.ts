@@ -1,23 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { RequestHandler, Response } from 'express';
-import { isLimited, needsOutputLimit } from '../../accounts/admission.ts';
 import type { RelayedAnswer, RelayedRefusal } from '../../backend/chat.ts';
-import type { Dialect } from '../../core/dialects.ts';
-import { checkModelSuffix, checkServiceTier } from '../../core/request/refused-fields.ts';
-import { inputSizeOf } from '../../core/tokens/input-size.ts';
+import { splice } from '../../core/json-bytes.ts';
 import type { Incoming } from '../../requests/incoming.ts';
+import type { LargeRequests } from '../../requests/large/thread.ts';
+import { prepareChat, type ChatSettings, type PreparedChat } from '../../requests/prepare-chat.ts';
+import { askedOf } from '../../requests/prepare.ts';
 import { relayChat, type ChatPlan, type RelayedReply, type RelayServices } from '../../requests/relay.ts';
-import { validateCreateChatCompletion } from '../../requests/validate.ts';
 import { readIncoming } from '../incoming.ts';
-import type { ModelAliases } from '../passthrough/models.ts';
 import { towardsClient, wishesOf } from '../passthrough/relay-headers.ts';
-import { asksForUsage, changeBody, findFields, limitOf } from './chat-body.ts';
 import { openRelayedReply, openRelayedStream } from './relayed-reply.ts';
 
-export interface ChatCompletionOptions {
-  readonly modelAliases: ModelAliases;
-  readonly dialect: Pick<Dialect, 'tokenLimitField'>;
-  readonly defaultMaxOutputTokens: number;
+export interface ChatCompletionOptions extends ChatSettings {
+  readonly large: Pick<LargeRequests, 'prepareChat'>;
   readonly publicBaseUrl: string | null;
   readonly maxBodyBytes: number;
   readonly clientStallMs: number;
@@ -27,47 +22,27 @@ export interface ChatCompletionOptions {
 export function createChatCompletion(services: RelayServices & ChatCompletionOptions): RequestHandler {
   return async (req, res) => {
     const incoming = await readIncoming(req, res, services);
-    const plan = toPlan(req.headers, incoming, services);
+    const prepared =
+      incoming.body.value === undefined
+        ? await services.large.prepareChat(incoming)
+        : prepareChat(askedOf(incoming), services);
+    const plan = toPlan(prepared, req.headers, incoming);
     const openReply = (answer: RelayedAnswer, signal: AbortSignal): RelayedReply =>
       openRelay(res, answer, { signal, stallMs: services.clientStallMs });
     await relayChat({ ...incoming, openReply, sendRefusal: (refusal) => sendRefusal(res, refusal) }, plan, services);
   };
 }
 
-/** Throws the ApiError of a request that is not valid, or that its key may not make. */
+/** Adds to what was prepared how the backend is asked. */
 export function toPlan(
+  { canAskForUsage, edits, ...plan }: PreparedChat,
   headers: IncomingHttpHeaders,
-  { caller, body: { bytes, value } }: Incoming,
-  options: Pick<ChatCompletionOptions, 'modelAliases' | 'dialect' | 'defaultMaxOutputTokens'>,
+  { caller, body: { bytes } }: Pick<Incoming, 'caller' | 'body'>,
 ): ChatPlan {
-  const wanted = validateCreateChatCompletion(value);
-  const hasLimits = isLimited(caller.key);
-  const fields = findFields(bytes, { isLimited: hasLimits });
-  if (hasLimits) {
-    checkModelSuffix(wanted.model);
-    checkServiceTier(wanted.service_tier);
-  }
-  const model = options.modelAliases.get(wanted.model);
-  const stream = wanted.stream === true;
-  const named = limitOf(wanted);
-  // What is reserved bounds what runs.
-  const isEndless = named === null || named <= 0;
-  const tokens = isEndless && needsOutputLimit(caller.key) ? options.defaultMaxOutputTokens : named;
-  const limit = hasLimits ? { name: options.dialect.tokenLimitField, tokens } : undefined;
+  const { backendModel: model, stream } = plan;
   return {
-    endpoint: 'chat.completions',
-    model: wanted.model,
-    backendModel: model ?? wanted.model,
-    stream,
-    inputSize: inputSizeOf(wanted),
-    maxOutputTokens: tokens !== null && tokens > 0 ? tokens : null,
-    choices: wanted.n ?? 1,
-    request: {
-      model: model ?? wanted.model,
-      stream,
-      canAskForUsage: stream && !asksForUsage(wanted),
-      body: (withUsage) => changeBody(bytes, fields, { model, limit, asksForUsage: withUsage }),
-    },
+    ...plan,
+    request: { model, stream, canAskForUsage, body: (withUsage) => splice(bytes, edits(withUsage)) },
     headers: { ...wishesOf(headers), ...caller.backendHeaders },
   };
 }

@@ -1,17 +1,6 @@
 import { isList, isObject } from '../../core/json.ts';
-import { fieldsOf, readString, splice, type Edit } from '../body/json-bytes.ts';
 
 export type ModelAliases = ReadonlyMap<string, string>;
-
-/** Replaces an alias in the top-level `model`. Every other byte stays, even of invalid JSON. */
-export function replaceModel(body: Buffer, aliases: ModelAliases): Buffer {
-  const edits: Edit[] = [];
-  for (const { name, start, end } of fieldsOf(body, 0)) {
-    const model = name === 'model' ? aliases.get(readString(body.subarray(start, end)) ?? '') : undefined;
-    if (model !== undefined) edits.push({ start, end, text: JSON.stringify(model) });
-  }
-  return splice(body, edits);
-}
 
 export type Offers = (name: string, backendModel: string) => boolean;
 

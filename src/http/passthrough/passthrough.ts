@@ -2,11 +2,16 @@ import express, { type Request, type RequestHandler, type Response, type Router 
 import { modelNotFound, type Admission } from '../../accounts/admission.ts';
 import type { KeyOwner } from '../../backend/failures.ts';
 import { ApiError } from '../../core/errors.ts';
+import { splice } from '../../core/json-bytes.ts';
+import { LARGE_BYTES } from '../../core/json-size.ts';
+import { modelEdits } from '../../requests/chat-body.ts';
+import type { LargeRequests } from '../../requests/large/thread.ts';
+import { factsOf } from '../../telemetry/reply-facts.ts';
 import { callerOf } from '../access/authenticate.ts';
 import { readBody } from '../body/body.ts';
 import { withCodexModels } from './codex-models.ts';
 import { methodNotAllowed } from '../error-handler.ts';
-import { listWithAliases, namedModel, replaceModel, type ModelAliases } from './models.ts';
+import { listWithAliases, namedModel, type ModelAliases } from './models.ts';
 import type { Forwarding, Proxy } from './relay.ts';
 
 export interface PassthroughOptions {
@@ -16,6 +21,7 @@ export interface PassthroughOptions {
   readonly maxBodyBytes: number;
   readonly admission: Pick<Admission, 'admitUnmetered' | 'offers'>;
   readonly keyOwner: KeyOwner;
+  readonly large: Pick<LargeRequests, 'modelEdits'>;
   readonly nowMs: () => number;
 }
 
@@ -24,7 +30,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** Must be mounted after `authenticate`, and before anything reads the body. */
 export function createPassthrough(options: PassthroughOptions): Router {
-  const { proxy, modelAliases: aliases, maxBodyBytes, admission, keyOwner, nowMs } = options;
+  const { proxy, modelAliases: aliases, maxBodyBytes, admission, keyOwner, large, nowMs } = options;
   const router = express.Router();
 
   const forward = (req: Request, res: Response, forwarding: Partial<Forwarding> = {}): Promise<void> => {
@@ -36,8 +42,10 @@ export function createPassthrough(options: PassthroughOptions): Router {
   };
 
   const forwardChat = async (req: Request, res: Response): Promise<void> => {
-    const body = replaceModel(await readBody(req, { maxBytes: maxBodyBytes }), aliases);
-    return forward(req, res, { body });
+    const bytes = await readBody(req, { maxBytes: maxBodyBytes });
+    const incoming = { facts: factsOf(res), caller: callerOf(res), body: { bytes }, isServed: () => res.closed };
+    const edits = bytes.length > LARGE_BYTES ? await large.modelEdits(incoming) : modelEdits(bytes, aliases);
+    return forward(req, res, { body: splice(bytes, edits) });
   };
 
   router

@@ -1,19 +1,16 @@
 import type { RequestHandler, Response } from 'express';
 import type { Admission } from '../../accounts/admission.ts';
-import type { ChatRequest } from '../../core/chat.ts';
-import { countedInputOf } from '../../core/tokens/counted-input.ts';
 import type { TokenEstimator } from '../../core/tokens/estimate.ts';
-import { inputSizeOf } from '../../core/tokens/input-size.ts';
-import { toChatRequest } from '../../core/request/request.ts';
 import type { Tokenizer } from '../../tokenizer/tokenizer.ts';
 import { vocabularyOf } from '../../tokenizer/vocabulary.ts';
 import type { InputTokens } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
 import { readJsonBody } from '../body/body.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
-import { validateCreateResponse } from '../../requests/validate.ts';
 import type { ItemMemory } from '../../requests/item-memory.ts';
-import { translationOptionsFor, type TranslationSettings } from '../../requests/prepare.ts';
+import type { LargeRequests } from '../../requests/large/thread.ts';
+import { prepareCount, type InputToCount } from '../../requests/prepare-count.ts';
+import { askedOf, type TranslationSettings } from '../../requests/prepare.ts';
 import { nameLeftOut } from '../../requests/left-out.ts';
 
 export interface CountInputTokensOptions extends TranslationSettings {
@@ -21,6 +18,7 @@ export interface CountInputTokensOptions extends TranslationSettings {
   readonly estimator: Pick<TokenEstimator, 'estimateInput'>;
   readonly admission: Pick<Admission, 'admitFree'>;
   readonly itemMemory: ItemMemory;
+  readonly large: Pick<LargeRequests, 'prepareCount'>;
   readonly maxBodyBytes: number;
 }
 
@@ -30,35 +28,33 @@ export interface CountInputTokensOptions extends TranslationSettings {
  */
 export function countInputTokens(options: CountInputTokensOptions): RequestHandler {
   return async (req, res) => {
-    const { identity, key } = callerOf(res);
-    const { value } = await readJsonBody(req, { maxBytes: options.maxBodyBytes });
-    options.itemMemory.resolve(identity, value);
-    const request = validateCreateResponse(value);
+    const caller = callerOf(res);
     const facts = factsOf(res);
-    facts.model = request.model;
-    const translation = toChatRequest(request, translationOptionsFor(identity, options));
-    const { chat } = translation;
-    const headers = await options.admission.admitFree(key, { model: request.model, backendModel: chat.model });
-    const counted = await count(chat, { caller: identity[0], signal: whenGone(res) }, options);
-    nameLeftOut({ facts, setHeader: (name, value) => res.setHeader(name, value) }, translation);
+    const body = await readJsonBody(req, { maxBytes: options.maxBodyBytes });
+    const incoming = { facts, caller, body, isServed: () => res.closed };
+    const input =
+      body.value === undefined ? await options.large.prepareCount(incoming) : prepareCount(askedOf(incoming), options);
+    facts.model = input.model;
+    const headers = await options.admission.admitFree(caller.key, input);
+    const counted = await count(input, { caller: caller.identity[0], signal: whenGone(res) }, options);
+    nameLeftOut({ facts, setHeader: (name, value) => res.setHeader(name, value) }, input.leftOut);
     res.set(headers).json({ object: 'response.input_tokens', estimated: true, ...counted } satisfies InputTokens);
   };
 }
 
 async function count(
-  chat: ChatRequest,
+  { backendModel: model, counted: { texts, otherTokens }, inputSize }: InputToCount,
   { caller, signal }: { readonly caller: string; readonly signal: AbortSignal },
   { tokenizer, estimator }: CountInputTokensOptions,
 ): Promise<Pick<InputTokens, 'input_tokens' | 'estimated_by'>> {
-  const { texts, otherTokens } = countedInputOf(chat);
-  const vocabulary = vocabularyOf(chat.model);
+  const vocabulary = vocabularyOf(model);
   const tokens = await tokenizer.count(texts, { vocabulary, signal });
   return tokens === undefined
     ? { input_tokens: arithmetic(), estimated_by: 'arithmetic' }
     : { input_tokens: tokens + otherTokens, estimated_by: vocabulary };
 
   function arithmetic(): number {
-    return estimator.estimateInput({ model: chat.model, caller, inputSize: inputSizeOf(chat) });
+    return estimator.estimateInput({ model, caller, inputSize });
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { ResponseEvent } from '../../contract/types.ts';
+import { jsonAroundEcho } from './echo.ts';
 import { createEventWriter } from './event-text.ts';
 import { closeWhenStalled, untilWritable } from '../stalled-client.ts';
 
@@ -18,6 +19,8 @@ export interface EventStreamOptions {
   readonly eventMs: number;
   readonly keepAliveEvents: () => readonly ResponseEvent[];
   readonly stallMs: number;
+  /** Takes the place of what the responses of the events repeat of a large request. */
+  readonly echo: Uint8Array | undefined;
 }
 
 const HEADERS = {
@@ -49,9 +52,19 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
     },
   };
 
+  /** Returns what is left to write, after the last echo. */
   function textOf(batch: readonly ResponseEvent[]): string {
     let text = '';
-    for (const event of batch) text += toText(event);
+    for (const event of batch) {
+      if (options.echo === undefined || !('response' in event)) {
+        text += toText(event);
+        continue;
+      }
+      const [before, after] = jsonAroundEcho(event);
+      res.write(`${text}event: ${event.type}\ndata: ${before}`);
+      res.write(options.echo);
+      text = `${after}\n\n`;
+    }
     return text;
   }
 

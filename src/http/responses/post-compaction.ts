@@ -1,63 +1,64 @@
 import type { RequestHandler } from 'express';
-import { inputToCompact } from '../../core/compaction/compaction.ts';
 import type { Translator } from '../../core/reply/translator.ts';
-import { keptMessages } from '../../core/request/kept-input.ts';
 import type { TokenEstimator } from '../../core/tokens/estimate.ts';
-import type { CompactionResource, InputItem } from '../../contract/types.ts';
+import type { CompactionResource } from '../../contract/types.ts';
 import type { Incoming } from '../../requests/incoming.ts';
-import { modelCallOf, type Plan } from '../../requests/plan.ts';
+import { modelCallOf, type ResponsePlan } from '../../requests/plan.ts';
+import { askedOf, prepare } from '../../requests/prepare.ts';
 import { respond, type RespondServices } from '../../requests/respond.ts';
-import { validateCompactResponse } from '../../requests/validate.ts';
 import { readIncoming } from '../incoming.ts';
 import type { PostResponseOptions } from './post-response.ts';
 import { createJsonReply } from './reply.ts';
 
-type PostCompactionOptions = Pick<PostResponseOptions, 'publicBaseUrl' | 'maxBodyBytes' | 'clientStallMs'>;
+type PostCompactionOptions = Pick<PostResponseOptions, 'publicBaseUrl' | 'maxBodyBytes' | 'clientStallMs' | 'large'>;
+
+const OPTIONS = { endpoint: 'responses.compact' } as const;
 
 /** `POST /api/v1/responses/compact`: a response that is nothing but a compaction. */
 export function postCompaction(services: RespondServices & PostCompactionOptions): RequestHandler {
   return async (req, res) => {
     const incoming = await readIncoming(req, res, services);
-    let compacted: readonly InputItem[] = [];
+    const plan =
+      incoming.body.value === undefined
+        ? await services.large.prepare(incoming, OPTIONS)
+        : prepare(askedOf(incoming), OPTIONS, services);
     await respond(
       {
         ...incoming,
-        endpoint: 'responses.compact',
-        validate(value) {
-          const request = validateCompactResponse(value);
-          compacted = inputToCompact(request);
-          return request;
-        },
-        openReply: (translator, plan) =>
+        ...OPTIONS,
+        openReply: (translator) =>
           createJsonReply(res, translator, {
             stallMs: services.clientStallMs,
-            toBody: () => toResource(translator, compacted, { plan, incoming, estimator: services.estimator }),
+            toPieces: () => toResource(translator, { plan, incoming, estimator: services.estimator }),
           }),
       },
+      plan,
       services,
     );
   };
 }
 
 interface ResourceParts {
-  readonly plan: Plan;
+  readonly plan: ResponsePlan;
   readonly incoming: Incoming;
   readonly estimator: TokenEstimator;
 }
 
+/** Returns the JSON of a CompactionResource in pieces. */
 function toResource(
   { response, outputLength }: Translator,
-  compacted: readonly InputItem[],
-  { plan, incoming: { body, caller, facts }, estimator }: ResourceParts,
-): CompactionResource {
+  { plan, incoming: { caller }, estimator }: ResourceParts,
+): readonly (string | Uint8Array)[] {
   const { id, created_at, usage } = response;
-  const compaction = response.output.filter((item) => item.type === 'compaction');
-  return {
+  const { kept = new Uint8Array() } = plan;
+  const compaction = JSON.stringify(response.output.filter((item) => item.type === 'compaction')).slice(1, -1);
+  const resource: Omit<CompactionResource, 'output'> = {
     id,
     object: 'response.compaction',
     created_at,
-    output: [...keptMessages(compacted, body.bytes.length, facts.unique), ...compaction],
     // The usage is required; without the backend's count it is what the record says.
     usage: usage ?? estimator.estimateUsage(modelCallOf(plan, caller.identity, outputLength)),
   };
+  const comma = kept.length > 0 && compaction !== '' ? ',' : '';
+  return [`${JSON.stringify(resource).slice(0, -1)},"output":[`, kept, `${comma}${compaction}]}`];
 }

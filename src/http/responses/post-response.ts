@@ -1,9 +1,10 @@
 import type { RequestHandler } from 'express';
-import { LARGE_BYTES } from '../../core/json-size.ts';
+import type { LargeRequests } from '../../requests/large/thread.ts';
+import { askedOf, prepare } from '../../requests/prepare.ts';
 import { respond, type RespondServices } from '../../requests/respond.ts';
-import { validateCreateResponse } from '../../requests/validate.ts';
 import { readIncoming } from '../incoming.ts';
 import { openEventStream } from './event-stream.ts';
+import { piecesOf } from './echo.ts';
 import { createJsonReply, createStreamReply } from './reply.ts';
 
 export interface PostResponseOptions {
@@ -13,22 +14,29 @@ export interface PostResponseOptions {
   readonly keepaliveCommentMs: number;
   readonly keepaliveEventMs: number;
   readonly clientStallMs: number;
+  readonly large: Pick<LargeRequests, 'prepare'>;
 }
+
+const OPTIONS = { endpoint: 'responses' } as const;
 
 /** `POST /api/v1/responses` */
 export function postResponse(services: RespondServices & PostResponseOptions): RequestHandler {
   const { headerHoldMs, keepaliveCommentMs: commentMs, keepaliveEventMs: eventMs, clientStallMs: stallMs } = services;
 
   return async (req, res) => {
-    const incoming = await readIncoming(req, res, { ...services, maxParsedBytes: LARGE_BYTES });
+    const incoming = await readIncoming(req, res, services);
+    const plan =
+      incoming.body.value === undefined
+        ? await services.large.prepare(incoming, OPTIONS)
+        : prepare(askedOf(incoming), OPTIONS, services);
     await respond(
       {
         ...incoming,
-        endpoint: 'responses',
-        validate: validateCreateResponse,
-        openReply(translator, { stream }, { signal, whenDecided }) {
-          if (!stream) return createJsonReply(res, translator, { stallMs });
-          const timing = { commentMs, eventMs, stallMs };
+        ...OPTIONS,
+        openReply(translator, { stream, echo }, { signal, whenDecided }) {
+          if (!stream)
+            return createJsonReply(res, translator, { stallMs, toPieces: () => piecesOf(translator.response, echo) });
+          const timing = { commentMs, eventMs, stallMs, echo };
           return createStreamReply(translator, {
             headerHoldMs,
             whenDecided,
@@ -40,6 +48,7 @@ export function postResponse(services: RespondServices & PostResponseOptions): R
           });
         },
       },
+      plan,
       services,
     );
   };

@@ -6,14 +6,15 @@ import type { EventStream, EventStreamOptions } from './event-stream.ts';
 import { closeWhenStalled } from '../stalled-client.ts';
 
 export interface JsonReplyOptions extends Pick<EventStreamOptions, 'stallMs'> {
-  readonly toBody?: () => object;
+  /** Returns JSON. */
+  readonly toPieces: () => readonly (string | Uint8Array)[];
 }
 
 /** Sends the finished response as JSON. */
 export function createJsonReply(
   res: ServerResponse,
   translator: Translator,
-  { stallMs, toBody = () => translator.response }: JsonReplyOptions,
+  { stallMs, toPieces }: JsonReplyOptions,
 ): Reply {
   return {
     answered(headers) {
@@ -22,12 +23,13 @@ export function createJsonReply(
     write: () => undefined,
     end() {
       if (translator.failure !== null) throw translator.failure;
-      const body = JSON.stringify(toBody());
+      const pieces = toPieces();
       res.writeHead(200, {
         'content-type': 'application/json; charset=utf-8',
-        'content-length': Buffer.byteLength(body),
+        'content-length': pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0),
       });
-      res.end(body);
+      for (const piece of pieces.slice(0, -1)) res.write(piece);
+      res.end(pieces.at(-1));
       // Bytes that the system has taken need no watch.
       if (res.writableLength > 0) closeWhenStalled(res, stallMs);
     },

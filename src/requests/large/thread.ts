@@ -1,45 +1,59 @@
 import { extname } from 'node:path';
 import { isLimited, needsOutputLimit } from '../../accounts/admission.ts';
 import { ApiError } from '../../core/errors.ts';
+import type { Edit } from '../../core/json-bytes.ts';
 import { takeTurns } from '../../core/limit-concurrency.ts';
 import type { Rpc } from '../../rpc/rpc.ts';
 import { createRestingThread, type RestingThreadOptions } from '../../rpc/resting-thread.ts';
 import type { TokenEstimator } from '../../core/tokens/estimate.ts';
 import type { Writable } from '../../core/writable.ts';
-import type { IncomingCreate } from '../incoming.ts';
+import type { BegunFrame, PreparedFrame, Turns } from '../frame.ts';
+import type { Incoming } from '../incoming.ts';
 import type { ItemMemory } from '../item-memory.ts';
 import type { ResponsePlan } from '../plan.ts';
-import type { Answer, LargeRequest, PrepareService, ThreadSettings } from './worker.ts';
+import type { PreparedChat } from '../prepare-chat.ts';
+import type { InputToCount } from '../prepare-count.ts';
+import type { PrepareOptions } from '../prepare.ts';
+import type { Answer, LargeRequest, LargeService, SentPlan, ThreadSettings, Way } from './worker.ts';
 
-export interface PrepareThreadOptions extends Pick<RestingThreadOptions, 'onDeath' | 'startWorker' | 'restAfterMs'> {
+export interface LargeRequestsOptions extends Pick<RestingThreadOptions, 'onDeath' | 'startWorker' | 'restAfterMs'> {
   readonly settings: ThreadSettings;
   readonly estimator: Pick<TokenEstimator, 'estimateInput'>;
   readonly itemMemory: Pick<ItemMemory, 'recall'>;
 }
 
-export interface PrepareThread {
-  readonly prepare: PrepareLarge;
-  close(): Promise<void>;
-}
+/** A request whose body has not been parsed. */
+export type LargeIncoming = Pick<Incoming, 'facts' | 'caller' | 'body' | 'isServed'> &
+  Partial<Pick<Incoming, 'idempotencyKey'>>;
 
 /**
- * Does what `prepare` does, for a request whose body has not been parsed. Throws the same errors,
- * and ApiError `server_overloaded` when the thread ends.
+ * Prepares requests with large bodies in a thread, as others prepare small ones on the event loop.
+ * All throw the same errors, and ApiError `server_overloaded` when the thread ends.
  */
-export type PrepareLarge = (incoming: IncomingCreate) => Promise<ResponsePlan>;
+export interface LargeRequests {
+  prepare(incoming: LargeIncoming, options: PrepareOptions): Promise<ResponsePlan>;
+  beginFrame(incoming: LargeIncoming): Promise<BegunFrame>;
+  continueFrame(incoming: LargeIncoming, past: Turns): Promise<PreparedFrame>;
+  prepareCount(incoming: LargeIncoming): Promise<InputToCount>;
+  prepareChat(incoming: LargeIncoming): Promise<PreparedChat>;
+  /** Replaces an alias in the `model` of a chat completion. */
+  modelEdits(incoming: LargeIncoming): Promise<readonly Edit[]>;
+}
 
 /** Starts a thread when there is a large request, and another one after its end. */
-export function createPrepareThread(options: PrepareThreadOptions): PrepareThread {
+export function openLargeRequests(options: LargeRequestsOptions): LargeRequests & { close(): Promise<void> } {
   // The shares of callers bound what waits.
   const takeTurn = takeTurns();
   // A build has the same tree in JavaScript.
   const file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
-  const thread = createRestingThread<PrepareService>({ ...options, file, name: 'large requests' });
+  const thread = createRestingThread<LargeService>({
+    ...options,
+    file,
+    name: 'large requests',
+    workerData: options.settings,
+  });
 
-  function inTurn<Result>(
-    incoming: IncomingCreate,
-    ask: (rpc: Rpc<PrepareService>, request: LargeRequest) => Promise<Answer<Result>>,
-  ): Promise<Result> {
+  function inTurn<Result>(incoming: LargeIncoming, ask: Ask<Result>): Promise<Result> {
     return takeTurn(incoming.caller.holder().name, async () => {
       if (incoming.isServed()) throw new ApiError('client_disconnected');
       return preparedOf(await askThread(incoming, ask));
@@ -47,15 +61,16 @@ export function createPrepareThread(options: PrepareThreadOptions): PrepareThrea
   }
 
   async function askThread<Result>(
-    { caller: { identity, key }, body: { bytes } }: IncomingCreate,
-    ask: (rpc: Rpc<PrepareService>, request: LargeRequest) => Promise<Answer<Result>>,
+    { facts, caller: { identity, key }, body: { bytes }, idempotencyKey }: LargeIncoming,
+    ask: Ask<Result>,
   ): Promise<Decided<Result>> {
     const asked = thread.wake();
-    const { settings, estimator, itemMemory } = options;
+    const { estimator, itemMemory } = options;
     const request: Writable<LargeRequest> = {
-      settings,
       bytes,
+      unique: facts.unique,
       identity,
+      isIdempotent: idempotencyKey !== undefined,
       isLimited: isLimited(key),
       needsOutputLimit: needsOutputLimit(key),
     };
@@ -76,18 +91,39 @@ export function createPrepareThread(options: PrepareThreadOptions): PrepareThrea
     }
   }
 
+  function toPlan(incoming: LargeIncoming, way: Way, { compaction, ...plan }: SentPlan): ResponsePlan {
+    if (compaction === undefined) return { ...plan, compaction };
+    const { chat, resumes } = compaction;
+    if (!resumes) return { ...plan, compaction: { chat } };
+    const resume = (encryptedContent: string) =>
+      inTurn(incoming, (rpc, request) => rpc.ask('resume', request, way, encryptedContent));
+    return { ...plan, compaction: { chat, resume } };
+  }
+
   return {
-    async prepare(incoming) {
-      const { compaction, ...plan } = await inTurn(incoming, (rpc, request) => rpc.ask('prepare', request));
-      if (compaction === undefined) return { ...plan, compaction };
-      const resume = (encryptedContent: string) =>
-        inTurn(incoming, (rpc, request) => rpc.ask('resume', request, encryptedContent));
-      const { chat, resumes } = compaction;
-      return { ...plan, compaction: resumes ? { chat, resume } : { chat } };
+    async prepare(incoming, way) {
+      return toPlan(incoming, way, await inTurn(incoming, (rpc, request) => rpc.ask('response', request, way)));
     },
+    async beginFrame(incoming) {
+      const { prepared, ...begun } = await inTurn(incoming, (rpc, request) => rpc.ask('frame', request));
+      if (prepared === undefined) return begun;
+      return { ...begun, prepared: { ...prepared, plan: toPlan(incoming, { past: undefined }, prepared.plan) } };
+    },
+    async continueFrame(incoming, past) {
+      const { plan, turn } = await inTurn(incoming, (rpc, request) => rpc.ask('continued', request, past));
+      return { plan: toPlan(incoming, { past }, plan), turn };
+    },
+    prepareCount: (incoming) => inTurn(incoming, (rpc, request) => rpc.ask('count', request)),
+    async prepareChat(incoming) {
+      const { edits, ...plan } = await inTurn(incoming, (rpc, request) => rpc.ask('chat', request));
+      return { ...plan, edits: (withUsage) => (withUsage ? edits.withUsage : edits.plain) };
+    },
+    modelEdits: (incoming) => inTurn(incoming, (rpc, request) => rpc.ask('alias', request)),
     close: () => thread.close(),
   };
 }
+
+type Ask<Result> = (rpc: Rpc<LargeService>, request: LargeRequest) => Promise<Answer<Result>>;
 
 type Decided<Result> = Exclude<Answer<Result>, { readonly kind: 'refers' | 'weighs' }>;
 

@@ -1,19 +1,31 @@
 /** Prepares large requests beside the event loop. thread.ts starts this thread. */
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import type { CompactionOptions } from '../../core/compaction/compaction.ts';
 import type { ChatRequest } from '../../core/chat.ts';
-import { isKnownParameter } from '../../contract/known-parameters.ts';
+import type { CreateResponse } from '../../contract/types.ts';
 import { encodeChat, type EncodedChat } from '../../core/encoded-chat.ts';
 import { ApiError, type ApiErrorOptions, type ErrorCode } from '../../core/errors.ts';
+import type { Edit } from '../../core/json-bytes.ts';
 import { parseJson } from '../../core/parse-json.ts';
+import { echoOf } from '../../core/reply/initial-response.ts';
 import { openRpc } from '../../rpc/rpc.ts';
 import type { ModelInput } from '../../core/tokens/estimate.ts';
-import type { Identity } from '../../identity/identities.ts';
+import { digestOf, type Identity } from '../../identity/identities.ts';
 import { createSealers } from '../../identity/seal.ts';
+import { modelEdits } from '../chat-body.ts';
+import { prepareFrame, readCreateFrame, type BegunFrame, type PreparedFrame, type Turns } from '../frame.ts';
 import { referencesIn, resolveReferences, type RememberedItem } from '../item-memory.ts';
-import type { ResponsePlan } from '../plan.ts';
-import { prepare, type Prepared, type TranslationSettings } from '../prepare.ts';
-import { validateCreateResponse } from '../validate.ts';
+import type { Plan, ResponsePlan } from '../plan.ts';
+import { prepareChat, type PreparedChat } from '../prepare-chat.ts';
+import { prepareCount, type InputToCount } from '../prepare-count.ts';
+import {
+  prepare,
+  type Asked,
+  type Prepared,
+  type PrepareOptions,
+  type PrepareServices,
+  type TranslationSettings,
+} from '../prepare.ts';
 
 /** A thread cannot be sent functions, so it makes the sealers itself. */
 export interface ThreadSettings
@@ -27,12 +39,11 @@ export interface ThreadSettings
   readonly defaultMaxOutputTokens: number;
 }
 
-export interface LargeRequest {
-  readonly settings: ThreadSettings;
+export interface LargeRequest extends Pick<Asked, 'unique' | 'isLimited' | 'needsOutputLimit'> {
   readonly bytes: Uint8Array;
   readonly identity: Identity;
-  readonly isLimited: boolean;
-  readonly needsOutputLimit: boolean;
+  /** Whether the digest of the body is needed. */
+  readonly isIdempotent: boolean;
   /** The items that the input refers to, once the thread has asked for them. */
   readonly recalled?: ReadonlyMap<string, RememberedItem>;
   /** The estimate for the input, once the thread has asked for it. */
@@ -45,106 +56,197 @@ export interface SentPlan extends Omit<ResponsePlan, 'translation' | 'compaction
   readonly compaction: { readonly chat: EncodedChat; readonly resumes: boolean } | undefined;
 }
 
+export interface SentChat extends Omit<PreparedChat, 'edits'> {
+  readonly edits: { readonly plain: readonly Edit[]; readonly withUsage: readonly Edit[] };
+}
+
 interface Refused {
   readonly kind: 'refused';
   readonly code: ErrorCode;
   readonly options: ApiErrorOptions;
 }
 
-export type Answer<Result> =
-  | { readonly kind: 'prepared'; readonly result: Result }
+type Lack =
   | { readonly kind: 'refers'; readonly ids: readonly string[] }
-  | { readonly kind: 'weighs'; readonly input: ModelInput }
-  | Refused;
+  | { readonly kind: 'weighs'; readonly input: ModelInput };
 
-export type PrepareService = {
-  readonly prepare: (request: LargeRequest) => Answer<SentPlan>;
-  readonly resume: (request: LargeRequest, encryptedContent: string) => Answer<EncodedChat>;
+export type Answer<Result> = { readonly kind: 'prepared'; readonly result: Result } | Lack | Refused;
+
+/** How a request came: its answer to a preparation is made in the same way again to resume. */
+export type Way = PrepareOptions | { readonly past: Turns | undefined };
+
+export type LargeService = {
+  readonly response: (request: LargeRequest, options: PrepareOptions) => Answer<SentPlan>;
+  readonly frame: (request: LargeRequest) => Answer<BegunFrame<SentPlan>>;
+  readonly continued: (request: LargeRequest, past: Turns) => Answer<PreparedFrame<SentPlan>>;
+  readonly resume: (request: LargeRequest, way: Way, encryptedContent: string) => Answer<EncodedChat>;
+  readonly count: (request: LargeRequest) => Answer<InputToCount>;
+  readonly chat: (request: LargeRequest) => Answer<SentChat>;
+  readonly alias: (request: LargeRequest) => Answer<readonly Edit[]>;
 };
 
-/** The bytes of the next answer, which are moved and not copied. */
-const transferred: ArrayBuffer[] = [];
+// Only thread.ts starts this thread.
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion
+const settings = workerData as ThreadSettings;
+const sealers = createSealers(settings.secret, settings.secretPrevious);
 
-const service: PrepareService = {
-  prepare: (request) => answer(request, toSentPlan),
-  resume: (request, encryptedContent) =>
-    answer(request, ({ compaction }) => {
+/** The bytes of the next answer, which are moved and not copied. */
+let transferred: ArrayBuffer[] = [];
+
+const service: LargeService = {
+  response: (request, options) =>
+    answer(request, (asked, services) => toSentPlan(prepare(parsed(asked), options, services), digested(asked))),
+  frame: (request) =>
+    answer(request, (asked, services) => {
+      const whole = parsed(asked);
+      const frame = readCreateFrame(whole.value);
+      const digest = digested({ ...asked, isIdempotent: frame.idempotencyKey !== undefined });
+      if (frame.previousResponseId !== undefined) return { frame, ...digest };
+      return { frame, prepared: toSentFrame(prepareFrame(frame, { ...whole, past: undefined }, services), digest) };
+    }),
+  continued: (request, past) =>
+    answer(request, (asked, services) => {
+      const whole = parsed(asked);
+      const frame = readCreateFrame(whole.value);
+      const digest = digested({ ...asked, isIdempotent: frame.idempotencyKey !== undefined });
+      return toSentFrame(prepareFrame(frame, { ...whole, past }, services), digest);
+    }),
+  resume: (request, way, encryptedContent) =>
+    answer(request, (asked, services) => {
+      const whole = parsed(asked);
+      const { compaction } =
+        'endpoint' in way
+          ? prepare(whole, way, services)
+          : prepareFrame(readCreateFrame(whole.value), { ...whole, ...way }, services).plan;
       const chat = compaction?.resume?.(encryptedContent);
       if (chat === undefined) throw new Error('this request has no compaction on its way');
       return encode(chat);
     }),
+  count: (request) => answer(request, (asked, services) => prepareCount(parsed(asked), services)),
+  chat: (request) =>
+    answer(request, (asked) => {
+      const { edits, ...plan } = prepareChat(parsed(asked), settings);
+      return { ...plan, ...digested(asked), edits: { plain: edits(false), withUsage: edits(true) } };
+    }),
+  alias: (request) => answer(request, ({ bytes }) => modelEdits(bytes, settings.modelAliases)),
 };
 
-const { receive } = openRpc((message) => parentPort?.postMessage(message, transferred.splice(0)), service);
+const { receive } = openRpc((message) => {
+  parentPort?.postMessage(message, transferred);
+  transferred = [];
+}, service);
 parentPort?.on('message', receive);
 
-/** Only the main thread knows what was learnt about tokens. */
-class NotWeighed extends Error {
-  readonly input: ModelInput;
+/** Only the main thread knows what was learnt about tokens, and the items of earlier answers. */
+class Lacking extends Error {
+  readonly lack: Lack;
 
-  constructor(input: ModelInput) {
-    super('the input has not been weighed yet');
-    this.input = input;
+  constructor(lack: Lack) {
+    super('the main thread has more to tell');
+    this.lack = lack;
   }
 }
 
-function answer<Result>(request: LargeRequest, finish: (plan: Prepared) => Result): Answer<Result> {
-  try {
-    const { settings, identity, isLimited, needsOutputLimit, recalled } = request;
-    const bytes = Buffer.from(request.bytes.buffer, request.bytes.byteOffset, request.bytes.length);
-    const value = parseJson(bytes);
-    const resolves = settings.itemMemoryTtlS > 0;
-    const ids = resolves && recalled === undefined ? referencesIn(value) : [];
-    if (ids.length > 0) return { kind: 'refers', ids };
-    const find = (id: string) => recalled?.get(id);
-    const resolve = () => (resolves ? resolveReferences(value, { find, maxBytes: settings.maxBodyBytes }) : 0);
-    const estimateInput = (input: ModelInput): number => {
-      if (request.inputTokens === undefined) throw new NotWeighed(input);
-      return request.inputTokens;
-    };
-    const sealers = createSealers(settings.secret, settings.secretPrevious);
-    const plan = prepare(
-      {
-        endpoint: 'responses',
-        identity,
-        isLimited,
-        needsOutputLimit,
-        value,
-        mayBeEmpty: false,
-        validate: validateCreateResponse,
+interface Received extends Omit<Asked, 'value'> {
+  readonly isIdempotent: boolean;
+}
+
+function answer<Result>(
+  { bytes, recalled, inputTokens, ...asked }: LargeRequest,
+  work: (asked: Received, services: PrepareServices) => Result,
+): Answer<Result> {
+  transferred = [];
+  const services: PrepareServices = {
+    ...settings,
+    sealers,
+    estimator: {
+      estimateInput(input) {
+        if (inputTokens === undefined) throw new Lacking({ kind: 'weighs', input });
+        return inputTokens;
       },
-      { ...settings, sealers, estimator: { estimateInput }, itemMemory: { resolve } },
-    );
-    return { kind: 'prepared', result: finish(plan) };
+    },
+    itemMemory: {
+      resolve(_caller, value) {
+        if (settings.itemMemoryTtlS === 0) return 0;
+        const ids = recalled === undefined ? referencesIn(value) : [];
+        if (ids.length > 0) throw new Lacking({ kind: 'refers', ids });
+        return resolveReferences(value, { find: (id) => recalled?.get(id), maxBytes: settings.maxBodyBytes });
+      },
+    },
+  };
+  try {
+    // Memory that threads share cannot be decoded, so it is copied here.
+    return { kind: 'prepared', result: work({ ...asked, bytes: Buffer.from(bytes) }, services) };
   } catch (error) {
-    if (error instanceof NotWeighed) return { kind: 'weighs', input: error.input };
+    if (error instanceof Lacking) return error.lack;
     if (!(error instanceof ApiError)) throw error;
     const { code, message, param, status, headers } = error;
     return { kind: 'refused', code, options: { message, param, status, headers } };
   }
 }
 
-function toSentPlan({ translation, compaction, request, ...plan }: Prepared): SentPlan {
-  const { chat, droppedItems, usedCallIds } = translation;
-  const { ignored } = translation.parameters;
-  const { echo, dropped, originals, callable } = translation.tools;
-  const { input: _input, tools: _tools, ...echoed } = request;
-  for (const name of Object.keys(echoed)) if (!isKnownParameter(name)) Reflect.deleteProperty(echoed, name);
-  Reflect.deleteProperty(echoed, 'extra_body');
+type Digest = Pick<Plan, 'bodyDigest'>;
+
+function parsed(asked: Received): Asked {
+  return { ...asked, value: parseJson(asked.bytes) };
+}
+
+function digested({ bytes, isIdempotent }: Received): Digest {
+  return isIdempotent ? { bodyDigest: digestOf(bytes) } : {};
+}
+
+function toSentFrame({ plan, turn }: PreparedFrame<Prepared>, digest: Digest): PreparedFrame<SentPlan> {
+  transferred.push(turn.buffer);
+  return { plan: toSentPlan(plan, digest), turn };
+}
+
+function toSentPlan({ translation, compaction, request, ...plan }: Prepared, digest: Digest): SentPlan {
+  const { chat, usedCallIds, tools } = translation;
+  const { originals, callable } = tools;
+  const echo = encoder.encode(JSON.stringify(echoOf(request, tools)).slice(1, -1));
+  transferred.push(echo.buffer);
   return {
     ...plan,
-    request: echoed,
+    ...digest,
+    request: toldOf(request),
+    echo,
     translation: {
       // Before a compaction only the model is asked for.
       chat: encode(compaction === undefined ? chat : { model: chat.model, messages: [] }),
-      tools: { echo, dropped, originals, callable },
-      parameters: { ignored },
-      droppedItems,
+      tools: { echo: [], originals, callable },
       usedCallIds,
     },
     compaction: compaction && { chat: encode(compaction.chat), resumes: compaction.resume !== undefined },
   };
 }
+
+/** Returns what the response and the translator need of the request beside the echo. */
+function toldOf(request: CreateResponse): SentPlan['request'] {
+  const told: Partial<CreateResponse> = Object.fromEntries(
+    TOLD.flatMap((name) => (request[name] === undefined ? [] : [[name, request[name]]])),
+  );
+  return { ...told, model: request.model };
+}
+
+/** All of them are small. */
+const TOLD = [
+  'frequency_penalty',
+  'include',
+  'max_output_tokens',
+  'max_tool_calls',
+  'parallel_tool_calls',
+  'presence_penalty',
+  'prompt_cache_key',
+  'safety_identifier',
+  'store',
+  'stream',
+  'temperature',
+  'top_logprobs',
+  'top_p',
+  'truncation',
+] as const satisfies readonly (keyof CreateResponse)[];
+
+const encoder = new TextEncoder();
 
 function encode(chat: ChatRequest): EncodedChat {
   const encoded = encodeChat(chat);

@@ -67,6 +67,7 @@ describe('passthrough', () => {
       maxBodyBytes: 1024 * 1024,
       admission: ADMIT_ALL,
       keyOwner: ownKey === undefined ? 'caller' : 'gateway',
+      large: { modelEdits: () => Promise.reject(new Error('no request is large here')) },
       nowMs: Date.now,
       ...options,
     });

@@ -49,6 +49,7 @@ describe('countInputTokens', () => {
         upstreamDialect: 'generic',
         imageUrls: 'any',
         sealers: { reasoning: sealer, compaction: sealer },
+        large: { prepareCount: () => Promise.reject(new Error('no request is large here')) },
         maxBodyBytes: 1000,
       }),
       errorHandler,

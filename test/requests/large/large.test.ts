@@ -2,8 +2,10 @@
 
 import { expect } from 'chai';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
-import { openGateway, type TestGateway } from '../../support/gateway.ts';
+import type { ResponseCompletedEvent, ResponseEvent } from '../../../src/contract/types.ts';
+import { openGateway, TEST_KEY, type TestGateway } from '../../support/gateway.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
+import { speakTo } from '../../support/web-socket.ts';
 
 const CHUNKS = [
   { choices: [{ index: 0, delta: { role: 'assistant', content: 'Hello' }, finish_reason: null }] },
@@ -38,7 +40,8 @@ describe('a large request', () => {
     return text
       .replaceAll(LONG, 'Hello')
       .replaceAll(/"[a-z]+_[0-9a-f]{16,}[^"]*"/g, '"an id"')
-      .replaceAll(/"(created_at|completed_at)":\d+/g, '"$1":0');
+      .replaceAll(/"(created_at|completed_at)":\d+/g, '"$1":0')
+      .replaceAll(/"encrypted_content":"[^"]*"/g, '"encrypted_content":"sealed"');
   }
 
   for (const stream of [false, true]) {
@@ -57,6 +60,43 @@ describe('a large request', () => {
       expect(seen[1]).to.deep.equal(seen[0]);
     });
   }
+
+  it('has the events and the chat request of a small one over a WebSocket, and in the next turn', async () => {
+    const seen: { answers: string; asked: unknown[] }[] = [];
+    for (const text of ['Hello', LONG]) {
+      const speaker = await speakTo(gateway.url);
+      backend.reply({ sse: CHUNKS }, { sse: CHUNKS });
+      const first = await speaker.ask({ model: 'm', instructions: 'Hi.', input: text, tools: [TOOL] });
+      const { response } = (first as readonly ResponseEvent[]).at(-1) as ResponseCompletedEvent;
+      const second = await speaker.ask({ model: 'm', input: 'And then?', previous_response_id: response.id });
+      speaker.close();
+      const asked = backend.requests.slice(-2).map(({ body }) => JSON.parse(told(JSON.stringify(body))) as unknown);
+      seen.push({ answers: told(JSON.stringify([first, second])), asked });
+    }
+    expect(seen[1]).to.deep.equal(seen[0]);
+    expect(JSON.stringify(seen[1]?.asked[1])).to.include('And then?').and.to.include('"role":"assistant"');
+  });
+
+  it('is compacted as a small one', async () => {
+    const seen: string[] = [];
+    for (const text of ['Hello', LONG]) {
+      backend.reply({ sse: CHUNKS });
+      const reply = await fetch(`${gateway.url}/api/v1/responses/compact`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${TEST_KEY}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          model: 'm',
+          input: [
+            { role: 'user', content: 'Hi.' },
+            { role: 'assistant', content: text },
+          ],
+        }),
+      });
+      seen.push(told(await reply.text()));
+    }
+    expect(seen[0]).to.include('Hi.').and.to.include('"type":"compaction"');
+    expect(seen[1]).to.equal(seen[0]);
+  });
 
   it('is refused as a small one', async () => {
     const refusals: unknown[] = [];

@@ -6,20 +6,29 @@ import { isEncoded, type ChatBody } from '../../../src/core/encoded-chat.ts';
 import { toItemId } from '../../../src/core/ids.ts';
 import { ApiError } from '../../../src/core/errors.ts';
 import { toWellFormedJson } from '../../../src/core/well-formed.ts';
+import { initialResponse } from '../../../src/core/reply/initial-response.ts';
+import { wantsLogprobs } from '../../../src/core/request/request.ts';
+import { maxCallsOf } from '../../../src/core/request/tool-choice.ts';
+import { piecesOf } from '../../../src/http/responses/echo.ts';
 import { parseJson } from '../../../src/core/parse-json.ts';
 import { createTokenEstimator } from '../../../src/core/tokens/estimate.ts';
 import type { Identity } from '../../../src/identity/identities.ts';
 import { createSealers } from '../../../src/identity/seal.ts';
 import { newUniquePartAt } from '../../../src/identity/unique-part.ts';
 import type { OutputItem } from '../../../src/contract/types.ts';
+import { modelEdits } from '../../../src/requests/chat-body.ts';
+import { prepareFrame, readCreateFrame, type PreparedFrame } from '../../../src/requests/frame.ts';
 import { createItemMemory } from '../../../src/requests/item-memory.ts';
 import type { IncomingCreate } from '../../../src/requests/incoming.ts';
-import { createPrepareThread, type PrepareThread } from '../../../src/requests/large/thread.ts';
+import { openLargeRequests } from '../../../src/requests/large/thread.ts';
 import type { ResponsePlan } from '../../../src/requests/plan.ts';
+import { prepareChat, type PreparedChat } from '../../../src/requests/prepare-chat.ts';
+import { prepareCount } from '../../../src/requests/prepare-count.ts';
 import { askedOf, prepare } from '../../../src/requests/prepare.ts';
-import { validateCreateResponse } from '../../../src/requests/validate.ts';
 
 const identity: Identity = ['me'];
+const RESPONSE = { endpoint: 'responses' } as const;
+const UNIQUE = newUniquePartAt(0);
 const SETTINGS = {
   dialect: DIALECTS.generic,
   upstreamDialect: 'generic',
@@ -109,8 +118,22 @@ const requests: Record<string, object | string> = {
   'many containers': `{"model": "m", "input": [${'[],'.repeat(120_000)}[]]}`,
 };
 
+const chats: Record<string, object | string> = {
+  'a chat': { model: 'alias', messages: [{ role: 'user', content: 'Hello' }] },
+  'a stream without usage': { model: 'm', messages: [], stream: true, max_tokens: 7, n: 2 },
+  'a field that is given twice': '{"model":"m","messages":[],"model":"alias"}',
+};
+const CHATS: ReadonlySet<string> = new Set(['a chat completion', 'a model']);
+
+/** Two turns of a conversation over a WebSocket. */
+const PAST = [[SAID], [CALL]].map((items) => Buffer.from(JSON.stringify(items)));
+
+function bytesOf(request: object | string): Buffer {
+  return Buffer.from(typeof request === 'string' ? request : JSON.stringify(request));
+}
+
 describe('the thread of large requests', () => {
-  let thread: PrepareThread | undefined;
+  let thread: ReturnType<typeof openLargeRequests> | undefined;
   const estimator = createTokenEstimator();
   const itemMemory = createItemMemory({ ...SETTINGS, nowMs: Date.now });
   const deaths: string[] = [];
@@ -120,10 +143,9 @@ describe('the thread of large requests', () => {
 
   function incomingOf(bytes: Buffer, isServed = false): IncomingCreate {
     const parts: Partial<IncomingCreate> = {
-      endpoint: 'responses',
+      facts: { unique: UNIQUE } as IncomingCreate['facts'],
       caller: { identity, backendHeaders: {}, holder: () => ({ name: 'me', isStranger: false }) },
       body: { bytes },
-      validate: validateCreateResponse,
       isServed: () => isServed,
     };
     return parts as IncomingCreate;
@@ -134,25 +156,73 @@ describe('the thread of large requests', () => {
       itemMemory.remember(identity, [REMEMBERED]);
       thread = undefined;
     });
-    const own = createPrepareThread(shared);
+    const own = openLargeRequests(shared);
     after(() => own.close());
 
-    for (const [name, request] of Object.entries(requests)) {
-      it(name, async () => {
-        const bytes = Buffer.from(typeof request === 'string' ? request : JSON.stringify(request));
-        const incoming = incomingOf(bytes);
-        const here = await tell(async () =>
-          prepare({ ...askedOf(incoming), value: parseJson(bytes) }, { ...SETTINGS, sealers, estimator, itemMemory }),
-        );
-        const there = await tell(() => own.prepare(incoming));
-        expect(there).to.deep.equal(here);
+    const services = { ...SETTINGS, sealers, estimator, itemMemory };
+    const asked = (bytes: Buffer) => ({ ...askedOf(incomingOf(bytes)), value: parseJson(bytes) });
+
+    /** Each kind of request, here and there. */
+    const kinds: Readonly<Record<string, (bytes: Buffer) => readonly Promise<unknown>[]>> = {
+      'a response': (bytes) => {
+        const options = { endpoint: 'responses' } as const;
+        return [
+          tell(async () => planOf(prepare(asked(bytes), options, services))),
+          tell(async () => planOf(await own.prepare(incomingOf(bytes), options))),
+        ];
+      },
+      'a compaction': (bytes) => {
+        const options = { endpoint: 'responses.compact' } as const;
+        return [
+          tell(async () => planOf(prepare(asked(bytes), options, services))),
+          tell(async () => planOf(await own.prepare(incomingOf(bytes), options))),
+        ];
+      },
+      'a frame': (bytes) => [
+        tell(async () => {
+          const whole = asked(bytes);
+          const frame = readCreateFrame(whole.value);
+          return frameOf(prepareFrame(frame, { ...whole, past: undefined }, services));
+        }),
+        tell(async () => frameOf((await own.beginFrame(incomingOf(bytes))).prepared)),
+      ],
+      'a continued frame': (bytes) => [
+        tell(async () => {
+          const whole = asked(bytes);
+          const frame = readCreateFrame(whole.value);
+          return frameOf(prepareFrame(frame, { ...whole, past: PAST }, services));
+        }),
+        tell(async () => frameOf(await own.continueFrame(incomingOf(bytes), PAST))),
+      ],
+      'a count of tokens': (bytes) => [
+        tell(async () => prepareCount(asked(bytes), services)),
+        tell(() => own.prepareCount(incomingOf(bytes))),
+      ],
+      'a chat completion': (bytes) => [
+        tell(async () => chatOf(prepareChat(asked(bytes), services))),
+        tell(async () => chatOf(await own.prepareChat(incomingOf(bytes)))),
+      ],
+      'a model': (bytes) => [
+        tell(async () => modelEdits(bytes, SETTINGS.modelAliases)),
+        tell(() => own.modelEdits(incomingOf(bytes))),
+      ],
+    };
+
+    for (const [kind, both] of Object.entries(kinds)) {
+      describe(kind, () => {
+        for (const [name, request] of Object.entries({ ...requests, ...(CHATS.has(kind) && chats) })) {
+          it(`of ${name}`, async () => {
+            const [here, there] = await Promise.all(both(bytesOf(request)));
+            expect(there).to.deep.equal(here);
+          });
+        }
       });
     }
   });
 
   it('leaves nearly all of the work off the event loop', async () => {
-    thread = createPrepareThread(shared);
-    await thread.prepare(incomingOf(Buffer.from(JSON.stringify({ model: 'm', input: 'Hello' }))));
+    thread = openLargeRequests(shared);
+    await thread.prepare(incomingOf(bytesOf({ model: 'm', input: 'Hello' })), RESPONSE);
     for (const [megabytes, limitMs] of [
       [4, 50],
       [30, 100],
@@ -163,7 +233,7 @@ describe('the thread of large requests', () => {
       let leastMs = Infinity;
       for (let times = 0; times < 3; times += 1) {
         const before = process.threadCpuUsage();
-        const plan = await thread.prepare(incomingOf(bytes));
+        const plan = await thread.prepare(incomingOf(bytes), RESPONSE);
         const { user, system } = process.threadCpuUsage(before);
         expect(isEncoded(plan.translation.chat)).to.equal(true);
         leastMs = Math.min(leastMs, (user + system) / 1000);
@@ -174,14 +244,14 @@ describe('the thread of large requests', () => {
 
   it('is started again when it has ended, and refuses what it had', async () => {
     const workers: FakeWorker[] = [];
-    thread = createPrepareThread({ ...shared, startWorker: () => start(workers) });
-    const first = codeOf(thread.prepare(incomingOf(Buffer.from('{}'))));
+    thread = openLargeRequests({ ...shared, startWorker: () => start(workers) });
+    const first = codeOf(thread.prepare(incomingOf(Buffer.from('{}')), RESPONSE));
     await untilAsked(workers, 1);
     workers[0]?.emit('error', new Error('out of memory'));
     workers[0]?.emit('exit', 1);
     expect(await first).to.equal('server_overloaded');
     expect(deaths).to.include('out of memory');
-    const second = codeOf(thread.prepare(incomingOf(Buffer.from('{}'))));
+    const second = codeOf(thread.prepare(incomingOf(Buffer.from('{}')), RESPONSE));
     await untilAsked(workers, 2);
     await thread.close();
     expect(await second).to.equal('server_overloaded');
@@ -189,9 +259,11 @@ describe('the thread of large requests', () => {
 
   it('prepares one request at a time, and none whose client has left', async () => {
     const workers: FakeWorker[] = [];
-    const busy = (thread = createPrepareThread({ ...shared, startWorker: () => start(workers) }));
-    const first = codeOf(busy.prepare(incomingOf(Buffer.from('{}'))));
-    const others = [false, true].map((hasLeft) => codeOf(busy.prepare(incomingOf(Buffer.from('{}'), hasLeft))));
+    const busy = (thread = openLargeRequests({ ...shared, startWorker: () => start(workers) }));
+    const first = codeOf(busy.prepare(incomingOf(Buffer.from('{}')), RESPONSE));
+    const others = [false, true].map((hasLeft) =>
+      codeOf(busy.prepare(incomingOf(Buffer.from('{}'), hasLeft), RESPONSE)),
+    );
     await untilAsked(workers, 1);
     workers[0]?.refuse();
     expect(await first).to.equal('invalid_request');
@@ -242,26 +314,43 @@ async function codeOf(asked: Promise<unknown>): Promise<string> {
   }
 }
 
-/** Tells a plan, or a refusal, so that both can be compared. */
-async function tell(plan: () => Promise<ResponsePlan>): Promise<unknown> {
+/** Tells what was prepared, or a refusal, so that both can be compared. */
+async function tell(prepared: () => Promise<unknown>): Promise<unknown> {
   try {
-    const { request, translation, compaction, ...rest } = await plan();
-    const { echo, dropped, originals, callable } = translation.tools;
-    const { model, metadata, temperature, instructions, tool_choice, stream } = request;
-    return {
-      ...rest,
-      request: { model, metadata, temperature, instructions, tool_choice, stream },
-      tools: { echo, dropped, originals, callable },
-      droppedItems: translation.droppedItems,
-      usedCallIds: translation.usedCallIds,
-      chat: compaction === undefined ? jsonOf(translation.chat) : translation.chat.model,
-      compaction: compaction && jsonOf(compaction.chat),
-      next: compaction?.resume && jsonOf(await compaction.resume(sealers.compaction.seal(identity, 'sum') ?? '')),
-    };
+    return await prepared();
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     return { status: error.status, headers: error.headers, ...error.toBody() };
   }
+}
+
+async function planOf({ request, translation, compaction, echo, kept, ...plan }: ResponsePlan): Promise<unknown> {
+  const { originals, callable } = translation.tools;
+  const origin = { unique: UNIQUE, createdAtS: 0 };
+  const response = initialResponse(request, translation.tools, origin);
+  return {
+    ...plan,
+    response: JSON.parse(textOf(piecesOf(response, echo))),
+    asks: [request.store, request.include, wantsLogprobs(request), maxCallsOf(request)],
+    kept: kept && textOf([kept]),
+    tools: { originals, callable },
+    usedCallIds: translation.usedCallIds,
+    chat: compaction === undefined ? jsonOf(translation.chat) : translation.chat.model,
+    compaction: compaction && jsonOf(compaction.chat),
+    next: compaction?.resume && jsonOf(await compaction.resume(sealers.compaction.seal(identity, 'sum') ?? '')),
+  };
+}
+
+async function frameOf(prepared: PreparedFrame | undefined): Promise<unknown> {
+  return prepared && { plan: await planOf(prepared.plan), turn: textOf([prepared.turn]) };
+}
+
+function chatOf({ edits, ...plan }: PreparedChat): object {
+  return { ...plan, plain: edits(false), withUsage: edits(true) };
+}
+
+function textOf(pieces: readonly (string | Uint8Array)[]): string {
+  return Buffer.concat(pieces.map((piece) => Buffer.from(piece))).toString();
 }
 
 /** Parsed, since the fields may come in any order. */

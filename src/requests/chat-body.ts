@@ -1,8 +1,8 @@
-import type { Dialect } from '../../core/dialects.ts';
-import { ApiError } from '../../core/errors.ts';
-import { foldCase, refusedField, refusedTool, TOOLS_OF_CALLER, whyRefused } from '../../core/request/refused-fields.ts';
-import type { CreateChatCompletion } from '../../contract/types.ts';
-import { fieldsOf, objectsIn, readString, splice, type Edit, type Field } from '../body/json-bytes.ts';
+import type { Dialect } from '../core/dialects.ts';
+import { ApiError } from '../core/errors.ts';
+import { fieldsOf, objectsIn, readString, type Edit, type Field } from '../core/json-bytes.ts';
+import { foldCase, refusedField, refusedTool, TOOLS_OF_CALLER, whyRefused } from '../core/request/refused-fields.ts';
+import type { CreateChatCompletion } from '../contract/types.ts';
 
 export type UnderstoodFields = ReadonlyMap<string, Field>;
 
@@ -108,14 +108,24 @@ export function limitOf({ max_tokens: older, max_completion_tokens: newer }: Cre
   return least > 0 ? Math.max(...named) : least;
 }
 
-/** Returns the body with these changes. The body must be valid. */
-export function changeBody(body: Buffer, fields: UnderstoodFields, changes: BodyChanges): Buffer {
+/** Returns the edits that make these changes. The body must be valid. */
+export function editsOf(body: Buffer, fields: UnderstoodFields, changes: BodyChanges): readonly Edit[] {
   const edits: Edit[] = [];
   const model = fields.get('model');
   if (changes.model !== undefined && model !== undefined) edits.push(replace(model, JSON.stringify(changes.model)));
   if (changes.limit !== undefined) edits.push(...limitEdits(body, fields, changes.limit));
   if (changes.asksForUsage === true) edits.push(usageEdit(body, fields.get('stream_options')));
-  return splice(body, edits);
+  return edits;
+}
+
+/** Returns the edits that replace an alias in the top-level `model`, even of invalid JSON. */
+export function modelEdits(body: Buffer, aliases: ReadonlyMap<string, string>): readonly Edit[] {
+  const edits: Edit[] = [];
+  for (const { name, start, end } of fieldsOf(body, 0)) {
+    const model = name === 'model' ? aliases.get(readString(body.subarray(start, end)) ?? '') : undefined;
+    if (model !== undefined) edits.push({ start, end, text: JSON.stringify(model) });
+  }
+  return edits;
 }
 
 function usageEdit(body: Buffer, options: Field | undefined): Edit {

@@ -1,10 +1,22 @@
 import { expect } from 'chai';
 import { array, assert, constantFrom, integer, property, shuffledSubarray } from 'fast-check';
-import { ApiError } from '../../../src/core/errors.ts';
-import { REFUSED_FIELDS } from '../../../src/core/request/refused-fields.ts';
-import { asksForUsage, changeBody, findFields, limitOf } from '../../../src/http/chat/chat-body.ts';
-import { validateCreateChatCompletion } from '../../../src/requests/validate.ts';
-import { runs } from '../../support/property.ts';
+import { ApiError } from '../../src/core/errors.ts';
+import { splice } from '../../src/core/json-bytes.ts';
+import { REFUSED_FIELDS } from '../../src/core/request/refused-fields.ts';
+import {
+  asksForUsage,
+  editsOf,
+  findFields,
+  limitOf,
+  modelEdits,
+  type BodyChanges,
+  type UnderstoodFields,
+} from '../../src/requests/chat-body.ts';
+import { validateCreateChatCompletion } from '../../src/requests/validate.ts';
+import { runs } from '../support/property.ts';
+
+const changeBody = (body: Buffer, fields: UnderstoodFields, changes: BodyChanges): Buffer =>
+  splice(body, editsOf(body, fields, changes));
 
 const UNLIMITED = { isLimited: false };
 const LIMITED = { isLimited: true };
@@ -316,6 +328,51 @@ describe('the fields of a chat completion that are looked at', () => {
   for (const body of taken) {
     it(`are taken in ${JSON.stringify(body)}`, () => {
       expect(validateCreateChatCompletion(body)).to.equal(body);
+    });
+  }
+});
+
+const ALIASES = new Map([
+  ['gpt-5', 'llama-3.3-70b'],
+  ['größe', 'qwen "max"'],
+]);
+
+describe('the model of a chat completion', () => {
+  const cases: { name: string; body: string; becomes?: string }[] = [
+    {
+      name: 'replaces an alias and keeps every other byte',
+      body: '{ "messages":[{"role":"user","content":"1.0"}],\n\t"model" : "gpt-5" , "temperature": 1.0, "x":"é" }',
+      becomes:
+        '{ "messages":[{"role":"user","content":"1.0"}],\n\t"model" : "llama-3.3-70b" , "temperature": 1.0, "x":"é" }',
+    },
+    { name: 'keeps a model that is no alias', body: '{"model":"llama"}' },
+    { name: 'keeps the model of a deeper object', body: '{"a":{"model":"gpt-5"},"b":[{"model":"gpt-5"}],"model":"x"}' },
+    { name: 'keeps a value that says model', body: '{"a":"model","b":"gpt-5"}' },
+    { name: 'keeps a model that is no string', body: '{"model":["gpt-5"]}' },
+    {
+      name: 'reads keys and names with escapes',
+      body: String.raw`{"mod\u0065l":"gpt\u002d5"}`,
+      becomes: String.raw`{"mod\u0065l":"llama-3.3-70b"}`,
+    },
+    { name: 'writes names with quotes', body: '{"model":"größe"}', becomes: String.raw`{"model":"qwen \"max\""}` },
+    {
+      name: 'replaces a repeated key every time, since backends differ in which they take',
+      body: '{"model":"gpt-5","model":"gpt-5"}',
+      becomes: '{"model":"llama-3.3-70b","model":"llama-3.3-70b"}',
+    },
+    {
+      name: 'is not misled by quotes and brackets in strings',
+      body: String.raw`{"a":"\"model\":\"gpt-5\"}{[","model":"gpt-5"}`,
+      becomes: String.raw`{"a":"\"model\":\"gpt-5\"}{[","model":"llama-3.3-70b"}`,
+    },
+    { name: 'takes a list at the top for no request', body: '["model","gpt-5"]' },
+    { name: 'leaves what is not JSON', body: '{"model":"gpt-5' },
+    { name: 'leaves an empty body', body: '' },
+  ];
+
+  for (const { name, body, becomes } of cases) {
+    it(`models: ${name}`, () => {
+      expect(splice(Buffer.from(body), modelEdits(Buffer.from(body), ALIASES)).toString()).to.equal(becomes ?? body);
     });
   }
 });

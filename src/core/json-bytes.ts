@@ -1,5 +1,5 @@
-import { isSpace, readJson } from '../../core/json.ts';
-import { endOfString } from '../../core/json-size.ts';
+import { isSpace, readJson } from './json.ts';
+import { endOfString } from './json-size.ts';
 
 export interface Field {
   /** Undefined for a very long name. */

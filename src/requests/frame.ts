@@ -1,0 +1,127 @@
+/** A frame of a WebSocket that asks for a response, and the conversation that it continues. */
+
+import { ApiError } from '../core/errors.ts';
+import { isList, isObject, readJson } from '../core/json.ts';
+import { isKnownType } from '../core/request/items.ts';
+import { parseIdempotencyKey } from './idempotency-key.ts';
+import type { ResponsePlan } from './plan.ts';
+import { prepare, type Asked, type Prepared, type PrepareServices } from './prepare.ts';
+import { validateWebSocketCreate } from './validate.ts';
+
+export interface CreateFrame {
+  readonly isWarmUp: boolean;
+  readonly previousResponseId: string | undefined;
+  readonly idempotencyKey: string | undefined;
+}
+
+/** The items of each turn as JSON. */
+export type Turns = readonly Uint8Array[];
+
+/** Takes the fields out of the frame that HTTP does not have. Throws ApiError. */
+export function readCreateFrame(frame: unknown): CreateFrame {
+  const value = validateWebSocketCreate(frame);
+  const { generate = true, previous_response_id: previousResponseId, idempotency_key: key } = value;
+  if (value['stream_id'] !== undefined) {
+    throw new ApiError('unsupported_parameter', {
+      param: 'stream_id',
+      message:
+        'Responses of one connection are made one after the other. Leave stream_id out, or open more connections.',
+    });
+  }
+  delete value.previous_response_id;
+  value.stream = true;
+  return { isWarmUp: !generate, previousResponseId, idempotencyKey: parseIdempotencyKey(key, 'idempotency_key') };
+}
+
+/** A frame that has been read. It is prepared already if it was large and continues nothing. */
+export interface BegunFrame<Plan = ResponsePlan> {
+  readonly frame: CreateFrame;
+  readonly bodyDigest?: Uint8Array | undefined;
+  readonly prepared?: PreparedFrame<Plan>;
+}
+
+export interface PreparedFrame<Plan = ResponsePlan> {
+  readonly plan: Plan;
+  /** The items of the frame as JSON, for the next one. */
+  readonly turn: Uint8Array<ArrayBuffer>;
+}
+
+/** Prepends the history to the input, if the frame continues one. Throws as `prepare`. */
+export function prepareFrame(
+  { isWarmUp }: Pick<CreateFrame, 'isWarmUp'>,
+  { past, ...asked }: Asked & { readonly past: Turns | undefined },
+  services: PrepareServices,
+): PreparedFrame<Prepared> {
+  const value = isObject(asked.value) ? { ...asked.value } : {};
+  const history = past?.flatMap(itemsOf) ?? [];
+  const own = inputItemsOf(value['input']);
+  if (past !== undefined) {
+    checkOutputs(own, history);
+    value['input'] = [...history, ...own];
+  }
+  const isEmpty = isWarmUp && history.length + own.length === 0;
+  if (isEmpty) value['input'] = '';
+  try {
+    const options = { endpoint: 'responses', mayBeEmpty: isWarmUp } as const;
+    const plan = prepare({ ...asked, value }, options, services);
+    // The preparation has replaced what an item refers to.
+    const items = isEmpty ? [] : inputItemsOf(value['input']).slice(history.length);
+    return { plan, turn: encoder.encode(JSON.stringify(items.filter(isNoTrigger))) };
+  } catch (error) {
+    throw error instanceof ApiError ? withoutHistory(error, history.length) : error;
+  }
+}
+
+const encoder = new TextEncoder();
+
+function itemsOf(turn: Uint8Array): readonly unknown[] {
+  const items = readJson(Buffer.from(turn.buffer, turn.byteOffset, turn.length).toString());
+  return isList(items) ? items : [];
+}
+
+function inputItemsOf(input: unknown): readonly unknown[] {
+  if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }];
+  return isList(input) ? input : [];
+}
+
+/** A compaction trigger counts only once. */
+function isNoTrigger(item: unknown): boolean {
+  return !isObject(item) || item['type'] !== 'compaction_trigger';
+}
+
+/**
+ * Throws ApiError for an output whose call is neither in the history nor among these items. The
+ * history of a connection is complete, while a client over HTTP may have dropped the call. Unknown
+ * types need no call.
+ */
+function checkOutputs(items: readonly unknown[], history: readonly unknown[]): void {
+  const calls = new Set([...history, ...items].filter((item) => typeOf(item).endsWith('_call')).map(callIdOf));
+  items.forEach((item, index) => {
+    const type = typeOf(item);
+    if (!type.endsWith('_output') || !isKnownType(type)) return;
+    const callId = callIdOf(item);
+    if (typeof callId !== 'string' || calls.has(callId)) return;
+    const param = `input[${index}].call_id`;
+    throw new ApiError('invalid_request', { param, message: `${param} matches no call in this conversation.` });
+  });
+}
+
+function typeOf(item: unknown): string {
+  return isObject(item) && typeof item['type'] === 'string' ? item['type'] : '';
+}
+
+function callIdOf(item: unknown): unknown {
+  return isObject(item) ? item['call_id'] : undefined;
+}
+
+/** Returns the error with the paths of the client's input, which did not contain the history. */
+function withoutHistory(error: ApiError, historyLength: number): ApiError {
+  if (historyLength === 0 || !error.param.startsWith('input[')) return error;
+  const moved = (text: string): string =>
+    text.replaceAll(/\binput\[(\d+)\]/g, (_all, index: string) => {
+      const own = Number(index) - historyLength;
+      return own < 0 ? 'previous_response_id' : `input[${own}]`;
+    });
+  const { code, status, headers, cause } = error;
+  return new ApiError(code, { param: moved(error.param), message: moved(error.message), status, headers, cause });
+}

@@ -1,0 +1,33 @@
+import { countedInputOf, type CountedInput } from '../core/tokens/counted-input.ts';
+import { inputSizeOf, type InputSize } from '../core/tokens/input-size.ts';
+import { toChatRequest } from '../core/request/request.ts';
+import { leftOutOf } from './left-out.ts';
+import type { LeftOut } from './plan.ts';
+import { translationOptionsFor, type Asked, type PrepareServices } from './prepare.ts';
+import { validateCreateResponse } from './validate.ts';
+
+export interface InputToCount {
+  readonly model: string;
+  readonly backendModel: string;
+  readonly counted: CountedInput;
+  readonly inputSize: InputSize;
+  readonly leftOut: LeftOut;
+}
+
+/** Returns what a request says to the model. Throws the ApiError of one that is not valid. */
+export function prepareCount(
+  { identity, value }: Pick<Asked, 'identity' | 'value'>,
+  services: Pick<PrepareServices, 'itemMemory'> & Parameters<typeof translationOptionsFor>[1],
+): InputToCount {
+  services.itemMemory.resolve(identity, value);
+  const request = validateCreateResponse(value);
+  const translation = toChatRequest(request, translationOptionsFor(identity, services));
+  const { chat } = translation;
+  return {
+    model: request.model,
+    backendModel: chat.model,
+    counted: countedInputOf(chat),
+    inputSize: inputSizeOf(chat),
+    leftOut: leftOutOf(translation),
+  };
+}

@@ -1,0 +1,124 @@
+/**
+ * How long a large body holds the event loop: the CPU time of its longest turn, so that a busy machine does not count. The figures
+ * are printed; what is asserted is that no large JSON is read or written on the loop, which needs no clock.
+ */
+import { Worker } from 'node:worker_threads';
+import { expect } from 'chai';
+import { LARGE_BYTES } from '../../src/core/json-size.ts';
+import { openThreadRpc, type Rpc } from '../../src/rpc/rpc.ts';
+import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
+import { openManagedGateway } from '../support/managed.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+import type { Asked, World } from './large-bodies-world.ts';
+
+const RESPONSES = '/api/v1/responses';
+const CHAT = '/v1/chat/completions';
+const ALIAS = { MODEL_ALIASES: '{"alias":"m"}' };
+
+type Kind = Omit<Asked, 'url' | 'key' | 'bytes'> & { readonly isManaged?: boolean };
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  'a text': { path: RESPONSES, shape: 'text' },
+  'a stream of a text': { path: RESPONSES, shape: 'text', fields: { stream: true } },
+  'many items': { path: RESPONSES, shape: 'items' },
+  'an idempotent text': { path: RESPONSES, shape: 'text', headers: { 'idempotency-key': 'once' } },
+  'long instructions': { path: RESPONSES, shape: 'instructions' },
+  'a stream of long instructions': { path: RESPONSES, shape: 'instructions', fields: { stream: true } },
+  'many tools': { path: RESPONSES, shape: 'tools', fields: { stream: true } },
+  'items over a WebSocket': { path: RESPONSES, shape: 'items', fields: { type: 'response.create' }, frames: 1 },
+  'instructions over a WebSocket': {
+    path: RESPONSES,
+    shape: 'instructions',
+    fields: { type: 'response.create' },
+    frames: 1,
+  },
+  'a continuation over a WebSocket': {
+    path: RESPONSES,
+    shape: 'items',
+    fields: { type: 'response.create' },
+    frames: 2,
+  },
+  'a compaction': { path: `${RESPONSES}/compact`, shape: 'items' },
+  'a count of tokens': { path: `${RESPONSES}/input_tokens`, shape: 'items' },
+  'a managed chat completion': { path: CHAT, shape: 'messages', isManaged: true },
+  'a chat completion of an alias': { path: CHAT, shape: 'messages', fields: { model: 'alias' } },
+};
+
+const SIZES = { '400 kB': 0.4e6, '4 MB': 4e6, '30 MB': 30e6 };
+
+describe('a large body', () => {
+  useRealSockets();
+
+  let worker: Worker;
+  let world: Rpc<World>;
+  let gateway: TestGateway;
+  let managed: TestGateway;
+  let managedKey: string;
+  const rows: string[] = [];
+
+  before(async () => {
+    worker = new Worker(new URL('./large-bodies-world.ts', import.meta.url), { execArgv: [] });
+    world = openThreadRpc<World>(worker, { name: 'clients', onExit: () => undefined });
+    const settings = { UPSTREAM_BASE_URL: await world.ask('open'), ...ALIAS };
+    gateway = await openGateway(settings);
+    const opened = await openManagedGateway(settings);
+    managedKey = (await opened.issue({ creditsMicro: 1_000_000_000 })).secret;
+    managed = opened;
+  });
+
+  after(async () => {
+    process.stdout.write(`\n${rows.join('\n')}\n`);
+    await gateway.close();
+    await managed.close();
+    await worker.terminate();
+  });
+
+  for (const [name, { isManaged = false, ...kind }] of Object.entries(KINDS)) {
+    for (const [size, bytes] of Object.entries(SIZES)) {
+      it(`(${name}, ${size}) leaves its work to a thread`, async () => {
+        const asked = isManaged ? { url: managed.url, key: managedKey } : { url: gateway.url, key: TEST_KEY };
+        const { holdMs, longestJson } = await watch(() => world.ask('send', { ...asked, ...kind, bytes }));
+        rows.push(`    ${name.padEnd(34)} ${size.padStart(6)} ${holdMs.toFixed(0).padStart(6)} ms`);
+        expect(longestJson).to.be.below(LARGE_BYTES);
+        expect(holdMs).to.be.below(1000);
+      });
+    }
+  }
+});
+
+interface Watched {
+  /** The CPU time of the longest turn of the event loop. */
+  readonly holdMs: number;
+  /** The length of the longest text that was parsed or written as JSON. */
+  readonly longestJson: number;
+}
+
+async function watch(run: () => Promise<unknown>): Promise<Watched> {
+  const watched = { holdMs: 0, longestJson: 0 };
+  const { parse, stringify } = JSON;
+  const note = (text: unknown): void => {
+    if (typeof text === 'string') watched.longestJson = Math.max(watched.longestJson, text.length);
+  };
+  JSON.parse = (...parameters: Parameters<typeof parse>): unknown => {
+    note(parameters[0]);
+    return Reflect.apply(parse, JSON, parameters);
+  };
+  JSON.stringify = (...parameters: unknown[]): string => {
+    const text: string = Reflect.apply(stringify, JSON, parameters);
+    note(text);
+    return text;
+  };
+  let last = process.threadCpuUsage();
+  const turns = setInterval(() => {
+    const { user, system } = process.threadCpuUsage(last);
+    last = process.threadCpuUsage();
+    watched.holdMs = Math.max(watched.holdMs, (user + system) / 1000);
+  }, 1);
+  try {
+    await run();
+  } finally {
+    clearInterval(turns);
+    Object.assign(JSON, { parse, stringify });
+  }
+  return watched;
+}
