@@ -19,7 +19,7 @@ import { openStage, writeResult } from './stage.ts';
 import { summarize } from './summary.ts';
 import { ON_POSTGRES, type Target } from './targets.ts';
 
-const { groups, rounds, quick } = readOptions();
+const { groups, rounds, quick, beside } = readOptions();
 /** So many windows without any progress end a warm-up, and so many in all. */
 const STEADY = quick ? 1 : 3;
 const MAX_WARM_UPS = quick ? 2 : 15;
@@ -27,7 +27,7 @@ const results = createResults();
 stayOn('load');
 // Whatever was started ends with this process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-const stage = await openStage();
+const stage = await openStage(beside);
 const loads = toLoads(groups, stage, quick);
 const machine = describeMachine(stage.folder);
 try {
@@ -53,6 +53,7 @@ function isWhole(): boolean {
   return (
     process.exitCode === undefined &&
     !quick &&
+    beside === undefined &&
     groups.length === Object.keys(GROUPS).length &&
     names.includes(ON_POSTGRES)
   );

@@ -5,25 +5,31 @@ export interface Options {
   readonly groups: readonly GroupName[];
   readonly rounds: number;
   readonly quick: boolean;
+  /** The folder of another checkout, whose gateway is measured beside this one. */
+  readonly beside: string | undefined;
 }
 
 const NAMES = Object.keys(GROUPS) as GroupName[];
 
 /** What the command line asks for. Ends the process with a help text, or with one line about a mistake. */
 export function readOptions(): Options {
-  const { only, rounds, quick } = new Command('npm run bench --')
+  const { only, rounds, quick, beside } = new Command('npm run bench --')
     .description('Measures the gateway beside what people would use instead, interleaved in one run.')
     .addOption(new Option('--only <groups>', 'some of the groups below, separated by commas').argParser(toGroupNames))
     .addOption(new Option('--rounds <number>', 'how often; medians are shown').argParser(toCount).default(3))
     .option('--quick', 'one short round: a look within about a minute', false)
+    .option(
+      '--beside <folder>',
+      'another checkout with its node_modules: its gateway and ours alone are compared with http-proxy',
+    )
     .addHelpText(
       'after',
       `\nGroups:\n${NAMES.map(describeGroup).join('\n')}\n\nA full run takes about fifteen minutes.`,
     )
     .parse()
-    .opts<{ only?: GroupName[]; rounds: number; quick: boolean }>();
+    .opts<{ only?: GroupName[]; rounds: number; quick: boolean; beside?: string }>();
   const usual = NAMES.filter((name) => !quick || !('isLong' in GROUPS[name]));
-  return { groups: only ?? usual, rounds: quick ? 1 : rounds, quick };
+  return { groups: only ?? usual, rounds: quick ? 1 : rounds, quick, beside };
 }
 
 function describeGroup(name: GroupName): string {

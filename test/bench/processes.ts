@@ -1,6 +1,6 @@
 /** The processes of a bench and how they talk: a question by name, an answer under the same name. */
 import { spawn, spawnSync } from 'node:child_process';
-import { join } from 'node:path';
+import { resolve } from 'node:path';
 import { availableParallelism } from 'node:os';
 
 /** What is measured has a core to itself; whoever asks it and whom it asks share the other one. */
@@ -34,14 +34,14 @@ export function stayOn(core: Core): void {
   if (isPinned) run('taskset', ['-a', '-c', '-p', CORES[core], String(process.pid)]);
 }
 
-/** Starts a script of this folder on a core of its own. `http-proxy` uses what Node deprecates: that is not our news. */
+/** Starts a script, of this folder unless its path says otherwise, on a core of its own. `http-proxy` uses what Node deprecates: that is not our news. */
 export function startChild(script: string, parameters: readonly string[], core: Core): Child {
   const command = [
     ...(isPinned ? ['taskset', '-c', CORES[core]] : []),
     process.execPath,
     '--expose-gc',
     '--no-deprecation',
-    join(import.meta.dirname, script),
+    resolve(import.meta.dirname, script),
     ...parameters,
   ];
   const child = spawn(command[0] ?? '', command.slice(1), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
@@ -54,9 +54,9 @@ export function startChild(script: string, parameters: readonly string[], core: 
     for (const { reject } of [...waiting.values()].flat()) reject(ended);
   });
   const hear = <Value>(about: string) =>
-    new Promise<Value>((resolve, reject) => {
+    new Promise<Value>((fulfil, reject) => {
       if (ended !== undefined) return reject(ended);
-      const waiter = { resolve: (value: unknown) => resolve(value as Value), reject };
+      const waiter = { resolve: (value: unknown) => fulfil(value as Value), reject };
       const others = waiting.get(about);
       if (others === undefined) waiting.set(about, [waiter]);
       else others.push(waiter);

@@ -21,7 +21,8 @@ export interface Stage {
 
 const RESULTS_FOLDER = join(import.meta.dirname, 'results');
 
-export async function openStage(): Promise<Stage> {
+/** With the folder of another checkout, its gateway stands beside ours. */
+export async function openStage(beside?: string): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
   const backend = startChild('backend.ts', [], 'load');
   const upstream = await backend.hear<string>('listening');
@@ -29,7 +30,7 @@ export async function openStage(): Promise<Stage> {
   let server: Promise<PostgresServer> | undefined;
   const startPostgres = isPostgresInstalled() ? () => (server ??= startPostgresServer()) : undefined;
   if (startPostgres === undefined) console.log('not measured, since PostgreSQL is not installed: the gateway on it');
-  const kinds = targetKinds({ backend, upstream, folder, startPostgres });
+  const kinds = targetKinds({ backend, upstream, folder, startPostgres, beside });
   return {
     backend,
     upstream,

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import type { Dialect } from './dialects.ts';
 import type { PostgresServer } from '../support/postgres-server.ts';
 import { createTestDatabase } from '../support/postgres.ts';
@@ -50,10 +50,12 @@ interface Surroundings {
   readonly folder: string;
   /** Undefined where PostgreSQL is not installed. */
   readonly startPostgres: (() => Promise<PostgresServer>) | undefined;
+  /** The folder of another checkout. */
+  readonly beside: string | undefined;
 }
 
 /** Everything that is compared, in the order of the tables. The backend is a target itself. */
-export function targetKinds({ backend, upstream, folder, startPostgres }: Surroundings): TargetKind[] {
+export function targetKinds({ backend, upstream, folder, startPostgres, beside }: Surroundings): TargetKind[] {
   let databases = 0;
   const direct: TargetKind = {
     name: DIRECT,
@@ -61,25 +63,18 @@ export function targetKinds({ backend, upstream, folder, startPostgres }: Surrou
   };
   const script = (name: string, dialect: Dialect, file: string, ...parameters: string[]): TargetKind => ({
     name,
-    start: () => startOn('target', name, dialect, file, ...parameters),
+    start: () => startOn('target', name, dialect, resolve(import.meta.dirname, 'targets', file), ...parameters),
   });
   const startOn = async (core: Core, name: string, dialect: Dialect, file: string, ...parameters: string[]) => {
-    const child = startChild(`targets/${file}`, [upstream, ...parameters], core);
+    const child = startChild(file, [upstream, ...parameters], core);
     return { name, dialect, child, apiKey: ANY_KEY, ...(await child.hear<Listening>('listening')) };
   };
-  const gateway = (name: string, kind: GatewayKind): TargetKind => ({
+  const gateway = (name: string, kind: GatewayKind, file = 'gateway.ts'): TargetKind => ({
     name,
     async start() {
       databases += 1;
       const database = join(folder, `${databases}.db`);
-      const target = await script(
-        name,
-        'responses',
-        'gateway.ts',
-        kind,
-        `file:${database}`,
-        `${database}.json`,
-      ).start();
+      const target = await script(name, 'responses', file, kind, `file:${database}`, `${database}.json`).start();
       return { ...target, database };
     },
   });
@@ -90,10 +85,21 @@ export function targetKinds({ backend, upstream, folder, startPostgres }: Surrou
       const server = await start();
       const { url: databaseUrl } = await createTestDatabase(server.url);
       const parameters = [kind, databaseUrl, join(folder, `${databases}.json`)] as const;
-      const open = (core: Core) => startOn(core, name, 'responses', 'gateway.ts', ...parameters);
+      const open = (core: Core) => startOn(core, name, 'responses', 'targets/gateway.ts', ...parameters);
       return { ...(await open('target')), cluster: { server, databaseUrl, join: () => open('load') } };
     },
   });
+  if (beside !== undefined) {
+    const file = resolve(beside, 'test/bench/targets/gateway.ts');
+    const name = basename(resolve(beside));
+    return [
+      script(HTTP_PROXY, 'chat', 'http-proxy.ts'),
+      gateway(RECORDS, 'records'),
+      gateway(`${RECORDS} of ${name}`, 'records', file),
+      gateway(MANAGED, 'managed'),
+      gateway(`${MANAGED}, of ${name}`, 'managed', file),
+    ];
+  }
   return [
     direct,
     script(HTTP_PROXY, 'chat', 'http-proxy.ts'),
