@@ -7,6 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { Session, type Profiler } from 'node:inspector/promises';
 import { join, relative } from 'node:path';
+import { mock } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createGateway, readConfig } from '../src/gateway.ts';
 import { startScriptedBackend } from './support/backend.ts';
@@ -14,6 +15,8 @@ import { startScriptedBackend } from './support/backend.ts';
 const MOST_FILES = 15;
 const SOURCES = join(import.meta.dirname, '../src');
 
+// What is done from time to time belongs to no request, however long one takes here.
+mock.timers.enable({ apis: ['setInterval'] });
 const backend = await startScriptedBackend();
 const gateway = await createGateway(
   readConfig({ UPSTREAM_BASE_URL: backend.baseUrl, DATABASE_URL: ':memory:', PORT: '0', LOG_LEVEL: 'silent' }),
