@@ -23,7 +23,7 @@ export interface RequestFacts {
   firstOutputAtMs: number | undefined;
   chunks: number;
   usage: Usage | null;
-  /** Its key is the reply header that names what was left out. */
+  /** Its key is the reply header that names what was left out, or a field of the reply. */
   leftOut: Readonly<Record<string, string>> | undefined;
   errorCode: ErrorCode | undefined;
   /** The client got its reply before the record was final on disk. */

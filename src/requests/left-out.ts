@@ -58,6 +58,11 @@ export function nameRefused(reply: IgnoringReply, fields: BegunAnswer['leftOut']
   if (!reply.hasReplyBegun()) reply.setHeader(IGNORED, list);
 }
 
+/** Names state that the backend wants back and that is too long for a client to carry. */
+export function nameUnsealed(facts: LeftOutReply['facts']): void {
+  facts.leftOut = { ...facts.leftOut, encrypted_content: 'too long' };
+}
+
 type IgnoringReply = LeftOutReply & Pick<Incoming, 'hasReplyBegun'>;
 
 /** Many clients accept at most 16 KiB of headers, and lose a reply with more. */

@@ -16,7 +16,7 @@ import { converse } from './converse.ts';
 import type { IncomingCreate, ReplyGate } from './incoming.ts';
 import type { ItemMemory } from './item-memory.ts';
 import type { Ending } from './outcome.ts';
-import { nameLeftOut } from './left-out.ts';
+import { nameLeftOut, nameUnsealed } from './left-out.ts';
 import type { ResponsePlan } from './plan.ts';
 import type { PrepareServices } from './prepare.ts';
 import { refuseWhileDraining } from './running.ts';
@@ -87,7 +87,7 @@ const NO_OUTPUT = {
 };
 
 function openTranslator(
-  { caller, continues }: IncomingCreate,
+  { caller, continues, facts }: IncomingCreate,
   { request, translation }: ResponsePlan,
   { unique, createdAtMs }: { readonly unique: UniquePart; readonly createdAtMs: number },
   services: RespondServices,
@@ -106,6 +106,7 @@ function openTranslator(
       dialect: services.upstreamDialect,
       model: translation.chat.model,
       seal: (state) => services.sealers.reasoning.seal(caller.identity, state),
+      onLeftOut: () => nameUnsealed(facts),
       isAskedFor: wantsSealedReasoning(request),
       reasoningField: services.dialect.reasoningField,
     },

@@ -18,6 +18,7 @@ export interface MachineSettings {
   /** Whether anything is sealed; it is, in a seal that shows what is in it. */
   readonly seals?: boolean;
   readonly maxSealedLength?: number;
+  readonly onLeftOut?: () => void;
 }
 
 export const TEST_UNIQUE = toUniquePart('0123456789abcdef0123456789abcdef');
@@ -32,6 +33,7 @@ export function openMachine(
     reasoningOutput = 'summary',
     seals = true,
     maxSealedLength = Infinity,
+    onLeftOut = () => undefined,
   }: MachineSettings = {},
 ): Translator & { readonly chat: ChatRequest } {
   const { chat, tools, usedCallIds } = toChatRequest(request, {
@@ -53,6 +55,7 @@ export function openMachine(
         dialect,
         model: chat.model,
         seal: (state) => (state.length > maxSealedLength ? undefined : state),
+        onLeftOut,
         isAskedFor: wantsSealedReasoning(request),
         reasoningField: DIALECTS[dialect].reasoningField,
       },

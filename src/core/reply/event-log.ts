@@ -26,6 +26,7 @@ export interface EventLog {
   itemAt<Type extends OutputItem['type']>(place: ItemPlace, type: Type): Extract<OutputItem, { type: Type }>;
   /** Must be called before something is kept. Throws ApiError when the total is too large. */
   grow(weight: number): void;
+  hasRoom(weight: number): boolean;
   take(): readonly ResponseEvent[];
   /** Gives the numbers of the last so many events again, which were taken and are not sent. */
   retract(count: number): void;
@@ -45,6 +46,7 @@ export function createEventLog(response: ResponseResource, unique: UniquePart): 
     snapshot: response,
     emit,
     grow,
+    hasRoom: (by) => weight + by <= MAX_WEIGHT,
     addItem,
     closeItem,
     itemAt,

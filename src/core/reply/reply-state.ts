@@ -62,6 +62,8 @@ export function readReplyState(text: string): ReplyState | undefined {
 export interface StateOptions extends StateOrigin {
   /** Returns undefined for a state that is too long. */
   readonly seal: (state: string) => string | undefined;
+  /** Called when the state is left out, because it or the reply is too long. */
+  readonly onLeftOut: () => void;
   /** Whether the caller asks for sealed thoughts, even when plain text could carry them. */
   readonly isAskedFor: boolean;
   readonly reasoningField: Dialect['reasoningField'];
@@ -106,9 +108,13 @@ export function createStateCollector(
     sealedOpaque = opaque;
     const state = { version: VERSION, dialect, model, reply: log.unique, thoughts, thoughts_form: thoughtsForm };
     const sealed = options.seal(JSON.stringify({ ...state, message, calls }));
-    // The state only grows, so the next one would be too long as well.
-    isTooLong = sealed === undefined;
-    log.grow(sealed?.length ?? 0);
+    if (sealed === undefined || !log.hasRoom(sealed.length)) {
+      // The state only grows, so the next one would be too long as well.
+      isTooLong = true;
+      options.onLeftOut();
+      return undefined;
+    }
+    log.grow(sealed.length);
     return sealed;
   }
 

@@ -32,6 +32,8 @@ export function inForceOf(items: readonly InputItem[], maxKeptLength: number): (
  */
 export function currentTurnOf(items: readonly InputItem[]): number {
   let start = items.length;
+  // Some clients replay the thoughts of a turn after the outputs of its calls.
+  while (items[start - 1]?.type === 'reasoning') start -= 1;
   while (is(items[start - 1], (item) => !isOfModel(item) && item.type !== 'compaction')) start -= 1;
   while (is(items[start - 1], (item) => isOfModel(item) || isSilent(item))) start -= 1;
   return start;

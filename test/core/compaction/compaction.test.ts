@@ -75,7 +75,7 @@ describe('the request for a summary', () => {
     expect(fields).to.deep.equal({
       model: 'own-name',
       stream: true,
-      stream_options: { include_usage: true },
+      stream_options: { include_usage: true, include_obfuscation: false },
       max_completion_tokens: 900,
       reasoning_effort: 'high',
       user: 'u1',
@@ -106,6 +106,41 @@ describe('the request for a summary', () => {
 });
 
 describe('a compaction on the way', () => {
+  it('leaves the state of the current turn on its calls, wherever its item is', () => {
+    const attached = { extra_content: { google: { thought_signature: 'signed' } } };
+    const state = {
+      version: 1,
+      dialect: 'generic',
+      model: 'm',
+      reply: 'r',
+      thoughts: '',
+      thoughts_form: null,
+      message: {},
+      calls: [{ call_id: 'call_1', ...attached }],
+    };
+    const item: InputItem = { type: 'reasoning', summary: [], encrypted_content: JSON.stringify(state) };
+    const broken: InputItem = { type: 'reasoning', summary: [], encrypted_content: 'damaged' };
+    const options = { ...OPTIONS, openSeal: (text: string) => (text === 'damaged' ? undefined : text) };
+    const before = [user('One'), model('Yes?'), broken, user('Go on')];
+    for (const turn of [
+      [item, look, seen],
+      [look, item, seen],
+      [look, seen, item],
+    ]) {
+      const request = { ...REQUEST, model: 'm', input: [...before, ...turn] };
+      const resumed = planCompactionOnTheWay(request, 10, options)?.resume?.('sealed:SUMMARY');
+      if (resumed === undefined) throw new Error('there is a plan to go on');
+      const { messages } = toChatRequest(resumed, options).chat;
+      expect(rolesOf(messages), turn.map(({ type }) => type).join()).to.deep.equal([
+        'system',
+        'user',
+        'assistant',
+        'tool',
+      ]);
+      expect(messages[2]).to.have.nested.property('tool_calls[0]').that.deep.includes(attached);
+    }
+  });
+
   const LONG: InputItem[] = [user('One'), look, seen, model('A cat.'), user('Two'), model('Yes?'), user('Go on')];
 
   it('sums up all of the input, and goes on with the summary and the current turn', () => {

@@ -285,8 +285,19 @@ describe('the state of a reply', () => {
   it('is left out when it is too long to be sealed', () => {
     const deltas = [{ content: 'Hi', extra_content: SIGNED }];
     const types = (settings: MachineSettings) => read(deltas, REQUEST, settings).map(({ type }) => type);
-    expect(types({})).to.deep.equal(['message', 'reasoning']);
-    expect(types({ maxSealedLength: 10 })).to.deep.equal(['message']);
+    let leftOut = 0;
+    const onLeftOut = () => void (leftOut += 1);
+    expect(types({ onLeftOut })).to.deep.equal(['message', 'reasoning']);
+    expect(leftOut).to.equal(0);
+    expect(types({ onLeftOut, maxSealedLength: 10 })).to.deep.equal(['message']);
+    expect(leftOut).to.equal(1);
+  });
+
+  it('is left out when the reply has no room for it', () => {
+    const details = [{ type: 'reasoning.encrypted', data: 'x'.repeat(5 * 1024 * 1024) }];
+    const chunks = [chunkOf({ content: 'Hi', reasoning_details: details }, 'stop')];
+    const { status, output } = expectWellFormed(translate({ chunks, done: true }, REQUEST));
+    expect([status, ...output.map(({ type }) => type)]).to.deep.equal(['completed', 'message']);
   });
 });
 

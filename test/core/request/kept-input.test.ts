@@ -86,6 +86,11 @@ describe('the current turn', () => {
       items: [user(), call, output, thought, call, call, output, output],
       start: 3,
     },
+    {
+      name: 'is calls with their outputs, where thoughts follow these',
+      items: [user(), model, user(), call, output, thought],
+      start: 3,
+    },
     { name: 'is what the model was saying', items: [user(), call, output, model], start: 3 },
     { name: 'is all there is of a first question', items: [developer, user()], start: 0 },
     { name: 'does not reach over a compaction', items: [user(), model, compaction, user()], start: 3 },

@@ -36,12 +36,12 @@ describe('toChatRequest', () => {
       {
         name: 'stream, asking for usage',
         fields: { stream: true },
-        expected: { stream: true, stream_options: { include_usage: true } },
+        expected: { stream: true, stream_options: { include_usage: true, include_obfuscation: false } },
       },
       {
         name: 'stream without what the client wants of ours',
         fields: { stream: true, stream_options: { include_obfuscation: true } },
-        expected: { stream: true, stream_options: { include_usage: true } },
+        expected: { stream: true, stream_options: { include_usage: true, include_obfuscation: false } },
       },
       { name: 'temperature', fields: { temperature: 0 }, expected: { temperature: 0 } },
       { name: 'top_p', fields: { top_p: 0.5 }, expected: { top_p: 0.5 } },
