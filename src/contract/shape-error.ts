@@ -127,7 +127,7 @@ function describe(path: string, { keyword, params, parentSchema, propertyName, i
     case 'enum':
       return `${path} must be one of ${[params['allowedValues']].flat().join(', ')}.`;
     case 'const':
-      return `${path} must be ${text(params['allowedValue'])}.`;
+      return `${path} must be ${String(params['allowedValue'])}.`;
     case 'minimum':
       return `${path} must be at least ${limit}.`;
     case 'maximum':

@@ -77,6 +77,12 @@ describe('a frame', () => {
     });
   }
 
+  it('that wants no stream is told what to write', async () => {
+    const speaker = await scene.open();
+    const { message } = errorOf(await speaker.ask({ ...HELLO, stream: false })).error;
+    expect(message).to.equal('stream must be true.');
+  });
+
   it('may say what it would say over HTTP, in null and in truth', async () => {
     const speaker = await scene.open();
     const nothing = { previous_response_id: null, idempotency_key: null, generate: null, stream_options: null };
@@ -130,6 +136,8 @@ describe('a frame', () => {
       'idempotency-replayed': 'true',
     });
     expect(scene.backend.requests.length).to.equal(1);
+    const next = { model: 'm', input: 'And?', previous_response_id: first.id };
+    expect(responseOf(await speaker.ask(next)).status, 'the chain goes on').to.equal('completed');
     const found = await callerOf(scene.gateway.url).get('/api/v1/requests', { 'idempotency-key': 'key-1' });
     expect(((await found.json()) as { request_id: string }).request_id).to.equal(requestId);
   });
