@@ -97,23 +97,26 @@ describe('accepting a request', () => {
     }
   }
 
-  for (const endpoint of ['create', 'complete'] as const) {
-    it(`that the backend gave up with a 408 keeps its key, and says that no retry helps (${endpoint})`, async () => {
+  for (const [endpoint, status, told, isKept] of [
+    ['create', 408, 504, true],
+    ['complete', 408, 408, true],
+    ['create', 425, 425, false],
+    ['complete', 498, 498, false],
+    ['create', 529, 503, true],
+    ['complete', 529, 503, true],
+  ] as const) {
+    it(`that the backend gave up with ${status} may be tried again, ${isKept ? 'but not with its key' : 'also with its key'} (${endpoint})`, async () => {
       const { secret } = await gateway.issue();
       const caller = callerOf(gateway.url, secret);
       const request = endpoint === 'create' ? REQUEST : CHAT;
       const headers = { 'idempotency-key': 'original' };
-      const tooSlow = {
-        json: { error: { message: 'Too slow' } },
-        status: 408,
-        headers: { 'x-should-retry': 'true' },
-      } as const;
-      backend.reply(tooSlow, tooSlow);
+      const refusal = { json: { error: { message: 'Not now' } }, status, headers: { 'x-should-retry': 'maybe' } };
+      backend.reply(refusal, refusal, refusal);
       const failed = await caller[endpoint](request, { headers });
-      expect(failed.status).to.equal(endpoint === 'create' ? 504 : 408);
-      expect(failed.headers.get('x-should-retry')).to.equal('false');
-      expect((await caller[endpoint](request, { headers })).status).to.equal(409);
-      expect(backend.requests).to.have.lengthOf(1);
+      expect(failed.status).to.equal(told);
+      expect(failed.headers.get('x-should-retry')).to.equal(isKept ? 'false' : 'true');
+      const repeated = await caller[endpoint](request, { headers });
+      expect(repeated.status).to.equal(isKept ? 409 : told);
       const withoutKey = await caller[endpoint](request);
       expect(withoutKey.headers.get('x-should-retry'), 'nothing would call a retry a duplicate').to.equal('true');
     });
