@@ -173,11 +173,17 @@ function merge(kept: MutableFields | undefined, attached: ChatChunk): MutableFie
   const merged: MutableFields = kept ?? { __proto__: null };
   for (const [name, value] of Object.entries(attached)) {
     const before = merged[name];
-    if (isList(before) && isList(value)) merged[name] = [...before, ...value];
+    if (Array.isArray(value)) merged[name] = append(Array.isArray(before) ? before : [], value);
     else if (isObject(value)) merged[name] = Object.assign(isObject(before) ? before : { __proto__: null }, value);
     else merged[name] = value;
   }
   return merged;
+}
+
+/** In place, because a stream may bring many short lists. */
+function append(list: unknown[], more: readonly unknown[]): unknown[] {
+  for (const value of more) list.push(value);
+  return list;
 }
 
 /** A stream splits a thought and sends its signature as a further piece; a JSON reply does not. */

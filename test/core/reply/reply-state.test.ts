@@ -273,6 +273,14 @@ describe('the state of a reply', () => {
     expect(statesIn(output)[0]?.message.reasoning_details).to.have.length(details.length);
   });
 
+  it('may come in very many short lists', () => {
+    const piece = chunkOf({ provider_specific_fields: { thought_signatures: ['x'] } });
+    const chunks = [chunkOf({ content: 'Hi' }), ...Array.from({ length: 100_000 }, () => piece), chunkOf({}, 'stop')];
+    const { output } = expectWellFormed(translate({ chunks, done: true }, REQUEST));
+    const { provider_specific_fields: own } = statesIn(output)[0]?.message ?? {};
+    expect(own?.['thought_signatures']).to.have.length(100_000);
+  });
+
   it('fails the reply when it is nested too deeply to be written', () => {
     let extra: object = {};
     for (let depth = 0; depth < 100_000; depth += 1) extra = { extra };
