@@ -8,7 +8,7 @@ import { startDemoBackend } from './backend/demo/demo.ts';
 import { probeKeys } from './backend/probe.ts';
 import { describeStart, NO_KEY_YET } from './config/banner.ts';
 import { wantsMetrics, type Config } from './config/config.ts';
-import { createCurrentPrices, type CurrentPrices } from './config/current-prices.ts';
+import { createCurrentFiles, type CurrentFiles } from './config/current-files.ts';
 import { loadSecret, openWithSecret } from './config/gateway-secret.ts';
 import { watchPrices } from './config/price-watch.ts';
 import type { NewUniquePart } from './core/ids.ts';
@@ -52,7 +52,7 @@ export interface Gateway {
    * their records, or about `managed` mode without a key. Takes at most 3 s.
    */
   probe(): Promise<string | undefined>;
-  /** Reads `PRICES_FILE` again for later requests, and logs the result. Does not throw. */
+  /** Reads `PRICES_FILE` and `MODELS_FILE` again for later requests, and logs the result. Does not throw. */
   reload(): void;
   readonly banner: readonly string[];
 }
@@ -69,7 +69,7 @@ export interface GatewayOverrides {
 
 export interface SharedParts {
   readonly demoBaseUrl: string | null;
-  readonly prices: CurrentPrices;
+  readonly files: CurrentFiles;
   readonly joinMetrics: (metrics: Metrics) => Pick<Metrics, 'show' | 'contentType'>;
 }
 
@@ -99,7 +99,8 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   });
   const store = metrics === undefined ? records : timeStore(records, (...took) => metrics.storeTook(...took));
 
-  const prices = shared?.prices ?? createCurrentPrices({ ...config, log });
+  const files = shared?.files ?? createCurrentFiles({ ...config, log });
+  const { prices, models } = files;
   const accounts = rememberKeys(store, nowMs);
   const loaded = keyOwner === 'caller' ? await loadAcceptedCallers({ accounts, nowMs }) : NO_CALLERS;
   const acceptedCallers = overrides.acceptedCallers ?? loaded;
@@ -119,6 +120,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   const itemMemory = createItemMemory({ ...config, nowMs });
   const large = openLargeRequests({
     settings: settingsOfThread(config, secret),
+    models,
     estimator,
     itemMemory,
     onDeath: (problem) => log.error({ problem }, 'the thread of large requests ended'),
@@ -141,6 +143,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     rateLimits,
     admission,
     prices,
+    models,
     backend,
     relay: upstream,
     proxy,
@@ -180,7 +183,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
       if (isManaged) return (await hasNoKeys(accounts)) ? NO_KEY_YET : undefined;
       return keyOwner === 'caller' && !isDemo ? probeKeys(baseUrl) : undefined;
     },
-    reload: () => prices.reload(),
+    reload: () => files.reload(),
     get banner() {
       return describeStart({ config, ...addresses, demo: isDemo });
     },

@@ -1,6 +1,6 @@
 import { formatAmount } from '../core/money/decimal.ts';
 import { ApiError, unreachable } from '../core/errors.ts';
-import { matchesModel } from '../core/money/model-patterns.ts';
+import { matchesModel } from '../core/model-patterns.ts';
 import { costOf, costOfTokens, holdOf, type Price, type Prices } from '../core/money/pricing.ts';
 import type { AccountStore, Hold, RateStanding, StoredKey } from '../store/keys.ts';
 import type { Acceptance } from '../store/store.ts';

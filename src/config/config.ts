@@ -1,7 +1,9 @@
 import { isIP } from 'node:net';
 import { DIALECTS, isDialectName, type Dialect } from '../core/dialects.ts';
+import type { Models } from '../core/models.ts';
 import type { Prices } from '../core/money/pricing.ts';
 import { readDialectsFile, type DialectsFile } from './dialects-file.ts';
+import { readModelsFile } from './models-file.ts';
 import { readPricesFile } from './prices-file.ts';
 import { findMisspelt, readSettings, showValue, type Environment } from './settings.ts';
 import type {
@@ -48,6 +50,8 @@ export interface Config {
   readonly recordRetentionDays: number;
   readonly pricesFile: string | null;
   readonly prices: Prices | null;
+  readonly modelsFile: string | null;
+  readonly models: Models | null;
   readonly defaultMaxOutputTokens: number;
   readonly compactionModel: string | null;
   readonly compactionMaxOutputTokens: number;
@@ -106,13 +110,16 @@ export function readConfig(env: Environment): Config {
   );
   const own = readDialectsFile(settings.DIALECTS_FILE);
   const dialect = findDialect(settings.UPSTREAM_DIALECT, own);
-  const { prices, problems: priceProblems } = readPricesFile(settings.PRICES_FILE);
-  const lines = [...problems.map((problem) => problem.line), ...broken, ...own.problems, ...priceProblems];
+  const prices = readPricesFile(settings.PRICES_FILE);
+  const models = dialect && readModelsFile(settings.MODELS_FILE, dialect);
+  const files = [own, prices, models].flatMap((file) => file?.problems ?? []);
+  const lines = [...problems.map((problem) => problem.line), ...broken, ...files];
   if (dialect === undefined && own.problems.length === 0) lines.push(unknownDialect(settings.UPSTREAM_DIALECT, own));
   const misspelt = findMisspelt(env);
   // A misspelt name alone stops nothing, but it may be why another setting is missing.
   if (lines.length > 0 || dialect === undefined) throw new ConfigError([...lines, ...misspelt]);
-  return toConfig(settings, { dialect, prices }, [...misspelt, ...findDoubtful(settings)]);
+  const read = { dialect, prices: prices.content, models: models?.content ?? null };
+  return toConfig(settings, read, [...misspelt, ...findDoubtful(settings)]);
 }
 
 function findDialect(name: string, { dialects }: DialectsFile): Dialect | undefined {
@@ -265,7 +272,7 @@ function isLoopback(host: string): boolean {
 
 function toConfig(
   settings: Settings,
-  { dialect, prices }: Pick<Config, 'dialect' | 'prices'>,
+  { dialect, prices, models }: Pick<Config, 'dialect' | 'prices' | 'models'>,
   warnings: readonly string[],
 ): Config {
   return Object.freeze({
@@ -294,6 +301,8 @@ function toConfig(
     recordRetentionDays: settings.RECORD_RETENTION_DAYS,
     pricesFile: settings.PRICES_FILE ?? null,
     prices,
+    modelsFile: settings.MODELS_FILE ?? null,
+    models,
     defaultMaxOutputTokens: settings.DEFAULT_MAX_OUTPUT_TOKENS,
     compactionModel: settings.COMPACTION_MODEL ?? null,
     compactionMaxOutputTokens: settings.COMPACTION_MAX_OUTPUT_TOKENS,

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { CurrentPrices } from './current-prices.ts';
+import type { CurrentFiles } from './current-files.ts';
 import type { Store, StoreLog } from '../store/store.ts';
 
 const EVERY_MS = 15_000;
 
 export interface PriceWatchOptions {
   readonly store: Pick<Store, 'comparePrices'>;
-  readonly prices: Pick<CurrentPrices, 'present'>;
+  readonly prices: Pick<CurrentFiles['prices'], 'present'>;
   readonly log: StoreLog;
   readonly everyMs?: number;
 }
@@ -42,7 +42,7 @@ export function watchPrices({ store, prices, log, everyMs = EVERY_MS }: PriceWat
 
 const DIFFERENT = 'other gateways on the database go by other prices: give all of them the same PRICES_FILE';
 
-function versionOf({ present }: Pick<CurrentPrices, 'present'>): string {
+function versionOf({ present }: PriceWatchOptions['prices']): string {
   if (present === null) return 'none';
   return createHash('sha256').update(JSON.stringify(present.table)).digest('hex').slice(0, 12);
 }

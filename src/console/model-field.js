@@ -1,8 +1,17 @@
 import { isAbort, toFailure } from './client.js';
 import { byId, element, say } from './dom.js';
+import { formatCount } from './format.js';
 
 /** @import { Client } from './client.js' */
 /** @import { ConsoleConfig } from './main.js' */
+
+/**
+ * @typedef {object} Model
+ * @property {string} id
+ * @property {unknown} [context_window]
+ * @property {unknown} [input_modalities]
+ * @property {unknown} [reasoning_efforts]
+ */
 
 /** The user can type the models after these. */
 const MAX_MODELS = 1000;
@@ -19,20 +28,23 @@ export function createModelField({ client, config }) {
   const other = byId('try-other', HTMLInputElement);
   const otherField = byId('try-other-field', HTMLElement);
   const note = byId('try-model-note', HTMLElement);
+  /** @type {ReadonlyMap<string, Model>} */
+  let models = new Map();
 
-  function showOther() {
+  function showChosen() {
     otherField.hidden = select.value !== OTHER;
+    const model = models.get(select.value);
+    say(note, (model && describe(model)) || null);
   }
 
-  /** @param {readonly string[]} models */
-  function offer(models) {
+  function offer() {
     const chosen = select.value;
-    const names = [...new Set([...(config.default_model === null ? [] : [config.default_model]), ...models])];
+    const names = [...new Set([...(config.default_model === null ? [] : [config.default_model]), ...models.keys()])];
     const options = names.slice(0, MAX_MODELS).map((name) => element('option', { value: name }, labelOf(name)));
     select.replaceChildren(...options, element('option', { value: OTHER }, 'Another model …'));
     const isTyped = chosen === OTHER && other.value !== '';
     select.value = isTyped || names.includes(chosen) ? chosen : (names[0] ?? OTHER);
-    showOther();
+    showChosen();
   }
 
   /** @param {string} name */
@@ -41,10 +53,10 @@ export function createModelField({ client, config }) {
   }
 
   select.addEventListener('change', () => {
-    showOther();
+    showChosen();
     if (select.value === OTHER) other.focus();
   });
-  offer([]);
+  offer();
 
   return {
     get value() {
@@ -56,9 +68,10 @@ export function createModelField({ client, config }) {
     async load() {
       select.setAttribute('aria-busy', 'true');
       try {
-        const list = /** @type {{ data?: readonly { id?: unknown }[] }} */ (await client.get('models'));
-        offer((list.data ?? []).flatMap(({ id }) => (typeof id === 'string' && id !== '' ? [id] : [])));
-        say(note, null);
+        const list = /** @type {{ data?: readonly Model[] }} */ (await client.get('models'));
+        const named = (list.data ?? []).filter(({ id }) => typeof id === 'string' && id !== '');
+        models = new Map(named.map((model) => [model.id, model]));
+        offer();
       } catch (error) {
         if (isAbort(error)) return;
         say(note, `There is no list of models: ${toFailure(error).sentence}`);
@@ -67,4 +80,17 @@ export function createModelField({ client, config }) {
       }
     },
   };
+}
+
+/**
+ * @param {Model} model
+ * @returns {string} `Context window 40,960. Takes text, image. Efforts low, high.`, as far as it is known
+ */
+function describe({ context_window: tokens, input_modalities: kinds, reasoning_efforts: efforts }) {
+  const parts = [
+    typeof tokens === 'number' && `Context window ${formatCount(tokens)}.`,
+    Array.isArray(kinds) && `Takes ${kinds.join(', ')}.`,
+    Array.isArray(efforts) && `Efforts ${efforts.join(', ')}.`,
+  ];
+  return parts.filter((part) => part !== false).join(' ');
 }

@@ -16,6 +16,7 @@ export type Contract =
   | ResponseEvent
   | InputTokens
   | OwnKey
+  | ModelTable
   | Operate
   | PriceTable
   | RequestRecord
@@ -162,6 +163,7 @@ export type OwnLimit = {
   remaining: number;
   resets_at: number;
 } | null;
+export type InputKind = 'text' | 'image' | 'audio' | 'file';
 /**
  * Information about the gateway.
  */
@@ -1588,6 +1590,10 @@ export interface InputTokens {
   object: 'response.input_tokens';
   input_tokens: number;
   /**
+   * How many tokens of input and output the model takes together, if the operator says so.
+   */
+  context_window?: number;
+  /**
    * Only the backend knows the vocabulary and the chat template of its model, so its own count can differ.
    */
   estimated: true;
@@ -1666,6 +1672,60 @@ export interface OwnUsage {
    * Part of the output tokens.
    */
   reasoning_tokens: number;
+}
+/**
+ * The content of MODELS_FILE: what the operator says of each model.
+ */
+export interface ModelTable {
+  /**
+   * The settings by model name, or by a pattern in which * matches any text.
+   */
+  models: {
+    [k: string]: ModelSettings;
+  };
+}
+export interface ModelSettings {
+  defaults?: ModelParameters;
+  overrides?: ModelParameters;
+  /**
+   * How many tokens of input and output the model takes together.
+   */
+  context_window?: number;
+  /**
+   * The kinds of input that the model takes.
+   *
+   * @minItems 1
+   */
+  input?: InputKind[];
+  /**
+   * The reasoning efforts that the model knows, the lowest first. Other efforts of a request are rounded down to one of them.
+   *
+   * @minItems 1
+   */
+  efforts?: ReasoningEffort[];
+}
+/**
+ * Parameters of the Responses format, and those that the dialect lists beyond it, such as top_k. Defaults are for requests that leave them out, and overrides replace what a request says.
+ */
+export interface ModelParameters {
+  temperature?: number;
+  top_p?: number;
+  presence_penalty?: number;
+  frequency_penalty?: number;
+  /**
+   * For a key with credits, a spend limit or tokens per minute, all of it is reserved, and DEFAULT_MAX_OUTPUT_TOKENS is its default.
+   */
+  max_output_tokens?: number;
+  max_tool_calls?: number;
+  parallel_tool_calls?: boolean;
+  reasoning?: {
+    effort?: ReasoningEffort;
+    summary?: 'auto' | 'concise' | 'detailed';
+  };
+  service_tier?: 'auto' | 'default' | 'flex';
+  text?: {
+    verbosity?: 'low' | 'medium' | 'high';
+  };
 }
 /**
  * What this server is, with links.
@@ -1890,6 +1950,10 @@ export interface Settings {
    * A JSON file with the prices of the models, as the guide on managed keys shows it. SIGHUP reads it again.
    */
   PRICES_FILE?: string;
+  /**
+   * A JSON file with defaults and overrides of parameters for each model, and what the model takes, as the guide on operation shows it. SIGHUP reads it again.
+   */
+  MODELS_FILE?: string;
   /**
    * How many tokens of output are reserved for a request that names no limit. For keys with credits, a spend limit or tokens per minute the backend is told this limit, so it cuts longer answers.
    */

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import type { RateLimits } from '../accounts/rates.ts';
 import type { Config } from '../config/config.ts';
-import type { CurrentPrices } from '../config/current-prices.ts';
+import type { CurrentFiles } from '../config/current-files.ts';
 import type { NewUniquePart } from '../core/ids.ts';
 import type { Identity } from '../identity/identities.ts';
 import type { LargeRequests } from '../requests/large/thread.ts';
@@ -15,12 +15,14 @@ import type { Authenticator } from './access/authenticate.ts';
 import type { Load } from './access/load.ts';
 import type { Proxy } from './passthrough/relay.ts';
 
-export interface Services extends Omit<Config, 'prices'>, RespondServices, RelayServices, ObserveRequestsOptions {
+export interface Services
+  extends Omit<Config, 'prices' | 'models'>, RespondServices, RelayServices, ObserveRequestsOptions {
   readonly demo: boolean;
   readonly marks: Identity;
   readonly accounts: AccountStore;
   readonly rateLimits: RateLimits | undefined;
-  readonly prices: CurrentPrices;
+  readonly prices: CurrentFiles['prices'];
+  readonly models: CurrentFiles['models'];
   readonly authenticator: Authenticator;
   readonly load: Load;
   readonly proxy: Proxy;

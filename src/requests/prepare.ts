@@ -4,6 +4,7 @@ import type { UniquePart } from '../core/ids.ts';
 import type { ChatRequest } from '../core/chat.ts';
 import type { CompactionOptions, CompactionPlan } from '../core/compaction/compaction.ts';
 import { keptMessages } from '../core/request/kept-input.ts';
+import { settle } from '../core/request/model-settings.ts';
 import { checkFields, checkModelSuffix, checkServiceTier } from '../core/request/refused-fields.ts';
 import { toChatRequest, type Translation, type TranslationOptions } from '../core/request/request.ts';
 import type { TokenEstimator } from '../core/tokens/estimate.ts';
@@ -29,7 +30,7 @@ export interface TranslationSettings extends Pick<
 }
 
 export interface PrepareServices
-  extends TranslationSettings, Pick<CompactionOptions, 'compactionModel' | 'compactionMaxOutputTokens'> {
+  extends TranslationSettings, Pick<CompactionOptions, 'compactionModel' | 'compactionMaxOutputTokens' | 'models'> {
   readonly estimator: Pick<TokenEstimator, 'estimateInput'>;
   readonly itemMemory: Pick<ItemMemory, 'resolve'>;
   readonly defaultMaxOutputTokens: number;
@@ -85,24 +86,27 @@ export function prepare(
 ): Prepared {
   const { identity, value } = asked;
   services.itemMemory.resolve(identity, value);
-  const request = VALIDATE[endpoint](value);
+  const valid = VALIDATE[endpoint](value);
+  const { model } = valid;
+  const settings = services.models.present?.find(model, services.modelAliases.get(model) ?? model);
+  const { request, overridden } = settle(valid, settings);
   const options = { ...services, ...translationOptionsFor(identity, services) };
   const bounded = asked.needsOutputLimit ? boundOutput(request, services) : request;
   const translation = toChatRequest(bounded, { ...options, mayBeEmpty });
   if (asked.isLimited) {
-    checkModelSuffix(request.model);
+    checkModelSuffix(model);
     checkServiceTier(translation.chat.service_tier);
     checkFields(Object.keys(translation.parameters.passed));
   }
   const compaction = compactionFor(bounded, translation, { ...options, caller: identity[0] });
   return {
     endpoint,
-    model: request.model,
+    model,
     backendModel: translation.chat.model,
     stream: request.stream === true,
     request,
     translation,
-    leftOut: leftOutOf(translation),
+    leftOut: leftOutOf(withIgnored(translation, overridden)),
     ...(endpoint === 'responses.compact' && { kept: keptOf(request, asked) }),
     ...(compaction === undefined
       ? {
@@ -113,6 +117,10 @@ export function prepare(
         }
       : { compaction: planned(compaction, options), ...loadOf(compaction, bounded, options) }),
   };
+}
+
+function withIgnored({ parameters, ...translation }: Translation, more: readonly string[]): Translation {
+  return { ...translation, parameters: { ...parameters, ignored: [...parameters.ignored, ...more] } };
 }
 
 function keptOf(request: CreateResponse, { bytes, unique }: Pick<Asked, 'bytes' | 'unique'>): Uint8Array {

@@ -39,6 +39,8 @@ describe('readConfig', () => {
       recordRetentionDays: 30,
       pricesFile: null,
       prices: null,
+      modelsFile: null,
+      models: null,
       defaultMaxOutputTokens: 4096,
       compactionModel: null,
       compactionMaxOutputTokens: 4096,

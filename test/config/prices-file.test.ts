@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
 import { costOfTokens } from '../../src/core/money/pricing.ts';
-import { createCurrentPrices } from '../../src/config/current-prices.ts';
+import { createCurrentFiles } from '../../src/config/current-files.ts';
 import type { Environment } from '../../src/config/settings.ts';
 
 const PRICE = { input: '2.50', cached_input: '1.25', output: '10.00' };
@@ -160,37 +160,36 @@ describe('PRICES_FILE', () => {
     });
 
     function open(env: Environment) {
-      const { pricesFile, prices } = readConfig(env);
-      return createCurrentPrices({
-        pricesFile,
-        prices,
+      const files = createCurrentFiles({
+        ...readConfig(env),
         log: {
           info: (fields, message) => lines.push({ level: 'info', fields, message }),
           error: (fields, message) => lines.push({ level: 'error', fields, message }),
         },
       });
+      return { prices: files.prices, reload: () => files.reload() };
     }
 
     it('gives new requests the new prices, while running ones keep theirs', () => {
       writeModels({ m: PRICE });
-      const prices = open({ PRICES_FILE: path });
+      const { prices, reload } = open({ PRICES_FILE: path });
       const before = prices.present?.find('m', 'm');
       write({ currency: 'EUR', models: { m: { input: '3', output: '15' }, 'n*': PRICE } });
-      prices.reload();
+      reload();
       const tokens = { inputTokens: 1000, cachedTokens: 0, outputTokens: 0 };
       const after = prices.present?.find('m', 'm');
       expect(before && costOfTokens(before, tokens)).to.equal(2500);
       expect(after && costOfTokens(after, tokens)).to.equal(3000);
-      expect(prices.currency).to.equal('EUR');
+      expect(prices.present?.currency).to.equal('EUR');
       expect(lines).to.have.length(1);
-      expect(lines[0]).to.deep.include({ level: 'info', fields: { models: 2, currency: 'EUR' } });
+      expect(lines[0]).to.deep.include({ level: 'info', fields: { models: 2 } });
     });
 
     it('takes away the prices that are in it no more', () => {
       writeModels({ m: PRICE, n: PRICE });
-      const prices = open({ PRICES_FILE: path });
+      const { prices, reload } = open({ PRICES_FILE: path });
       writeModels({ m: PRICE });
-      prices.reload();
+      reload();
       expect(prices.present?.find('n', 'n')).to.equal(undefined);
     });
 
@@ -205,12 +204,12 @@ describe('PRICES_FILE', () => {
     ]) {
       it(`with ${name} leaves the prices as they were and says what is wrong`, () => {
         writeModels({ m: PRICE });
-        const prices = open({ PRICES_FILE: path });
+        const { prices, reload } = open({ PRICES_FILE: path });
         const before = prices.present?.find('m', 'm');
         write(content);
-        prices.reload();
+        reload();
         expect(prices.present?.find('m', 'm')).to.equal(before);
-        expect(prices.currency).to.equal('USD');
+        expect(prices.present?.currency).to.equal('USD');
         expect(lines).to.have.length(1);
         expect(lines[0]).to.include({ level: 'error' });
         expect(JSON.stringify(lines[0]?.fields)).to.match(problem);
@@ -219,22 +218,22 @@ describe('PRICES_FILE', () => {
 
     it('after it was removed leaves the prices as they were, and takes those of a later one', () => {
       writeModels({ m: PRICE });
-      const prices = open({ PRICES_FILE: path });
+      const { prices, reload } = open({ PRICES_FILE: path });
       const before = prices.present?.find('m', 'm');
       rmSync(path);
-      prices.reload();
+      reload();
       expect(prices.present?.find('m', 'm')).to.equal(before);
       writeModels({ n: PRICE });
-      prices.reload();
+      reload();
       expect(prices.present?.find('m', 'm')).to.equal(undefined);
       expect(lines.map(({ level }) => level)).to.deep.equal(['error', 'info']);
     });
 
     it('changes nothing where there is none', () => {
-      const prices = open({});
-      prices.reload();
+      const { prices, reload } = open({});
+      reload();
       expect(prices.present?.find('m', 'm')).to.equal(undefined);
-      expect(prices.currency).to.equal(null);
+      expect(prices.present).to.equal(null);
       expect(lines.map(({ level }) => level)).to.deep.equal(['info']);
     });
   });

@@ -132,7 +132,10 @@ export function useConsole({ key }: { readonly key?: Partial<KeyDraft> } = {}): 
   return scene;
 }
 
-export const MODELS = { object: 'list', data: [{ id: 'small-model' }, { id: 'big-model' }, { id: 'm' }] };
+export const MODELS = {
+  object: 'list',
+  data: [{ id: 'small-model', context_window: 32_768, input_modalities: ['text'] }, { id: 'big-model' }, { id: 'm' }],
+};
 export const USAGE = {
   prompt_tokens: 1200,
   completion_tokens: 345,

@@ -26,6 +26,15 @@ describe('“Try it”', () => {
     expect(await page.getByRole('combobox', { name: 'Model' }).inputValue()).to.equal('big-model');
   });
 
+  it('says what is known of the chosen model', async () => {
+    const note = page.locator('#try-model-note');
+    expect(await note.isHidden()).to.equal(true);
+    await page.getByRole('combobox', { name: 'Model' }).selectOption('small-model');
+    expect(await note.textContent()).to.equal('Context window 32,768. Takes text.');
+    await page.getByRole('combobox', { name: 'Model' }).selectOption('Another model …');
+    expect(await note.isHidden()).to.equal(true);
+  });
+
   it('keeps the name of a model that was typed, while another view is looked at', async () => {
     await page.getByRole('combobox', { name: 'Model' }).selectOption('Another model …');
     await page.getByLabel('Name of the model').fill('hidden-model');

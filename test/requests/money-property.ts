@@ -244,6 +244,7 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
     keyOwner: 'gateway',
     nowMs: Date.now,
     steadyMs: () => performance.now(),
+    models: { present: config.models },
     backend: backendOf(),
     relay: relayOf(),
   };

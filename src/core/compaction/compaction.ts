@@ -2,6 +2,8 @@
 
 import type { CreateResponse, InputItem } from '../../contract/types.ts';
 import type { ChatRequest } from '../chat.ts';
+import type { Models } from '../models.ts';
+import { settle } from '../request/model-settings.ts';
 import { toPrompt } from './prompt.ts';
 import { toChatRequest, type TranslationOptions } from '../request/request.ts';
 import { currentTurnOf, keptLengthFor, leavesOut } from '../request/kept-input.ts';
@@ -15,6 +17,7 @@ export interface CompactionPlan {
 export interface CompactionOptions extends TranslationOptions {
   readonly compactionModel: string | null;
   readonly compactionMaxOutputTokens: number;
+  readonly models: { readonly present: Pick<Models, 'find'> | null };
 }
 
 /** Whether the request asks for a compaction instead of an answer. */
@@ -52,27 +55,28 @@ export function planCompactionOnTheWay(
 
 /** Keeps the wording of the conversation, so that a backend can use its prompt cache. */
 function askForSummary(request: CreateResponse, options: CompactionOptions): ChatRequest {
-  const { compactionModel, compactionMaxOutputTokens } = options;
+  const { compactionModel, compactionMaxOutputTokens, modelAliases, models } = options;
+  const model = compactionModel ?? request.model;
   const asked: CreateResponse = {
     ...pick(request, ['instructions', 'tools', 'service_tier', 'prompt_cache_key', 'safety_identifier', 'user']),
     // An effort of the request's model may not be one of the compaction model.
     ...(compactionModel === null && pick(request, ['reasoning'])),
-    model: compactionModel ?? request.model,
+    model,
     input: [
       ...inputToCompact(request),
       { type: 'message', role: 'user', content: toPrompt(compactionMaxOutputTokens) },
     ],
-    max_output_tokens: compactionMaxOutputTokens,
     // A stream shows that a backend which needs minutes is still working.
     stream: true,
   };
+  const settled = settle(asked, models.present?.find(model, modelAliases.get(model) ?? model)).request;
   // The tools are needed to name the calls of the history, but they are not offered.
   const {
     tools: _tools,
     tool_choice: _choice,
     parallel_tool_calls: _parallel,
     ...chat
-  } = toChatRequest(asked, options).chat;
+  } = toChatRequest({ ...settled, max_output_tokens: compactionMaxOutputTokens }, options).chat;
   return chat;
 }
 

@@ -1,7 +1,7 @@
 /** A price per million tokens equals millionths per token, so the cost needs no division. */
 import type { ModelPrice, PriceTable, Usage } from '../../contract/types.ts';
 import { parseDecimal } from './decimal.ts';
-import { literalLength, toModelMatcher } from './model-patterns.ts';
+import { patternsOf } from '../model-patterns.ts';
 
 /** The ledger adds up safe integers, which absurd usage of a backend must not break. */
 export const MAX_COST_MICRO = 1_000_000_000_000;
@@ -81,19 +81,12 @@ export function createPrices(table: PriceTable): Prices {
     const plain = plainNameOf(name);
     if (!name.includes('*')) similar.set(plain, dearer(price, similar.get(plain)));
   }
-  const patterns = [...prices]
-    .filter(([name]) => name.includes('*'))
-    .sort(([one], [other]) => literalLength(other) - literalLength(one))
-    .map(([pattern, price]) => ({
-      length: literalLength(pattern),
-      fits: toModelMatcher(pattern.toLowerCase()),
-      price,
-    }));
+  const patterns = patternsOf(prices);
 
   function findSimilar(names: readonly string[], minLength: number): Price | undefined {
     const lower = names.map((name) => name.toLowerCase());
     const pattern = patterns.find(({ length, fits }) => length >= minLength && lower.some(fits));
-    let price = pattern?.price;
+    let price = pattern?.value;
     for (const plain of names.map(plainNameOf)) {
       const other = similar.get(plain);
       // A pattern with the whole name, such as `llama3:*`, was written for this model.

@@ -16,7 +16,7 @@ export interface Parameters {
  */
 export function toParameters(
   request: CreateResponse,
-  { parameters }: Pick<Dialect, 'parameters'>,
+  dialect: Pick<Dialect, 'parameters'>,
   written: object,
 ): Parameters {
   const { extra_body: extra, ...own }: Readonly<Record<string, unknown>> = { ...request };
@@ -24,11 +24,15 @@ export function toParameters(
   const ignored: string[] = [];
   for (const [name, value] of Object.entries({ ...(isObject(extra) && extra), ...own })) {
     if (value === null || UNNAMED.has(name) || (isKnownParameter(name) && Object.hasOwn(own, name))) continue;
-    const isPassed = parameters.includes(name) && !NEVER_PASSED.has(name) && !Object.hasOwn(written, name);
-    if (isPassed) passed[name] = value;
+    if (isPassed(name, dialect) && !Object.hasOwn(written, name)) passed[name] = value;
     else ignored.push(withInstead(name));
   }
   return { passed, ignored };
+}
+
+/** Whether the backend gets such a parameter as it is. */
+export function isPassed(name: string, { parameters }: Pick<Dialect, 'parameters'>): boolean {
+  return parameters.includes(name) && !NEVER_PASSED.has(name);
 }
 
 function withInstead(name: string): string {

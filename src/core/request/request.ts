@@ -14,6 +14,7 @@ import type { Dialect } from '../dialects.ts';
 import { ApiError } from '../errors.ts';
 import { toPiece, type ItemPlace, type OpenSeal, type Piece } from './items.ts';
 import { planTools, type ToolPlan } from './tools.ts';
+import { roundEffort } from './efforts.ts';
 import { toParameters, type Parameters } from './parameters.ts';
 import { toMessages } from './turns.ts';
 import { compactThresholdOf, inForceOf, keptLengthFor } from './kept-input.ts';
@@ -252,15 +253,10 @@ function isCallForced({ choice }: ToolPlan, { forcedCallFields }: Dialect): bool
   return forcedCallFields !== undefined && (choice === 'required' || typeof choice === 'object');
 }
 
-/** They go from least to most, without "none", which switches reasoning off. */
-const EFFORTS: readonly ReasoningEffort[] = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
-
 function toEffort(
   effort: ReasoningEffort | undefined,
   { efforts: known, effortFields }: Dialect,
 ): ReasoningEffort | undefined {
   if (effort === undefined || effortFields[effort] !== undefined) return undefined;
-  if (effort === 'none' || known === null || known.includes(effort)) return effort;
-  const steps = EFFORTS.filter((step) => known.includes(step));
-  return steps.findLast((step) => EFFORTS.indexOf(step) < EFFORTS.indexOf(effort)) ?? steps[0];
+  return known === null ? effort : roundEffort(effort, known);
 }

@@ -31,8 +31,8 @@ function toCodexModel(id: string, model: Model): object {
     slug: id,
     display_name: text(model['name']) ?? id,
     description: text(model['description']) ?? null,
-    default_reasoning_level: null,
-    supported_reasoning_levels: [],
+    default_reasoning_level: text(model['default_reasoning_effort']) ?? null,
+    supported_reasoning_levels: effortsOf(model).map((effort) => ({ effort, description: `Effort: ${effort}` })),
     shell_type: 'default',
     visibility: 'list',
     supported_in_api: true,
@@ -78,9 +78,10 @@ How to speak:
 function contextWindowOf(model: Model): number | undefined {
   const meta = isObject(model['meta']) ? model['meta'] : {};
   const candidates = [
+    // What the operator says goes first.
+    model['context_window'],
     model['max_model_len'],
     model['context_length'],
-    model['context_window'],
     model['max_context_length'],
     meta['n_ctx'],
     meta['n_ctx_train'],
@@ -90,13 +91,16 @@ function contextWindowOf(model: Model): number | undefined {
 
 function modalitiesOf(model: Model): readonly string[] | undefined {
   const { architecture, capabilities } = model;
-  if (isObject(architecture) && Array.isArray(architecture['input_modalities'])) {
-    return architecture['input_modalities'].includes('image') ? ['text', 'image'] : ['text'];
-  }
+  const own = model['input_modalities'] ?? (isObject(architecture) ? architecture['input_modalities'] : undefined);
+  if (Array.isArray(own)) return own.includes('image') ? ['text', 'image'] : ['text'];
   if (isObject(capabilities) && typeof capabilities['vision'] === 'boolean') {
     return capabilities['vision'] ? ['text', 'image'] : ['text'];
   }
   return undefined;
+}
+
+function effortsOf({ reasoning_efforts: efforts }: Model): readonly string[] {
+  return Array.isArray(efforts) ? efforts.filter((effort) => typeof effort === 'string') : [];
 }
 
 function text(value: unknown): string | undefined {

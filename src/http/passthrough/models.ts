@@ -1,4 +1,6 @@
 import { isList, isObject } from '../../core/json.ts';
+import { roundEffort } from '../../core/request/efforts.ts';
+import type { Models } from '../../core/models.ts';
 
 export type ModelAliases = ReadonlyMap<string, string>;
 
@@ -31,4 +33,27 @@ function isOffered(model: unknown, aliases: ModelAliases, offers: Offers): boole
 export function namedModel(alias: string, model: unknown): object {
   const known = isObject(model) ? model : { object: 'model', created: 0, owned_by: 'unknown' };
   return { ...known, id: alias };
+}
+
+/** Returns the list with what the operator says of its models. */
+export function describeModels(list: object, aliases: ModelAliases, models: Pick<Models, 'find'>): object {
+  const data: unknown = isObject(list) ? list['data'] : undefined;
+  return isList(data) ? { ...list, data: data.map((model) => describeModel(model, aliases, models)) } : list;
+}
+
+/** The first names are those of Groq and OpenRouter. */
+export function describeModel(model: unknown, aliases: ModelAliases, models: Pick<Models, 'find'>): unknown {
+  const id: unknown = isObject(model) ? model['id'] : undefined;
+  const settings = typeof id === 'string' ? models.find(id, aliases.get(id) ?? id) : undefined;
+  if (settings === undefined || !isObject(model)) return model;
+  const { context_window, input, efforts, defaults, overrides } = settings;
+  const effort = overrides?.reasoning?.effort ?? defaults?.reasoning?.effort;
+  const known = effort && efforts ? roundEffort(effort, efforts) : effort;
+  return {
+    ...model,
+    ...(context_window !== undefined && { context_window }),
+    ...(input !== undefined && { input_modalities: input }),
+    ...(efforts !== undefined && { reasoning_efforts: efforts }),
+    ...(known !== undefined && { default_reasoning_effort: known }),
+  };
 }

@@ -7,17 +7,20 @@ import { LARGE_BYTES } from '../../core/json-size.ts';
 import { modelEdits } from '../../requests/chat-body.ts';
 import type { LargeRequests } from '../../requests/large/thread.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
+import { isObject } from '../../core/json.ts';
+import type { Models } from '../../core/models.ts';
 import { callerOf } from '../access/authenticate.ts';
 import { readBody } from '../body/body.ts';
 import { withCodexModels } from './codex-models.ts';
 import { methodNotAllowed } from '../error-handler.ts';
-import { listWithAliases, namedModel, type ModelAliases } from './models.ts';
+import { describeModel, describeModels, listWithAliases, namedModel, type ModelAliases } from './models.ts';
 import type { Forwarding, Proxy } from './relay.ts';
 
 export interface PassthroughOptions {
   readonly proxy: Proxy;
   readonly passthroughPaths: readonly string[];
   readonly modelAliases: ModelAliases;
+  readonly models: { readonly present: Pick<Models, 'find'> | null };
   readonly maxBodyBytes: number;
   readonly admission: Pick<Admission, 'admitUnmetered' | 'offers'>;
   readonly keyOwner: KeyOwner;
@@ -30,7 +33,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** Must be mounted after `authenticate`, and before anything reads the body. */
 export function createPassthrough(options: PassthroughOptions): Router {
-  const { proxy, modelAliases: aliases, maxBodyBytes, admission, keyOwner, large, nowMs } = options;
+  const { proxy, modelAliases: aliases, models, maxBodyBytes, admission, keyOwner, large, nowMs } = options;
   const router = express.Router();
 
   const forward = (req: Request, res: Response, forwarding: Partial<Forwarding> = {}): Promise<void> => {
@@ -62,9 +65,10 @@ export function createPassthrough(options: PassthroughOptions): Router {
       const forCodex = req.query['client_version'] !== undefined;
       // With the gateway's own key the list is the same for all callers.
       const isShared = keyOwner === 'gateway';
-      if (!isShared && aliases.size === 0 && !forCodex) return forward(req, res);
+      if (!isShared && aliases.size === 0 && !forCodex && models.present === null) return forward(req, res);
       const toList = (answer: unknown): object | undefined => {
-        const list = listWithAliases(answer, aliases, (...names) => admission.offers(key, ...names));
+        const listed = listWithAliases(answer, aliases, (...names) => admission.offers(key, ...names));
+        const list = listed && models.present ? describeModels(listed, aliases, models.present) : listed;
         // A list that cannot be parsed cannot be filtered by what the key may use.
         if (list === undefined && key !== undefined) throw new ApiError('upstream_invalid_response');
         return forCodex ? withCodexModels(list) : list;
@@ -93,12 +97,22 @@ export function createPassthrough(options: PassthroughOptions): Router {
       const name = req.params.id.join('/');
       const model = aliases.get(name);
       if (!admission.offers(callerOf(res).key, name, model ?? name)) throw modelNotFound();
-      if (model === undefined) return forward(req, res);
+      const said = models.present;
+      const described = (found: unknown): object | undefined => {
+        const entry = said === null ? found : describeModel(found, aliases, said);
+        return isObject(entry) ? entry : undefined;
+      };
+      if (model === undefined && said === null) return forward(req, res);
+      if (model === undefined) {
+        return forward(req, res, { edit: (status, found) => (status === 200 ? described(found) : undefined) });
+      }
       return forward(req, res, {
         path: `/models/${encodeURIComponent(model)}`,
         // Many backends only have the list. The alias exists in any case.
         edit: (status, found) =>
-          NO_ANSWER.has(status) ? namedModel(name, undefined) : namedIfFound(status, name, found),
+          NO_ANSWER.has(status) || status === 200
+            ? described(namedModel(name, status === 200 ? found : undefined))
+            : undefined,
       });
     })
     .all(methodNotAllowed('GET'));
@@ -117,10 +131,6 @@ export function createPassthrough(options: PassthroughOptions): Router {
 }
 
 const NO_ANSWER = new Set([404, 405, 501]);
-
-function namedIfFound(status: number, alias: string, model: unknown): object | undefined {
-  return status === 200 ? namedModel(alias, model) : undefined;
-}
 
 function allow(methods: readonly string[]): RequestHandler {
   const refuse = methodNotAllowed(...methods);

@@ -2,6 +2,7 @@ import type { RequestHandler } from 'express';
 import type { LimitState, RateLimits } from '../../accounts/rates.ts';
 import { spendWindowsOf, type SpendWindow } from '../../accounts/spend.ts';
 import { ApiError } from '../../core/errors.ts';
+import type { Prices } from '../../core/money/pricing.ts';
 import type { AccountStore, StoredKey, UsageRow } from '../../store/keys.ts';
 import type { OwnKey, OwnLimit, OwnUsage } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
@@ -9,7 +10,7 @@ import { callerOf } from '../access/authenticate.ts';
 export interface ShowKeyOptions {
   readonly accounts: Pick<AccountStore, 'findKey' | 'listUsage'>;
   readonly rateLimits: RateLimits | undefined;
-  readonly prices: { readonly currency: string | null };
+  readonly prices: { readonly present: Pick<Prices, 'currency'> | null };
   readonly nowMs: () => number;
 }
 
@@ -33,7 +34,7 @@ export function showKey({ accounts, rateLimits, prices, nowMs }: ShowKeyOptions)
     res.json({
       object: 'key',
       ...describeKey(key),
-      currency: prices.currency,
+      currency: prices.present?.currency ?? null,
       rate_limits: {
         requests_per_minute: toRateLimit(rates.requests, resetsAt),
         tokens_per_minute: toRateLimit(rates.tokens, resetsAt),

@@ -1,5 +1,6 @@
 import type { RequestHandler, Response } from 'express';
 import type { Admission } from '../../accounts/admission.ts';
+import type { Models } from '../../core/models.ts';
 import type { TokenEstimator } from '../../core/tokens/estimate.ts';
 import type { Tokenizer } from '../../tokenizer/tokenizer.ts';
 import { vocabularyOf } from '../../tokenizer/vocabulary.ts';
@@ -18,6 +19,7 @@ export interface CountInputTokensOptions extends TranslationSettings {
   readonly estimator: Pick<TokenEstimator, 'estimateInput'>;
   readonly admission: Pick<Admission, 'admitFree'>;
   readonly itemMemory: ItemMemory;
+  readonly models: { readonly present: Pick<Models, 'find'> | null };
   readonly large: Pick<LargeRequests, 'prepareCount'>;
   readonly maxBodyBytes: number;
 }
@@ -36,9 +38,15 @@ export function countInputTokens(options: CountInputTokensOptions): RequestHandl
       body.value === undefined ? await options.large.prepareCount(incoming) : prepareCount(askedOf(incoming), options);
     facts.model = input.model;
     const headers = await options.admission.admitFree(caller.key, input);
+    const window = options.models.present?.find(input.model, input.backendModel)?.context_window;
     const counted = await count(input, { caller: caller.identity[0], signal: whenGone(res) }, options);
     nameLeftOut({ facts, setHeader: (name, value) => res.setHeader(name, value) }, input.leftOut);
-    res.set(headers).json({ object: 'response.input_tokens', estimated: true, ...counted } satisfies InputTokens);
+    res.set(headers).json({
+      object: 'response.input_tokens',
+      estimated: true,
+      ...counted,
+      ...(window !== undefined && { context_window: window }),
+    } satisfies InputTokens);
   };
 }
 

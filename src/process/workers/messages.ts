@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts';
 import type { Addresses } from '../../http/servers.ts';
 import type { MetricSnapshot } from '../../telemetry/metrics.ts';
 import type { StoreClient } from '../../store/sqlite/sqlite-store.ts';
-import type { PriceTable } from '../../contract/types.ts';
+import type { ModelTable, PriceTable } from '../../contract/types.ts';
 
 export type PrimaryService = {
   readonly run: StoreClient['run'];
@@ -16,17 +16,23 @@ export type WorkerService = {
   readonly ping: () => void;
   readonly snapshotMetrics: () => Promise<MetricSnapshot>;
   readonly hearCancel: () => void;
-  readonly changePrices: (table: PriceTable) => void;
+  readonly changeTables: (tables: Tables) => void;
   /** `drain` waits for the running requests, `close` does not. Neither is answered. */
   readonly drain: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
+/** What the files beside the settings say. */
+export interface Tables {
+  readonly prices: PriceTable | null;
+  readonly models: ModelTable | null;
+}
+
 export interface WorkerStart {
   /** Counts from 1. A worker that replaces a dead one has its number. */
   readonly number: number;
-  readonly config: Omit<Config, 'prices'>;
-  readonly priceTable: PriceTable | null;
+  readonly config: Omit<Config, 'prices' | 'models'>;
+  readonly tables: Tables;
   readonly demoBaseUrl: string | null;
   /** Is false when each worker has its own connections to PostgreSQL. */
   readonly isStoreClient: boolean;

@@ -1,13 +1,13 @@
 /**
  * The first process of `WORKERS` serves no request. It has what may exist only once: the writer of
- * the records, the demo backend, the prices and the sum of the metrics.
+ * the records, the demo backend, the prices, what is said of models and the sum of the metrics.
  */
 import type { Logger } from 'pino';
 import { startDemoBackend } from '../../backend/demo/demo.ts';
 import { messageOf } from '../../core/errors.ts';
 import { describeStart } from '../../config/banner.ts';
 import { wantsMetrics, type Config } from '../../config/config.ts';
-import { createCurrentPrices } from '../../config/current-prices.ts';
+import { createCurrentFiles, type CurrentFiles } from '../../config/current-files.ts';
 import type { Gateway } from '../../gateway.ts';
 import { openWithSecret } from '../../config/gateway-secret.ts';
 import type { JoinedMetrics } from '../../telemetry/joined-metrics.ts';
@@ -16,7 +16,7 @@ import { openSharedStore, type SharedStore } from '../../store/open.ts';
 import type { Operation } from '../../store/shared/operations.ts';
 import { createSupervisor, DiedAtStart, type LaunchedWorker } from './supervisor.ts';
 import type { Addresses } from '../../http/servers.ts';
-import type { PrimaryService, WorkerStart } from './messages.ts';
+import type { PrimaryService, Tables, WorkerStart } from './messages.ts';
 import { forkWorker, type WorkerProcess } from './worker-process.ts';
 
 /** Workers get this time after their drain for last writes and replies. */
@@ -28,7 +28,7 @@ export async function openWorkers(config: Config): Promise<Gateway> {
   const { store, secret } = await openWithSecret(config, openSharedStore({ ...config, log }));
   const demo = config.upstreamBaseUrl === null ? await startDemoBackend() : undefined;
   const metrics = wantsMetrics(config) ? await openMetrics() : undefined;
-  const prices = createCurrentPrices({ ...config, log });
+  const files = createCurrentFiles({ ...config, log });
   const supervisor = createSupervisor({ count: config.workers, launch, log });
   let addresses: Addresses = { url: '' };
   let closed: Promise<void> | undefined;
@@ -53,8 +53,8 @@ export async function openWorkers(config: Config): Promise<Gateway> {
     });
     const ready = whenReady(worker, {
       number,
-      config: withoutPrices({ ...config, gatewaySecret: secret, warnings: [] }),
-      priceTable: prices.present?.table ?? null,
+      config: withoutFiles({ ...config, gatewaySecret: secret, warnings: [] }),
+      tables: tablesOf(files),
       demoBaseUrl: demo?.baseUrl ?? null,
       isStoreClient: client !== undefined,
     });
@@ -87,12 +87,9 @@ export async function openWorkers(config: Config): Promise<Gateway> {
     close: () => end('close', END_WITHIN_MS),
     probe: async () => supervisor.serving[0]?.rpc.ask('probe'),
     reload() {
-      const before = prices.present;
-      prices.reload();
-      const { present } = prices;
-      if (present === null || present === before) return;
-      // One that is being started was sent the prices of before, and hears these after them.
-      for (const { rpc } of supervisor.living) rpc.ask('changePrices', present.table).catch(() => undefined);
+      files.reload();
+      // One that is being started was sent the tables of before, and hears these after them.
+      for (const { rpc } of supervisor.living) rpc.ask('changeTables', tablesOf(files)).catch(() => undefined);
     },
     get banner() {
       const { url, metricsUrl } = addresses;
@@ -136,6 +133,10 @@ async function recoverRecords(store: SharedStore, worker: number, log: Logger): 
   }
 }
 
-function withoutPrices({ prices: _prices, ...rest }: Config): Omit<Config, 'prices'> {
+function tablesOf({ prices, models }: CurrentFiles): Tables {
+  return { prices: prices.present?.table ?? null, models: models.present?.table ?? null };
+}
+
+function withoutFiles({ prices: _prices, models: _models, ...rest }: Config): Omit<Config, 'prices' | 'models'> {
   return rest;
 }

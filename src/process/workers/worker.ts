@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
-import { createCurrentPrices } from '../../config/current-prices.ts';
-import { createPrices } from '../../core/money/pricing.ts';
+import { createCurrentFile, type CurrentFiles } from '../../config/current-files.ts';
+import { createModels, type Models } from '../../core/models.ts';
+import { createPrices, type Prices } from '../../core/money/pricing.ts';
 import { createGateway, type Gateway } from '../../gateway.ts';
 import { createLogger, openLogOutput } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
@@ -9,9 +10,14 @@ import { openClientStore } from '../../store/open.ts';
 import type { Store, StoreLog } from '../../store/store.ts';
 import { openRpc } from '../../rpc/rpc.ts';
 import type { Addresses } from '../../http/servers.ts';
-import type { PrimaryService, WorkerService, WorkerStart } from './messages.ts';
+import type { PrimaryService, Tables, WorkerService, WorkerStart } from './messages.ts';
 
-const current = createCurrentPrices({ pricesFile: null, prices: null, log: { info: ignore, error: ignore } });
+/** The first process reads the files. */
+const current: CurrentFiles = {
+  prices: createCurrentFile<Prices>(null),
+  models: createCurrentFile<Models>(null),
+  reload: ignore,
+};
 let gateway: Gateway | undefined;
 let metrics: Metrics | undefined;
 const cancelListeners = new Set<() => void>();
@@ -24,7 +30,7 @@ const service: WorkerService = {
   hearCancel() {
     for (const heard of cancelListeners) heard();
   },
-  changePrices: (table) => current.replace(createPrices(table)),
+  changeTables,
   drain: () => endAfter(gateway?.drain()),
   close: () => endAfter(gateway?.close()),
 };
@@ -40,23 +46,27 @@ process.on('message', primary.receive);
 // Shows that messages are heard from now on.
 process.send?.('here', ignore);
 
-async function start({ number, config, priceTable, demoBaseUrl, isStoreClient }: WorkerStart): Promise<Addresses> {
-  const prices = priceTable === null ? null : createPrices(priceTable);
-  // In the turn of the message: a later change of prices must not be undone.
-  current.replace(prices);
+async function start({ number, config, tables, demoBaseUrl, isStoreClient }: WorkerStart): Promise<Addresses> {
+  // In the turn of the message: a later change must not be undone.
+  changeTables(tables);
   const log = createLogger(config.logLevel, await openLogOutput(config.logFormat)).child({ worker: number });
   const opened = await createGateway(
-    { ...config, prices },
+    { ...config, prices: null, models: null },
     {
       log,
       ...(isStoreClient && { store: openStoreOfPrimary(log, config.settleTimeoutMs) }),
-      shared: { demoBaseUrl, prices: current, joinMetrics },
+      shared: { demoBaseUrl, files: current, joinMetrics },
     },
   );
   process.on('uncaughtException', (thrown) => crash(opened, thrown));
   process.on('unhandledRejection', (thrown) => crash(opened, thrown));
   gateway = opened;
   return opened.listen();
+}
+
+function changeTables({ prices, models }: Tables): void {
+  current.prices.replace(prices && createPrices(prices));
+  current.models.replace(models && createModels(models));
 }
 
 function openStoreOfPrimary(log: StoreLog, settleTimeoutMs: number): Store {

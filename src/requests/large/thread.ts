@@ -2,6 +2,8 @@ import { extname } from 'node:path';
 import { isLimited, needsOutputLimit } from '../../accounts/admission.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Edit } from '../../core/json-bytes.ts';
+import type { ModelTable } from '../../contract/types.ts';
+import type { Models } from '../../core/models.ts';
 import { takeTurns } from '../../core/limit-concurrency.ts';
 import type { Rpc } from '../../rpc/rpc.ts';
 import { createRestingThread, type RestingThreadOptions } from '../../rpc/resting-thread.ts';
@@ -18,6 +20,7 @@ import type { Answer, LargeRequest, LargeService, SentPlan, ThreadSettings, Way 
 
 export interface LargeRequestsOptions extends Pick<RestingThreadOptions, 'onDeath' | 'startWorker' | 'restAfterMs'> {
   readonly settings: ThreadSettings;
+  readonly models: { readonly present: Pick<Models, 'table'> | null };
   readonly estimator: Pick<TokenEstimator, 'estimateInput'>;
   readonly itemMemory: Pick<ItemMemory, 'recall'>;
 }
@@ -53,22 +56,26 @@ export function openLargeRequests(options: LargeRequestsOptions): LargeRequests 
     workerData: options.settings,
   });
 
-  function inTurn<Result>(incoming: LargeIncoming, ask: Ask<Result>): Promise<Result> {
+  const tableNow = (): ModelTable | null => options.models.present?.table ?? null;
+
+  function inTurn<Result>(incoming: LargeIncoming, ask: Ask<Result>, modelTable = tableNow()): Promise<Result> {
     return takeTurn(incoming.caller.holder().name, async () => {
       if (incoming.isServed()) throw new ApiError('client_disconnected');
-      return preparedOf(await askThread(incoming, ask));
+      return preparedOf(await askThread(incoming, ask, modelTable));
     });
   }
 
   async function askThread<Result>(
     { facts, caller: { identity, key }, body: { bytes }, idempotencyKey }: LargeIncoming,
     ask: Ask<Result>,
+    modelTable: ModelTable | null,
   ): Promise<Decided<Result>> {
     const asked = thread.wake();
     const { estimator, itemMemory } = options;
     const request: Writable<LargeRequest> = {
       bytes,
       unique: facts.unique,
+      modelTable,
       identity,
       isIdempotent: idempotencyKey !== undefined,
       isLimited: isLimited(key),
@@ -95,8 +102,10 @@ export function openLargeRequests(options: LargeRequestsOptions): LargeRequests 
     if (compaction === undefined) return { ...plan, compaction };
     const { chat, resumes } = compaction;
     if (!resumes) return { ...plan, compaction: { chat } };
+    // What was reserved is by the table of now.
+    const modelTable = tableNow();
     const resume = (encryptedContent: string) =>
-      inTurn(incoming, (rpc, request) => rpc.ask('resume', request, way, encryptedContent));
+      inTurn(incoming, (rpc, request) => rpc.ask('resume', request, way, encryptedContent), modelTable);
     return { ...plan, compaction: { chat, resume } };
   }
 

@@ -2,12 +2,13 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CompactionOptions } from '../../core/compaction/compaction.ts';
 import type { ChatRequest } from '../../core/chat.ts';
-import type { CreateResponse } from '../../contract/types.ts';
+import type { CreateResponse, ModelTable } from '../../contract/types.ts';
 import { encodeChat, type EncodedChat } from '../../core/encoded-chat.ts';
 import { ApiError, type ApiErrorOptions, type ErrorCode } from '../../core/errors.ts';
 import type { Edit } from '../../core/json-bytes.ts';
 import { parseJson } from '../../core/parse-json.ts';
 import { echoOf } from '../../core/reply/initial-response.ts';
+import { createModels } from '../../core/models.ts';
 import { openRpc } from '../../rpc/rpc.ts';
 import type { ModelInput } from '../../core/tokens/estimate.ts';
 import { digestOf, type Identity } from '../../identity/identities.ts';
@@ -40,6 +41,7 @@ export interface ThreadSettings
 }
 
 export interface LargeRequest extends Pick<Asked, 'unique' | 'isLimited' | 'needsOutputLimit'> {
+  readonly modelTable: ModelTable | null;
   readonly bytes: Uint8Array;
   readonly identity: Identity;
   /** Whether the digest of the body is needed. */
@@ -152,12 +154,13 @@ interface Received extends Omit<Asked, 'value'> {
 }
 
 function answer<Result>(
-  { bytes, recalled, inputTokens, ...asked }: LargeRequest,
+  { bytes, modelTable, recalled, inputTokens, ...asked }: LargeRequest,
   work: (asked: Received, services: PrepareServices) => Result,
 ): Answer<Result> {
   transferred = [];
   const services: PrepareServices = {
     ...settings,
+    models: { present: modelTable && createModels(modelTable) },
     sealers,
     estimator: {
       estimateInput(input) {

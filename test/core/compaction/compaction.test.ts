@@ -8,6 +8,7 @@ import {
 } from '../../../src/core/compaction/compaction.ts';
 import { toContext, toPrompt } from '../../../src/core/compaction/prompt.ts';
 import { DIALECTS } from '../../../src/core/dialects.ts';
+import { createModels } from '../../../src/core/models.ts';
 import { ApiError } from '../../../src/core/errors.ts';
 import { toChatRequest } from '../../../src/core/request/request.ts';
 import type { CreateResponse, InputItem } from '../../../src/contract/types.ts';
@@ -25,6 +26,7 @@ const OPTIONS: CompactionOptions = {
   openCompaction: (text) => (text.startsWith('sealed:') ? text.slice('sealed:'.length) : undefined),
   compactionModel: null,
   compactionMaxOutputTokens: 900,
+  models: { present: null },
 };
 const AS_GIVEN: CompactionOptions = { ...OPTIONS, dialect: DIALECTS.openai };
 
@@ -87,6 +89,13 @@ describe('the request for a summary', () => {
     expect(chat.model).to.equal('small');
     expect(chat).not.to.have.property('reasoning_effort');
     expect(planCompaction(REQUEST, { ...AS_GIVEN, compactionModel: 'alias' }).chat.model).to.equal('own-name');
+  });
+
+  it('is asked for as the operator wants its model to be asked, with its own limit', () => {
+    const settings = { defaults: { temperature: 0.6, max_output_tokens: 5 }, overrides: { max_output_tokens: 9 } };
+    const models = createModels({ models: { small: settings, alias: { defaults: { temperature: 2 } } } });
+    const { chat } = planCompaction(REQUEST, { ...AS_GIVEN, compactionModel: 'small', models: { present: models } });
+    expect(chat).to.include({ temperature: 0.6, max_completion_tokens: 900 });
   });
 
   it('asks for no more words than there is room for', () => {

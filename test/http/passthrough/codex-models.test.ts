@@ -71,6 +71,7 @@ describe('withCodexModels', () => {
     { name: 'Groq', model: { context_window: 8192 }, expected: 8192 },
     { name: 'Mistral', model: { max_context_length: 128_000 }, expected: 128_000 },
     { name: 'llama.cpp', model: { meta: { n_ctx_train: 4096 } }, expected: 4096 },
+    { name: 'the operator', model: { max_model_len: 32_768, context_window: 16_384 }, expected: 16_384 },
     { name: 'nobody', model: {}, expected: undefined },
     { name: 'a text', model: { context_length: '131072' }, expected: undefined },
     { name: 'nothing that can be', model: { context_length: 0 }, expected: undefined },
@@ -90,6 +91,7 @@ describe('withCodexModels', () => {
       model: { architecture: { input_modalities: ['image', 'text', 'file'] } },
       expected: ['text', 'image'],
     },
+    { name: 'images at the top', model: { input_modalities: ['text', 'image', 'audio'] }, expected: ['text', 'image'] },
     { name: 'vision', model: { capabilities: { vision: true } }, expected: ['text', 'image'] },
     { name: 'no vision', model: { capabilities: { vision: false } }, expected: ['text'] },
     { name: 'nothing', model: {}, expected: undefined },
@@ -99,6 +101,14 @@ describe('withCodexModels', () => {
       expect(modelsOf({ id: 'm', ...model })[0]?.['input_modalities']).to.deep.equal(expected);
     });
   }
+
+  it('names the efforts, and the one that is used without one', () => {
+    const [entry] = modelsOf({ id: 'm', reasoning_efforts: ['low', 'high', 5], default_reasoning_effort: 'low' });
+    expect(entry).to.deep.include({
+      supported_reasoning_levels: ['low', 'high'].map((effort) => ({ effort, description: `Effort: ${effort}` })),
+      default_reasoning_level: 'low',
+    });
+  });
 
   it('passes over entries without a name', () => {
     expect(modelsOf(null, 'm', { id: 5 }, { id: 'm' }).map(({ slug }) => slug)).to.deep.equal(['m']);

@@ -64,6 +64,7 @@ describe('passthrough', () => {
       proxy: relay,
       passthroughPaths: [],
       modelAliases: new Map(),
+      models: { present: null },
       maxBodyBytes: 1024 * 1024,
       admission: ADMIT_ALL,
       keyOwner: ownKey === undefined ? 'caller' : 'gateway',

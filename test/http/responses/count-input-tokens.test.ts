@@ -44,6 +44,7 @@ describe('countInputTokens', () => {
         itemMemory: createItemMemory({ itemMemoryTtlS: 0, maxBodyBytes: 1000, nowMs: () => 0 }),
         dialect: DIALECTS.generic,
         modelAliases: new Map(),
+        models: { present: null },
         hostedTools: 'drop',
         history: 'keep',
         upstreamDialect: 'generic',

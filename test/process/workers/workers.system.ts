@@ -423,6 +423,30 @@ describe('workers that share a port', () => {
       expect(said, 'lines about prices').to.have.lengthOf(1);
     });
 
+    it('in what is said of models', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'models-'));
+      const path = join(folder, 'models.json');
+      const say = (temperature: number) =>
+        writeFileSync(path, JSON.stringify({ models: { '*': { overrides: { temperature } } } }));
+      try {
+        say(0.5);
+        await open({ MODELS_FILE: path });
+        workers.backend.always(answer());
+        const createAtBoth = async () => {
+          for (const worker of [1, 2]) await (await workers.connect(worker)).create(BODY);
+          return workers.backend.requests.slice(-2).map(({ body }) => (body as { temperature?: number }).temperature);
+        };
+        expect(await createAtBoth()).to.deep.equal([0.5, 0.5]);
+        say(0.9);
+        const read = workers.nextLine(({ msg }) => msg.startsWith('MODELS_FILE'));
+        workers.gateway.signal('SIGHUP');
+        await read;
+        expect(await createAtBoth()).to.deep.equal([0.9, 0.9]);
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    });
+
     it('in a change of prices while one of them is being started', async () => {
       const folder = mkdtempSync(join(tmpdir(), 'gate-'));
       const [arrived, gate] = [join(folder, 'arrived'), join(folder, 'gate')];

@@ -1,3 +1,4 @@
+import { createModels } from '../../../src/core/models.ts';
 import { EventEmitter } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
@@ -111,6 +112,7 @@ const requests: Record<string, object | string> = {
   'nothing to say': { model: 'm', input: [] },
   'a service tier': { model: 'm', input: 'Hello', service_tier: 'priority' },
   'an earlier response': { model: 'm', input: 'Hello', previous_response_id: 'resp_1' },
+  'a model of which the operator says something': { model: 'settled', input: 'Hello', temperature: 1, top_p: 0.5 },
   'no object': '[]',
   'broken JSON': '{"model": "m", "input": oh}',
   'large broken JSON': `{"model": "m", "input": "${'a'.repeat(300_000)}`,
@@ -132,12 +134,17 @@ function bytesOf(request: object | string): Buffer {
   return Buffer.from(typeof request === 'string' ? request : JSON.stringify(request));
 }
 
+const MODEL_TABLE = {
+  models: { 'sett*': { defaults: { max_output_tokens: 77 }, overrides: { temperature: 0.5, stop: 'END' } } },
+};
+
 describe('the thread of large requests', () => {
   let thread: ReturnType<typeof openLargeRequests> | undefined;
   const estimator = createTokenEstimator();
   const itemMemory = createItemMemory({ ...SETTINGS, nowMs: Date.now });
   const deaths: string[] = [];
-  const shared = { settings: SETTINGS, estimator, itemMemory, onDeath: (why: string) => void deaths.push(why) };
+  const models = { present: createModels(MODEL_TABLE) };
+  const shared = { settings: SETTINGS, models, estimator, itemMemory, onDeath: (why: string) => void deaths.push(why) };
 
   afterEach(() => thread?.close());
 
@@ -159,7 +166,7 @@ describe('the thread of large requests', () => {
     const own = openLargeRequests(shared);
     after(() => own.close());
 
-    const services = { ...SETTINGS, sealers, estimator, itemMemory };
+    const services = { ...SETTINGS, models, sealers, estimator, itemMemory };
     const asked = (bytes: Buffer) => ({ ...askedOf(incomingOf(bytes)), value: parseJson(bytes) });
 
     /** Each kind of request, here and there. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { literalLength, matchesModel } from '../../../src/core/money/model-patterns.ts';
-import { runs } from '../../support/property.ts';
+import { matchesModel, patternsOf } from '../../src/core/model-patterns.ts';
+import { runs } from '../support/property.ts';
 
 describe('the pattern of a model', () => {
   const cases: { pattern: string; fits: string[]; others: string[] }[] = [
@@ -37,7 +37,11 @@ describe('the pattern of a model', () => {
   });
 
   it('says more, the more of it is no star', () => {
-    expect(literalLength('a*b*')).to.equal(2);
-    expect(literalLength('*')).to.equal(0);
+    const found = patternsOf(['*', 'abc', 'a*b*', '*-long-*'].map((name) => [name, name] as const));
+    expect(found.map(({ value, length }) => [value, length])).to.deep.equal([
+      ['*-long-*', 6],
+      ['a*b*', 2],
+      ['*', 0],
+    ]);
   });
 });

@@ -21,7 +21,22 @@ export function toModelMatcher(pattern: string): (name: string) => boolean {
   };
 }
 
-/** Counts the characters that are not `*`. A pattern with more of them is more specific. */
-export function literalLength(pattern: string): number {
-  return pattern.replaceAll('*', '').length;
+export interface Pattern<Value> {
+  /** Counts the characters that are not `*`. */
+  readonly length: number;
+  /** Takes a name in lower case. */
+  readonly fits: (name: string) => boolean;
+  readonly value: Value;
+}
+
+/** Returns the entries with a `*` in their name. The one with the most other characters is first. */
+export function patternsOf<Value>(entries: Iterable<readonly [string, Value]>): readonly Pattern<Value>[] {
+  return [...entries]
+    .filter(([name]) => name.includes('*'))
+    .map(([name, value]) => ({
+      length: name.replaceAll('*', '').length,
+      fits: toModelMatcher(name.toLowerCase()),
+      value,
+    }))
+    .sort((one, other) => other.length - one.length);
 }

@@ -1,0 +1,52 @@
+import createResponseSchema from '../../schemas/create-response.json' with { type: 'json' };
+import schema from '../../schemas/models.json' with { type: 'json' };
+import responseSchema from '../../schemas/response.json' with { type: 'json' };
+import { openAjv } from '../contract/ajv.ts';
+import type { ModelTable } from '../contract/types.ts';
+import type { Dialect } from '../core/dialects.ts';
+import { lazily } from '../core/lazily.ts';
+import { createModels, type Models } from '../core/models.ts';
+import { isPassed } from '../core/request/parameters.ts';
+import { whyRefused } from '../core/request/refused-fields.ts';
+import { placeOf, readTableFile, type TableFile } from './table-file.ts';
+
+/** Reads and checks what the operator says of models. Does not throw. */
+export function readModelsFile(path: string | undefined, dialect: Pick<Dialect, 'parameters'>): TableFile<Models> {
+  return readTableFile({
+    setting: 'MODELS_FILE',
+    path,
+    compile: compileModelTable,
+    check: (table) => findUnusable(table, dialect),
+    create: createModels,
+  });
+}
+
+/** Compiling takes as long as the rest of a start. */
+const compileModelTable = lazily(() =>
+  openAjv({
+    allErrors: true,
+    allowUnionTypes: true,
+    discriminator: true,
+    schemas: [createResponseSchema, responseSchema],
+  }).compile<ModelTable>(schema),
+);
+
+/** Keys with funds or limits use the same models, so no parameter may go around what is reserved. */
+function findUnusable({ models }: ModelTable, dialect: Pick<Dialect, 'parameters'>): readonly string[] {
+  const problems: string[] = [];
+  for (const [model, { defaults = {}, overrides = {} }] of Object.entries(models)) {
+    for (const [part, parameters] of Object.entries({ defaults, overrides })) {
+      for (const name of Object.keys(parameters)) {
+        if (Object.hasOwn(RESPONSES_PARAMETERS, name)) continue;
+        const place = placeOf('models', model, part);
+        const reason = whyRefused(name);
+        if (reason !== undefined) problems.push(`${place} must not have ${name}: ${reason}`);
+        else if (!isPassed(name, dialect))
+          problems.push(`${place} must not have ${name}, which the dialect does not list`);
+      }
+    }
+  }
+  return problems;
+}
+
+const RESPONSES_PARAMETERS = schema.$defs.ModelParameters.properties;

@@ -1,0 +1,76 @@
+import type { ErrorObject, ValidateFunction } from 'ajv';
+import { readJsonFile } from './json-file.ts';
+
+const MAX_PROBLEMS = 20;
+const MAX_PLACE_CHARACTERS = 300;
+
+export interface TableFile<Content> {
+  /** Null without a file, and for a file with a mistake. */
+  readonly content: Content | null;
+  readonly problems: readonly string[];
+}
+
+interface TableFileOptions<Table, Content> {
+  readonly setting: string;
+  readonly path: string | undefined;
+  readonly compile: () => ValidateFunction<Table>;
+  /** Returns mistakes that the schema does not find. */
+  readonly check?: (table: Table) => readonly string[];
+  readonly create: (table: Table) => Content;
+}
+
+/** Reads and checks a JSON file about models by their names. Does not throw. */
+export function readTableFile<Table, Content>(options: TableFileOptions<Table, Content>): TableFile<Content> {
+  const { setting, path, compile, check = () => [], create } = options;
+  if (path === undefined) return { content: null, problems: [] };
+  const { value, problem } = readJsonFile(path);
+  if (problem !== undefined) return refuse(setting, [problem]);
+  const isTable = compile();
+  if (!isTable(value)) return refuse(setting, [...new Set(isTable.errors?.map(describe))]);
+  const mistakes = check(value);
+  return mistakes.length === 0 ? { content: create(value), problems: [] } : refuse(setting, mistakes);
+}
+
+function refuse(setting: string, lines: readonly string[]): TableFile<never> {
+  const shown = lines.slice(0, MAX_PROBLEMS);
+  if (shown.length < lines.length) shown.push(`has ${lines.length - shown.length} more mistakes`);
+  return { content: null, problems: shown.map((line) => `${setting}: ${line}`) };
+}
+
+function describe({ instancePath, keyword, params, parentSchema, propertyName, data }: ErrorObject): string {
+  const place = toPlace(instancePath);
+  if (keyword === 'propertyNames' || propertyName !== undefined) {
+    return place === 'models'
+      ? 'models must have names of 1 to 256 characters, none of them a control character'
+      : `${place} must have names of parameters`;
+  }
+  switch (keyword) {
+    case 'required':
+      return `${place} must have ${String(params['missingProperty'])}`;
+    case 'additionalProperties':
+      return `${place} must not have ${JSON.stringify(params['additionalProperty']).slice(0, MAX_PLACE_CHARACTERS)}`;
+    case 'type':
+      if (typeof data === 'number' && params['type'] === 'string')
+        return `${place} must be in quotes, as in "2.50", since a JSON number is a float`;
+      return `${place} must be ${String(params['type'])}`;
+    case 'enum':
+      return `${place} must be one of ${[params['allowedValues']].flat().join(', ')}`;
+    case 'minimum':
+    case 'maximum':
+      return `${place} must be ${String(params['comparison'])} ${String(params['limit'])}`;
+    default:
+      return `${place} is not valid. ${String(parentSchema?.['description'] ?? '')}`.trim();
+  }
+}
+
+function toPlace(instancePath: string): string {
+  const parts = instancePath.split('/').slice(1);
+  return placeOf(...parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')));
+}
+
+/** Writes `models["gpt-4.1"].input`, since names of models have points and slashes. */
+export function placeOf(...[top, model, ...rest]: readonly string[]): string {
+  if (top === undefined) return 'the file';
+  if (model === undefined) return top;
+  return [`${top}[${JSON.stringify(model).slice(0, MAX_PLACE_CHARACTERS)}]`, ...rest].join('.');
+}

@@ -1,0 +1,51 @@
+import { isKnownParameter } from '../../contract/known-parameters.ts';
+import type { CreateResponse, ModelSettings } from '../../contract/types.ts';
+import { isObject } from '../json.ts';
+import { roundEffort } from './efforts.ts';
+
+export interface SettledRequest {
+  readonly request: CreateResponse;
+  /** What the caller asked for and does not get, such as `temperature` or `reasoning.effort`. */
+  readonly overridden: readonly string[];
+}
+
+/** Returns the request with what the operator says of its model. */
+export function settle(request: CreateResponse, settings: ModelSettings | undefined): SettledRequest {
+  if (settings === undefined) return { request, overridden: [] };
+  const defaults: Fields = { ...settings.defaults };
+  const overrides: Fields = { ...settings.overrides };
+  const given: Fields = { ...request };
+  const extra: Fields = isObject(given['extra_body']) ? given['extra_body'] : {};
+  const settled: Record<string, unknown> = {};
+  const overridden: string[] = [];
+  for (const name of new Set([...Object.keys(defaults), ...Object.keys(overrides)])) {
+    const asked = given[name] ?? (isKnownParameter(name) ? undefined : extra[name]);
+    settled[name] = PARTED.has(name)
+      ? { ...toParts(defaults[name]), ...toParts(asked), ...toParts(overrides[name]) }
+      : (overrides[name] ?? asked ?? defaults[name]);
+    overridden.push(...findOverridden(name, asked, overrides[name]));
+  }
+  return { request: withKnownEffort({ ...request, ...settled }, settings.efforts), overridden };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Their parts are parameters of their own. */
+const PARTED: ReadonlySet<string> = new Set(['reasoning', 'text', 'chat_template_kwargs']);
+
+function toParts(value: unknown): object {
+  return isObject(value) ? value : {};
+}
+
+function findOverridden(name: string, asked: unknown, always: unknown): readonly string[] {
+  if (asked === undefined || asked === null || always === undefined || JSON.stringify(asked) === JSON.stringify(always))
+    return [];
+  if (!PARTED.has(name) || !isObject(asked) || !isObject(always)) return [name];
+  return Object.keys(always).flatMap((part) => findOverridden(`${name}.${part}`, asked[part], always[part]));
+}
+
+function withKnownEffort(request: CreateResponse, efforts: ModelSettings['efforts']): CreateResponse {
+  const effort = request.reasoning?.effort;
+  if (effort === undefined || efforts === undefined) return request;
+  return { ...request, reasoning: { ...request.reasoning, effort: roundEffort(effort, efforts) } };
+}
