@@ -2,25 +2,36 @@ import type { Dialect } from '../dialects.ts';
 
 /**
  * Returns a function that maps the call ids of a request to distinct ids which the backend takes.
- * An id always gets the same replacement, so that the history stays identical.
+ * An id always gets the same replacement, so that the history stays identical. A repeated id stands
+ * for another call of the same message, and gets an id of its own.
  */
-export function createCallIds(ids: Iterable<string>, rule: Dialect['callIds']): (id: string) => string {
+export function createCallIds(
+  ids: Iterable<string>,
+  rule: Dialect['callIds'],
+): (id: string, isRepeated?: boolean) => string {
   const fits = RULES[rule];
   const towardsBackend = new Map<string, string>();
   const taken = new Set<string>();
+  const attempts = new Map<string, number>();
   const others: string[] = [];
   for (const id of ids) {
     if (!fits.test(id)) others.push(id);
     else taken.add(id);
   }
   for (const id of others) {
-    if (towardsBackend.has(id)) continue;
-    let replacement = digest(id, 0);
-    for (let attempt = 1; taken.has(replacement); attempt += 1) replacement = digest(id, attempt);
-    taken.add(replacement);
-    towardsBackend.set(id, replacement);
+    if (!towardsBackend.has(id)) towardsBackend.set(id, replace(id));
   }
-  return (id) => towardsBackend.get(id) ?? id;
+  return (id, isRepeated = false) => (isRepeated ? replace(id) : (towardsBackend.get(id) ?? id));
+
+  function replace(id: string): string {
+    for (let attempt = attempts.get(id) ?? 0; ; attempt += 1) {
+      const replacement = digest(id, attempt);
+      if (taken.has(replacement)) continue;
+      taken.add(replacement);
+      attempts.set(id, attempt + 1);
+      return replacement;
+    }
+  }
 }
 
 const RULES: { readonly [Rule in Dialect['callIds']]: RegExp } = {

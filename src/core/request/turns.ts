@@ -123,14 +123,14 @@ export function toMessages(pieces: readonly Piece[], dialect: TurnRules): ChatMe
   function addCall(piece: Extract<Piece, { kind: 'call' }>): void {
     const turn = currentTurn();
     const { callId: givenId, name } = piece;
-    const mayRepeat = turnsOfCall.get(givenId)?.at(-1) === turn;
-    const same = mayRepeat ? turn.calls.find((call) => isSameCall(call, piece)) : undefined;
+    const isRepeated = turnsOfCall.get(givenId)?.at(-1) === turn;
+    const same = isRepeated ? turn.calls.find((call) => isSameCall(call, piece)) : undefined;
     if (same !== undefined) {
       same.isRepeated = true;
       return;
     }
     const call: Call = {
-      id: toCallId(givenId),
+      id: toCallId(givenId, isRepeated),
       givenId,
       name,
       arguments: piece.arguments,

@@ -29,6 +29,8 @@ const fromUser = (content: string) => ({ role: 'user', content });
 const fromAssistant = (content: string) => ({ role: 'assistant', content });
 const orphan = (id: string, text: string) => fromUser(`Output of an earlier tool call (${id}):\n${text}`);
 
+const SECOND_A = 'OVUaXWiOm';
+
 interface Case {
   readonly name: string;
   readonly pieces: readonly Piece[];
@@ -53,6 +55,22 @@ describe('toMessages', () => {
         name: 'a call and its output that were replayed twice',
         pieces: [calls('a'), calls('a'), output('a', 'rain'), output('a', 'rain')],
         expected: [called(null, 'a'), tool('a', 'rain')],
+      },
+      {
+        name: 'two calls with one id, of which the second gets an id of its own',
+        pieces: [calls('a'), calls('a', 'listen'), output('a', 'rain'), output('a', 'thunder')],
+        expected: [
+          {
+            role: 'assistant',
+            content: null,
+            tool_calls: [
+              { id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } },
+              { id: SECOND_A, type: 'function', function: { name: 'listen', arguments: '{}' } },
+            ],
+          },
+          tool('a', 'rain'),
+          tool(SECOND_A, 'thunder'),
+        ],
       },
       {
         name: 'text and call',
