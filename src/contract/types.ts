@@ -581,7 +581,7 @@ export interface InputLocalShellCall {
   /**
    * The backend's id of the call. Some gateways carry a thought signature in it, so it can be long.
    */
-  call_id: string;
+  call_id?: string;
   action: InputLocalShellAction;
   id?: string;
   status?: string;

@@ -96,15 +96,16 @@ const ITEMS: { readonly [Type in ItemType]: ToPiece<Type> } = {
     return { kind: 'output', callId: item.call_id, text, media: [] };
   },
   local_shell_call(item, { nameTowardsBackend }) {
+    const callId = item.call_id ?? item.id;
+    if (callId === undefined) return 'left out';
     const { type: _exec, env = {}, ...action } = item.action;
     const given = Object.keys(env).length > 0 ? { ...action, env } : action;
     const name = nameTowardsBackend({ kind: 'local_shell' });
-    return { kind: 'call', callId: item.call_id, name, arguments: JSON.stringify(given) };
+    return { kind: 'call', callId, name, arguments: JSON.stringify(given) };
   },
-  local_shell_call_output(item, { path }) {
+  local_shell_call_output(item, place) {
     const callId = item.call_id ?? item.id;
-    if (callId === undefined) throw missing(`${path}.call_id`);
-    return { kind: 'output', callId, text: item.output, media: [] };
+    return callId === undefined ? toUserOutput(item, place) : toOutput(callId, item, place);
   },
   shell_call(item, { nameTowardsBackend }) {
     const name = nameTowardsBackend({ kind: 'shell' });
@@ -199,7 +200,10 @@ function toOutput(
 }
 
 /** Codex Desktop sends outputs without a call id (openai/codex#43296). */
-function toUserOutput({ name, output }: ItemOf<'function_call_output'>, { path, forms }: ItemPlace): Piece {
+function toUserOutput(
+  { name, output }: Pick<ItemOf<'function_call_output'>, 'name' | 'output'>,
+  { path, forms }: ItemPlace,
+): Piece {
   const media = mediaOf(output, `${path}.output`, forms);
   const text = `Output of ${name === undefined ? 'an earlier tool call' : `the tool ${name}`}:\n${textOf(output, '\n')}`;
   return { kind: 'user', content: media.length === 0 ? text : [{ type: 'text', text }, ...media] };
@@ -212,10 +216,6 @@ function unreadableCompaction(param: string): ApiError {
       `${param} cannot be read: it was changed on its way, or was not made here for this API key. ` +
       'Send the items that it stands for instead.',
   });
-}
-
-function missing(param: string): ApiError {
-  return new ApiError('missing_required_parameter', { param, message: `${param} is missing.` });
 }
 
 /** Only user messages hold images and files in the chat format. */

@@ -21,6 +21,8 @@ const chatImage = { type: 'image_url', image_url: { url: PIXEL } };
 const chatFile = { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AAAA' } };
 const chatAudio = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } };
 
+const action: { type: 'exec'; command: string[] } = { type: 'exec', command: ['ls'] };
+
 const message = (role: 'user' | 'assistant' | 'system' | 'developer', content: string | InputPart[]): InputItem => ({
   type: 'message',
   role,
@@ -200,6 +202,21 @@ describe('toPiece', () => {
       item: { type: 'reasoning', encrypted_content: 'gAAAA' },
       expected: { kind: 'reasoning', text: '' },
     },
+    {
+      name: 'a command whose id is that of the item',
+      item: { type: 'local_shell_call', id: 'lsh_1', action },
+      expected: { kind: 'call', callId: 'lsh_1', name: 'local_shell', arguments: '{"command":["ls"]}' },
+    },
+    {
+      name: 'what a command said, whose id is that of the item',
+      item: { type: 'local_shell_call_output', id: 'lsh_1', output: 'a.md' },
+      expected: { kind: 'output', callId: 'lsh_1', text: 'a.md', media: [] },
+    },
+    {
+      name: 'what a command without an id said',
+      item: { type: 'local_shell_call_output', output: 'a.md' },
+      expected: { kind: 'user', content: 'Output of an earlier tool call:\na.md' },
+    },
   ];
   for (const { name, item, expected } of cases) {
     it(`reads ${name}`, () => {
@@ -208,6 +225,7 @@ describe('toPiece', () => {
   }
 
   const untold: { name: string; item: InputItem; becomes: NoPiece }[] = [
+    { name: 'a command without an id', item: { type: 'local_shell_call', action }, becomes: 'left out' },
     { name: 'a search by the server', item: { type: 'tool_search_call', arguments: {} }, becomes: 'left out' },
     { name: 'what the server found', item: { type: 'tool_search_output', tools: [] }, becomes: 'left out' },
     { name: 'an update', item: { type: 'configuration_update', reasoning: { effort: 'low' } }, becomes: 'folded' },
