@@ -27,6 +27,8 @@ export interface ChatBody {
 export interface Rules {
   /** The field in which every assistant message gives its reasoning back, as DeepSeek wants it; without it, none does. */
   readonly reasoningField?: 'reasoning_content';
+  /** Messages without reasoning do not have the field. */
+  readonly mayLackReasoning?: boolean;
   /**
    * System messages stand anywhere, and messages of the user follow each other, as at DeepSeek. Most chat templates take one
    * system message, at the beginning only, and some raise an error where a user speaks twice.
@@ -148,14 +150,15 @@ const MESSAGE_FIELDS: Readonly<Record<string, readonly string[]>> = {
   tool: ['role', 'content', 'tool_call_id'],
 };
 
-function* messageComplaints(message: Fields, { reasoningField }: Rules): Generator<string> {
+function* messageComplaints(message: Fields, { reasoningField, mayLackReasoning = false }: Rules): Generator<string> {
   const { role, content } = message;
   const fields = typeof role === 'string' ? MESSAGE_FIELDS[role] : undefined;
   if (fields === undefined) return yield `the role ${String(role)} is not known`;
   const allowed = role === 'assistant' && reasoningField !== undefined ? [...fields, reasoningField] : fields;
   yield* unknownFields(message, new Set(allowed), `the ${String(role)} message`);
+  const optional = new Set(['tool_calls', ...(mayLackReasoning ? [reasoningField] : [])]);
   for (const field of allowed) {
-    if (field !== 'tool_calls' && !(field in message)) yield `the ${String(role)} message has no ${field}`;
+    if (!optional.has(field) && !(field in message)) yield `the ${String(role)} message has no ${field}`;
   }
 
   if (content === null || content === '') {

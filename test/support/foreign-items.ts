@@ -39,5 +39,14 @@ export const HOSTED_CALLS: readonly ForeignItem[] = [
     call_id: 'call_cu',
     output: { type: 'computer_screenshot', image_url: 'data:image/png;base64,AAAA' },
   },
-  { type: 'mcp_call', id: 'mcp_1', server_label: 'cats', name: 'look', arguments: '{}', output: 'rain', error: null },
+  {
+    type: 'mcp_call',
+    id: 'mcp_1',
+    status: 'completed',
+    server_label: 'cats',
+    name: 'look',
+    arguments: '{}',
+    output: 'rain',
+    error: null,
+  },
 ];

@@ -1,4 +1,4 @@
-/** Histories of any items of other servers, in any order and cut anywhere. */
+/** Histories of any items in any order, and cut anywhere, at each kind of backend. */
 
 import { expect } from 'chai';
 import * as fc from 'fast-check';
@@ -6,25 +6,8 @@ import { DIALECTS } from '../../../src/core/dialects.ts';
 import { toChatRequest } from '../../../src/core/request/request.ts';
 import type { ChatMessage } from '../../../src/core/chat.ts';
 import { validateCreateResponse } from '../../../src/requests/validate.ts';
-import { FOREIGN_ITEMS, HOSTED_CALLS } from '../../support/foreign-items.ts';
+import { anyHistory } from '../../support/any-history.ts';
 import { runs } from '../../support/property.ts';
-
-const id = fc.constantFrom('call_a', 'call_b', 'call_c');
-const item = fc.oneof(
-  fc.constantFrom(...FOREIGN_ITEMS, ...HOSTED_CALLS),
-  id.map((call_id) => ({ type: 'function_call', call_id, name: 'look', arguments: '{}' })),
-  id.map((call_id) => ({ type: 'function_call_output', call_id, output: 'rain' })),
-  fc.constant({ type: 'function_call_output', name: 'look', output: 'rain' }),
-  fc.constant({ type: 'reasoning', summary: [], encrypted_content: 'gAAAAABo' }),
-  fc.constantFrom('user', 'assistant', 'developer').map((role) => ({ role, content: 'Hi' })),
-  // The fields of a hosted call may be anything.
-  fc
-    .tuple(
-      fc.constantFrom(...HOSTED_CALLS),
-      fc.dictionary(fc.constantFrom('action', 'output', 'result'), fc.jsonValue()),
-    )
-    .map(([call, odd]) => ({ ...call, ...odd })),
-);
 
 /** Every call has its output right behind its message, and no output is without a call. */
 function expectPaired(messages: readonly ChatMessage[]): void {
@@ -43,7 +26,7 @@ function expectPaired(messages: readonly ChatMessage[]): void {
 describe('any history', () => {
   it('becomes a chat request in which each call has its output', () => {
     fc.assert(
-      fc.property(fc.array(item, { maxLength: 20 }), fc.constantFrom(...Object.values(DIALECTS)), (items, dialect) => {
+      fc.property(anyHistory, fc.constantFrom(...Object.values(DIALECTS)), (items, dialect) => {
         const input = structuredClone([...items, { role: 'user', content: 'And?' }]);
         const options = { dialect, upstreamDialect: 'x', modelAliases: new Map(), hostedTools: 'drop' } as const;
         const { chat } = toChatRequest(validateCreateResponse({ model: 'm', input }), options);

@@ -1,0 +1,5 @@
+/** `npm run test:histories` tries a hundred thousand. */
+
+import { goOnWith } from './histories.ts';
+
+goOnWith(Number(process.env['HISTORIES'] ?? 2000));

@@ -1,0 +1,3 @@
+import { goOnWith } from './histories.ts';
+
+goOnWith(100);
