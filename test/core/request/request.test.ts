@@ -62,7 +62,7 @@ describe('toChatRequest', () => {
       { name: 'top_logprobs 0, which asks for none', fields: { top_logprobs: 0 }, expected: {} },
       {
         name: 'include of anything else, which adds nothing',
-        fields: { include: ['reasoning.encrypted_content', 'file_search_call.results'] },
+        fields: { include: ['reasoning.encrypted_content', 'file_search_call.results', 'of.tomorrow'] },
         expected: {},
       },
       { name: 'text.format text, which is the default', fields: { text: { format: { type: 'text' } } }, expected: {} },

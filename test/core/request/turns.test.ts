@@ -118,6 +118,11 @@ describe('toMessages', () => {
         expected: [called(null, 'a'), tool('a', '1'), fromUser('Hurry.')],
       },
       {
+        name: 'turns between call and output, as an asynchronous tool needs them',
+        pieces: [calls('a'), user('Hurry.'), says('I wait.'), user('And?'), output('a', '1')],
+        expected: [called(null, 'a'), tool('a', '1'), fromUser('Hurry.'), fromAssistant('I wait.'), fromUser('And?')],
+      },
+      {
         name: 'a text of the assistant between two outputs',
         pieces: [calls('a'), calls('b'), output('a', '1'), says('Half done.'), output('b', '2')],
         expected: [called(null, 'a', 'b'), tool('a', '1'), tool('b', '2'), fromAssistant('Half done.')],
