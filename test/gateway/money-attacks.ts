@@ -154,6 +154,7 @@ export function describeMoneyAttacks(name: string, engine: EngineUnderTest): voi
         { param: 'extra_body.tools', fields: { extra_body: { tools: [search] } } },
         { param: 'extra_body.plugins', fields: { extra_body: { plugins: [{ id: 'web' }] } } },
         { param: 'web_search_options', fields: { web_search_options: {} } },
+        { param: 'modalities', fields: { modalities: ['image', 'text'] } },
       ];
       for (const [way, { param, fields: named }] of pairsOf(CHATS, fields)) {
         it(`with ${JSON.stringify(named)}: ${way}`, async () => {

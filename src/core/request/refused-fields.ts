@@ -46,6 +46,10 @@ export const REFUSED_FIELDS: Readonly<Record<string, string>> = {
   search_options: COSTS_EXTRA,
   search_settings: COSTS_EXTRA,
   compound_custom: COSTS_EXTRA,
+  // Images and speech have prices of their own (OpenRouter, OpenAI).
+  modalities: COSTS_EXTRA,
+  image_config: COSTS_EXTRA,
+  audio: COSTS_EXTRA,
 };
 
 /** These tiers cost no more than the default (OpenAI, Groq). */
