@@ -13,8 +13,9 @@ const REFUSALS = [
   { field: 'prompt_cache_key', words: /\bprompt_cache_key\b/ },
   { field: 'parallel_tool_calls', words: /\bparallel_tool_calls\b/ },
   { field: 'service_tier', words: /\bservice_tier\b/ },
-  // xAI: "does not support parameter reasoningEffort" (BerriAI/litellm PR#16265).
-  { field: 'reasoning_effort', words: /\breasoning(?:_e|E)ffort\b/ },
+  // xAI: "does not support parameter reasoningEffort" (BerriAI/litellm PR#16265). Gemini Pro: "Budget 0
+  // is invalid. This model only works in thinking mode" (vercel/ai#8027), for the effort `none`.
+  { field: 'reasoning_effort', words: /\breasoning(?:_e|E)ffort\b|\bthinking_budget\b|only works in thinking mode/ },
   { field: 'verbosity', words: /\bverbosity\b/ },
   // Kimi K3 (mnfst/modelparams.dev PR#168).
   { field: 'thinking', words: /\bthinking\b/ },

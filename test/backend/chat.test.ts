@@ -625,6 +625,8 @@ describe('the chat backend', () => {
       [
         ['prompt_cache_key', refuse('Unrecognized request argument supplied: prompt_cache_key')],
         ['reasoning_effort', refuse('reasoning_effort: unknown variant `max`, expected one of `high`, `low`')],
+        ['reasoning_effort', refuse('Budget 0 is invalid. This model only works in thinking mode.')],
+        ['reasoning_effort', refuse('The model does not support setting thinking_budget to 0.')],
         ['reasoning_effort', refuse('Model grok-4 does not support parameter reasoningEffort.')],
         ['service_tier', refuse('Invalid service_tier argument: no access to flex')],
         [
