@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiError } from '../../core/errors.ts';
 import { createLookupSlots } from './lookup-slots.ts';
-import type { Failure } from './failures.ts';
+import { toUnavailable, type Failure } from './failures.ts';
 import {
   checkReply,
   type Mode,
@@ -364,8 +363,4 @@ function isPassing({ reason }: Failure): boolean {
 
 function isWanted({ caller, care }: Call): boolean {
   return caller !== undefined || care.isKept === true;
-}
-
-function toUnavailable(why: string): ApiError {
-  return new ApiError('store_unavailable', { cause: new Error(why) });
 }

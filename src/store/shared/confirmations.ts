@@ -7,9 +7,10 @@
  * any more.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiError } from '../../core/errors.ts';
+import type { ApiError } from '../../core/errors.ts';
 import type { RequestId } from '../../contract/ids.ts';
 import type { BatchQueue } from './batch-queue.ts';
+import { toUnavailable } from './failures.ts';
 import { isUnconfirmed, type AskedRow, type RecordRow } from './rows.ts';
 
 export interface Confirmations {
@@ -68,8 +69,8 @@ export function createConfirmations(queue: Pick<BatchQueue, 'call' | 'answerWith
 }
 
 function notConfirmed(): ApiError {
-  return new ApiError('store_unavailable', {
-    message: 'Whether the first request with this Idempotency-Key was accepted is not known yet. Try again.',
-    headers: { 'retry-after': '1' },
-  });
+  return toUnavailable(
+    'the owner of the first request has not confirmed it',
+    'Whether the first request with this Idempotency-Key was accepted is not known yet. Try again.',
+  );
 }

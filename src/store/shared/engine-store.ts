@@ -1,4 +1,4 @@
-import { ApiError } from '../../core/errors.ts';
+import type { ApiError } from '../../core/errors.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { USAGE_KEPT_DAYS, type Hold } from '../keys.ts';
 import { checkAmount } from './funds.ts';
@@ -9,7 +9,7 @@ import { createConfirmations } from './confirmations.ts';
 import { machineMs } from './deadline.ts';
 import { createAccountCalls, toRates } from './key-calls.ts';
 import type { PaidRow } from './charges.ts';
-import type { Failure } from './failures.ts';
+import { toUnavailable, type Failure } from './failures.ts';
 import type { CallOptions, BatchQueue } from './batch-queue.ts';
 import { createOperatorCalls } from './operator-calls.ts';
 import type { RemoteEngine } from './operations.ts';
@@ -195,7 +195,7 @@ function toPaidDecision(row: PaidRow): Decision {
 }
 
 function tooLate(): ApiError {
-  return new ApiError('store_unavailable', { cause: new Error('the database came to the request after its deadline') });
+  return toUnavailable('the database came to the request after its deadline');
 }
 
 function toFound(row: RecordRow | null): StoredRecord | undefined {

@@ -5,7 +5,7 @@
  *     const connection = await workers.connect(1);
  *     const reply = await connection.create({ model: 'm', input: 'Hello' });
  */
-import { Agent, request as sendRequest } from 'node:http';
+import { Agent, request as sendRequest, type IncomingHttpHeaders } from 'node:http';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import type { KeyId } from '../../../src/contract/ids.ts';
 import { parseKeyId } from '../../../src/core/ids.ts';
 import type { IssuedKey } from '../../../src/contract/types.ts';
 import { TEST_KEY } from '../../support/gateway.ts';
-import { startGatewayProcess, type GatewayProcess } from '../../support/gateway-process.ts';
+import { startGatewayProcess, type GatewayProcess, type ProcessOptions } from '../../support/gateway-process.ts';
 import { until } from '../../support/time.ts';
 
 export interface LogLine {
@@ -65,6 +65,7 @@ export interface Connection {
 export interface Answer {
   /** 0 when the connection broke before the head of a reply. */
   readonly status: number;
+  readonly headers: IncomingHttpHeaders;
   readonly text: string;
 }
 
@@ -76,7 +77,10 @@ export const MANAGED = { AUTH_MODE: 'managed', API_KEYS: '', ADMIN_TOKEN };
 const PRICES = '{"currency": "USD", "models": {"m": {"input": "2", "output": "10"}}}';
 
 /** Starts it with these settings, in a folder with a price file; `close` is for an `afterEach`. */
-export async function openWorkers(settings: Readonly<Record<string, string>>): Promise<Workers> {
+export async function openWorkers(
+  settings: Readonly<Record<string, string>>,
+  options: Pick<ProcessOptions, 'isImpatient'> = {},
+): Promise<Workers> {
   const folder = mkdtempSync(join(tmpdir(), 'workers-'));
   const file = join(folder, 'gateway.db');
   const pricesFile = join(folder, 'prices.json');
@@ -101,7 +105,7 @@ export async function openWorkers(settings: Readonly<Record<string, string>>): P
         PRICES_FILE: pricesFile,
         ...settings,
       },
-      { onLog: (piece) => (log += piece) },
+      { ...options, onLog: (piece) => (log += piece) },
     );
     log += `${gateway.banner}\n`;
     processes.push(gateway);
@@ -196,13 +200,13 @@ function toConnection(url: string, agent: Agent, apiKey: string): Connection {
         headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...headers },
       });
       sent.on('response', (reply) => {
-        const status = reply.statusCode ?? 0;
+        const { statusCode: status = 0, headers } = reply;
         text(reply).then(
-          (all) => resolve({ status, text: all }),
-          () => resolve({ status, text: 'broken' }),
+          (all) => resolve({ status, headers, text: all }),
+          () => resolve({ status, headers, text: 'broken' }),
         );
       });
-      sent.on('error', () => resolve({ status: 0, text: '' }));
+      sent.on('error', () => resolve({ status: 0, headers: {}, text: '' }));
       sent.end(body === undefined ? undefined : JSON.stringify(body));
     });
   return { ask, create: (body) => ask('POST', '/api/v1/responses', body) };
