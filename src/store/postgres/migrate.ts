@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError, type Client } from 'pg';
 import { showDatabase } from '../database-url.ts';
-import type { Upgrade } from '../shared/migrations.ts';
+import type { AppliedMigration, Upgrade } from '../shared/migrations.ts';
 import { StoreOpenError } from '../store.ts';
 import { refuseUnfinishedTransfer } from '../transfer/postgres-mark.ts';
 import { withClient } from './client.ts';
@@ -18,17 +18,21 @@ export interface MigrateOptions {
 const WITHOUT_LIMIT = { statement_timeout: 0, query_timeout: 0 };
 
 /**
- * Runs the missing migrations, while other gateways go on; only one process at a time does it. Throws
- * StoreOpenError when the database cannot be used.
+ * Runs the missing migrations, while other gateways go on; only one process at a time does it. A role
+ * that may not create tables can still use a database that is ready. Throws StoreOpenError when the
+ * database cannot be used.
  */
 export async function migrate(
   url: string,
   { migrations = MIGRATIONS, isForTransfer = false }: MigrateOptions = {},
 ): Promise<Upgrade> {
+  const options = { url, migrations, isForTransfer };
   return withClient(url, async (holder) => {
     await refuseReadOnly(holder, url);
+    const { applied, missing } = await examine(holder, options);
+    if (missing.length === 0) return toUpgrade(applied, missing);
     await takeTurn(holder, url);
-    return withClient(url, (client) => run(client, { url, migrations, isForTransfer }), WITHOUT_LIMIT);
+    return withClient(url, (client) => run(client, options), WITHOUT_LIMIT);
   });
 }
 
@@ -59,21 +63,33 @@ async function takeTurn(client: Client, url: string): Promise<void> {
   throw new StoreOpenError(`The database ${showDatabase(url)} is still being migrated by another process.`);
 }
 
-interface Run extends Required<MigrateOptions> {
+interface Options extends Required<MigrateOptions> {
   readonly url: string;
 }
 
-async function run(client: Client, { url, migrations, isForTransfer }: Run): Promise<Upgrade> {
-  const applied = await prepareList(client);
+interface Examined {
+  readonly applied: readonly AppliedMigration[];
+  readonly missing: readonly PostgresMigration[];
+}
+
+async function examine(client: Client, { url, migrations, isForTransfer }: Options): Promise<Examined> {
+  const applied = await listMigrations(client);
   refuseNewer(url, applied, migrations);
   if (!isForTransfer) await refuseUnfinishedTransfer(client);
   const names = new Set(applied.map(({ name }) => name));
-  const missing = migrations.filter(({ name }) => !names.has(name));
+  return { applied, missing: migrations.filter(({ name }) => !names.has(name)) };
+}
+
+async function run(client: Client, options: Options): Promise<Upgrade> {
+  await prepareList(client);
+  const { applied, missing } = await examine(client, options);
   for (const migration of missing) await apply(client, migration, { isNew: applied.length === 0 });
-  return {
-    migrations: [...applied, ...missing].map(({ name }) => name),
-    applied: missing.map(({ name }) => name),
-  };
+  return toUpgrade(applied, missing);
+}
+
+function toUpgrade(applied: readonly AppliedMigration[], missing: readonly PostgresMigration[]): Upgrade {
+  const added = missing.map(({ name }) => name);
+  return { migrations: [...applied.map(({ name }) => name), ...added], applied: added };
 }
 
 async function refuseReadOnly(client: Client, url: string): Promise<void> {
@@ -89,14 +105,11 @@ async function refuseReadOnly(client: Client, url: string): Promise<void> {
   }
 }
 
-async function prepareList(client: Client): ReturnType<typeof listMigrations> {
-  // A role that may not create tables can still use a database that is ready.
-  if (!(await hasTable(client, 'migrations'))) {
-    await client.query(
-      'CREATE TABLE migrations (name text PRIMARY KEY, applied_at_ms bigint NOT NULL, runs_beside text)',
-    );
-  }
-  return listMigrations(client);
+async function prepareList(client: Client): Promise<void> {
+  if (await hasTable(client, 'migrations')) return;
+  await client.query(
+    'CREATE TABLE migrations (name text PRIMARY KEY, applied_at_ms bigint NOT NULL, runs_beside text)',
+  );
 }
 
 async function apply(client: Client, migration: PostgresMigration, { isNew }: { isNew: boolean }): Promise<void> {

@@ -20,8 +20,8 @@ describe('workers on one SQLite file, while one of their processes is paused', (
   });
   afterEach(() => workers.close());
 
-  const create = ({ ask }: Connection) =>
-    ask('POST', '/api/v1/responses', { model: 'm', input: 'Hello' }, { 'idempotency-key': 'the same' });
+  const create = (connection: Connection) =>
+    connection.ask('POST', '/api/v1/responses', { model: 'm', input: 'Hello' }, { 'idempotency-key': 'the same' });
 
   function expectToTryAgain({ status, headers, text }: Answer): void {
     const { error } = JSON.parse(text) as ErrorReply;
