@@ -1,7 +1,9 @@
 import type { ChatRequest } from './chat.ts';
 import { toWellFormedJson } from './well-formed.ts';
 
-/** These fields stay readable, since a backend may refuse all but the first two. */
+/** In UTF-16 code units of JSON. */
+const MAX_SMALL_LENGTH = 16 * 1024;
+/** These fields stay readable while they are small, since a backend may refuse all but the first two. */
 const SMALL = [
   'model',
   'stream',
@@ -30,15 +32,18 @@ export interface EncodedChat extends Pick<ChatRequest, SmallField> {
 export type ChatBody = ChatRequest | EncodedChat;
 
 const encoder = new TextEncoder();
-const isSmall = (name: string): boolean => SMALL.some((small) => small === name);
 
 /** Returns the chat request with bytes in memory of their own, so that they can be transferred. */
 export function encodeChat(chat: ChatRequest): EncodedChat {
   const entries = Object.entries(chat);
-  const large = Object.fromEntries(entries.filter(([name]) => !isSmall(name)));
-  const small = Object.fromEntries(entries.filter(([name]) => isSmall(name)));
+  const small = Object.fromEntries(entries.filter(([name, value]) => isSmall(name, value)));
+  const large = Object.fromEntries(entries.filter(([name]) => !Object.hasOwn(small, name)));
   const json = toWellFormedJson(JSON.stringify(large));
   return { ...small, model: chat.model, bulk: encoder.encode(`,${json.slice(1)}`) };
+}
+
+function isSmall(name: string, value: unknown): boolean {
+  return SMALL.some((small) => small === name) && JSON.stringify(value).length <= MAX_SMALL_LENGTH;
 }
 
 /** Whether the chat request has been encoded. */

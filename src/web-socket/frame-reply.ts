@@ -5,8 +5,8 @@ import { toRequestId } from '../core/ids.ts';
 import type { ResponseEvent, WebSocketDuplicate, WebSocketError } from '../contract/types.ts';
 import type { Incoming } from '../requests/incoming.ts';
 import { headersOf } from '../http/error-handler.ts';
-import { jsonAroundEcho } from '../http/responses/echo.ts';
 import type { EventStream, EventStreamOptions } from '../http/responses/event-stream.ts';
+import { createPiecesWriter, type Pieces } from '../http/responses/json-pieces.ts';
 import { untilWritable } from '../http/stalled-client.ts';
 import type { RequestFacts } from '../requests/facts.ts';
 
@@ -79,6 +79,7 @@ export function openFrameReply({ ws, socket, facts, baseUrl }: FrameReplyOptions
 
   function openStream({ signal, eventMs, keepAliveEvents, echo }: FrameStreamOptions): EventStream {
     if (isServed) return FOR_NOBODY;
+    const pieces = createPiecesWriter(echo);
     const silence = setTimeout(() => {
       // A client that does not read needs no keep-alive, which would only fill memory.
       if (!socket.writableNeedDrain) sendAll(keepAliveEvents());
@@ -101,27 +102,25 @@ export function openFrameReply({ ws, socket, facts, baseUrl }: FrameReplyOptions
 
     function sendAll(events: readonly ResponseEvent[]): void {
       socket.cork();
-      for (const event of events) send(toText(event), 200);
+      for (const event of events) send(pieces.event(event) ?? [JSON.stringify(event)], 200);
       socket.uncork();
-    }
-
-    function toText(event: ResponseEvent): string | Uint8Array {
-      if (echo === undefined || !('response' in event)) return JSON.stringify(event);
-      const [before, after] = jsonAroundEcho(event);
-      return Buffer.concat([Buffer.from(before), echo, Buffer.from(after)]);
     }
   }
 
   function reply(frame: WebSocketError | WebSocketDuplicate): void {
-    send(JSON.stringify(frame), frame.status);
+    send([JSON.stringify(frame)], frame.status);
     finish();
   }
 
-  function send(frame: string | Uint8Array, statusOfFrame: number): void {
+  /** Each piece is a fragment of one message, so that long ones are not copied. */
+  function send(frame: Pieces, statusOfFrame: number): void {
     // A closing connection drops what is sent.
     if (ws.readyState === WebSocket.OPEN) status = statusOfFrame;
     unsent += 1;
-    ws.send(frame, { binary: false }, onSent);
+    const last = frame.length - 1;
+    for (const [index, piece] of frame.entries()) {
+      ws.send(piece, { binary: false, fin: index === last }, index === last ? onSent : undefined);
+    }
   }
 
   function onSent(error?: Error | null): void {

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RequestId } from '../contract/ids.ts';
 import { toApiError } from '../core/errors.ts';
 import { LARGE_BYTES } from '../core/json-size.ts';
@@ -112,8 +113,13 @@ async function serveCreate(
     // A duplicate has changed nothing.
     if (made.translator === undefined) return;
     const response = made.translator.failure === null ? made.translator.response : undefined;
-    if (response === undefined) history.delete(previousResponseId);
-    else history.set(response.id, [turn, Buffer.from(JSON.stringify(response.output))], previousResponseId);
+    if (response === undefined) {
+      history.delete(previousResponseId);
+      return;
+    }
+    // To send a long answer has taken its time already.
+    if (response.output_text.length > LARGE_BYTES) await nextTurn();
+    history.set(response.id, [turn, Buffer.from(JSON.stringify(response.output))], previousResponseId);
   } catch (error) {
     // A failed continuation drops the history.
     history.delete(previousResponseId);

@@ -26,7 +26,7 @@ export interface Asked {
   readonly frames?: 1 | 2;
 }
 
-export type Shape = 'text' | 'items' | 'messages' | 'instructions' | 'tools';
+export type Shape = 'answer' | 'pieces' | 'text' | 'items' | 'messages' | 'instructions' | 'tools';
 
 const USAGE = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 };
 const WORDS = 'Some words, "quoted" and\nbroken, ';
@@ -38,16 +38,20 @@ const service: World = {
       req.on('data', (piece: Buffer) => pieces.push(piece));
       req.once('end', () => {
         const body = Buffer.concat(pieces);
+        const answer = /answer (\w+) of (\d+)/.exec(body.subarray(0, 1000).toString());
+        const content = answer === null ? 'Hello' : wordsOf(Number(answer[2]));
         if (body.includes('"stream":true')) {
+          const pieces = answer?.[1] === 'pieces' ? (content.match(/[^]{1,1000}/g) ?? []) : [content];
           const chunks = [
-            { choices: [{ index: 0, delta: { content: 'Hello' }, finish_reason: 'stop' }] },
+            ...pieces.map((piece) => ({ choices: [{ index: 0, delta: { content: piece } }] })),
+            { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
             { choices: [], usage: USAGE },
           ];
           res.writeHead(200, { 'content-type': 'text/event-stream' });
           for (const chunk of chunks) res.write(`data: ${JSON.stringify(chunk)}\n\n`);
           res.end('data: [DONE]\n\n');
         } else {
-          const message = { role: 'assistant', content: 'Hello' };
+          const message = { role: 'assistant', content };
           const choices = [{ index: 0, message, finish_reason: 'stop' }];
           res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ choices, usage: USAGE }));
         }
@@ -115,6 +119,8 @@ const SHAPES: { readonly [S in Shape]: (bytes: number) => object } = {
   items: (bytes) => ({ input: messagesOf(bytes) }),
   messages: (bytes) => ({ messages: messagesOf(bytes) }),
   instructions: (bytes) => ({ input: 'Hello', instructions: wordsOf(bytes) }),
+  answer: (bytes) => ({ input: `answer whole of ${bytes}` }),
+  pieces: (bytes) => ({ input: `answer pieces of ${bytes}` }),
   // Nearly as many names and containers as a body may have.
   tools: (bytes) => ({
     input: 'Hello',

@@ -44,6 +44,19 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'a chat completion of an alias': { path: CHAT, shape: 'messages', fields: { model: 'alias' } },
 };
 
+const ANSWERS: Readonly<Record<string, Kind>> = {
+  'a large answer': { path: RESPONSES, shape: 'answer' },
+  'a large answer to a stream': { path: RESPONSES, shape: 'answer', fields: { stream: true } },
+  'a large answer in pieces': { path: RESPONSES, shape: 'pieces', fields: { stream: true } },
+  'a large answer over a WebSocket': {
+    path: RESPONSES,
+    shape: 'pieces',
+    fields: { type: 'response.create' },
+    frames: 1,
+  },
+};
+const ANSWER_SIZES = { '400 kB': 0.4e6, '4 MB': 4e6, '8 MB': 7.9e6 };
+
 const SIZES = { '400 kB': 0.4e6, '4 MB': 4e6, '30 MB': 30e6 };
 
 describe('a large body', () => {
@@ -73,6 +86,20 @@ describe('a large body', () => {
     await worker.terminate();
   });
 
+  for (const [name, kind] of Object.entries(ANSWERS)) {
+    for (const [size, bytes] of Object.entries(ANSWER_SIZES)) {
+      it(`(${name}, ${size}) is written once`, async () => {
+        const { holdMs, longJson } = await watch(() =>
+          world.ask('send', { url: gateway.url, key: TEST_KEY, ...kind, bytes }),
+        );
+        rows.push(`    ${name.padEnd(34)} ${size.padStart(6)} ${holdMs.toFixed(0).padStart(6)} ms`);
+        // And once more for the next turn of a WebSocket.
+        expect(longJson).to.be.below(2.5 * bytes);
+        expect(holdMs).to.be.below(1000);
+      });
+    }
+  }
+
   for (const [name, { isManaged = false, ...kind }] of Object.entries(KINDS)) {
     for (const [size, bytes] of Object.entries(SIZES)) {
       it(`(${name}, ${size}) leaves its work to a thread`, async () => {
@@ -91,23 +118,28 @@ interface Watched {
   readonly holdMs: number;
   /** The length of the longest text that was parsed or written as JSON. */
   readonly longestJson: number;
+  /** The length of all long texts together that were written as JSON. */
+  readonly longJson: number;
 }
 
 async function watch(run: () => Promise<unknown>): Promise<Watched> {
-  const watched = { holdMs: 0, longestJson: 0 };
+  const watched = { holdMs: 0, longestJson: 0, longJson: 0 };
   const { parse, stringify } = JSON;
   const note = (text: unknown): void => {
     if (typeof text === 'string') watched.longestJson = Math.max(watched.longestJson, text.length);
   };
-  JSON.parse = (...parameters: Parameters<typeof parse>): unknown => {
-    note(parameters[0]);
-    return Reflect.apply(parse, JSON, parameters);
-  };
-  JSON.stringify = (...parameters: unknown[]): string => {
-    const text: string = Reflect.apply(stringify, JSON, parameters);
-    note(text);
-    return text;
-  };
+  Object.assign(JSON, {
+    parse(...parameters: Parameters<typeof parse>): unknown {
+      note(parameters[0]);
+      return Reflect.apply(parse, JSON, parameters);
+    },
+    stringify(...parameters: Parameters<typeof stringify>): unknown {
+      const text: unknown = Reflect.apply(stringify, JSON, parameters);
+      note(text);
+      if (typeof text === 'string' && text.length > LARGE_BYTES) watched.longJson += text.length;
+      return text;
+    },
+  });
   let last = process.threadCpuUsage();
   const turns = setInterval(() => {
     const { user, system } = process.threadCpuUsage(last);

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { ResponseEvent } from '../../contract/types.ts';
-import { jsonAroundEcho } from './echo.ts';
 import { createEventWriter } from './event-text.ts';
+import { createPiecesWriter } from './json-pieces.ts';
 import { closeWhenStalled, untilWritable } from '../stalled-client.ts';
 
 export interface EventStream {
@@ -34,6 +34,7 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
   res.writeHead(200, { ...options.headers, ...HEADERS });
   res.flushHeaders();
   const toText = createEventWriter();
+  const pieces = createPiecesWriter(options.echo);
   const comment = setTimeout(sendComment, options.commentMs);
   const events = setTimeout(sendKeepAlive, options.eventMs);
   closeWhenStalled(res, options.stallMs);
@@ -52,18 +53,18 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
     },
   };
 
-  /** Returns what is left to write, after the last echo. */
+  /** Returns what is left to write, after events that are written in pieces. */
   function textOf(batch: readonly ResponseEvent[]): string {
     let text = '';
     for (const event of batch) {
-      if (options.echo === undefined || !('response' in event)) {
+      const json = pieces.event(event);
+      if (json === undefined) {
         text += toText(event);
         continue;
       }
-      const [before, after] = jsonAroundEcho(event);
-      res.write(`${text}event: ${event.type}\ndata: ${before}`);
-      res.write(options.echo);
-      text = `${after}\n\n`;
+      res.write(`${text}event: ${event.type}\ndata: `);
+      for (const piece of json) res.write(piece);
+      text = '\n\n';
     }
     return text;
   }

@@ -4,7 +4,7 @@ import { askedOf, prepare } from '../../requests/prepare.ts';
 import { respond, type RespondServices } from '../../requests/respond.ts';
 import { readIncoming } from '../incoming.ts';
 import { openEventStream } from './event-stream.ts';
-import { piecesOf } from './echo.ts';
+import { createPiecesWriter } from './json-pieces.ts';
 import { createJsonReply, createStreamReply } from './reply.ts';
 
 export interface PostResponseOptions {
@@ -35,7 +35,10 @@ export function postResponse(services: RespondServices & PostResponseOptions): R
         ...OPTIONS,
         openReply(translator, { stream, echo }, { signal, whenDecided }) {
           if (!stream)
-            return createJsonReply(res, translator, { stallMs, toPieces: () => piecesOf(translator.response, echo) });
+            return createJsonReply(res, translator, {
+              stallMs,
+              toPieces: () => createPiecesWriter(echo).response(translator.response),
+            });
           const timing = { commentMs, eventMs, stallMs, echo };
           return createStreamReply(translator, {
             headerHoldMs,

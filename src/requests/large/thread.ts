@@ -1,4 +1,5 @@
 import { extname } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isLimited, needsOutputLimit } from '../../accounts/admission.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Edit } from '../../core/json-bytes.ts';
@@ -60,6 +61,8 @@ export function openLargeRequests(options: LargeRequestsOptions): LargeRequests 
 
   function inTurn<Result>(incoming: LargeIncoming, ask: Ask<Result>, modelTable = tableNow()): Promise<Result> {
     return takeTurn(incoming.caller.holder().name, async () => {
+      // To receive a body and to send it to the thread are two turns of the event loop.
+      await nextTurn();
       if (incoming.isServed()) throw new ApiError('client_disconnected');
       return preparedOf(await askThread(incoming, ask, modelTable));
     });

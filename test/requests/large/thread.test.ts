@@ -10,7 +10,7 @@ import { toWellFormedJson } from '../../../src/core/well-formed.ts';
 import { initialResponse } from '../../../src/core/reply/initial-response.ts';
 import { wantsLogprobs } from '../../../src/core/request/request.ts';
 import { maxCallsOf } from '../../../src/core/request/tool-choice.ts';
-import { piecesOf } from '../../../src/http/responses/echo.ts';
+import { createPiecesWriter } from '../../../src/http/responses/json-pieces.ts';
 import { parseJson } from '../../../src/core/parse-json.ts';
 import { createTokenEstimator } from '../../../src/core/tokens/estimate.ts';
 import type { Identity } from '../../../src/identity/identities.ts';
@@ -307,7 +307,7 @@ function start(workers: FakeWorker[]): Worker {
 }
 
 async function untilAsked(workers: readonly FakeWorker[], count: number, times = 1): Promise<void> {
-  await new Promise<void>((resolve) => setImmediate(resolve));
+  for (let turns = 0; turns < 3; turns += 1) await new Promise<void>((resolve) => setImmediate(resolve));
   expect(workers.map(({ asked }) => asked)).to.deep.equal(Array<number>(count).fill(times));
 }
 
@@ -337,7 +337,7 @@ async function planOf({ request, translation, compaction, echo, kept, ...plan }:
   const response = initialResponse(request, translation.tools, origin);
   return {
     ...plan,
-    response: JSON.parse(textOf(piecesOf(response, echo))),
+    response: JSON.parse(textOf(createPiecesWriter(echo).response(response))),
     asks: [request.store, request.include, wantsLogprobs(request), maxCallsOf(request)],
     kept: kept && textOf([kept]),
     tools: { originals, callable },

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import type { ResponseEvent, ResponseResource } from '../../contract/types.ts';
+import { withoutEcho } from '../../core/reply/initial-response.ts';
+
+/** JSON in pieces that follow each other. */
+export type Pieces = readonly (string | Uint8Array)[];
+
+export interface PiecesWriter {
+  /** Returns undefined for an event that is better written as a whole. */
+  event(event: ResponseEvent): Pieces | undefined;
+  response(response: ResponseResource): Pieces;
+}
+
+/** In UTF-16 code units. */
+const LONG_TEXT = 256 * 1024;
+/** Nobody can guess it, so no other text is taken for it. */
+const HOLE = randomUUID();
+
+/**
+ * Writes what is long only once: the last events of a long answer repeat its text, and all
+ * responses repeat what a large request says (`echo`).
+ */
+export function createPiecesWriter(echo: Uint8Array | undefined): PiecesWriter {
+  let last: { readonly text: string; readonly bytes: Uint8Array } | undefined;
+  let deltaLength = 0;
+
+  return {
+    event(event) {
+      if ('delta' in event) {
+        deltaLength += event.delta.length;
+        return event.delta.length < LONG_TEXT ? undefined : write(event);
+      }
+      if (!('response' in event)) return deltaLength < LONG_TEXT ? undefined : write(event);
+      if (deltaLength < LONG_TEXT && echo === undefined) return undefined;
+      const { type, response, ...rest } = event;
+      return [`{"type":"${type}","response":`, ...writeResponse(response), `,${JSON.stringify(rest).slice(1)}`];
+    },
+    response: (response) =>
+      echo === undefined && response.output_text.length < LONG_TEXT
+        ? [JSON.stringify(response)]
+        : writeResponse(response),
+  };
+
+  function writeResponse(response: ResponseResource): Pieces {
+    if (echo === undefined) return write(response);
+    const pieces = write(withoutEcho(response));
+    const end = String(pieces.at(-1)).slice(0, -1);
+    return [...pieces.slice(0, -1), `${end},`, echo, '}'];
+  }
+
+  function write(value: object): Pieces {
+    const texts: string[] = [];
+    const json = JSON.stringify(value, (_name, inner: unknown) => {
+      if (typeof inner !== 'string' || inner.length < LONG_TEXT) return inner;
+      texts.push(inner);
+      return HOLE;
+    });
+    const [first = '', ...others] = json.split(`"${HOLE}"`);
+    return [first, ...others.flatMap((piece, index) => [bytesOf(texts[index] ?? ''), piece])];
+  }
+
+  function bytesOf(text: string): Uint8Array {
+    if (last?.text !== text) last = { text, bytes: Buffer.from(JSON.stringify(text)) };
+    return last.bytes;
+  }
+}

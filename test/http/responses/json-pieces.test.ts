@@ -1,0 +1,66 @@
+import { expect } from 'chai';
+import { toItemId } from '../../../src/core/ids.ts';
+import type { ResponseEvent } from '../../../src/contract/types.ts';
+import { echoOf, initialResponse } from '../../../src/core/reply/initial-response.ts';
+import { createPiecesWriter, type Pieces } from '../../../src/http/responses/json-pieces.ts';
+import { newUniquePartAt } from '../../../src/identity/unique-part.ts';
+
+const LONG = 'Long "text" of ümlauts. '.repeat(20_000);
+const UNIQUE = newUniquePartAt(0);
+const REQUEST = { model: 'm', instructions: 'Be "brief".', metadata: { a: 'b' } };
+const RESPONSE = { ...initialResponse(REQUEST, { echo: [] }, { unique: UNIQUE, createdAtS: 0 }), output_text: LONG };
+const PLACE = { item_id: toItemId('msg', UNIQUE, 0), output_index: 0, content_index: 0 };
+const DELTA: ResponseEvent = {
+  type: 'response.output_text.delta',
+  ...PLACE,
+  delta: LONG,
+  logprobs: [],
+  sequence_number: 1,
+};
+const DONE: ResponseEvent = {
+  type: 'response.output_text.done',
+  ...PLACE,
+  text: LONG,
+  logprobs: [],
+  sequence_number: 2,
+};
+const COMPLETED: ResponseEvent = { type: 'response.completed', response: RESPONSE, sequence_number: 3 };
+
+function textOf(pieces: Pieces | undefined): string {
+  return Buffer.concat((pieces ?? []).map((piece) => Buffer.from(piece))).toString();
+}
+
+describe('createPiecesWriter', () => {
+  it('leaves short answers to others', () => {
+    const writer = createPiecesWriter(undefined);
+    expect([{ ...DELTA, delta: 'short' }, DONE, COMPLETED].map((event) => writer.event(event))).to.deep.equal([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it('writes the JSON of a long answer, and its text once', () => {
+    const writer = createPiecesWriter(undefined);
+    const bytes = new Set<unknown>();
+    for (const event of [DELTA, DONE, COMPLETED]) {
+      const pieces = writer.event(event);
+      expect(textOf(pieces)).to.equal(JSON.stringify(event));
+      for (const piece of pieces ?? []) if (typeof piece !== 'string') bytes.add(piece);
+    }
+    expect(bytes.size).to.equal(1);
+  });
+
+  it('writes the echo of a large request in the place of what a response repeats', () => {
+    const echo = Buffer.from(JSON.stringify(echoOf(REQUEST, { echo: [] })).slice(1, -1));
+    const writer = createPiecesWriter(echo);
+    const { instructions: _instructions, metadata: _metadata, ...small } = REQUEST;
+    const response = initialResponse(small, { echo: [] }, { unique: UNIQUE, createdAtS: 0 });
+    const whole = initialResponse(REQUEST, { echo: [] }, { unique: UNIQUE, createdAtS: 0 });
+    expect(textOf(writer.response(response))).to.equal(JSON.stringify(whole));
+    expect(textOf(writer.event({ ...COMPLETED, response }))).to.equal(
+      JSON.stringify({ ...COMPLETED, response: whole }),
+    );
+    expect(writer.response(response)).to.include(echo);
+  });
+});
