@@ -68,6 +68,10 @@ interface ChatHint {
   readonly sentence: string;
 }
 
+const CALLS_ARE_ITEMS =
+  'Send each of tool_calls as {"type": "function_call", "call_id": "…", "name": "…", "arguments": "…"}, ' +
+  'or the items of the response as they came.';
+
 const CHAT_HINTS: readonly ChatHint[] = [
   {
     at: /^input$/,
@@ -89,13 +93,8 @@ const CHAT_HINTS: readonly ChatHint[] = [
     is: (data) => data === 'tool' || data === 'function',
     sentence: 'Send the output of a tool as {"type": "function_call_output", "call_id": "…", "output": "…"}.',
   },
-  {
-    at: /^input\[\d+\]\.content$/,
-    is: (data) => has(data, 'tool_calls'),
-    sentence:
-      'Send each of tool_calls as {"type": "function_call", "call_id": "…", "name": "…", "arguments": "…"}, ' +
-      'or the items of the response as they came.',
-  },
+  { at: /^input\[\d+\]\.content$/, is: (data) => has(data, 'tool_calls'), sentence: CALLS_ARE_ITEMS },
+  { at: /^input\[\d+\]\.tool_calls$/, is: () => true, sentence: CALLS_ARE_ITEMS },
   {
     at: /\.content\[\d+\]\.type$/,
     is: (data) => member(data, 'type') === 'image_url',

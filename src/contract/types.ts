@@ -430,6 +430,12 @@ export interface InputMessage {
    * Accepted and not passed on: the chat format has no place for it.
    */
   phase?: string;
+  /**
+   * Calls are `function_call` items of their own here.
+   *
+   * @maxItems 0
+   */
+  tool_calls?: unknown[];
 }
 /**
  * Text in a message or a tool output. Clients replay assistant text as output_text.

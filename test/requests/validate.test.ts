@@ -34,6 +34,11 @@ describe('validateCreateResponse', () => {
       says: /^input\[0\]\.content is missing\. Send each of tool_calls as \{"type": "function_call"/,
     },
     {
+      name: 'a message with a text and calls',
+      body: { input: [{ role: 'assistant', content: 'I look.', tool_calls: [{ id: 'a' }] }] },
+      says: /^input\[0\]\.tool_calls may .* Send each of tool_calls as \{"type": "function_call"/,
+    },
+    {
       name: 'an image',
       body: { input: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://a.example' } }] }] },
       says: /^input\[0\]\.content\[0\]\.type must be one of .* \{"type": "input_image", "image_url": "https/,
