@@ -90,6 +90,20 @@ describe('“Try it”', () => {
     expect(record.status).to.equal('succeeded');
   });
 
+  it('shows what had no effect', async () => {
+    const SAID = { role: 'user', content: 'Say hello' };
+    const more = { input: [{ type: 'of_tomorrow' }, SAID], tools: [{ type: 'web_search' }], max_tokens: 5 };
+    await page.route('**/api/v1/responses', (route) => {
+      const body = route.request().postDataJSON() as object;
+      return route.continue({ postData: JSON.stringify({ ...body, ...more }) });
+    });
+    await send();
+    await status().getByText('Completed in').waitFor();
+    const facts = (await page.locator('#try-facts').textContent()) ?? '';
+    expect(facts).to.include('Tools left outweb_search').and.to.include('Items left outof_tomorrow');
+    expect(facts).to.include('Parameters ignoredmax_tokens (use max_output_tokens)');
+  });
+
   it('shows what an event holds when somebody looks', async () => {
     await send();
     await status().getByText('Completed in').waitFor();
