@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startGatewayProcess } from '../support/gateway-process.ts';
+import { begin, type Beginning } from './begin.ts';
 
 const ADMIN_TOKEN = 'the-token-of-the-operator';
 const METRICS_TOKEN = 'the-token-of-the-metrics';
@@ -25,7 +26,7 @@ export interface Scene {
   balanceOf(id: string): Promise<{ readonly balance: number; readonly held: number }>;
   figures(): Promise<{ readonly cpuMs: number; readonly residentBytes: number }>;
   /** Begins a request that its client never ends. */
-  begin(path: string, key: string, headers: Readonly<Record<string, string | number>>, body: string): ClientRequest;
+  begin(path: string, key: string, headers: Beginning['headers'], body: string): ClientRequest;
   close(): Promise<void>;
 }
 
@@ -88,18 +89,10 @@ export async function openScene(settings: Readonly<Record<string, string>> = {})
         residentBytes: read('process_resident_memory_bytes'),
       };
     },
-    begin(path, key, headers, body) {
-      const method = headers['upgrade'] === undefined ? 'POST' : 'GET';
-      const asked = request(`${url}${path}`, {
-        method,
-        agent: false,
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
-      });
+    begin(path, key, headers = {}, body) {
+      const asked = begin({ url: `${url}${path}`, key, headers, body });
       open.add(asked);
-      asked.on('error', () => undefined).on('close', () => open.delete(asked));
-      if (body === '') asked.flushHeaders();
-      else asked.write(body);
-      return asked;
+      return asked.once('close', () => open.delete(asked));
     },
     async close() {
       for (const asked of open) asked.destroy();
@@ -120,19 +113,6 @@ function writeForEver(res: ServerResponse): void {
   if (!res.headersSent) res.writeHead(200, { 'content-type': 'text/event-stream' });
   while (!res.destroyed && res.write(CHUNK));
   if (!res.destroyed) res.once('drain', () => writeForEver(res));
-}
-
-/** Resolves with the status of the answer, 0 without one. */
-export async function answerOf(asked: ClientRequest): Promise<number> {
-  const status = new Promise<number>((resolve) => {
-    asked.once('response', (reply: IncomingMessage) => {
-      reply.resume();
-      resolve(reply.statusCode ?? 0);
-    });
-    asked.once('upgrade', (reply: IncomingMessage) => resolve(reply.statusCode ?? 0));
-    asked.once('close', () => resolve(0));
-  });
-  return status;
 }
 
 export interface Served {
@@ -171,4 +151,9 @@ export async function serveHonest(url: string, key: string, isOver: (done: numbe
   const sorted = took.toSorted((one, other) => one - other);
   const at = (part: number): number => Math.round(sorted[Math.floor((sorted.length - 1) * part)] ?? 0);
   return { requests: took.length, failures, p50Ms: at(0.5), p99Ms: at(0.99) };
+}
+
+/** Shows the figures of an attack: on the first tries, and now. */
+export function print(what: string, before: string, now: string): void {
+  process.stdout.write(`\n    ${what}\n      before: ${before}\n      now:    ${now}\n`);
 }
