@@ -1985,7 +1985,7 @@ export interface Settings {
    */
   MAX_BODY_BYTES: number;
   /**
-   * The most bytes that the bodies of all running requests may have together, after decompression. A request beyond it gets 503 server_overloaded.
+   * The most bytes that the bodies of all running requests may have together, after decompression. The answers of clients that do not read count too. A request beyond it gets 503 server_overloaded.
    */
   MAX_BODY_BYTES_IN_FLIGHT: number;
   /**

@@ -8,6 +8,23 @@ export function closeWhenStalled(res: ServerResponse, stallMs: number): void {
   });
 }
 
+/**
+ * Returns how to count what is held of an answer while its client does not read. It only grows, and is held until its request
+ * is over. The client is disconnected if `take` throws.
+ */
+export function countUnread(take: (bytes: number) => void, disconnect: () => void): (bytes: number) => void {
+  let counted = 0;
+  return (bytes) => {
+    if (bytes <= counted) return;
+    try {
+      take(bytes - counted);
+      counted = bytes;
+    } catch {
+      disconnect();
+    }
+  };
+}
+
 /** Resolves when the client can take more, has disconnected, or when the signal aborts. */
 export function untilWritable(res: Writable, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

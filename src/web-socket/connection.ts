@@ -194,7 +194,10 @@ export function openConnection(opened: Opened, options: ConnectionOptions): Conn
 
   async function answer({ observed: { facts, end }, frame }: Waiting): Promise<void> {
     const bytesBefore = socket.bytesWritten;
-    const reply = openFrameReply({ ws, socket, facts, baseUrl });
+    const takeBytes = (bytes: number): void => {
+      if (!(frame instanceof ApiError)) frame.share.take(bytes);
+    };
+    const reply = openFrameReply({ ws, socket, facts, baseUrl, takeBytes });
     try {
       if (frame instanceof ApiError) throw frame;
       if (reply.isServed()) throw new ApiError('client_disconnected');

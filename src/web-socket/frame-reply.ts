@@ -7,7 +7,7 @@ import type { Incoming } from '../requests/incoming.ts';
 import { headersOf } from '../http/error-handler.ts';
 import type { EventStream, EventStreamOptions } from '../http/responses/event-stream.ts';
 import { createPiecesWriter, type Pieces } from '../http/responses/json-pieces.ts';
-import { untilWritable } from '../http/stalled-client.ts';
+import { countUnread, untilWritable } from '../http/stalled-client.ts';
 import type { RequestFacts } from '../requests/facts.ts';
 
 export interface FrameReply extends Omit<Incoming, 'caller' | 'idempotencyKey' | 'body'> {
@@ -21,13 +21,18 @@ export interface FrameReply extends Omit<Incoming, 'caller' | 'idempotencyKey' |
   untilServed(): Promise<boolean>;
 }
 
-export type FrameStreamOptions = Pick<EventStreamOptions, 'signal' | 'eventMs' | 'keepAliveEvents' | 'echo'>;
+export type FrameStreamOptions = Pick<
+  EventStreamOptions,
+  'signal' | 'eventMs' | 'keepAliveEvents' | 'heldBytes' | 'echo'
+>;
 
 export interface FrameReplyOptions {
   readonly ws: WebSocket;
   readonly socket: Socket;
   readonly facts: RequestFacts;
   readonly baseUrl: string;
+  /** Counts an answer that its client does not read. */
+  readonly takeBytes: (bytes: number) => void;
 }
 
 const FOR_NOBODY: EventStream = { write: () => undefined, end: () => undefined };
@@ -39,13 +44,14 @@ export function toErrorFrame(error: ApiError, headers: WebSocketError['headers']
 }
 
 /** Opens the reply to the next request. There is one at a time. */
-export function openFrameReply({ ws, socket, facts, baseUrl }: FrameReplyOptions): FrameReply {
+export function openFrameReply({ ws, socket, facts, baseUrl, takeBytes }: FrameReplyOptions): FrameReply {
   const headers: Record<string, string> = { 'x-request-id': toRequestId(facts.unique) };
   const listeners: ((hasWholeReply: boolean) => void)[] = [];
   let status: number | undefined;
   let unsent = 0;
   let isWhole = false;
   let isServed = false;
+  const noteUnread = countUnread(takeBytes, () => ws.terminate());
   const onClose = (): void => settle(false);
   ws.once('close', onClose);
 
@@ -77,7 +83,7 @@ export function openFrameReply({ ws, socket, facts, baseUrl }: FrameReplyOptions
     openStream,
   };
 
-  function openStream({ signal, eventMs, keepAliveEvents, echo }: FrameStreamOptions): EventStream {
+  function openStream({ signal, eventMs, keepAliveEvents, heldBytes, echo }: FrameStreamOptions): EventStream {
     if (isServed) return FOR_NOBODY;
     const pieces = createPiecesWriter(echo);
     const silence = setTimeout(() => {
@@ -91,11 +97,14 @@ export function openFrameReply({ ws, socket, facts, baseUrl }: FrameReplyOptions
         if (events.length === 0 || isServed) return undefined;
         silence.refresh();
         sendAll(events);
-        return socket.writableNeedDrain ? untilWritable(socket, signal) : undefined;
+        if (!socket.writableNeedDrain) return undefined;
+        noteUnread(heldBytes());
+        return untilWritable(socket, signal);
       },
       end(events) {
         clearTimeout(silence);
         if (!isServed) sendAll(events);
+        if (socket.writableNeedDrain) noteUnread(heldBytes());
         finish();
       },
     };

@@ -8,6 +8,7 @@ import type { ResponseEvent } from '../contract/types.ts';
 import type { Authenticator, Credentials } from '../http/access/authenticate.ts';
 import { isUncounted } from '../http/access/limit-rate.ts';
 import type { Share } from '../http/access/shares.ts';
+import { heldBytesOf } from '../http/responses/event-stream.ts';
 import { createStreamReply } from '../http/responses/reply.ts';
 import type { Services } from '../http/services.ts';
 import { findDuplicate } from '../requests/accept.ts';
@@ -173,11 +174,15 @@ function openReply(
     echo,
   }: ServeFrameOptions & ReplyGate & { readonly echo: Uint8Array | undefined },
 ): Reply {
-  const keepAliveEvents = (): readonly ResponseEvent[] => translator.keepAlive();
+  const told = {
+    keepAliveEvents: (): readonly ResponseEvent[] => translator.keepAlive(),
+    heldBytes: () => heldBytesOf(translator),
+    echo,
+  };
   return createStreamReply(translator, {
     headerHoldMs,
     whenDecided,
     incoming: reply,
-    open: () => reply.openStream({ signal, eventMs: keepaliveEventMs, keepAliveEvents, echo }),
+    open: () => reply.openStream({ signal, eventMs: keepaliveEventMs, ...told }),
   });
 }

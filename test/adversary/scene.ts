@@ -19,12 +19,19 @@ const COMPLETION = JSON.stringify({
 /** What one request of the honest caller costs, in millionths. */
 export const COST_MICRO = 11 * 2 + 7 * 10;
 
+export interface Figures {
+  readonly cpuMs: number;
+  readonly residentBytes: number;
+  /** How many streams of responses run. */
+  readonly streams: number;
+}
+
 export interface Scene {
   readonly url: string;
   issue(draft: object): Promise<{ readonly id: string; readonly secret: string }>;
   /** In millionths, read again. */
   balanceOf(id: string): Promise<{ readonly balance: number; readonly held: number }>;
-  figures(): Promise<{ readonly cpuMs: number; readonly residentBytes: number }>;
+  figures(): Promise<Figures>;
   /** Begins a request that its client never ends. */
   begin(path: string, key: string, headers: Beginning['headers'], body: string): ClientRequest;
   close(): Promise<void>;
@@ -83,10 +90,13 @@ export async function openScene(settings: Readonly<Record<string, string>> = {})
     async figures() {
       const reply = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } });
       const page = await reply.text();
-      const read = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(page)?.[1]);
+      const lines = page.split('\n');
+      const read = (name: string): number =>
+        Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length));
       return {
         cpuMs: read('process_cpu_seconds_total') * 1000,
         residentBytes: read('process_resident_memory_bytes'),
+        streams: read('responses_gateway_requests_running{endpoint="responses",stream="true"}'),
       };
     },
     begin(path, key, headers = {}, body) {

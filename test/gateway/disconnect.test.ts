@@ -175,6 +175,38 @@ describe('a client that goes away', () => {
       expect(performance.now() - startedAtMs).to.be.lessThan(AT_ONCE_MS);
     });
 
+    describe('more than its caller may hold', () => {
+      beforeEach(async () => {
+        await gateway.close();
+        const limits = { MAX_BODY_BYTES: String(MIB), MAX_BODY_BYTES_IN_FLIGHT: String(MIB) };
+        gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ...limits });
+      });
+
+      it('is cut off in the middle of a stream', async () => {
+        const piece = chunkOf({ content: 'x'.repeat(64 * 1024) });
+        backend.reply(async ({ sse }) => {
+          while (await sse(piece));
+        });
+        send(STREAM).pause();
+        expect((await (await backend.request(1)).closed).aborted).to.equal(true);
+        expect(await lastRecord()).to.deep.include({ status: 'cancelled' });
+      });
+
+      it('is cut off from its JSON', async () => {
+        const text = 'x'.repeat(7 * MIB);
+        backend.reply({ sse: [chunkOf({ content: text }), chunkOf({}, 'stop')] });
+        const socket = send(JSON_REQUEST);
+        socket.pause();
+        await (
+          await backend.request(1)
+        ).closed;
+        await lastRecord();
+        await allArrived();
+        const { length } = await read(socket).catch(() => Buffer.alloc(0));
+        expect(length).to.be.lessThan(text.length);
+      });
+    });
+
     describe('for longer than IDLE_TIMEOUT_MS', () => {
       const IDLE_TIMEOUT_MS = 1000;
       /** Node takes what the kernel has taken since the last write for a sign of life, once. */

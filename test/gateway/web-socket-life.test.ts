@@ -344,6 +344,19 @@ describe('the life of a WebSocket', () => {
     expect((await asked.closed).aborted).to.equal(true);
   });
 
+  it('is cut when the client takes nothing, and more is held for it than for its caller', async () => {
+    const speaker = await scene.open({ MAX_BODY_BYTES: '1000000', MAX_BODY_BYTES_IN_FLIGHT: '1000000' });
+    const piece = 'x'.repeat(64 * 1024);
+    scene.backend.reply(async ({ start, sse }) => {
+      start();
+      while (await sse(text(piece)));
+    });
+    speaker.send(CREATE);
+    await speaker.next();
+    speaker.ws.pause();
+    expect((await (await scene.backend.request(1)).closed).aborted).to.equal(true);
+  });
+
   it('slows the backend down for a client that reads slowly, and loses nothing', async () => {
     const speaker = await scene.open();
     // JSON needs six bytes for each of its characters, so that a text within the limit does not fit into buffers.

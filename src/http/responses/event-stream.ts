@@ -2,7 +2,8 @@ import type { ServerResponse } from 'node:http';
 import type { ResponseEvent } from '../../contract/types.ts';
 import { createEventWriter } from './event-text.ts';
 import { createPiecesWriter } from './json-pieces.ts';
-import { closeWhenStalled, untilWritable } from '../stalled-client.ts';
+import { takeBytes } from '../access/load.ts';
+import { closeWhenStalled, countUnread, untilWritable } from '../stalled-client.ts';
 
 export interface EventStream {
   /** The promise resolves when the client can take more. */
@@ -18,9 +19,16 @@ export interface EventStreamOptions {
   /** Some clients measure silence by events and ignore comments. */
   readonly eventMs: number;
   readonly keepAliveEvents: () => readonly ResponseEvent[];
+  /** Says how much is held while the client does not read, since the last event repeats the answer. */
+  readonly heldBytes: () => number;
   readonly stallMs: number;
   /** Takes the place of what the responses of the events repeat of a large request. */
   readonly echo: Uint8Array | undefined;
+}
+
+/** Some strings take two bytes for each code unit, and all of them have parts that are strings of their own. */
+export function heldBytesOf({ outputLength }: { readonly outputLength: number }): number {
+  return 2 * outputLength;
 }
 
 const HEADERS = {
@@ -37,6 +45,10 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
   const pieces = createPiecesWriter(options.echo);
   const comment = setTimeout(sendComment, options.commentMs);
   const events = setTimeout(sendKeepAlive, options.eventMs);
+  const noteUnread = countUnread(
+    (bytes) => takeBytes(res.req, bytes),
+    () => res.destroy(),
+  );
   closeWhenStalled(res, options.stallMs);
   res.once('close', stopTimers);
 
@@ -45,11 +57,15 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
       if (batch.length === 0 || res.destroyed) return undefined;
       comment.refresh();
       events.refresh();
-      return res.write(textOf(batch)) ? undefined : untilWritable(res, options.signal);
+      if (res.write(textOf(batch))) return undefined;
+      noteUnread(options.heldBytes());
+      return untilWritable(res, options.signal);
     },
     end(batch) {
       stopTimers();
-      if (!res.destroyed) res.end(`${textOf(batch)}data: [DONE]\n\n`);
+      if (res.destroyed) return;
+      res.end(`${textOf(batch)}data: [DONE]\n\n`);
+      if (res.writableLength > 0) noteUnread(options.heldBytes());
     },
   };
 

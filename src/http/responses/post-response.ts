@@ -3,7 +3,7 @@ import type { LargeRequests } from '../../requests/large/thread.ts';
 import { askedOf, prepare } from '../../requests/prepare.ts';
 import { respond, type RespondServices } from '../../requests/respond.ts';
 import { readIncoming } from '../incoming.ts';
-import { openEventStream } from './event-stream.ts';
+import { heldBytesOf, openEventStream } from './event-stream.ts';
 import { createPiecesWriter } from './json-pieces.ts';
 import { createJsonReply, createStreamReply } from './reply.ts';
 
@@ -39,15 +39,18 @@ export function postResponse(services: RespondServices & PostResponseOptions): R
               stallMs,
               toPieces: () => createPiecesWriter(echo).response(translator.response),
             });
-          const timing = { commentMs, eventMs, stallMs, echo };
+          const timing = { commentMs, eventMs, stallMs };
+          const told = {
+            keepAliveEvents: () => translator.keepAlive(),
+            heldBytes: () => heldBytesOf(translator),
+            echo,
+          };
           return createStreamReply(translator, {
             headerHoldMs,
             whenDecided,
             incoming,
             open: (headers) =>
-              res.destroyed
-                ? undefined
-                : openEventStream(res, { ...timing, signal, headers, keepAliveEvents: () => translator.keepAlive() }),
+              res.destroyed ? undefined : openEventStream(res, { ...timing, ...told, signal, headers }),
           });
         },
       },

@@ -3,7 +3,8 @@ import type { Translator } from '../../core/reply/translator.ts';
 import type { ResponseEvent } from '../../contract/types.ts';
 import type { Incoming, Reply, ReplyGate } from '../../requests/incoming.ts';
 import type { EventStream, EventStreamOptions } from './event-stream.ts';
-import { closeWhenStalled } from '../stalled-client.ts';
+import { takeBytes } from '../access/load.ts';
+import { closeWhenStalled, countUnread } from '../stalled-client.ts';
 
 export interface JsonReplyOptions extends Pick<EventStreamOptions, 'stallMs'> {
   /** Returns JSON. */
@@ -24,14 +25,20 @@ export function createJsonReply(
     end() {
       if (translator.failure !== null) throw translator.failure;
       const pieces = toPieces();
+      const length = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
       res.writeHead(200, {
         'content-type': 'application/json; charset=utf-8',
-        'content-length': pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0),
+        'content-length': length,
       });
       for (const piece of pieces.slice(0, -1)) res.write(piece);
       res.end(pieces.at(-1));
       // Bytes that the system has taken need no watch.
-      if (res.writableLength > 0) closeWhenStalled(res, stallMs);
+      if (res.writableLength === 0) return;
+      closeWhenStalled(res, stallMs);
+      countUnread(
+        (bytes) => takeBytes(res.req, bytes),
+        () => res.destroy(),
+      )(length);
     },
   };
 }
