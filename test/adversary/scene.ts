@@ -37,7 +37,13 @@ export interface Scene {
   close(): Promise<void>;
 }
 
-export async function openScene(settings: Readonly<Record<string, string>> = {}): Promise<Scene> {
+/** Answers a request with this body. */
+export type BackendAnswer = (res: ServerResponse, body: Buffer) => void;
+
+export async function openScene(
+  settings: Readonly<Record<string, string>> = {},
+  answer: BackendAnswer = answerAsAsked,
+): Promise<Scene> {
   const folder = mkdtempSync(join(tmpdir(), 'adversary-'));
   writeFileSync(
     join(folder, 'prices.json'),
@@ -46,10 +52,7 @@ export async function openScene(settings: Readonly<Record<string, string>> = {})
   const backend = createServer((req, res) => {
     const pieces: Buffer[] = [];
     req.on('data', (piece: Buffer) => pieces.push(piece));
-    req.once('end', () => {
-      if (Buffer.concat(pieces).includes('"stream":true')) writeForEver(res);
-      else res.writeHead(200, { 'content-type': 'application/json' }).end(COMPLETION);
-    });
+    req.once('end', () => answer(res, Buffer.concat(pieces)));
   });
   backend.listen(0, '127.0.0.1');
   await once(backend, 'listening');
@@ -117,6 +120,16 @@ export async function openScene(settings: Readonly<Record<string, string>> = {})
 const CHUNK = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(1000) } }] })}\n\n`.repeat(
   16,
 );
+
+function answerAsAsked(res: ServerResponse, body: Buffer): void {
+  if (body.includes('"stream":true')) writeForEver(res);
+  else answerInJson(res);
+}
+
+/** Also where a stream is asked for. */
+export function answerInJson(res: ServerResponse): void {
+  res.writeHead(200, { 'content-type': 'application/json' }).end(COMPLETION);
+}
 
 /** Writes as long as somebody reads. */
 function writeForEver(res: ServerResponse): void {

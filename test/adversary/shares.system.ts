@@ -4,8 +4,10 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { until } from '../support/time.ts';
+import { speakTo } from '../support/web-socket.ts';
+import { responseOf } from '../support/web-socket-scene.ts';
 import { answerOf, HANDSHAKE } from './begin.ts';
-import { openScene, print, serveHonest, type Scene } from './scene.ts';
+import { answerInJson, openScene, print, serveHonest, type Scene } from './scene.ts';
 
 const MIB = 1024 * 1024;
 const POOR = { limits: { requests_per_minute: 1 }, credits: '0.001' };
@@ -67,6 +69,30 @@ describe('an adversary', () => {
         expect(webSocket).to.equal(101);
       });
     }
+  }
+
+  for (const who of ['a made-up key', 'a poor key'] as const) {
+    it(`with 10 full warm-ups by ${who} pushes out no history of another caller`, async () => {
+      const isManaged = who === 'a poor key';
+      scene = await openScene({ AUTH_MODE: isManaged ? 'managed' : 'passthrough' }, answerInJson);
+      const honest = isManaged ? (await scene.issue({ credits: '10' })).secret : 'an-honest-key';
+      const speaker = await speakTo(scene.url, { apiKey: honest });
+      const first = responseOf(await speaker.ask({ model: 'm', input: 'Hello' }));
+
+      const answers: string[] = [];
+      for (let n = 0; n < 10; n++) {
+        const apiKey = isManaged ? (await scene.issue(POOR)).secret : 'a-made-up-key';
+        const attacker = await speakTo(scene.url, { apiKey });
+        const warmUp = await attacker.ask({ model: 'm', generate: false, input: 'x'.repeat(30 * MIB) });
+        answers.push('status' in warmUp ? warmUp.error.code : 'warm');
+      }
+      const next = await speaker.ask({ model: 'm', input: 'And then?', previous_response_id: first.id });
+      print(
+        `10 warm-ups of 30 MiB by ${who}`,
+        'previous_response_not_found for every other caller',
+        `${responseOf(next).status} (the attackers saw ${answers.join(', ')})`,
+      );
+    });
   }
 
   for (const { name, body, before, mostMs } of [

@@ -8,6 +8,7 @@ import { withoutLimits, type ReplyHeaders } from '../../backend/reply-headers.ts
 import type { Connected } from '../../core/chat.ts';
 import { ApiError } from '../../core/errors.ts';
 import { readJson } from '../../core/json.ts';
+import { excessOf } from '../../core/json-size.ts';
 import { lazily } from '../../core/lazily.ts';
 import { watchPace } from '../body/pace.ts';
 import { towardsBackend, towardsClient } from './relay-headers.ts';
@@ -167,7 +168,8 @@ async function relay(proxyRes: IncomingMessage & { req?: ClientRequest }, relaye
   }
 
   const bytes = await readAnswer(proxyRes, isFault ? MAX_ERROR_BYTES : MAX_EDITED_BYTES);
-  const edited = forwarding.edit?.(status, readJson(bytes.toString()));
+  const answer = excessOf(bytes) === undefined ? readJson(bytes.toString()) : undefined;
+  const edited = forwarding.edit?.(status, answer);
   const { 'content-length': _length, ...headers } = towardsClient(relayed.headers, options.keyOwner);
   if (edited !== undefined) {
     for (const name of ['content-type', 'content-encoding', 'etag', 'last-modified']) delete headers[name];
