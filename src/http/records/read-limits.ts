@@ -15,7 +15,10 @@ const READS_PER_MINUTE = 600;
 const READS_PER_REQUEST = 10;
 const LISTS_AT_ONCE = 2;
 
-/** Returns the limits of this process. Reading takes nothing from the requests of a key. */
+/**
+ * Returns the limits of this process. Reading takes nothing from the requests of a key. Strangers of
+ * one network count as one, since each of them can make up as many keys as it likes.
+ */
 export function createReadLimits({ nowMs }: { readonly nowMs: () => number }): ReadLimits {
   const reads = new Map<string, number>();
   const lists = new Map<string, number>();
@@ -23,33 +26,34 @@ export function createReadLimits({ nowMs }: { readonly nowMs: () => number }): R
 
   return {
     limitReads(_req, res, next) {
-      const { identity, key } = callerOf(res);
+      const { holder, key } = callerOf(res);
+      const { name } = holder();
       const atMs = nowMs();
       const now = Math.floor(atMs / MINUTE_MS);
       if (now !== minute) reads.clear();
       minute = now;
-      const count = (reads.get(identity[0]) ?? 0) + 1;
+      const count = (reads.get(name) ?? 0) + 1;
       const limit = Math.max(READS_PER_MINUTE, READS_PER_REQUEST * (key?.limits.requestsPerMinute ?? 0));
       if (count > limit) {
         const seconds = Math.ceil(((now + 1) * MINUTE_MS - atMs) / 1000);
         throw refusal(`The API key may read records ${limit} times a minute. Try again in ${seconds} s.`, seconds);
       }
-      reads.set(identity[0], count);
+      reads.set(name, count);
       next();
     },
     limitLists(req, res, next) {
       // With the header it is the lookup of one record.
       if (req.headers['idempotency-key'] !== undefined) return next();
-      const caller = callerOf(res).identity[0];
-      const running = lists.get(caller) ?? 0;
+      const { name } = callerOf(res).holder();
+      const running = lists.get(name) ?? 0;
       if (running >= LISTS_AT_ONCE) {
         throw refusal(`The API key has ${LISTS_AT_ONCE} lists running. Try again when one has ended.`, 1);
       }
-      lists.set(caller, running + 1);
+      lists.set(name, running + 1);
       res.once('close', () => {
-        const left = (lists.get(caller) ?? 1) - 1;
-        if (left === 0) lists.delete(caller);
-        else lists.set(caller, left);
+        const left = (lists.get(name) ?? 1) - 1;
+        if (left === 0) lists.delete(name);
+        else lists.set(name, left);
       });
       return next();
     },

@@ -1,11 +1,14 @@
 import { expect } from 'chai';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
-import { openGateway, TEST_KEY, type TestGateway } from '../../support/gateway.ts';
+import { createIdentities } from '../../../src/identity/identities.ts';
+import { allStrangers, openGateway, TEST_KEY, type TestGateway } from '../../support/gateway.ts';
 import { openManagedGateway } from '../../support/managed.ts';
 import { makeWorkshop, type Workshop } from '../../support/sqlite.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
 
 const MINUTE_MS = 60_000;
+const SECRET = 'a secret of some length for these tests';
+const OTHER_KEY = 'another-key-of-some-length';
 
 describe('reading records', () => {
   useRealSockets();
@@ -35,7 +38,13 @@ describe('reading records', () => {
         return store.list(caller, query);
       },
     };
-    gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl }, { store: slow, nowMs: () => nowMs });
+    const acceptedCallers = await allStrangers();
+    acceptedCallers.add(createIdentities(SECRET, null).caller(TEST_KEY));
+    acceptedCallers.add(createIdentities(SECRET, null).caller(OTHER_KEY));
+    gateway = await openGateway(
+      { UPSTREAM_BASE_URL: backend.baseUrl, GATEWAY_SECRET: SECRET },
+      { store: slow, nowMs: () => nowMs, acceptedCallers },
+    );
   });
   afterEach(async () => {
     held.resolve();
@@ -65,7 +74,7 @@ describe('reading records', () => {
     expect(refused.headers.get('retry-after')).to.equal(String(Math.ceil((MINUTE_MS - (nowMs % MINUTE_MS)) / 1000)));
     expect(await refused.json()).to.have.nested.property('error.code', 'rate_limit_exceeded');
     expect((await read('/api/v1/requests')).status).to.equal(429);
-    expect((await read(RECORD, 'another-key-of-some-length')).status).to.equal(404);
+    expect((await read(RECORD, OTHER_KEY)).status).to.equal(404);
     nowMs += MINUTE_MS;
     expect((await read('/api/v1/requests')).status).to.equal(200);
   });
@@ -82,6 +91,15 @@ describe('reading records', () => {
     held.resolve();
     expect((await Promise.all(running)).map(({ status }) => status)).to.deep.equal([200, 200]);
     expect((await read('/api/v1/requests')).status).to.equal(200);
+  });
+
+  it('counts the strangers of a network as one, however many keys they make up', async () => {
+    held = Promise.withResolvers();
+    const running = ['made-up-1', 'made-up-2'].map((key) => read('/api/v1/requests', key));
+    await arrived.promise;
+    expect((await read('/api/v1/requests', 'made-up-3')).status).to.equal(429);
+    held.resolve();
+    expect((await Promise.all(running)).map(({ status }) => status)).to.deep.equal([200, 200]);
   });
 });
 
