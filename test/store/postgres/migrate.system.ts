@@ -34,9 +34,9 @@ if (server !== undefined) {
     const migrateTo = (...steps: (typeof INDEX | typeof COLUMN)[]) =>
       migrate(database.url, { migrations: [...MIGRATIONS, ...steps] });
 
-    /** Fails instead of waiting longer than a request can. */
+    /** Fails instead of waiting for the end of the transaction. */
     function write(): Promise<unknown> {
-      return database.run(`SET lock_timeout = '1500ms'; ${toInsert()}`);
+      return database.run(`SET lock_timeout = '30s'; ${toInsert()}`);
     }
 
     function waitUntilItWaits(statement: string): Promise<void> {
