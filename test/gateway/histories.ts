@@ -43,6 +43,8 @@ const ARGUMENTS = JSON.stringify({
   diff: '@@\n+a',
 });
 
+const IMAGE = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+
 /** By the type of a call. */
 const OUTPUTS: Readonly<Record<string, object>> = {
   function_call: { type: 'function_call_output', output: 'rain' },
@@ -56,7 +58,7 @@ const OUTPUTS: Readonly<Record<string, object>> = {
 const some = fc.array(fc.boolean(), { minLength: 12, maxLength: 12 });
 
 const anyConversation = fc.record({
-  says: fc.subarray(['thoughts', 'text', 'refusal', 'calls', 'broken', 'length']),
+  says: fc.subarray(['thoughts', 'text', 'refusal', 'image', 'calls', 'broken', 'length']),
   tools: fc.subarray(TOOLS),
   history: anyHistory,
   stream: fc.boolean(),
@@ -154,6 +156,7 @@ function strictModel(rules: Rules): Script {
       content: says.has('text') ? 'I look.' : null,
       ...(says.has('thoughts') && { reasoning_content: 'Hm.' }),
       ...(says.has('refusal') && { refusal: 'No.' }),
+      ...(says.has('image') && { images: [IMAGE] }),
       ...(says.has('calls') && calls.length > 0 && { tool_calls: calls }),
     };
     const finish_reason = says.has('length') ? 'length' : 'stop';
