@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RequestId } from '../contract/ids.ts';
 import { toApiError } from '../core/errors.ts';
 import { LARGE_BYTES } from '../core/json-size.ts';
@@ -15,6 +14,7 @@ import { findDuplicate } from '../requests/accept.ts';
 import { prepareFrame, readCreateFrame, type BegunFrame, type PreparedFrame } from '../requests/frame.ts';
 import type { Incoming, Reply, ReplyGate } from '../requests/incoming.ts';
 import type { LargeRequests } from '../requests/large/thread.ts';
+import { nextTurn } from '../requests/next-turn.ts';
 import { askedOf } from '../requests/prepare.ts';
 import { respond, type RespondServices } from '../requests/respond.ts';
 import { sendDuplicate } from '../requests/show-record.ts';

@@ -4,6 +4,7 @@ import { createServer, request, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { parentPort } from 'node:worker_threads';
+import { gzipSync } from 'node:zlib';
 import { WebSocket } from 'ws';
 import { openRpc } from '../../src/rpc/rpc.ts';
 
@@ -69,7 +70,9 @@ const { receive } = openRpc(parentPort.postMessage.bind(parentPort), service);
 parentPort.on('message', receive);
 
 async function post({ url, key, path, headers, ...asked }: Asked): Promise<string> {
-  const body = bodyOf(asked);
+  const plain = bodyOf(asked);
+  // Not made smaller, because such a text would become more than 100 times as large.
+  const body = headers?.['content-encoding'] === undefined ? plain : gzipSync(plain, { level: 0 });
   const sent = request(`${url}${path}`, {
     method: 'POST',
     agent: false,

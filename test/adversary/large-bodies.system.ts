@@ -22,6 +22,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'a stream of a text': { path: RESPONSES, shape: 'text', fields: { stream: true } },
   'many items': { path: RESPONSES, shape: 'items' },
   'an idempotent text': { path: RESPONSES, shape: 'text', headers: { 'idempotency-key': 'once' } },
+  'a compressed text': { path: RESPONSES, shape: 'text', headers: { 'content-encoding': 'gzip' } },
   'long instructions': { path: RESPONSES, shape: 'instructions' },
   'a stream of long instructions': { path: RESPONSES, shape: 'instructions', fields: { stream: true } },
   'many tools': { path: RESPONSES, shape: 'tools', fields: { stream: true } },

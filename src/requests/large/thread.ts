@@ -1,5 +1,4 @@
 import { extname } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isLimited, needsOutputLimit } from '../../accounts/admission.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Edit } from '../../core/json-bytes.ts';
@@ -13,6 +12,7 @@ import type { Writable } from '../../core/writable.ts';
 import type { BegunFrame, PreparedFrame, Turns } from '../frame.ts';
 import type { Incoming } from '../incoming.ts';
 import type { ItemMemory } from '../item-memory.ts';
+import { nextTurn } from '../next-turn.ts';
 import type { ResponsePlan } from '../plan.ts';
 import type { PreparedChat } from '../prepare-chat.ts';
 import type { InputToCount } from '../prepare-count.ts';
@@ -61,7 +61,7 @@ export function openLargeRequests(options: LargeRequestsOptions): LargeRequests 
 
   function inTurn<Result>(incoming: LargeIncoming, ask: Ask<Result>, modelTable = tableNow()): Promise<Result> {
     return takeTurn(incoming.caller.holder().name, async () => {
-      // To receive a body and to send it to the thread are two turns of the event loop.
+      // To receive the body has taken its time, and to copy it for the thread takes more.
       await nextTurn();
       if (incoming.isServed()) throw new ApiError('client_disconnected');
       return preparedOf(await askThread(incoming, ask, modelTable));
