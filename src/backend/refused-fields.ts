@@ -16,6 +16,8 @@ const REFUSALS = [
   // xAI: "does not support parameter reasoningEffort" (BerriAI/litellm PR#16265). Gemini Pro: "Budget 0
   // is invalid. This model only works in thinking mode" (vercel/ai#8027), for the effort `none`.
   { field: 'reasoning_effort', words: /\breasoning(?:_e|E)ffort\b|\bthinking_budget\b|only works in thinking mode/ },
+  // DeepSeek R1 at OpenRouter (vellum-ai/vellum-assistant PR#32428).
+  { field: 'reasoning', words: /\bReasoning is mandatory\b/ },
   { field: 'verbosity', words: /\bverbosity\b/ },
   // Kimi K3 (mnfst/modelparams.dev PR#168).
   { field: 'thinking', words: /\bthinking\b/ },

@@ -87,6 +87,7 @@ export interface ChatRequest {
   readonly max_tokens?: number;
   readonly max_completion_tokens?: number;
   readonly reasoning_effort?: string;
+  readonly reasoning?: unknown;
   readonly thinking?: unknown;
   readonly chat_template_kwargs?: unknown;
   readonly verbosity?: string;

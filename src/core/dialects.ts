@@ -143,10 +143,12 @@ export const DIALECTS = {
   // "Unrecognized request argument supplied: prompt_cache_key", for models that are not OpenAI's
   // (vectorize-io/hindsight#3518, MoonshotAI/kimi-code#2611).
   // With `?api-version=` its key goes in `api-key` (BoundaryML's and ellmer's guides for Azure).
+  // Its DeepSeek answers a `tool_choice` that is no string with 422 (langchain-ai/langchain#31512).
   azure: {
     ...OPENAI,
     keyHeader: 'api-key',
     padsChunks: false,
+    toolChoice: 'words',
     optionalFields: ['reasoning_effort', 'verbosity', 'user'],
   },
   // vllm/entrypoints/chat_utils.py reads `reasoning` and takes only text, image, audio and video
@@ -316,10 +318,12 @@ export const DIALECTS = {
     parameters: ['seed', 'stop'],
   },
   // The guide "PDF inputs" shows documents by URL. OpenAI's limit for ids applies too
-  // (openclaw/openclaw PR#875).
+  // (openclaw/openclaw PR#875). It does not look at an effort of none (Elumenotion/GuideAnts#114),
+  // and `reasoning` switches thoughts off (dendrux/dendrux PR#45).
   openrouter: {
     ...HOSTED,
     reasoningField: 'reasoning',
+    effortFields: { none: { reasoning: { enabled: false } } },
     callIds: 'up-to-40',
     fileForm: 'data-or-url',
     optionalFields: ['reasoning_effort', 'verbosity', 'user'],

@@ -13,6 +13,7 @@ const SMALL = [
   'service_tier',
   'reasoning_effort',
   'verbosity',
+  'reasoning',
   'thinking',
   'chat_template_kwargs',
   'safety_identifier',

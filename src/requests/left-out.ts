@@ -38,6 +38,7 @@ type LeftOutReply = Pick<Incoming, 'setHeader'> & { readonly facts: Pick<Incomin
 /** The parameters of the caller by the chat fields that carry them. Others are not the caller's. */
 const PARAMETERS: Readonly<Partial<Record<BegunAnswer['leftOut'][number], string>>> = {
   reasoning_effort: 'reasoning.effort',
+  reasoning: 'reasoning.effort',
   thinking: 'reasoning.effort',
   chat_template_kwargs: 'reasoning.effort',
   verbosity: 'text.verbosity',

@@ -172,7 +172,7 @@ describe('tool_choice', () => {
     const sent: Record<DialectName, object> = {
       generic: alone,
       openai: named,
-      azure: named,
+      azure: alone,
       vllm: named,
       sglang: named,
       llamacpp: alone,
