@@ -3,7 +3,7 @@
  * that; the words of the refusals are theirs, what they say is made up.
  */
 
-import type { Script } from './backend.ts';
+import type { Script, Stage } from './backend.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -13,108 +13,89 @@ export interface AssistantMessage extends Fields {
   readonly tool_calls?: readonly (Fields & { readonly id: string })[];
 }
 
+/** What an answer says without its state. Calls are told whole, in a stream and in JSON alike. */
+export interface Said {
+  readonly content: string | null;
+  readonly tool_calls?: readonly (Fields & { readonly id: string })[];
+}
+
 /** One answer: what a JSON reply holds, and the deltas of the stream that say the same. */
-interface Answer {
+export interface Answer {
   readonly message: Fields;
   readonly deltas: readonly Fields[];
 }
 
 export interface StateBackend {
   readonly dialect: string;
-  /** Its answers, one after the other: two calls, one call, text, text. */
-  readonly answers: readonly Answer[];
+  /** How its answer number `round` of a conversation says this, with its state. */
+  readonly toAnswer: (said: Said, round: number) => Answer;
   /** Its words about the first message that is not as it was; `sent` is how it was. Undefined where nothing is wrong. */
   readonly complaint: (message: AssistantMessage, sent: Fields, index: number) => string | undefined;
 }
 
-const called = (city: string) => ({ name: 'get_weather', arguments: JSON.stringify({ city }) });
-const signed = (signature: string) => ({ extra_content: { google: { thought_signature: signature } } });
-const signedByLiteLlm = (signature: string) => ({ provider_specific_fields: { thought_signature: signature } });
+/** How a signature is attached. */
+type Sign = (signature: string) => Fields;
 
-/** Calls to be told whole, in a stream and in JSON alike. */
-function toolCalls(ids: readonly string[], attached: readonly Fields[] = []): Fields[] {
-  return ids.map((id, index) => ({
-    index,
-    id,
-    type: 'function',
-    function: called(`City ${id}`),
-    ...attached[index],
-  }));
+const byGoogle: Sign = (signature) => ({ extra_content: { google: { thought_signature: signature } } });
+const byLiteLlm: Sign = (signature) => ({ provider_specific_fields: { thought_signature: signature } });
+
+/** Its thoughts come first, in this way. */
+function thinking(toFields: (thought: string, round: number, said: Said) => Answer): StateBackend['toAnswer'] {
+  return (said, round) => {
+    const { message, deltas } = toFields(`Thought ${round}. `, round, said);
+    return { message: { ...message, ...said }, deltas: [...deltas, { ...said }] };
+  };
 }
 
-const IDS = [['call_a', 'call_b'], ['call_c']] as const;
-const TEXTS = ['It rains.', 'You are welcome.'] as const;
-
-/** Four answers which all say `thoughts` in this way. */
-function thinking(
-  toFields: (thought: string, round: number) => { message: Fields; deltas: readonly Fields[] },
-): Answer[] {
-  return [0, 1, 2, 3].map((round) => {
-    const { message, deltas } = toFields(`Thought ${round}. `, round);
-    const ids = IDS[round];
-    const said = ids === undefined ? { content: TEXTS[round - 2] } : { content: null, tool_calls: toolCalls(ids) };
-    return { message: { ...message, ...said }, deltas: [...deltas, said] };
-  });
-}
-
-const inField = (name: string) =>
-  thinking((thought) => ({
+/** Thoughts in a field of this name. */
+export function inField(name: string): StateBackend['toAnswer'] {
+  return thinking((thought) => ({
     message: { [name]: thought + thought },
     deltas: [{ [name]: thought }, { [name]: thought }],
   }));
+}
+
+/** Of parallel calls the first one is signed. A signature may come in a delta of its own. */
+function signing(sign: Sign): StateBackend['toAnswer'] {
+  return ({ content, tool_calls: calls = [] }, round) => {
+    const signature = sign(`signature ${round}`);
+    if (calls.length === 0) {
+      return { message: { content, ...signature }, deltas: [{ content }, { content: '', ...signature }] };
+    }
+    const isLate = round % 2 === 1;
+    const told: Fields[] = calls.map(({ index: _index, ...call }) => call);
+    const pieces = isLate ? told.toSpliced(1, 0, signature) : told.with(0, { ...told[0], ...signature });
+    return {
+      message: { content, tool_calls: calls.map((call, at) => ({ ...call, ...(at === 0 && signature) })) },
+      deltas: pieces.map((piece) => ({ tool_calls: [piece] })),
+    };
+  };
+}
 
 export const STATE_BACKENDS: Readonly<Record<string, StateBackend>> = {
-  // ai.google.dev/gemini-api/docs/thought-signatures: of parallel calls the first one is signed; no `index` in streams, and a
-  // signature may come in a delta of its own (open-webui/computer#224).
+  // ai.google.dev/gemini-api/docs/thought-signatures; no `index` in streams (open-webui/computer#224).
   'Gemini at Google': {
     dialect: 'google',
-    answers: [
-      {
-        message: { content: null, tool_calls: toolCalls(IDS[0], [signed('one')]) },
-        deltas: toolCalls(IDS[0], [signed('one')]).map(({ index: _index, ...call }) => ({ tool_calls: [call] })),
-      },
-      {
-        message: { content: null, tool_calls: toolCalls(IDS[1], [signed('two')]) },
-        deltas: [
-          ...toolCalls(IDS[1]).map(({ index: _index, ...call }) => ({ tool_calls: [call] })),
-          { tool_calls: [signed('two')] },
-        ],
-      },
-      {
-        message: { content: TEXTS[0], ...signed('three') },
-        deltas: [{ content: 'It ' }, { content: 'rains.' }, { content: '', ...signed('three') }],
-      },
-      { message: { content: TEXTS[1] }, deltas: [{ content: TEXTS[1] }] },
-    ],
+    toAnswer: signing(byGoogle),
     complaint: (message, sent) => complainOfSignature(message, sent, 'extra_content'),
   },
   // docs.litellm.ai/blog/gemini_3: the signature is in a field of LiteLLM's own.
   'Gemini behind LiteLLM': {
     dialect: 'generic',
-    answers: [
-      {
-        message: { content: null, tool_calls: toolCalls(IDS[0], [signedByLiteLlm('one')]) },
-        deltas: [{ tool_calls: toolCalls(IDS[0], [signedByLiteLlm('one')]) }],
-      },
-      {
-        message: { content: null, tool_calls: toolCalls(IDS[1], [signedByLiteLlm('two')]) },
-        deltas: [{ tool_calls: toolCalls(IDS[1], [signedByLiteLlm('two')]) }],
-      },
-      ...TEXTS.map((content) => ({ message: { content }, deltas: [{ content }] })),
-    ],
+    toAnswer: signing(byLiteLlm),
     complaint: (message, sent) => complainOfSignature(message, sent, 'provider_specific_fields'),
   },
   // earendil-works/pi#9645; there it is a missed cache.
   'DeepSeek at Azure Foundry': {
     dialect: 'azure',
-    answers: inField('reasoning_content'),
+    toAnswer: inField('reasoning_content'),
     complaint: (message, sent, index) =>
       differs(message, sent, ['reasoning_content']) ? `messages.${index} misses its reasoning_content` : undefined,
   },
   // continuedev/continue#11600; DeepSeek V4 on other hosts.
   'Kimi at Moonshot': {
     dialect: 'moonshot',
-    answers: inField('reasoning_content'),
+    toAnswer: inField('reasoning_content'),
     complaint: (message, sent, index) =>
       message.tool_calls !== undefined && differs(message, sent, ['reasoning_content'])
         ? `thinking is enabled but reasoning_content is missing in assistant tool call message at index ${index}`
@@ -122,7 +103,7 @@ export const STATE_BACKENDS: Readonly<Record<string, StateBackend>> = {
   },
   DeepSeek: {
     dialect: 'deepseek',
-    answers: inField('reasoning_content'),
+    toAnswer: inField('reasoning_content'),
     complaint: (message, sent) =>
       differs(message, sent, ['reasoning_content'])
         ? 'The `reasoning_content` in the thinking mode must be passed back to the API.'
@@ -131,7 +112,7 @@ export const STATE_BACKENDS: Readonly<Record<string, StateBackend>> = {
   // QwenLM/qwen-code#11045: `reasoning` is what it sends and takes.
   Cerebras: {
     dialect: 'generic',
-    answers: inField('reasoning'),
+    toAnswer: inField('reasoning'),
     complaint: (message, sent, index) =>
       differs(message, sent, ['reasoning', 'reasoning_content'])
         ? `messages.${index}.assistant.reasoning_content: property 'messages.${index}.assistant.reasoning_content' is unsupported`
@@ -140,22 +121,18 @@ export const STATE_BACKENDS: Readonly<Record<string, StateBackend>> = {
   // musistudio/claude-code-router#1081: encrypted details name the call, and come after it.
   'Gemini at OpenRouter': {
     dialect: 'openrouter',
-    answers: thinking((thought) => ({ message: { reasoning: thought }, deltas: [{ reasoning: thought }] })).map(
-      ({ message, deltas }, round) => {
-        const text = { type: 'reasoning.text', text: `Thought ${round}. `, format: 'google-gemini-v1', index: 0 };
-        const id = IDS[round]?.[0];
-        const encrypted = { type: 'reasoning.encrypted', data: `data ${round}`, format: 'google-gemini-v1', index: 0 };
-        const details = [text, ...(id === undefined ? [] : [{ ...encrypted, id }])];
-        return {
-          message: { ...message, reasoning_details: details },
-          deltas: [
-            { ...deltas[0], reasoning_details: [text] },
-            ...deltas.slice(1),
-            ...(details.length > 1 ? [{ content: '', reasoning_details: details.slice(1) }] : []),
-          ],
-        };
-      },
-    ),
+    toAnswer: thinking((thought, round, { tool_calls: calls = [] }) => {
+      const text = { type: 'reasoning.text', text: thought, format: 'google-gemini-v1', index: 0 };
+      const data = { type: 'reasoning.encrypted', data: `data ${round}`, format: 'google-gemini-v1', index: 0 };
+      const encrypted = calls.slice(0, 1).map(({ id }) => ({ ...data, id }));
+      return {
+        message: { reasoning: thought, reasoning_details: [text, ...encrypted] },
+        deltas: [
+          { reasoning: thought, reasoning_details: [text] },
+          ...encrypted.map((detail) => ({ content: '', reasoning_details: [detail] })),
+        ],
+      };
+    }),
     complaint: (message, sent) =>
       differs(message, sent, ['reasoning', 'reasoning_details'])
         ? 'Gemini models require OpenRouter reasoning details to be preserved in each request.'
@@ -164,7 +141,7 @@ export const STATE_BACKENDS: Readonly<Record<string, StateBackend>> = {
   // BerriAI/litellm#29428: one block a delta, the signature in the last of a block.
   'Claude behind LiteLLM': {
     dialect: 'generic',
-    answers: thinking((thought, round) => ({
+    toAnswer: thinking((thought, round) => ({
       message: {
         reasoning_content: thought + thought,
         thinking_blocks: [{ type: 'thinking', thinking: thought + thought, signature: `signature ${round}` }],
@@ -185,13 +162,14 @@ export const STATE_BACKENDS: Readonly<Record<string, StateBackend>> = {
   // docs.mistral.ai, "Reasoning": thoughts are parts of the content.
   'Magistral at Mistral': {
     dialect: 'mistral',
-    answers: thinking((thought) => ({ message: {}, deltas: [{ content: [toThinking(thought)] }] })).map(
-      ({ message, deltas }, round) => {
-        const { content } = message;
-        const text = typeof content === 'string' ? [{ type: 'text', text: content }] : [];
-        return { message: { ...message, content: [toThinking(`Thought ${round}. `), ...text] }, deltas };
-      },
-    ),
+    toAnswer: ({ content, ...calls }, round) => {
+      const thought = toThinking(`Thought ${round}. `);
+      const text = content === null ? [] : [{ type: 'text', text: content }];
+      return {
+        message: { content: [thought, ...text], ...calls },
+        deltas: [{ content: [thought] }, { content, ...calls }],
+      };
+    },
     complaint: (message, sent) =>
       differs(message, sent, ['content']) ? 'Thinking chunks of the assistant must be sent back.' : undefined,
   },
@@ -214,8 +192,26 @@ function differs(message: Fields, sent: Fields | undefined, names: readonly stri
   return names.some((name) => JSON.stringify(message[name]) !== JSON.stringify(sent?.[name]));
 }
 
-/** Answers with the next of its answers, or 400 where an earlier one does not come back with all that was attached. */
-export function playState({ answers, complaint }: StateBackend): Script {
+const call = (id: string, index: number) => ({
+  index,
+  id,
+  type: 'function',
+  function: { name: 'get_weather', arguments: JSON.stringify({ city: `City ${id}` }) },
+});
+
+const SAID: readonly Said[] = [
+  { content: null, tool_calls: [call('call_a', 0), call('call_b', 1)] },
+  { content: null, tool_calls: [call('call_c', 0)] },
+  { content: 'It rains.' },
+  { content: 'You are welcome.' },
+];
+
+/**
+ * Says two calls, one call, text and text, in one answer after the other, or 400 where an earlier one does not come back with
+ * all that was attached.
+ */
+export function playState({ toAnswer, complaint }: StateBackend): Script {
+  const answers = SAID.map(toAnswer);
   return async ({ request, start, sse, end }) => {
     const { messages, stream } = request.body as { messages: readonly AssistantMessage[]; stream?: boolean };
     const told = [...messages.entries()].filter(([, { role }]) => role === 'assistant');
@@ -228,16 +224,28 @@ export function playState({ answers, complaint }: StateBackend): Script {
       end(JSON.stringify({ error: { message: complaints[0] ?? 'There is nothing left to say.', code: 400 } }));
       return;
     }
-    const finishReason = answer.message['tool_calls'] === undefined ? 'stop' : 'tool_calls';
-    if (stream === true) {
-      start();
-      for (const delta of answer.deltas) await sse({ choices: [{ index: 0, delta, finish_reason: null }] });
-      await sse({ choices: [{ index: 0, delta: {}, finish_reason: finishReason }] }, '[DONE]');
-      end();
-    } else {
-      start(200, { 'content-type': 'application/json' });
-      const message = { role: 'assistant', ...answer.message };
-      end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: finishReason }] }));
-    }
+    await sendAnswer({ start, sse, end }, answer, stream === true);
   };
+}
+
+/** In a stream, one delta a chunk, or as JSON. */
+export async function sendAnswer(
+  { start, sse, end }: Pick<Stage, 'start' | 'sse' | 'end'>,
+  { message, deltas }: Answer,
+  stream: boolean,
+): Promise<void> {
+  const finishReason = message['tool_calls'] === undefined ? 'stop' : 'tool_calls';
+  if (stream) {
+    start();
+    for (const delta of deltas) await sse({ choices: [{ index: 0, delta, finish_reason: null }] });
+    await sse({ choices: [{ index: 0, delta: {}, finish_reason: finishReason }] }, '[DONE]');
+    end();
+  } else {
+    start(200, { 'content-type': 'application/json' });
+    end(
+      JSON.stringify({
+        choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason: finishReason }],
+      }),
+    );
+  }
 }
