@@ -228,6 +228,8 @@ export function playState({ toAnswer, complaint }: StateBackend): Script {
   };
 }
 
+const USAGE = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 };
+
 /** In a stream, one delta a chunk, or as JSON. */
 export async function sendAnswer(
   { start, sse, end }: Pick<Stage, 'start' | 'sse' | 'end'>,
@@ -238,7 +240,8 @@ export async function sendAnswer(
   if (stream) {
     start();
     for (const delta of deltas) await sse({ choices: [{ index: 0, delta, finish_reason: null }] });
-    await sse({ choices: [{ index: 0, delta: {}, finish_reason: finishReason }] }, '[DONE]');
+    await sse({ choices: [{ index: 0, delta: {}, finish_reason: finishReason }] });
+    await sse({ choices: [], usage: USAGE }, '[DONE]');
     end();
   } else {
     start(200, { 'content-type': 'application/json' });
