@@ -255,10 +255,10 @@ export const BACKENDS: Readonly<Record<string, Backend>> = {
       { scenario: 'structured-output', client: 'Codex', source: 'it always offers tools; vercel/ai PR#16540' },
     ],
   },
+  // The state: earendil-works/pi#9645.
   'Azure Foundry, DeepSeek': {
-    dialect: 'azure',
+    ...fromState('DeepSeek at Azure Foundry'),
     query: '?api-version=2024-05-01-preview',
-    toAnswer: inField('reasoning_content'),
     rules: [
       knowsOnly(
         ['stream_options', 'parallel_tool_calls', 'reasoning_effort', 'top_p', 'max_completion_tokens'],
@@ -277,7 +277,7 @@ export const BACKENDS: Readonly<Record<string, Backend>> = {
     impossible: [{ scenario: 'thinking-off', source: 'anomalyco/models.dev PR#2220: its thinking is fixed' }],
   },
   'LM Studio': {
-    dialect: 'generic',
+    dialect: 'lmstudio',
     toAnswer: inField('reasoning_content'),
     rules: [
       refuses(
