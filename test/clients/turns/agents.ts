@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -12,7 +12,9 @@ import { PROMPT, type Asked } from './scenarios.ts';
 
 const MODULES = join(import.meta.dirname, '../node_modules');
 const PI = join(MODULES, '@mariozechner/pi-coding-agent/dist/cli.js');
-const OPENCODE = join(MODULES, 'opencode-ai/bin/opencode.exe');
+/** Only for Linux: the package for all platforms is not in every registry. */
+const OPENCODE = join(MODULES, 'opencode-linux-x64-baseline/bin/opencode');
+export const HAS_OPENCODE = existsSync(OPENCODE);
 
 const SCHEMA = {
   type: 'object',

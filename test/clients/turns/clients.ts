@@ -11,7 +11,7 @@ import { zodTextFormat } from 'openai/helpers/zod';
 import type { Response, ResponseInputItem } from 'openai/resources/responses/responses';
 import { z } from 'zod';
 import { API_KEY } from '../strict-backend.ts';
-import { withCodex, withOpencode, withPi } from './agents.ts';
+import { HAS_OPENCODE, withCodex, withOpencode, withPi } from './agents.ts';
 import { PROMPT, type Asked, type Scenario, type ScenarioName } from './scenarios.ts';
 
 /** Resolves with the text at the end, or with the calls where a choice of tools leaves no more to do. */
@@ -202,5 +202,5 @@ export const CLIENTS: Readonly<Record<string, Client>> = {
   // They choose their tools themselves.
   Codex: { run: withCodex, scenarios: ['tool-loop', 'parallel-calls', 'structured-output', 'thinking-off'] },
   pi: { run: withPi, scenarios: ['tool-loop'] },
-  opencode: { run: withOpencode, scenarios: ['tool-loop'] },
+  opencode: { run: withOpencode, scenarios: HAS_OPENCODE ? ['tool-loop'] : [] },
 };
