@@ -5,6 +5,7 @@ import { hasNoKeys, rememberKeys } from './accounts/keys.ts';
 import { createRateLimits } from './accounts/rates.ts';
 import { createChatBackend, type ChatBackend } from './backend/chat.ts';
 import { startDemoBackend } from './backend/demo/demo.ts';
+import { createInputCounter } from './backend/input-counter.ts';
 import { probeKeys } from './backend/probe.ts';
 import { describeStart, NO_KEY_YET } from './config/banner.ts';
 import { wantsMetrics, type Config } from './config/config.ts';
@@ -88,7 +89,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
       : { store: overrides.store, secret: loadSecret(config) };
   const identities = createIdentities(secret, config.gatewaySecretPrevious);
   const backends = await openBackends(config, overrides, log);
-  const { baseUrl, isDemo, keyOwner, upstream, backend, proxy } = backends;
+  const { baseUrl, isDemo, keyOwner, upstream, backend, proxy, inputCounter } = backends;
 
   const sockets = createSockets();
   const load = createLoad(config);
@@ -146,7 +147,9 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     models,
     backend,
     relay: upstream,
+    refusals: upstream.refusals,
     proxy,
+    inputCounter,
     running,
     estimator,
     itemMemory,
@@ -241,12 +244,14 @@ async function openBackends(config: Config, { backend, shared }: GatewayOverride
   } as const;
   const upstream = createChatBackend({ ...options, streamOptions: config.dialect.streamOptions });
   const proxy = createProxy(options);
+  const { inputCounter: counter } = config.dialect;
+  const inputCounter = createInputCounter({ ...options, inputCounter: counter, timeoutMs: config.tokenCountTimeoutMs });
 
   async function close(): Promise<void> {
     proxy.close();
-    await Promise.all([upstream.close(), backend?.close()]);
+    await Promise.all([upstream.close(), backend?.close(), inputCounter.close()]);
     await demo?.close();
   }
 
-  return { baseUrl, isDemo, keyOwner, upstream, backend: backend ?? upstream, proxy, close } as const;
+  return { baseUrl, isDemo, keyOwner, upstream, backend: backend ?? upstream, proxy, inputCounter, close } as const;
 }

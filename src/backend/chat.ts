@@ -9,6 +9,7 @@ import { type BackendFailure, failureOf, type KeyOwner } from './failures.ts';
 import {
   fieldsRefusedIn,
   rememberRefusedFields,
+  type KnownRefusals,
   withoutFields,
   type OptionalField,
   type OptionalFields,
@@ -131,7 +132,9 @@ type Sent = Replied &
  * Returns the chat completions backend at `baseUrl`. A request is written again only if a field of it
  * was refused: a generation that runs twice is paid twice, so a broken connection is a failure.
  */
-export function createChatBackend(options: ChatBackendOptions): ChatBackend & ChatRelay & Connected {
+export function createChatBackend(
+  options: ChatBackendOptions,
+): ChatBackend & ChatRelay & Connected & { readonly refusals: KnownRefusals } {
   const { origin, path } = toEndpoint(options.baseUrl);
   const pool = openPool(origin, options);
   const refusedFields = rememberRefusedFields();
@@ -277,6 +280,7 @@ export function createChatBackend(options: ChatBackendOptions): ChatBackend & Ch
   return {
     ask,
     relay,
+    refusals: refusedFields,
     connections() {
       const { connected, free } = pool.stats;
       return { busy: connected - free, idle: free };
@@ -290,7 +294,8 @@ function toEndpoint(baseUrl: string): { readonly origin: string; readonly path: 
   return { origin: url.origin, path: `${url.pathname.replace(/\/+$/, '')}/chat/completions${url.search}` };
 }
 
-function toBody(request: ChatBody, leftOut: readonly OptionalField[]): string | Buffer {
+/** Returns the JSON of the request without these fields. */
+export function toBody(request: ChatBody, leftOut: readonly OptionalField[]): string | Buffer {
   if (!isEncoded(request)) return toJson(withoutFields(request, leftOut));
   const { bulk, ...fields } = request;
   return Buffer.concat([Buffer.from(toJson(withoutFields(fields, leftOut)).slice(0, -1)), bulk]);

@@ -64,10 +64,17 @@ function valueOf(request: OptionalFields, field: OptionalField): unknown {
   return field === 'include_obfuscation' ? request.stream_options?.include_obfuscation : request[field];
 }
 
-export interface RefusedFields {
+export interface KnownRefusals {
+  /** Whether any field is left out for any model now. */
+  any(): boolean;
+  /** Returns the fields that are left out for a model now, at least with some value. */
+  forModel(model: string): OptionalField[];
+}
+
+export interface RefusedFields extends KnownRefusals {
   of(request: OptionalFields): OptionalField[];
   /** Returns those that other requests leave out too. */
-  remember(request: OptionalFields, fields: readonly OptionalField[], refusals: string): OptionalField[];
+  remember(request: OptionalFields, fields: readonly OptionalField[], words: string): OptionalField[];
 }
 
 /** A backend may be replaced by a newer one. */
@@ -84,30 +91,45 @@ const SAYS_UNKNOWN =
  * take the field from all callers, so other values of it are still sent.
  */
 export function rememberRefusedFields(): RefusedFields {
-  const untilMs = new Map<string, number>();
+  const refusals = new Map<string, Remembered>();
 
   function keyOf(request: OptionalFields, field: OptionalField): string {
     const { model } = request;
     return JSON.stringify(FREE_TEXTS.has(field) ? [model, field] : [model, field, valueOf(request, field)]);
   }
 
+  function listNow(): Remembered[] {
+    return [...refusals.values()].filter(({ untilMs }) => untilMs > performance.now());
+  }
+
   return {
+    any: () => refusals.size > 0 && listNow().length > 0,
+    forModel(model) {
+      const fields = new Set(listNow().flatMap((refusal) => (refusal.model === model ? [refusal.field] : [])));
+      return OPTIONAL_FIELDS.filter((field) => fields.has(field));
+    },
     of(request) {
-      if (untilMs.size === 0) return [];
+      if (refusals.size === 0) return [];
       const isRefused = (field: OptionalField): boolean =>
-        (untilMs.get(keyOf(request, field)) ?? 0) > performance.now();
+        (refusals.get(keyOf(request, field))?.untilMs ?? 0) > performance.now();
       return OPTIONAL_FIELDS.filter((field) => valueOf(request, field) !== undefined && isRefused(field));
     },
-    remember(request, fields, refusals) {
-      const lasting = fields.filter((field) => !FREE_TEXTS.has(field) || SAYS_UNKNOWN.test(refusals));
+    remember(request, fields, words) {
+      const lasting = fields.filter((field) => !FREE_TEXTS.has(field) || SAYS_UNKNOWN.test(words));
       for (const field of lasting) {
         const key = keyOf(request, field);
-        untilMs.delete(key);
-        untilMs.set(key, performance.now() + REMEMBERED_MS);
-        const [oldest] = untilMs.keys();
-        if (untilMs.size > MAX_REMEMBERED && oldest !== undefined) untilMs.delete(oldest);
+        refusals.delete(key);
+        refusals.set(key, { model: request.model, field, untilMs: performance.now() + REMEMBERED_MS });
+        const [oldest] = refusals.keys();
+        if (refusals.size > MAX_REMEMBERED && oldest !== undefined) refusals.delete(oldest);
       }
       return lasting;
     },
   };
+}
+
+interface Remembered {
+  readonly model: string;
+  readonly field: OptionalField;
+  readonly untilMs: number;
 }

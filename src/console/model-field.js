@@ -11,6 +11,7 @@ import { formatCount } from './format.js';
  * @property {unknown} [context_window]
  * @property {unknown} [input_modalities]
  * @property {unknown} [reasoning_efforts]
+ * @property {unknown} [refused_fields]
  */
 
 /** The user can type the models after these. */
@@ -86,11 +87,17 @@ export function createModelField({ client, config }) {
  * @param {Model} model
  * @returns {string} `Context window 40,960. Takes text, image. Efforts low, high.`, as far as it is known
  */
-function describe({ context_window: tokens, input_modalities: kinds, reasoning_efforts: efforts }) {
+function describe({
+  context_window: tokens,
+  input_modalities: kinds,
+  reasoning_efforts: efforts,
+  refused_fields: refused,
+}) {
   const parts = [
     typeof tokens === 'number' && `Context window ${formatCount(tokens)}.`,
     Array.isArray(kinds) && `Takes ${kinds.join(', ')}.`,
     Array.isArray(efforts) && `Efforts ${efforts.join(', ')}.`,
+    Array.isArray(refused) && `Left out, since the backend refuses it: ${refused.join(', ')}.`,
   ];
   return parts.filter((part) => part !== false).join(' ');
 }

@@ -1045,6 +1045,13 @@ export interface OwnDialect {
    */
   audioForm?: 'object' | 'text' | 'url';
   /**
+   * Where the backend counts the input tokens of a chat request: the path from the base URL, and the field of its answer. Null when it does not.
+   */
+  inputCounter?: {
+    path: string;
+    field: string;
+  } | null;
+  /**
    * The optional chat fields that are passed on.
    *
    * @maxItems 6
@@ -1590,7 +1597,7 @@ export interface CustomToolCallInputDoneEvent {
   input: string;
 }
 /**
- * The approximate number of input tokens of a request.
+ * The number of input tokens of a request, by the backend's own count or by an estimate.
  */
 export interface InputTokens {
   object: 'response.input_tokens';
@@ -1600,13 +1607,13 @@ export interface InputTokens {
    */
   context_window?: number;
   /**
-   * Only the backend knows the vocabulary and the chat template of its model, so its own count can differ.
+   * False when the backend has counted. Only it knows the vocabulary and the chat template of its model, so an estimate can differ.
    */
-  estimated: true;
+  estimated: boolean;
   /**
-   * The vocabulary that counted the texts, or the arithmetic of bytes, which estimates long texts.
+   * The vocabulary that counted the texts, or the arithmetic of bytes, which estimates long texts. Absent when the backend has counted.
    */
-  estimated_by: 'o200k_base' | 'cl100k_base' | 'arithmetic';
+  estimated_by?: 'o200k_base' | 'cl100k_base' | 'arithmetic';
 }
 /**
  * The caller's own key, as GET /api/v1/key shows it with AUTH_MODE=managed. Amounts of money are millionths of the currency unit, times Unix time in seconds; days and months are those of UTC.

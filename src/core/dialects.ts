@@ -48,6 +48,8 @@ export interface Dialect {
   readonly fileForm: 'data' | 'data-or-url' | 'document-url' | 'none';
   /** Audio is an object with data and format, the data alone, or a data: URL. */
   readonly audioForm: 'object' | 'text' | 'url';
+  /** Where the backend counts the tokens of a chat request: a path from the base URL. */
+  readonly inputCounter: NonNullable<OwnDialect['inputCounter']> | null;
   readonly optionalFields: readonly OptionalField[];
   /** The Responses format does not have these parameters. They are passed on as they are. */
   readonly parameters: readonly string[];
@@ -88,6 +90,7 @@ const GENERIC: Dialect = {
   imageForm: 'data-or-url',
   fileForm: 'data',
   audioForm: 'object',
+  inputCounter: null,
   optionalFields: ['reasoning_effort', 'user'],
   // OpenAI's reference of chat completions has them.
   parameters: ['logit_bias', 'seed', 'stop'],
@@ -152,13 +155,15 @@ export const DIALECTS = {
     optionalFields: ['reasoning_effort', 'verbosity', 'user'],
   },
   // vllm/entrypoints/chat_utils.py reads `reasoning` and takes only text, image, audio and video
-  // parts. chat_completion/protocol.py has these efforts.
+  // parts. chat_completion/protocol.py has these efforts, and tokenize/protocol.py the counter, which
+  // is beside /v1.
   vllm: {
     ...LOCAL,
     reasoningField: 'reasoning',
     efforts: LOW_TO_HIGH,
     effortFields: NO_THINKING_IN_TEMPLATE,
     toolChoice: 'named',
+    inputCounter: { path: '../tokenize', field: 'count' },
     parameters: [
       ...LOCAL.parameters,
       'allowed_token_ids',
@@ -205,13 +210,14 @@ export const DIALECTS = {
     ],
   },
   // tools/server/server-common.cpp takes only text, image_url and input_audio parts. A named tool is
-  // ignored (ggml-org/llama.cpp#26535). tools/server/README.md has `chat_template_kwargs`. It goes on
-  // generating when the client of an answer that is not streamed disconnects.
+  // ignored (ggml-org/llama.cpp#26535). tools/server/README.md has `chat_template_kwargs` and the
+  // counter. It goes on generating when the client of an answer that is not streamed disconnects.
   llamacpp: {
     ...LOCAL,
     streams: 'always',
     reasoningField: 'reasoning_content',
     effortFields: NO_THINKING_IN_TEMPLATE,
+    inputCounter: { path: 'chat/completions/input_tokens', field: 'input_tokens' },
     parameters: [
       ...LOCAL.parameters,
       'cache_prompt',

@@ -1,5 +1,7 @@
 import type { RequestHandler } from 'express';
 import type { RateLimits } from '../accounts/rates.ts';
+import type { InputCounter } from '../backend/input-counter.ts';
+import type { KnownRefusals } from '../backend/refused-fields.ts';
 import type { Config } from '../config/config.ts';
 import type { CurrentFiles } from '../config/current-files.ts';
 import type { NewUniquePart } from '../core/ids.ts';
@@ -26,6 +28,8 @@ export interface Services
   readonly authenticator: Authenticator;
   readonly load: Load;
   readonly proxy: Proxy;
+  readonly refusals: KnownRefusals;
+  readonly inputCounter: InputCounter;
   readonly tokenizer: Tokenizer;
   readonly large: LargeRequests;
   readonly metrics: Pick<Metrics, 'show' | 'contentType'> | undefined;

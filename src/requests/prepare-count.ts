@@ -1,3 +1,5 @@
+import type { ChatRequest } from '../core/chat.ts';
+import type { ChatBody } from '../core/encoded-chat.ts';
 import { countedInputOf, type CountedInput } from '../core/tokens/counted-input.ts';
 import { inputSizeOf, type InputSize } from '../core/tokens/input-size.ts';
 import { toChatRequest } from '../core/request/request.ts';
@@ -9,6 +11,8 @@ import { validateCreateResponse } from './validate.ts';
 export interface InputToCount {
   readonly model: string;
   readonly backendModel: string;
+  /** Is absent where the backend has no counter and the request is large. */
+  readonly chat?: ChatBody;
   readonly counted: CountedInput;
   readonly inputSize: InputSize;
   readonly leftOut: LeftOut;
@@ -18,7 +22,7 @@ export interface InputToCount {
 export function prepareCount(
   { identity, value }: Pick<Asked, 'identity' | 'value'>,
   services: Pick<PrepareServices, 'itemMemory'> & Parameters<typeof translationOptionsFor>[1],
-): InputToCount {
+): InputToCount & { readonly chat: ChatRequest } {
   services.itemMemory.resolve(identity, value);
   const request = validateCreateResponse(value);
   const translation = toChatRequest(request, translationOptionsFor(identity, services));
@@ -26,6 +30,7 @@ export function prepareCount(
   return {
     model: request.model,
     backendModel: chat.model,
+    chat,
     counted: countedInputOf(chat),
     inputSize: inputSizeOf(chat),
     leftOut: leftOutOf(translation),

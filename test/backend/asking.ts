@@ -33,7 +33,10 @@ export function completion(content: string): ChatChunk {
 }
 
 /** Waits long, since only a test of a limit is about time; it sets its own. */
-export function connectTo(baseUrl: string, overrides: Partial<ChatBackendOptions> = {}): ChatBackend & ChatRelay {
+export function connectTo(
+  baseUrl: string,
+  overrides: Partial<ChatBackendOptions> = {},
+): ReturnType<typeof createChatBackend> {
   return createChatBackend({
     baseUrl,
     keyOwner: 'caller',

@@ -44,7 +44,7 @@ describe('the chat backend', () => {
     expect(getEventListeners(signal, 'abort')).to.have.length(0);
   });
 
-  function connect(overrides: Partial<ChatBackendOptions> = {}, baseUrl = scripted.baseUrl): ChatBackend {
+  function connect(overrides: Partial<ChatBackendOptions> = {}, baseUrl = scripted.baseUrl) {
     const backend = connectTo(baseUrl, overrides);
     backends.push(backend);
     return backend;
@@ -689,6 +689,10 @@ describe('the chat backend', () => {
       const listener = { begin: (answer: BegunAnswer) => void (leftOut = answer.leftOut), take: () => undefined };
       await backend.ask({ ...JSON_REQUEST, verbosity: 'low' }, { signal, headers: {} }, listener);
       expect(leftOut).to.deep.equal(['verbosity']);
+      expect([backend.refusals.any(), backend.refusals.forModel('other')]).to.deep.equal([true, []]);
+      expect(backend.refusals.forModel('m')).to.deep.equal(['verbosity']);
+      await passTime(HOUR_MS);
+      expect([backend.refusals.any(), backend.refusals.forModel('m')]).to.deep.equal([false, []]);
       expect(told).to.deep.equal([['m', ['verbosity']]]);
     });
 

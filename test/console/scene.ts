@@ -134,7 +134,11 @@ export function useConsole({ key }: { readonly key?: Partial<KeyDraft> } = {}): 
 
 export const MODELS = {
   object: 'list',
-  data: [{ id: 'small-model', context_window: 32_768, input_modalities: ['text'] }, { id: 'big-model' }, { id: 'm' }],
+  data: [
+    { id: 'small-model', context_window: 32_768, input_modalities: ['text'] },
+    { id: 'big-model' },
+    { id: 'm', refused_fields: ['verbosity', 'user'] },
+  ],
 };
 export const USAGE = {
   prompt_tokens: 1200,

@@ -31,6 +31,8 @@ describe('“Try it”', () => {
     expect(await note.isHidden()).to.equal(true);
     await page.getByRole('combobox', { name: 'Model' }).selectOption('small-model');
     expect(await note.textContent()).to.equal('Context window 32,768. Takes text.');
+    await page.getByRole('combobox', { name: 'Model' }).selectOption('m');
+    expect(await note.textContent()).to.equal('Left out, since the backend refuses it: verbosity, user.');
     await page.getByRole('combobox', { name: 'Model' }).selectOption('Another model …');
     expect(await note.isHidden()).to.equal(true);
   });

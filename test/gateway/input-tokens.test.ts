@@ -262,3 +262,35 @@ describe('a count of input tokens', () => {
     });
   });
 });
+
+describe('a count of input tokens by the backend', () => {
+  useRealSockets();
+
+  it('is exact, and asked for with the key of the gateway', async () => {
+    const backend = await startScriptedBackend();
+    const gateway = await openGateway({
+      UPSTREAM_BASE_URL: backend.baseUrl,
+      UPSTREAM_DIALECT: 'llamacpp',
+      UPSTREAM_API_KEY: 'sk-upstream',
+      AUTH_MODE: 'static',
+      API_KEYS: TEST_KEY,
+      ...PATIENT,
+    });
+    try {
+      backend.reply({ json: { input_tokens: 9 } });
+      const client = new OpenAI({ baseURL: `${gateway.url}/api/v1`, apiKey: TEST_KEY, maxRetries: 0 });
+      const counted = await client.responses.inputTokens.count(HELLO);
+      expect(counted).to.deep.equal({ object: 'response.input_tokens', input_tokens: 9, estimated: false });
+      expect(backend.requests[0]).to.deep.include({ path: '/v1/chat/completions/input_tokens' });
+      expect(backend.requests[0]?.headers.authorization).to.equal('Bearer sk-upstream');
+
+      backend.reply({ json: { input_tokens: 100_000 } });
+      const large = 'Hello '.repeat(100_000);
+      expect(await client.responses.inputTokens.count({ ...HELLO, input: large })).to.include({ estimated: false });
+      expect(backend.requests[1]?.body).to.deep.include({ messages: [{ role: 'user', content: large }] });
+    } finally {
+      await gateway.close();
+      await backend.close();
+    }
+  });
+});

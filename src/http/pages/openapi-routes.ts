@@ -139,9 +139,10 @@ function responseOperations(model: string): readonly Operation[] {
       tag: 'Responses',
       summary: 'Count input tokens',
       description:
-        'About how many input tokens the backend would count for this request: its messages, tools and schema are translated as they ' +
-        'would be, and counted with a vocabulary of OpenAI. The model may have another one, and writes its own template around ' +
-        'them. The backend is not asked: there is no record and no cost. What takes too long to count is estimated by arithmetic.',
+        'How many input tokens the backend would count for this request. Its messages, tools and schema are translated as they ' +
+        'would be, and counted by the backend itself where its kind can do that (llama.cpp, vLLM). Else they are counted with a ' +
+        'vocabulary of OpenAI, while the model may have another one, and writes its own template around them. Nothing is ' +
+        'generated: there is no record and no cost. What takes too long to count is estimated by arithmetic.',
       auth: 'apiKey',
       body: { schema: 'create-response.json', example: { model, input: 'Hello!' } },
       replies: {

@@ -1,3 +1,4 @@
+import type { KnownRefusals } from '../../backend/refused-fields.ts';
 import { isList, isObject } from '../../core/json.ts';
 import { roundEffort } from '../../core/request/efforts.ts';
 import type { Models } from '../../core/models.ts';
@@ -35,17 +36,30 @@ export function namedModel(alias: string, model: unknown): object {
   return { ...known, id: alias };
 }
 
-/** Returns the list with what the operator says of its models. */
-export function describeModels(list: object, aliases: ModelAliases, models: Pick<Models, 'find'>): object {
-  const data: unknown = isObject(list) ? list['data'] : undefined;
-  return isList(data) ? { ...list, data: data.map((model) => describeModel(model, aliases, models)) } : list;
+export interface Known {
+  /** What the operator says of the models. */
+  readonly models: Pick<Models, 'find'> | null;
+  readonly refusals: Pick<KnownRefusals, 'forModel'>;
 }
 
-/** The first names are those of Groq and OpenRouter. */
-export function describeModel(model: unknown, aliases: ModelAliases, models: Pick<Models, 'find'>): unknown {
+/** Returns the list with what is known of its models. */
+export function describeModels(list: object, aliases: ModelAliases, known: Known): object {
+  const data: unknown = isObject(list) ? list['data'] : undefined;
+  return isList(data) ? { ...list, data: data.map((model) => describeModel(model, aliases, known)) } : list;
+}
+
+/** The first names of the operator's settings are those of Groq and OpenRouter. */
+export function describeModel(model: unknown, aliases: ModelAliases, { models, refusals }: Known): unknown {
   const id: unknown = isObject(model) ? model['id'] : undefined;
-  const settings = typeof id === 'string' ? models.find(id, aliases.get(id) ?? id) : undefined;
-  if (settings === undefined || !isObject(model)) return model;
+  if (!isObject(model) || typeof id !== 'string') return model;
+  const backendModel = aliases.get(id) ?? id;
+  const refused = refusals.forModel(backendModel);
+  const described = describeBySettings(model, models?.find(id, backendModel));
+  return refused.length === 0 ? described : { ...described, refused_fields: refused };
+}
+
+function describeBySettings(model: object, settings: ReturnType<Models['find']>): object {
+  if (settings === undefined) return model;
   const { context_window, input, efforts, defaults, overrides } = settings;
   const effort = overrides?.reasoning?.effort ?? defaults?.reasoning?.effort;
   const known = effort && efforts ? roundEffort(effort, efforts) : effort;

@@ -1,6 +1,7 @@
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import { modelNotFound, type Admission } from '../../accounts/admission.ts';
 import type { KeyOwner } from '../../backend/failures.ts';
+import type { KnownRefusals } from '../../backend/refused-fields.ts';
 import { ApiError } from '../../core/errors.ts';
 import { splice } from '../../core/json-bytes.ts';
 import { LARGE_BYTES } from '../../core/json-size.ts';
@@ -21,6 +22,8 @@ export interface PassthroughOptions {
   readonly passthroughPaths: readonly string[];
   readonly modelAliases: ModelAliases;
   readonly models: { readonly present: Pick<Models, 'find'> | null };
+  /** The fields that the backend refuses. */
+  readonly refusals: KnownRefusals;
   readonly maxBodyBytes: number;
   readonly admission: Pick<Admission, 'admitUnmetered' | 'offers'>;
   readonly keyOwner: KeyOwner;
@@ -33,7 +36,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** Must be mounted after `authenticate`, and before anything reads the body. */
 export function createPassthrough(options: PassthroughOptions): Router {
-  const { proxy, modelAliases: aliases, models, maxBodyBytes, admission, keyOwner, large, nowMs } = options;
+  const { proxy, modelAliases: aliases, models, refusals, maxBodyBytes, admission, keyOwner, large, nowMs } = options;
   const router = express.Router();
 
   const forward = (req: Request, res: Response, forwarding: Partial<Forwarding> = {}): Promise<void> => {
@@ -65,10 +68,11 @@ export function createPassthrough(options: PassthroughOptions): Router {
       const forCodex = req.query['client_version'] !== undefined;
       // With the gateway's own key the list is the same for all callers.
       const isShared = keyOwner === 'gateway';
-      if (!isShared && aliases.size === 0 && !forCodex && models.present === null) return forward(req, res);
+      const isAsIs = aliases.size === 0 && !forCodex && models.present === null && !refusals.any();
+      if (!isShared && isAsIs) return forward(req, res);
       const toList = (answer: unknown): object | undefined => {
         const listed = listWithAliases(answer, aliases, (...names) => admission.offers(key, ...names));
-        const list = listed && models.present ? describeModels(listed, aliases, models.present) : listed;
+        const list = listed && describeModels(listed, aliases, { models: models.present, refusals });
         // A list that cannot be parsed cannot be filtered by what the key may use.
         if (list === undefined && key !== undefined) throw new ApiError('upstream_invalid_response');
         return forCodex ? withCodexModels(list) : list;
@@ -97,12 +101,12 @@ export function createPassthrough(options: PassthroughOptions): Router {
       const name = req.params.id.join('/');
       const model = aliases.get(name);
       if (!admission.offers(callerOf(res).key, name, model ?? name)) throw modelNotFound();
-      const said = models.present;
+      const isAsIs = models.present === null && !refusals.any();
       const described = (found: unknown): object | undefined => {
-        const entry = said === null ? found : describeModel(found, aliases, said);
+        const entry = describeModel(found, aliases, { models: models.present, refusals });
         return isObject(entry) ? entry : undefined;
       };
-      if (model === undefined && said === null) return forward(req, res);
+      if (model === undefined && isAsIs) return forward(req, res);
       if (model === undefined) {
         return forward(req, res, { edit: (status, found) => (status === 200 ? described(found) : undefined) });
       }

@@ -1,5 +1,6 @@
 import type { RequestHandler, Response } from 'express';
 import type { Admission } from '../../accounts/admission.ts';
+import type { InputCounter } from '../../backend/input-counter.ts';
 import type { Models } from '../../core/models.ts';
 import type { TokenEstimator } from '../../core/tokens/estimate.ts';
 import type { Tokenizer } from '../../tokenizer/tokenizer.ts';
@@ -8,6 +9,7 @@ import type { InputTokens } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
 import { readJsonBody } from '../body/body.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
+import type { Caller } from '../../requests/incoming.ts';
 import type { ItemMemory } from '../../requests/item-memory.ts';
 import type { LargeRequests } from '../../requests/large/thread.ts';
 import { prepareCount, type InputToCount } from '../../requests/prepare-count.ts';
@@ -15,6 +17,7 @@ import { askedOf, type TranslationSettings } from '../../requests/prepare.ts';
 import { nameLeftOut } from '../../requests/left-out.ts';
 
 export interface CountInputTokensOptions extends TranslationSettings {
+  readonly inputCounter: Pick<InputCounter, 'count'>;
   readonly tokenizer: Tokenizer;
   readonly estimator: Pick<TokenEstimator, 'estimateInput'>;
   readonly admission: Pick<Admission, 'admitFree'>;
@@ -25,8 +28,8 @@ export interface CountInputTokensOptions extends TranslationSettings {
 }
 
 /**
- * Estimates the tokens of a request, and refuses what a create request refuses. The backend is not
- * asked, so there is no record and no cost.
+ * Counts the tokens of a request, and refuses what a create request refuses. Nothing is generated,
+ * so there is no record and no cost.
  */
 export function countInputTokens(options: CountInputTokensOptions): RequestHandler {
   return async (req, res) => {
@@ -39,20 +42,49 @@ export function countInputTokens(options: CountInputTokensOptions): RequestHandl
     facts.model = input.model;
     const headers = await options.admission.admitFree(caller.key, input);
     const window = options.models.present?.find(input.model, input.backendModel)?.context_window;
-    const counted = await count(input, { caller: caller.identity[0], signal: whenGone(res) }, options);
+    const counted = await count(input, { caller, signal: whenGone(res) }, options);
     nameLeftOut({ facts, setHeader: (name, value) => res.setHeader(name, value) }, input.leftOut);
     res.set(headers).json({
       object: 'response.input_tokens',
-      estimated: true,
       ...counted,
       ...(window !== undefined && { context_window: window }),
     } satisfies InputTokens);
   };
 }
 
+interface Asking {
+  readonly caller: Caller;
+  readonly signal: AbortSignal;
+}
+
 async function count(
+  input: InputToCount,
+  asking: Asking,
+  options: CountInputTokensOptions,
+): Promise<Omit<InputTokens, 'object'>> {
+  const exact = await countAtBackend(input, asking, options);
+  return exact === undefined
+    ? { estimated: true, ...(await estimate(input, asking, options)) }
+    : { estimated: false, input_tokens: exact };
+}
+
+/**
+ * vLLM checks no key here, so strangers do not reach it, nor do keys without funds, whose counts are
+ * free. Backends count images by other rules.
+ */
+async function countAtBackend(
+  { chat, inputSize }: InputToCount,
+  { caller, signal }: Asking,
+  { inputCounter }: CountInputTokensOptions,
+): Promise<number | undefined> {
+  const isWithoutFunds = (caller.key?.balanceMicro ?? 1) <= 0;
+  if (chat === undefined || inputSize.media > 0 || isWithoutFunds || caller.holder().isStranger) return undefined;
+  return inputCounter.count(chat, { headers: caller.backendHeaders, signal });
+}
+
+async function estimate(
   { backendModel: model, counted: { texts, otherTokens }, inputSize }: InputToCount,
-  { caller, signal }: { readonly caller: string; readonly signal: AbortSignal },
+  { caller, signal }: Asking,
   { tokenizer, estimator }: CountInputTokensOptions,
 ): Promise<Pick<InputTokens, 'input_tokens' | 'estimated_by'>> {
   const vocabulary = vocabularyOf(model);
@@ -62,7 +94,8 @@ async function count(
     : { input_tokens: tokens + otherTokens, estimated_by: vocabulary };
 
   function arithmetic(): number {
-    return estimator.estimateInput({ model, caller, inputSize });
+    const [name] = caller.identity;
+    return estimator.estimateInput({ model, caller: name, inputSize });
   }
 }
 

@@ -124,7 +124,11 @@ const service: LargeService = {
       if (chat === undefined) throw new Error('this request has no compaction on its way');
       return encode(chat);
     }),
-  count: (request) => answer(request, (asked, services) => prepareCount(parsed(asked), services)),
+  count: (request) =>
+    answer(request, (asked, services) => {
+      const { chat, ...input } = prepareCount(parsed(asked), services);
+      return settings.dialect.inputCounter === null ? input : { ...input, chat: encode(chat) };
+    }),
   chat: (request) =>
     answer(request, (asked) => {
       const { edits, ...plan } = prepareChat(parsed(asked), settings);

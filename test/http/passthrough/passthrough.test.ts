@@ -65,6 +65,7 @@ describe('passthrough', () => {
       passthroughPaths: [],
       modelAliases: new Map(),
       models: { present: null },
+      refusals: { any: () => false, forModel: () => [] },
       maxBodyBytes: 1024 * 1024,
       admission: ADMIT_ALL,
       keyOwner: ownKey === undefined ? 'caller' : 'gateway',
@@ -708,6 +709,17 @@ describe('passthrough', () => {
       nowMs = 5000;
       await call('/v1/models');
       expect(backend.requests.map(({ method }) => method)).to.deep.equal(['GET', 'GET']);
+    });
+
+    it('names the fields that the backend refuses for a model, under each of its names', async () => {
+      const refusals = { any: () => true, forModel: (model: string) => (model === 'm' ? ['verbosity' as const] : []) };
+      await open({ modelAliases: new Map([['mine', 'm']]), refusals });
+      backend.always({ json: { object: 'list', data: [{ id: 'm' }, { id: 'other' }] } });
+      const { data } = (await (await call('/v1/models')).json()) as { data: unknown };
+      const refused_fields = ['verbosity'];
+      expect(data).to.deep.equal([{ id: 'm', refused_fields }, { id: 'other' }, { id: 'mine', refused_fields }]);
+      backend.always({ json: { id: 'm' } });
+      expect(await (await call('/v1/models/m')).json()).to.deep.equal({ id: 'm', refused_fields });
     });
 
     it('lists the aliases beside the models', async () => {

@@ -5,10 +5,13 @@ import { expect } from 'chai';
 import express from 'express';
 import { ADMIT_ALL } from '../../../src/accounts/admission.ts';
 import { DIALECTS } from '../../../src/core/dialects.ts';
+import type { ChatBody } from '../../../src/core/encoded-chat.ts';
 import { authenticate } from '../../../src/http/access/authenticate.ts';
 import { errorHandler } from '../../../src/http/error-handler.ts';
 import { countInputTokens } from '../../../src/http/responses/count-input-tokens.ts';
 import { createItemMemory } from '../../../src/requests/item-memory.ts';
+import type { Caller } from '../../../src/requests/incoming.ts';
+import type { StoredKey } from '../../../src/store/keys.ts';
 import type { Tokenizer } from '../../../src/tokenizer/tokenizer.ts';
 import { observe } from '../../support/observe.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
@@ -20,9 +23,19 @@ describe('countInputTokens', () => {
 
   let server: Server;
   let asked: PromiseWithResolvers<AbortSignal>;
+  let caller: Caller;
+  let counts: { readonly chat: ChatBody; readonly headers: object }[];
+  let tokensAtBackend: number | undefined;
 
   beforeEach(async () => {
     asked = Promise.withResolvers();
+    caller = {
+      identity: ['a caller'],
+      backendHeaders: { authorization: 'Bearer sk-of-caller' },
+      holder: () => ({ name: 'a caller', isStranger: false }),
+    };
+    counts = [];
+    tokensAtBackend = undefined;
     // One that never comes to an end by itself.
     const tokenizer: Tokenizer = {
       count(_texts, { signal }) {
@@ -34,10 +47,14 @@ describe('countInputTokens', () => {
     const app = express();
     app.use(
       observe(),
-      authenticate(() => ({
-        caller: { identity: ['a caller'], backendHeaders: {}, holder: () => ({ name: 'a caller', isStranger: false }) },
-      })),
+      authenticate(() => ({ caller })),
       countInputTokens({
+        inputCounter: {
+          count(chat, { headers }) {
+            counts.push({ chat, headers });
+            return Promise.resolve(tokensAtBackend);
+          },
+        },
         tokenizer,
         estimator: { estimateInput: () => 1 },
         admission: ADMIT_ALL,
@@ -75,4 +92,43 @@ describe('countInputTokens', () => {
     sent.destroy();
     await aborted;
   });
+
+  async function post(body: object): Promise<unknown> {
+    const { port } = server.address() as AddressInfo;
+    const reply = await fetch(`http://127.0.0.1:${port}/`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return reply.json();
+  }
+
+  it("is the backend's own where it counts, which sees the caller's key", async () => {
+    tokensAtBackend = 9;
+    expect(await post({ model: 'm', input: 'Hello' })).to.deep.equal({
+      object: 'response.input_tokens',
+      estimated: false,
+      input_tokens: 9,
+    });
+    const chat = { model: 'm', messages: [{ role: 'user', content: 'Hello' }], stream: false };
+    expect(counts).to.deep.equal([{ chat, headers: { authorization: 'Bearer sk-of-caller' } }]);
+  });
+
+  const image = { type: 'input_image', image_url: 'data:image/png;base64,AAAA' };
+  for (const [name, input, change] of [
+    ['a key that the backend never accepted', 'Hello', { holder: () => ({ name: 'a network', isStranger: true }) }],
+    ['an issued key without funds', 'Hello', { key: { balanceMicro: 0 } as StoredKey }],
+    ['a request with an image', [{ role: 'user', content: [image] }], {}],
+  ] as const) {
+    it(`is an estimate for ${name}`, async () => {
+      tokensAtBackend = 9;
+      caller = { ...caller, ...change };
+      const reply = post({ model: 'm', input }).catch(() => 'closed');
+      // The tokenizer is asked, which never answers.
+      expect(await Promise.race([reply, asked.promise])).to.be.instanceOf(AbortSignal);
+      expect(counts).to.deep.equal([]);
+      server.closeAllConnections();
+      await reply;
+    });
+  }
 });
