@@ -1,11 +1,16 @@
-/** `npm run test:kill`, with another number of rounds as its argument: the long version of test/gateway/kill.system.ts. */
+/**
+ * `npm run test:kill -- 500 'over WebSockets'`: so many rounds of each kind, or of the kinds that are named. It is the long
+ * version of test/gateway/kill.system.ts.
+ */
 
 import { CUSTOMERS, type CustomerKind } from './customers.ts';
 import { runKillRounds, type KillReport } from './rounds.ts';
 
 let startMs = 0;
 const rounds = Number(process.argv[2] ?? 200);
-for (const kind of Object.keys(CUSTOMERS) as CustomerKind[]) {
+const kinds = Object.keys(CUSTOMERS) as CustomerKind[];
+const named = process.argv.slice(3);
+for (const kind of kinds.filter((kind) => named.length === 0 || named.includes(kind))) {
   startMs = performance.now();
   process.stdout.write(`${kind}:\n`);
   const report = await runKillRounds(rounds, kind, (soFar) => process.stdout.write(`\r${describe(soFar)}`));

@@ -67,6 +67,19 @@ export function callerOf(url: string, apiKey: string = TEST_KEY): Caller {
   return caller;
 }
 
+/** Every record of this caller, by its id. */
+export async function allRecords(caller: Caller): Promise<Map<string, RequestRecord>> {
+  const records = new Map<string, RequestRecord>();
+  for (let after = ''; ;) {
+    const reply = await caller.get(`/api/v1/requests?limit=100${after}`);
+    expect(reply.status, 'the status of a list').to.equal(200);
+    const page = (await reply.json()) as { data: readonly RequestRecord[]; last_id: string; has_more: boolean };
+    for (const record of page.data) records.set(record.request_id, record);
+    if (!page.has_more) return records;
+    after = `&after=${page.last_id}`;
+  }
+}
+
 /** The record that is the body of this reply. */
 export async function readRecord(reply: Response): Promise<RequestRecord> {
   const body: unknown = await reply.json();

@@ -7,7 +7,7 @@ import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
 import { turn } from '../support/time.ts';
-import { callerOf, readRecord, readTold, type Caller } from './caller.ts';
+import { allRecords, callerOf, readRecord, readTold, type Caller } from './caller.ts';
 import { finish, text, usageChunk } from './chunks.ts';
 
 const AT_ONCE = 50;
@@ -81,19 +81,8 @@ export function describeCancelRaces(atLeast: number): void {
         await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => race(first + index)));
       }
       console.log(`\n  Of ${finals.size} races ${JSON.stringify(tally)}`);
-      expect(await readAll()).to.deep.equal(finals);
+      expect(await allRecords(caller)).to.deep.equal(finals);
     });
-
-    async function readAll(): Promise<Map<string, RequestRecord>> {
-      const records = new Map<string, RequestRecord>();
-      for (let after = ''; ;) {
-        const reply = await caller.get(`/api/v1/requests?limit=100${after}`);
-        const page = (await reply.json()) as { data: readonly RequestRecord[]; last_id: string; has_more: boolean };
-        for (const record of page.data) records.set(record.request_id, record);
-        if (!page.has_more) return records;
-        after = `&after=${page.last_id}`;
-      }
-    }
   });
 }
 
