@@ -46,7 +46,8 @@ export async function withPi({ baseURL, model }: Asked): Promise<string> {
 
 export async function withOpencode({ baseURL, model }: Asked): Promise<string> {
   const options = { baseURL, apiKey: API_KEY };
-  const gateway = { npm: '@ai-sdk/openai', options, models: { [model]: {} } };
+  // Without `reasoning` it drops thoughts that are not sealed, and Moonshot, DeepSeek and Mistral want them back.
+  const gateway = { npm: '@ai-sdk/openai', options, models: { [model]: { reasoning: true } } };
   const args = ['run', '--pure', '--auto', '--title', 'Weather', '-m', `gateway/${model}`, PROMPT];
   return run(OPENCODE, args, { file: 'opencode.json', content: { share: 'disabled', provider: { gateway } } });
 }
