@@ -32,6 +32,16 @@ describe('the translator and recorded answers', () => {
     });
   }
 
+  it('attach nothing that the tests below would not miss', () => {
+    const NAMED_LIKE_STATE = /"(\w*(?:blocks|details|encrypt|extra|opaque|sign|specific|state)\w*)"\s*:/g;
+    // `thought_signature` beside `extra_content` is the same one.
+    const KNOWN = new Set(['extra_content', 'reasoning_details', 'signature', 'thought_signature']);
+    const OF_USAGE = /token|cost|server_tool|trace/;
+    const names = recordings.flatMap(({ body }) => [...body.toString().matchAll(NAMED_LIKE_STATE)]);
+    const unknown = names.map(([, name = '']) => name).filter((name) => !KNOWN.has(name) && !OF_USAGE.test(name));
+    expect(unknown).to.deep.equal([]);
+  });
+
   for (const recording of recordings) {
     const said = readSaid(recording.body);
     const { attached, calls } = said;
