@@ -10,6 +10,9 @@ import { tool } from '@langchain/core/tools';
 import { ChatOpenAI } from '@langchain/openai';
 import { expect } from 'chai';
 import { z } from 'zod';
+import { startScriptedBackend } from '../support/backend.ts';
+import { openGateway } from '../support/gateway.ts';
+import { playState, STATE_BACKENDS, type StateBackend } from '../support/state-backends.ts';
 import { after, calling, imagesOfLast, SPECIAL } from './model-words.ts';
 import { PIXEL_URL } from './pixel.ts';
 import { REASONING, useGateway } from './scene.ts';
@@ -120,13 +123,39 @@ describe('@langchain/openai, where the model reasons', () => {
   }
 });
 
+describe('@langchain/openai, whose history keeps no metadata', () => {
+  for (const stream of [false, true]) {
+    it(`gives back the state of interleaved thoughts ${stream ? 'in a stream' : 'without a stream'}`, async () => {
+      const backend = await startScriptedBackend();
+      backend.always(playState(STATE_BACKENDS['Claude with interleaved thoughts'] as StateBackend));
+      const gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl });
+      try {
+        const model = modelAt(`${gateway.url}/api/v1`);
+        // The metadata has the whole output. Without it there is one reasoning item, with the seals of all of them joined.
+        const forget = (answer: AIMessage): void => void (answer.response_metadata = {});
+        const answer = await runTools(model, [new HumanMessage('Weather?')], stream, forget);
+        expect(answer.text).to.equal('It rains.');
+      } finally {
+        await gateway.close();
+        await backend.close();
+      }
+    });
+  }
+});
+
 /** The loop which LangChain leaves to its users. Returns the last answer, which calls nothing more. */
-async function runTools(model: ChatOpenAI, messages: readonly BaseMessage[], stream: boolean): Promise<AIMessage> {
+async function runTools(
+  model: ChatOpenAI,
+  messages: readonly BaseMessage[],
+  stream: boolean,
+  keep: (answer: AIMessage) => void = () => undefined,
+): Promise<AIMessage> {
   const bound = model.bindTools([weather]);
   const history = [...messages];
   for (;;) {
     const answer = stream ? await gather(bound.stream(history)) : await bound.invoke(history);
     if ((answer.tool_calls ?? []).length === 0) return answer;
+    keep(answer);
     history.push(answer);
     for (const call of answer.tool_calls ?? []) {
       const output: unknown = await weather.invoke(call);

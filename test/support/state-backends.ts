@@ -159,6 +159,22 @@ export const STATE_BACKENDS: Readonly<Record<string, StateBackend>> = {
         ? 'Expected `thinking` or `redacted_thinking`, but found `tool_use`.'
         : undefined,
   },
+  // The same model where it thinks again before it calls: each thought becomes an item with a seal of its own.
+  'Claude with interleaved thoughts': {
+    dialect: 'generic',
+    toAnswer({ content, ...calls }, round) {
+      const [first, again] = [toBlock(`${round} a`), toBlock(`${round} b`)] as const;
+      const words = content ?? 'I look.';
+      return {
+        message: { content: words, thinking_blocks: [first, again], ...calls },
+        deltas: [toDelta(first), { content: words }, toDelta(again), { ...calls }],
+      };
+    },
+    complaint: (message, sent) =>
+      differs(message, sent, ['thinking_blocks'])
+        ? 'Expected `thinking` or `redacted_thinking`, but found `tool_use`.'
+        : undefined,
+  },
   // docs.mistral.ai, "Reasoning": thoughts are parts of the content.
   'Magistral at Mistral': {
     dialect: 'mistral',
@@ -174,6 +190,14 @@ export const STATE_BACKENDS: Readonly<Record<string, StateBackend>> = {
       differs(message, sent, ['content']) ? 'Thinking chunks of the assistant must be sent back.' : undefined,
   },
 };
+
+function toBlock(name: string) {
+  return { type: 'thinking', thinking: `Thought ${name}. `, signature: `signature ${name}` };
+}
+
+function toDelta(block: ReturnType<typeof toBlock>): Fields {
+  return { reasoning_content: block.thinking, thinking_blocks: [block] };
+}
 
 function toThinking(text: string): Fields {
   return { type: 'thinking', thinking: [{ type: 'text', text }] };
