@@ -50,6 +50,7 @@ type Open =
 const IDLE: Open = { kind: 'idle' };
 /** The estimated length of an image in text. */
 const IMAGE_LENGTH = 5 * 1024;
+const LEADING_BLANK_LINES = /^\s*\n/;
 
 /** Begins without an item. What a choice says decides which item is open. */
 export function createOutputWriter(log: EventLog, options: OutputWriterOptions): OutputWriter {
@@ -66,6 +67,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
   let hasImage = false;
   /** Models write empty lines between a thought and a call. They are no message. */
   let space = '';
+  let isAfterThought = false;
 
   const output: Writable<OutputWriter> = {
     writeChoice(choice) {
@@ -130,7 +132,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
     output.length += text.length;
     switch (kind) {
       case 'text':
-        if (open.kind !== 'message' && logprobs.length === 0 && text !== '' && text.trim() === '') space += text;
+        if (open.kind !== 'message' && logprobs.length === 0) writeFirstText(text);
         else openMessage().writeText(text, logprobs);
         return;
       case 'refusal':
@@ -139,10 +141,24 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
       case 'reasoning':
         state?.addThoughts(text);
         if (showsReasoning) openReasoning().write(text);
+        isAfterThought = true;
         return;
       default:
         unreachable(kind);
     }
+  }
+
+  /** Chat templates and parsers leave blank lines between a thought and the answer (vLLM, transformers). */
+  function writeFirstText(text: string): void {
+    if (text.trim() === '') {
+      space += text;
+      return;
+    }
+    const whole = space + text;
+    space = '';
+    // Between two messages they separate text from text in `output_text`.
+    const isSeparated = isAfterThought && !hasMessage();
+    openMessage().writeText(isSeparated ? whole.replace(LEADING_BLANK_LINES, '') : whole, []);
   }
 
   function openMessage(): MessageWriter {
@@ -224,6 +240,7 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
   function leave(status: OutputItem['status']): void {
     const leaving = open;
     open = IDLE;
+    isAfterThought = false;
     switch (leaving.kind) {
       case 'idle':
         return;

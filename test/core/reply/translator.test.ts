@@ -80,6 +80,22 @@ describe('createTranslator', () => {
       expect(kindsOf(thought, text('\n'))).to.deep.equal(['reasoning', 'message']);
     });
 
+    const told = (pieces: readonly string[], ...before: readonly ChatChunk[]) => {
+      const machine = openMachine();
+      machine.start();
+      for (const chunk of [...before, ...pieces.map((piece) => text(piece))]) machine.feed(chunk);
+      return machine.response.output_text;
+    };
+
+    it('between a thought and a text loses its blank lines, wherever it is cut', () => {
+      for (const pieces of [['\n\n  Hi\n'], ['\n', '\n', '  Hi\n'], ['\n\n ', ' Hi', '\n']]) {
+        expect(told(pieces, thought), JSON.stringify(pieces)).to.equal('  Hi\n');
+      }
+      expect(told(['\n\nHi'], thought, text('I look.'), thought), 'after a message').to.equal('I look.\n\nHi');
+      expect(told(['\n\nHi'], thought, openCall(0)), 'after a call').to.equal('\n\nHi');
+      expect(told(['\n\nHi'], thought, text('I look.')), 'within a text').to.equal('I look.\n\nHi');
+    });
+
     it('before a text is its beginning', () => {
       const machine = openMachine();
       machine.start();
