@@ -10,6 +10,7 @@ import { addDatabase } from './db.ts';
 import { addDoctor } from './doctor.ts';
 import { addKeys } from './keys.ts';
 import { addRequests } from './requests.ts';
+import { addRun } from './run.ts';
 import { addDemo, addStart } from './start.ts';
 import { addUsage } from './usage.ts';
 
@@ -20,11 +21,18 @@ Settings come from the environment and from .env, as they do for npm start.
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 78 wrong settings.`;
 
-/** Runs a command line, such as `['keys', 'list']`, and returns the exit status. Does not throw. */
+/**
+ * Runs a command line, such as `['keys', 'list']`, and returns the exit status. An empty one starts
+ * the gateway. Does not throw.
+ */
 export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
+  let status: number = EXIT.done;
   try {
-    await createProgram(context).parseAsync(args, { from: 'user' });
-    return EXIT.done;
+    const program = createProgram(context, (agentStatus) => {
+      status = agentStatus;
+    });
+    await program.parseAsync(args.length === 0 ? ['start'] : args, { from: 'user' });
+    return status;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrongUsage;
     if (error instanceof ConfigError) {
@@ -36,7 +44,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
   }
 }
 
-function createProgram(context: CliContext): Command {
+function createProgram(context: CliContext, onAgentEnd: (status: number) => void): Command {
   const program = new Command(COMMAND_LINE)
     .description(packageJson.description)
     .version(packageJson.version)
@@ -53,8 +61,9 @@ function createProgram(context: CliContext): Command {
     .showSuggestionAfterError()
     .addHelpText('after', AFTER_HELP);
   addStart(program);
-  addDemo(program);
+  addDemo(program, context);
   addDoctor(program, context);
+  addRun(program, context, onAgentEnd);
   addKeys(program, context);
   addCredits(program, context);
   addRequests(program, context);

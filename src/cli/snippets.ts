@@ -14,7 +14,7 @@ export function writeSnippets(baseUrl: string, model: string): readonly Snippet[
     { id: 'openai-js', title: 'OpenAI SDK (JavaScript)', text: writeOpenAiJs(url, name) },
     { id: 'openai-python', title: 'OpenAI SDK (Python)', text: writeOpenAiPython(url, name) },
     { id: 'ai-sdk', title: 'AI SDK', text: writeAiSdk(url, name) },
-    { id: 'codex', title: 'Codex CLI (~/.codex/config.toml)', text: writeCodex(url, name) },
+    { id: 'codex', title: 'Codex CLI (~/.codex/config.toml)', text: writeCodex(baseUrl, model) },
   ];
 }
 
@@ -60,13 +60,14 @@ const { text } = await generateText({
 console.log(text);`;
 }
 
-function writeCodex(url: string, model: string): string {
-  return `model = ${model}
+/** Returns the configuration of Codex, in TOML. */
+export function writeCodex(baseUrl: string, model: string): string {
+  return `model = ${quote(model)}
 model_provider = "gateway"
 
 [model_providers.gateway]
 name = "Responses gateway"
-base_url = ${url}
+base_url = ${quote(baseUrl)}
 env_key = "GATEWAY_API_KEY"
 wire_api = "responses"
 supports_websockets = false`;

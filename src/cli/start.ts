@@ -1,11 +1,14 @@
 import type { Command } from 'commander';
+import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
 
 /** Adds `start`, which does the same as `npm start`. */
 export function addStart(program: Command): void {
   const start = program
     .command('start')
-    .description('start the gateway; it ends at Ctrl-C or SIGTERM, after the requests that run')
+    .description(
+      'start the gateway, as no command at all does; it ends at Ctrl-C or SIGTERM, after the requests that run',
+    )
     .action(async () => {
       // Most commands do not need the whole gateway.
       const { serve } = await import('../process/serve.ts');
@@ -14,16 +17,20 @@ export function addStart(program: Command): void {
   addExamples(start, [['start', 'with the settings of the environment and of .env']]);
 }
 
-const NO_BACKEND = { UPSTREAM_BASE_URL: '', UPSTREAM_API_KEY: '', UPSTREAM_DIALECT: '' };
+/** An environment of production refuses only a demo backend that nobody has asked for. */
+const ONLY_DEMO = { UPSTREAM_BASE_URL: '', UPSTREAM_API_KEY: '', UPSTREAM_DIALECT: '', NODE_ENV: '' };
 
 /** Adds `demo`, which starts the gateway with the embedded demo backend. */
-export function addDemo(program: Command): void {
+export function addDemo(program: Command, { env, stderr }: CliContext): void {
   const demo = program
     .command('demo')
     .description('start the gateway with its embedded demo backend, whatever UPSTREAM_BASE_URL says')
     .action(async () => {
+      if (env['NODE_ENV'] === 'production') {
+        stderr.write('Warning: NODE_ENV is production, and no model runs behind the demo backend.\n');
+      }
       const { serve } = await import('../process/serve.ts');
-      await serve(NO_BACKEND);
+      await serve(ONLY_DEMO);
     });
   addExamples(demo, [['demo', 'no model runs behind it, but every client works']]);
 }

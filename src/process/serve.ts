@@ -42,7 +42,8 @@ export function ignoreGoneReaders(): void {
   process.stderr.on('error', () => undefined);
 }
 
-async function openGateway(config: Config): Promise<Gateway> {
+/** Opens a gateway, or several in workers, without listening yet. */
+export async function openGateway(config: Config): Promise<Gateway> {
   if (config.workers > 1) {
     const { openWorkers } = await import('./workers/primary.ts');
     return openWorkers(config);

@@ -54,15 +54,28 @@ describe('responses-gateway, as a process', () => {
     expect([misused.status, unset.status]).to.deep.equal([2, 78]);
   });
 
-  for (const { command, env } of [
-    { command: 'start', env: {} },
+  for (const { command, env, warns } of [
+    { command: 'start', env: {}, warns: /^$/ },
+    { command: '', env: {}, warns: /^$/ },
     {
       command: 'demo',
-      env: { UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1', AUTH_MODE: 'managed', UPSTREAM_API_KEY: 'sk-1' },
+      warns: /^Warning: NODE_ENV is production.*\n$/,
+      env: {
+        NODE_ENV: 'production',
+        UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1',
+        AUTH_MODE: 'managed',
+        UPSTREAM_API_KEY: 'sk-1',
+      },
     },
   ]) {
-    it(`serves with ${command}, and ends with 0 at SIGTERM`, async () => {
-      const child = start([command], { PORT: '0', DATABASE_URL: ':memory:', LOG_LEVEL: 'silent', ...env });
+    it(`serves with ${command === '' ? 'no command' : command}, and ends with 0 at SIGTERM`, async () => {
+      const child = start(command === '' ? [] : [command], {
+        PORT: '0',
+        DATABASE_URL: ':memory:',
+        LOG_LEVEL: 'silent',
+        ...env,
+      });
+      const warned = text(child.stderr);
       let banner = '';
       for await (const piece of child.stdout) {
         banner += String(piece);
@@ -74,6 +87,7 @@ describe('responses-gateway, as a process', () => {
       child.kill('SIGTERM');
       const [status] = (await once(child, 'exit')) as [number];
       expect(status).to.equal(0);
+      expect(await warned).to.match(warns);
     });
   }
 

@@ -5,7 +5,7 @@ import { run } from '../support/cli.ts';
 describe('the command line', () => {
   it('shows all commands, the settings and the exit statuses in its help', async () => {
     const { status, stdout, stderr } = await run('--help');
-    expect(stdout).to.match(/start .*demo .*doctor .*keys .*credits .*requests .*usage .*db .*config /s);
+    expect(stdout).to.match(/start .*demo .*doctor .*run .*keys .*credits .*requests .*usage .*db .*config /s);
     expect(stdout).to.contain('Exit status: 0 done, 1 failed, 2 wrong usage, 78 wrong settings.');
     expect({ status, stderr }).to.deep.equal({ status: 0, stderr: '' });
   });
@@ -14,6 +14,7 @@ describe('the command line', () => {
     'start',
     'demo',
     'doctor',
+    'run',
     'keys create',
     'keys list',
     'keys show',
@@ -51,6 +52,7 @@ describe('the command line', () => {
 
   for (const { line, says } of [
     { line: 'nonsense', says: /unknown command 'nonsense'/ },
+    { line: 'run vim', says: /'agent'.*Allowed choices are codex, opencode, pi\./ },
     { line: 'requests lst', says: /Did you mean list\?/ },
     { line: 'requests list --lmit 3', says: /unknown option '--lmit'/ },
     { line: 'requests list --limit 101', says: /--limit.* It must be a whole number from 1 to 100\./ },

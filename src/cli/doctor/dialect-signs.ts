@@ -75,6 +75,12 @@ export function recognise(evidence: Evidence): readonly Recognition[] {
     }));
 }
 
+/** Returns whether a telling sign of one kind alone is seen. */
+export function isRecognised(evidence: Evidence): boolean {
+  const [first, ...others] = recognise(evidence);
+  return first?.isCertain === true && others.length === 0;
+}
+
 function weightOf(signs: readonly Sign[]): number {
   return signs.reduce((weight, { isTelling }) => weight + (isTelling ? 100 : 1), 0);
 }

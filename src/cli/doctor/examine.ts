@@ -1,7 +1,7 @@
 import { createInquirer, type RawReply } from './inquiry.ts';
 import { makeUpKey, tryMadeUpKey } from '../../backend/probe.ts';
 import { chooseDialect, type Abilities, type DialectChoice } from './dialect-choice.ts';
-import type { Evidence } from './dialect-signs.ts';
+import { isRecognised, type Evidence } from './dialect-signs.ts';
 import type { ChatChunk } from '../../core/chat.ts';
 import { CliError } from '../context.ts';
 import { abortJson } from './abort.ts';
@@ -42,67 +42,124 @@ const LIMITS: readonly Finding['name'][] = ['max_tokens', 'max_completion_tokens
 /**
  * Asks the backend one question after the other. Throws CliError when it refuses even the smallest.
  */
-export async function examine(options: ExaminationOptions): Promise<Examination> {
-  const { baseUrl, apiKey, timeoutMs, signal } = options;
+export function examine(options: ExaminationOptions): Promise<Examination> {
+  return withBackend(options, async (backend) => {
+    const { model, findings, evidence, question, quickMs, put, putProbes } = await begin(backend, options);
+    options.onStart('keys');
+    const keys = await checkKeys(backend, question.manner);
+    findings.push({ name: 'keys', ...keys });
+    await putProbes(() => true);
+    const wanted = await putSecondTurn(put, question);
+    await put('optional fields', () => askForOptionalFields(question));
+    await put('abort', () => abortJson(question, quickMs));
+    backend.signal.throwIfAborted();
+
+    const abilities = toAbilities(findings, { thinkTags: evidence.thinkTags(), wanted });
+    return {
+      model,
+      findings,
+      isFine: isFine(findings),
+      checksKeys: keys.result,
+      abilities,
+      choice: chooseDialect(evidence.value, abilities),
+    };
+  });
+}
+
+export interface Recognised {
+  readonly model: string;
+  readonly choice: DialectChoice;
+  /** Is false only where the backend does not let this model call tools. */
+  readonly callsTools: boolean;
+}
+
+/** The answers choose the dialect of a backend that no sign tells. */
+const DIALECT_PROBES: ReadonlySet<string> = new Set<ProbeName>([
+  'max_tokens',
+  'max_completion_tokens',
+  'developer role',
+  'system message later on',
+  'user messages in a row',
+]);
+
+/**
+ * Asks only what an agent depends on: the model, whether it calls tools, and what chooses the
+ * dialect, unless that is known or a sign tells it. Throws as `examine` does.
+ */
+export function findDialect(options: ExaminationOptions & { readonly isKnown: boolean }): Promise<Recognised> {
+  return withBackend(options, async (backend) => {
+    const { model, findings, evidence, question, put, putProbes } = await begin(backend, options);
+    await putProbes((name) => name === 'tools');
+    const isTold = options.isKnown || isRecognised(evidence.value);
+    if (!isTold) await putProbes((name) => DIALECT_PROBES.has(name));
+    const wanted = isTold ? [] : await putSecondTurn(put, question);
+    backend.signal.throwIfAborted();
+    const abilities = toAbilities(findings, { thinkTags: evidence.thinkTags(), wanted });
+    return {
+      model,
+      choice: chooseDialect(evidence.value, abilities),
+      callsTools: findings.every(({ name, result }) => name !== 'tools' || result !== 'no'),
+    };
+  });
+}
+
+async function withBackend<Result>(
+  { baseUrl, apiKey, timeoutMs, signal }: ExaminationOptions,
+  use: (backend: Backend) => Promise<Result>,
+): Promise<Result> {
   const inquirer = createInquirer({ baseUrl, apiKey, connectTimeoutMs: timeoutMs, timeoutMs });
   try {
-    return await ask({ baseUrl, apiKey, timeoutMs, signal, inquirer }, options);
+    return await use({ baseUrl, apiKey, timeoutMs, signal, inquirer });
   } finally {
     await inquirer.close();
   }
 }
 
-async function ask(backend: Backend, options: ExaminationOptions): Promise<Examination> {
+type Put = (name: Finding['name'], ask: () => Promise<Finish>) => Promise<void>;
+
+/** Asks for the models and for a first chat. Returns what the other questions need. */
+async function begin(backend: Backend, options: ExaminationOptions) {
   const untilMs = performance.now() + options.totalMs;
   const findings: Finding[] = [];
   const evidence = createEvidence();
-  const note = (name: Finding['name'], finish: Finish): void => void findings.push({ name, ...finish });
 
   options.onStart('models');
   const { models, reply } = await askForModels(backend);
   evidence.addReply(reply, models ?? []);
-  note('models', judgeModels(models, reply.status));
+  findings.push({ name: 'models', ...judgeModels(models, reply.status) });
   const { model, finish } = chooseModel(options.model, models);
-  note('model', finish);
+  findings.push({ name: 'model', ...finish });
 
   options.onStart('chat');
   const startedMs = performance.now();
-  const chat = await askFirstChat(backend, model);
+  const { said, limitField, ...chat } = await askFirstChat(backend, model);
   const quickMs = performance.now() - startedMs;
-  evidence.addAnswer(chat.reply, chat.said);
-  note('chat', CHAT.judge(chat.said));
+  evidence.addAnswer(chat.reply, said);
+  findings.push({ name: 'chat', ...CHAT.judge(said) });
 
-  const manner = { model, limitField: chat.limitField };
-  options.onStart('keys');
-  const keys = await checkKeys(backend, manner);
-  note('keys', keys);
-
+  const manner = { model, limitField };
   const question: Question = { backend, manner, onAnswer: (...answer) => evidence.addAnswer(...answer) };
-  const put = async (name: Finding['name'], ask: () => Promise<Finish>): Promise<void> => {
+  const put: Put = async (name, ask) => {
     options.onStart(name);
     const isLate = performance.now() > untilMs;
-    note(name, isLate ? unclear('no time was left for it') : await ask().catch(judgeFailure));
+    const found = isLate ? unclear('no time was left for it') : await ask().catch(judgeFailure);
+    findings.push({ name, ...found });
   };
-  for (const probe of PROBES) await put(probe.name, () => putProbe(probe, question));
+  const putProbes = async (isWanted: (name: ProbeName) => boolean): Promise<void> => {
+    for (const probe of PROBES) if (isWanted(probe.name)) await put(probe.name, () => putProbe(probe, question));
+  };
+  return { model, findings, evidence, question, quickMs, put, putProbes };
+}
+
+/** Returns the fields in which the backend wants thoughts back. */
+async function putSecondTurn(put: Put, question: Question): Promise<readonly string[]> {
   let wanted: readonly string[] = [];
   await put('second turn', async () => {
     const turn = await askSecondTurn(question);
     ({ wanted } = turn);
     return turn.finish;
   });
-  await put('optional fields', () => askForOptionalFields(question));
-  await put('abort', () => abortJson(question, quickMs));
-  backend.signal.throwIfAborted();
-
-  const abilities = toAbilities(findings, { thinkTags: evidence.thinkTags(), wanted });
-  return {
-    model,
-    findings,
-    isFine: isFine(findings),
-    checksKeys: keys.result,
-    abilities,
-    choice: chooseDialect(evidence.value, abilities),
-  };
+  return wanted;
 }
 
 /** A backend that reports no usage does not show whether it keeps a limit, and can be used. */

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
-import { examine, type Finding } from '../../../src/cli/doctor/examine.ts';
+import { examine, findDialect, type Finding } from '../../../src/cli/doctor/examine.ts';
 import { PROBES } from '../../../src/cli/doctor/probes.ts';
+import { DIALECTS } from '../../../src/core/dialects.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
-import { BEHAVIOURS, chatsOf, play } from '../../support/dialect-backends.ts';
+import { BEHAVIOURS, chatsOf, noMaxTokens, play, strictTemplate } from '../../support/dialect-backends.ts';
 import { useHeldTime } from '../../support/held-time.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
 
@@ -136,5 +137,52 @@ describe('examine', () => {
     const { findings } = await ask();
     expect(resultOf(findings, 'tools')).to.equal('no');
     expect(resultOf(findings, 'json_object')).to.equal('unclear');
+  });
+});
+
+describe('findDialect', () => {
+  useRealSockets();
+
+  let backend: ScriptedBackend;
+
+  beforeEach(async () => {
+    backend = await startScriptedBackend();
+  });
+  afterEach(() => backend.close());
+
+  const ask = (isKnown = false) =>
+    findDialect({
+      baseUrl: backend.baseUrl,
+      apiKey: undefined,
+      model: undefined,
+      timeoutMs: 60_000,
+      totalMs: 60_000,
+      signal: new AbortController().signal,
+      onStart: () => undefined,
+      isKnown,
+    });
+
+  it('asks a backend with a telling sign for one chat and a tool', async () => {
+    backend.always(play(BEHAVIOURS.vllm));
+    const { choice, callsTools } = await ask();
+    expect(choice).to.deep.include({ dialect: 'vllm', equivalents: [] });
+    expect({ callsTools, chats: chatsOf(backend.requests).length }).to.deep.equal({ callsTools: true, chats: 2 });
+  });
+
+  it('asks a backend without signs what it refuses', async () => {
+    backend.always(play({ refuse: noMaxTokens }));
+    const { choice } = await ask();
+    expect(DIALECTS[choice.dialect].tokenLimitField).to.equal('max_completion_tokens');
+  });
+
+  it('asks no more where the dialect is known', async () => {
+    backend.always(play({ refuse: strictTemplate }));
+    await ask(true);
+    expect(chatsOf(backend.requests)).to.have.lengthOf(2);
+  });
+
+  it('says that a backend refuses tools', async () => {
+    backend.always(play({ refuse: ({ tools }) => (tools === undefined ? undefined : [400, { error: 'no tools' }]) }));
+    expect(await ask()).to.include({ callsTools: false });
   });
 });

@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto';
+import { Argument, type Command } from 'commander';
+import { readConfig } from '../config/config.ts';
+import type { Environment } from '../config/settings.ts';
+import type { Settings } from '../contract/types.ts';
+import { CliError, type CliContext } from './context.ts';
+import { MEANING } from './doctor/clients.ts';
+import { findDialect } from './doctor/examine.ts';
+import { addExamples } from './help.ts';
+import { AGENTS, KEY_VARIABLE, type Agent } from './run/agents.ts';
+import { findProgram, runChild } from './run/child.ts';
+import { toVisible } from './table.ts';
+import { addTargetOptions, askWithProgress, withTarget, type Target, type TargetOptions } from './target.ts';
+
+/** Adds `run`, which runs a coding agent in front of the backend. `onEnd` gets its exit status. */
+export function addRun(program: Command, context: CliContext, onEnd: (status: number) => void): void {
+  const run = program
+    .command('run')
+    .description('run a coding agent with your backend, with a gateway and settings of its own that end with it')
+    .addArgument(new Argument('<agent>', 'the agent, which must be installed').choices([...AGENTS.keys()]))
+    .argument('[arguments...]', 'what the agent itself gets; write -- before them');
+  addTargetOptions(run).action(async (name: string, args: readonly string[], options: TargetOptions) => {
+    const agent = AGENTS.get(name);
+    const path = findProgram(name, context.env);
+    if (agent === undefined || path === undefined) {
+      throw new CliError(`${name} is not installed: run \`${agent?.install}\`.`);
+    }
+    const env = pick(context.env, BACKEND_SETTINGS);
+    onEnd(await withTarget({ env }, options, (target) => runAgent(context, { name, agent, path, args, env, target })));
+  });
+  run.addHelpText('after', '\nThe exit status is that of the agent, once it has been started.');
+  addExamples(run, [
+    ['run codex --base-url http://127.0.0.1:11434/v1', 'Codex with a model of Ollama'],
+    ['run opencode --model qwen3-32b', 'opencode with the backend of the settings'],
+    ['run pi -- -p "What is in this folder?"', 'pi, with arguments of its own'],
+  ]);
+}
+
+/** All others are for a gateway that serves, or come from the .env of the project in which an agent works. */
+const BACKEND_SETTINGS = [
+  'UPSTREAM_BASE_URL',
+  'UPSTREAM_API_KEY',
+  'UPSTREAM_DIALECT',
+  'DIALECTS_FILE',
+  'MODEL_ALIASES',
+  'MODELS_FILE',
+  'DEFAULT_MODEL_ID',
+  'DEFAULT_MAX_OUTPUT_TOKENS',
+  'HISTORY',
+  'IMAGE_URLS',
+  'REASONING_OUTPUT',
+  'CONNECT_TIMEOUT_MS',
+  'FIRST_BYTE_TIMEOUT_MS',
+  'IDLE_TIMEOUT_MS',
+] as const satisfies readonly (keyof Settings)[];
+
+function pick(env: Environment, names: readonly string[]): Environment {
+  return Object.fromEntries(names.map((name) => [name, env[name]]));
+}
+
+interface AgentRun {
+  readonly name: string;
+  readonly agent: Agent;
+  readonly path: string;
+  readonly args: readonly string[];
+  readonly env: Environment;
+  readonly target: Target;
+}
+
+async function runAgent(context: CliContext, { name, agent, path, args, env, target }: AgentRun): Promise<number> {
+  const { baseUrl, config, apiKey, isDemo, namesDialect } = target;
+  const { callsTools, choice, ...found } = await askWithProgress(context, target, (options) =>
+    findDialect({ ...options, isKnown: namesDialect }),
+  );
+  const key = randomBytes(24).toString('base64url');
+  const { dialect, ...gatewayConfig } = readConfig({
+    ...env,
+    UPSTREAM_BASE_URL: baseUrl,
+    UPSTREAM_API_KEY: apiKey,
+    UPSTREAM_DIALECT: namesDialect ? config.upstreamDialect : choice.dialect,
+    PORT: '0',
+    DATABASE_URL: ':memory:',
+    // The agent and what it runs never see the key of the backend.
+    AUTH_MODE: 'static',
+    API_KEYS: key,
+    LOG_LEVEL: 'silent',
+  });
+  const differences = namesDialect ? {} : choice.differences;
+  // Most commands do not need the whole gateway.
+  const { openGateway } = await import('../process/serve.ts');
+  const gateway = await openGateway({ ...gatewayConfig, dialect: { ...dialect, ...differences } });
+  try {
+    const { url } = await gateway.listen();
+    if (context.interruption().aborted) throw new CliError('Interrupted.');
+    const model = config.defaultModelId ?? found.model;
+    const backend = isDemo ? 'the demo backend, where no model runs (--base-url names yours)' : baseUrl;
+    const lines = [`${name} with ${model} at ${backend}, as ${gatewayConfig.upstreamDialect}`];
+    if (!callsTools) lines.push(`Warning: the backend lets this model call no tools. ${MEANING.tools}`);
+    for (const line of lines) context.stderr.write(`${toVisible(line)}\n`);
+    return await runChild({
+      path,
+      args,
+      env: { ...toAgentEnvironment(context), [KEY_VARIABLE]: key },
+      // npm goes to the folder of its package, and keeps here where it was called.
+      cwd: context.env['INIT_CWD'],
+      configure: (folder) => agent.configure({ baseUrl: `${url}/api/v1`, model }, folder),
+    });
+  } finally {
+    await gateway.close();
+  }
+}
+
+/** Returns the environment of the caller, which has not what comes from .env. */
+function toAgentEnvironment({ env, fileNames }: CliContext): Environment {
+  const noProxy = [env['NO_PROXY'] ?? env['no_proxy'], '127.0.0.1'].filter(Boolean).join(',');
+  const own = Object.entries(env).filter(([name]) => !fileNames.has(name) && name !== 'UPSTREAM_API_KEY');
+  return { ...Object.fromEntries(own), NO_PROXY: noProxy, no_proxy: noProxy };
+}

@@ -1,0 +1,90 @@
+import { writeCodex } from '../snippets.ts';
+
+export interface Agent {
+  /** What is installed when its program is missing. */
+  readonly install: string;
+  readonly configure: (gateway: AgentGateway, folder: string) => Configuration;
+}
+
+export interface AgentGateway {
+  /** Ends with `/api/v1`. */
+  readonly baseUrl: string;
+  readonly model: string;
+}
+
+export interface Configuration {
+  /** The contents of files in the folder, by their names. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Each reads its key from this variable. */
+export const KEY_VARIABLE = 'GATEWAY_API_KEY';
+
+/**
+ * The coding agents, by the names of their programs. Each keeps all of its own files in one folder.
+ * Their home folder stays, since the tools that they run need it.
+ */
+export const AGENTS: ReadonlyMap<string, Agent> = new Map([
+  [
+    'codex',
+    {
+      install: 'npm install -g @openai/codex',
+      configure: ({ baseUrl, model }, folder) => ({
+        files: { 'config.toml': `check_for_update_on_startup = false\n${writeCodex(baseUrl, model)}\n` },
+        env: { CODEX_HOME: folder },
+      }),
+    },
+  ],
+  [
+    'opencode',
+    {
+      install: 'npm install -g opencode-ai',
+      configure: (gateway, folder) => ({
+        files: {},
+        env: {
+          // It comes after the opencode.json of a project, which may name another model.
+          OPENCODE_CONFIG_CONTENT: JSON.stringify(toOpencode(gateway)),
+          XDG_CONFIG_HOME: folder,
+          XDG_DATA_HOME: folder,
+          XDG_STATE_HOME: folder,
+          XDG_CACHE_HOME: folder,
+          // It installs a package for its plugins.
+          npm_config_cache: folder,
+        },
+      }),
+    },
+  ],
+  [
+    'pi',
+    {
+      install: 'npm install -g @mariozechner/pi-coding-agent',
+      configure: ({ baseUrl, model }, folder) => ({
+        files: {
+          'models.json': JSON.stringify({
+            providers: {
+              gateway: { baseUrl, api: 'openai-responses', apiKey: KEY_VARIABLE, models: [{ id: model }] },
+            },
+          }),
+          'settings.json': JSON.stringify({ defaultProvider: 'gateway', defaultModel: model }),
+        },
+        env: { PI_CODING_AGENT_DIR: folder },
+      }),
+    },
+  ],
+]);
+
+function toOpencode({ baseUrl, model }: AgentGateway): object {
+  const options = { baseURL: baseUrl, apiKey: `{env:${KEY_VARIABLE}}` };
+  // Without `reasoning` it drops thoughts that are not sealed, and some backends want them back.
+  const gateway = { npm: '@ai-sdk/openai', options, models: { [model]: { reasoning: true } } };
+  const name = `gateway/${model}`;
+  return {
+    share: 'disabled',
+    autoupdate: false,
+    enabled_providers: ['gateway'],
+    model: name,
+    small_model: name,
+    provider: { gateway },
+  };
+}

@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { constants as system, tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import type { Environment } from '../../config/settings.ts';
+import type { Configuration } from './agents.ts';
+
+/** Returns the path of a program that this environment finds; undefined when there is none. */
+export function findProgram(name: string, { PATH = '' }: Environment): string | undefined {
+  return PATH.split(delimiter)
+    .filter((folder) => folder !== '')
+    .map((folder) => join(folder, name))
+    .find(isProgram);
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+export interface Child {
+  readonly path: string;
+  readonly args: readonly string[];
+  readonly env: Environment;
+  /** Undefined for the folder of this process. */
+  readonly cwd: string | undefined;
+  readonly configure: (folder: string) => Configuration;
+}
+
+/** A terminal sends these to the child too. */
+const FROM_KEYBOARD: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT'];
+const SIGNALS: readonly NodeJS.Signals[] = [...FROM_KEYBOARD, 'SIGTERM', 'SIGHUP'];
+
+/**
+ * Runs a program on this terminal, with a private folder that is removed at its end, and passes
+ * signals on to it. Returns its exit status, as a shell does for one that a signal has ended.
+ */
+export async function runChild({ path, args, env, cwd, configure }: Child): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'responses-gateway-'));
+  let forward: NodeJS.SignalsListener = () => undefined;
+  const listener: NodeJS.SignalsListener = (...heard) => forward(...heard);
+  for (const signal of SIGNALS) process.on(signal, listener);
+  try {
+    const { files, env: own } = configure(folder);
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
+    const child = spawn(path, args, { cwd, env: { ...env, ...own }, stdio: 'inherit' });
+    forward = (signal) => {
+      if (!process.stdin.isTTY || !FROM_KEYBOARD.includes(signal)) child.kill(signal);
+    };
+    await once(child, 'exit');
+    return child.signalCode === null ? Number(child.exitCode) : 128 + system.signals[child.signalCode];
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, listener);
+    // What the program has left running may still write.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}

@@ -1,0 +1,95 @@
+import { Option, type Command } from 'commander';
+import { startDemoBackend } from '../backend/demo/demo.ts';
+import { readConfig } from '../config/config.ts';
+import { CliError, type CliContext } from './context.ts';
+import type { ExaminationOptions } from './doctor/examine.ts';
+import type { Examined } from './doctor/report.ts';
+import { parseDuration } from './options.ts';
+import { createProgress } from './progress.ts';
+
+export interface TargetOptions {
+  readonly baseUrl?: string;
+  readonly key?: string;
+  readonly model?: string;
+  readonly dialect?: string;
+  readonly timeout: number;
+}
+
+const MAX_TOTAL_MS = 600_000;
+
+/** Adds the options that name a backend to a command. */
+export function addTargetOptions(command: Command): Command {
+  return command
+    .option('--base-url <url>', 'the backend, with its /v1, in place of UPSTREAM_BASE_URL')
+    .option('--key <key>', 'the key for it, in place of UPSTREAM_API_KEY (which other users of the machine cannot see)')
+    .option('--model <model>', 'the model to ask, in place of DEFAULT_MODEL_ID; else the first that is listed')
+    .option('--dialect <name>', 'the dialect of the backend, in place of UPSTREAM_DIALECT')
+    .addOption(
+      new Option('--timeout <duration>', 'how long to wait for each answer')
+        .argParser(parseDuration(600_000))
+        .default(60_000, '60s'),
+    );
+}
+
+export interface Target extends Examined {
+  readonly apiKey: string | undefined;
+  readonly timeoutMs: number;
+  /** Whether an option or a setting names the dialect. */
+  readonly namesDialect: boolean;
+}
+
+/** Runs `use` with the backend of the options and settings, or else with the demo backend. */
+export async function withTarget<Result>(
+  { env }: Pick<CliContext, 'env'>,
+  { baseUrl, key, model, dialect, timeout: timeoutMs }: TargetOptions,
+  use: (target: Target) => Promise<Result>,
+): Promise<Result> {
+  const config = readConfig({
+    ...env,
+    ...(baseUrl !== undefined && { UPSTREAM_BASE_URL: baseUrl }),
+    ...(model !== undefined && { DEFAULT_MODEL_ID: model }),
+    ...(dialect !== undefined && { UPSTREAM_DIALECT: dialect }),
+    // The gateway refuses this setting with AUTH_MODE=passthrough. Here it is the key of a caller.
+    UPSTREAM_API_KEY: '',
+  });
+  const apiKey = [key, env['UPSTREAM_API_KEY']].find((text) => text !== undefined && text !== '');
+  if (apiKey !== undefined && !/^[\x21-\x7e]{1,4096}$/.test(apiKey)) {
+    throw new CliError('The key must be printable ASCII without spaces.');
+  }
+  const namesDialect = dialect !== undefined || (env['UPSTREAM_DIALECT'] ?? '') !== '';
+  const target = { config, apiKey, timeoutMs, namesDialect };
+  if (config.upstreamBaseUrl !== null) return use({ ...target, baseUrl: config.upstreamBaseUrl, isDemo: false });
+  const demo = await startDemoBackend();
+  try {
+    return await use({ ...target, baseUrl: demo.baseUrl, isDemo: true });
+  } finally {
+    await demo.close();
+  }
+}
+
+/** Puts questions to a backend. Throws CliError when it is interrupted. */
+export async function askWithProgress<Answer>(
+  context: CliContext,
+  { config, baseUrl, apiKey, timeoutMs }: Target,
+  ask: (options: ExaminationOptions) => Promise<Answer>,
+): Promise<Answer> {
+  const progress = createProgress(context);
+  const signal = context.interruption();
+  const wanted = config.defaultModelId ?? undefined;
+  try {
+    return await ask({
+      baseUrl,
+      apiKey,
+      model: wanted === undefined ? undefined : (config.modelAliases.get(wanted) ?? wanted),
+      timeoutMs,
+      totalMs: MAX_TOTAL_MS,
+      signal,
+      onStart: (name) => progress.begin(name),
+    });
+  } catch (error) {
+    if (signal.aborted) throw new CliError('Interrupted.', { cause: error });
+    throw error;
+  } finally {
+    progress.stop();
+  }
+}

@@ -1,0 +1,158 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect } from 'chai';
+import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
+import { BEHAVIOURS, chatsOf, play } from '../support/dialect-backends.ts';
+
+const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
+const KEY = 'sk-of-the-backend';
+
+/** Asks as Codex does, tells what it was given, and waits for a signal where its argument says so. */
+const CODEX = `#!${process.execPath}
+const { env, argv, exit, kill, pid } = process;
+const [, , manner, ...rest] = argv;
+const config = require('node:fs').readFileSync(env.CODEX_HOME + '/config.toml', 'utf8');
+const valueOf = (name) => JSON.parse(new RegExp('^' + name + ' = (.*)$', 'm').exec(config)[1]);
+const headers = { authorization: 'Bearer ' + env.GATEWAY_API_KEY, 'content-type': 'application/json' };
+const body = JSON.stringify({ model: valueOf('model'), input: 'Hello' });
+fetch(valueOf('base_url') + '/responses', { method: 'POST', headers, body })
+  .then((reply) => reply.json())
+  .then(({ status, model, error }) => {
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+      process.on(name, () => { console.log(name); exit(5); });
+    console.log(JSON.stringify({ rest, env, cwd: process.cwd(), status, model, error }));
+    if (manner === 'wait') return setInterval(() => undefined, 60_000);
+    if (manner === 'die') return kill(pid, 'SIGKILL');
+    exit(Number(manner));
+  });
+`;
+
+describe('run, with an agent as a process', () => {
+  let root: string;
+  let backend: ScriptedBackend;
+  let before: string;
+
+  beforeEach(async () => {
+    root = mkdtempSync(join(tmpdir(), 'run-'));
+    for (const name of ['home', 'home/.codex', 'home/work', 'bin', 'tmp']) mkdirSync(join(root, name));
+    writeFileSync(join(root, 'home/.codex/config.toml'), 'model = "their own"\n');
+    writeFileSync(join(root, 'home/work/.env'), 'PORT=x\nDATABASE_URL=postgres://app\nAPP_SECRET=theirs\n');
+    writeFileSync(join(root, 'bin/codex'), CODEX);
+    chmodSync(join(root, 'bin/codex'), 0o755);
+    before = hashOf(join(root, 'home'));
+    backend = await startScriptedBackend();
+    backend.always(play(BEHAVIOURS.vllm));
+  });
+
+  afterEach(async () => {
+    await backend.close();
+    try {
+      expect(hashOf(join(root, 'home')), 'files of the user').to.equal(before);
+      expect(readdirSync(join(root, 'tmp')), 'what is left').to.deep.equal([]);
+    } finally {
+      rmSync(root, { recursive: true });
+    }
+  });
+
+  function start(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    const own = { HOME: join(root, 'home'), TMPDIR: join(root, 'tmp'), PATH: join(root, 'bin'), ...env };
+    const options = ['run', 'codex', '--base-url', backend.baseUrl, '--', ...args];
+    return spawn(process.execPath, [MAIN, ...options], {
+      cwd: join(root, 'home/work'),
+      env: { ...own, UPSTREAM_API_KEY: KEY },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  }
+
+  async function ended(child: ReturnType<typeof start>) {
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+    return { status: child.exitCode, stdout, stderr };
+  }
+
+  it('gives the agent its arguments and a gateway of the recognised dialect, and hands on its exit status', async () => {
+    const { status, stdout, stderr } = await ended(start(['7', '--json', 'a b']));
+    expect(status, stderr).to.equal(7);
+    expect(stderr).to.match(/^codex with \S+ at http:\/\/127\.0\.0\.1:\d+\/v1, as vllm\n$/);
+    const told = JSON.parse(stdout);
+    expect(told.rest).to.deep.equal(['--json', 'a b']);
+    expect(told.status, JSON.stringify(told.error)).to.equal('completed');
+    expect(chatsOf(backend.requests).at(-1)?.messages).to.deep.equal([{ role: 'user', content: 'Hello' }]);
+    expect(backend.requests.at(-1)?.headers.authorization).to.equal(`Bearer ${KEY}`);
+  });
+
+  it('runs the agent in the folder in which npm was called', async () => {
+    const { stdout } = await ended(start(['0'], { INIT_CWD: join(root, 'home') }));
+    expect(JSON.parse(stdout)).to.include({ cwd: realpathSync(join(root, 'home')) });
+  });
+
+  it('shows the agent neither the key of the backend nor what .env says', async () => {
+    const { stdout } = await ended(start(['0']));
+    expect(stdout).to.include('"HOME":');
+    expect(stdout).not.to.match(new RegExp(`${KEY}|APP_SECRET|postgres:`));
+  });
+
+  it('takes a free port where PORT is taken', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' ? String(address?.port) : '';
+    const { status, stderr } = await ended(start(['0'], { PORT: port }));
+    server.close();
+    expect(status, stderr).to.equal(0);
+  });
+
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    it(`passes ${signal} on, and waits for the agent`, async () => {
+      const child = start(['wait']);
+      await begun(child);
+      const rest = ended(child);
+      child.kill(signal);
+      expect(await rest).to.deep.include({ status: 5, stdout: `${signal}\n` });
+    });
+  }
+
+  it('ends as a shell does where a signal has ended the agent', async () => {
+    const { status } = await ended(start(['die']));
+    expect(status).to.equal(137);
+  });
+
+  it('ends with 1 and one sentence where the backend is gone', async () => {
+    await backend.close();
+    const { status, stdout, stderr } = await ended(start(['0']));
+    expect({ status, stdout }).to.deep.equal({ status: 1, stdout: '' });
+    expect(stderr).to.match(/^Nothing listens at 127\.0\.0\.1:\d+: [^\n]+\n$/);
+  });
+});
+
+/** Resolves when the agent has told what it was given. */
+async function begun(child: ChildProcess): Promise<void> {
+  if (child.stdout === null) throw new TypeError('a pipe was asked for');
+  await once(child.stdout, 'data');
+}
+
+function hashOf(folder: string): string {
+  const hash = createHash('sha256');
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted()) {
+    const path = join(folder, name);
+    const stat = statSync(path);
+    hash.update(`${name} ${stat.mode} ${stat.mtimeMs}\n`);
+    if (stat.isFile()) hash.update(readFileSync(path));
+  }
+  return hash.digest('hex');
+}

@@ -1,0 +1,49 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { run } from '../support/cli.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+
+describe('run', () => {
+  useRealSockets();
+
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'run-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  function installCodex(): void {
+    writeFileSync(join(folder, 'codex'), 'must not be started');
+    chmodSync(join(folder, 'codex'), 0o755);
+  }
+
+  it('names the command that installs a missing agent', async () => {
+    mkdirSync(join(folder, 'codex'));
+    const { status, stderr } = await run('run codex', { env: { PATH: `:${folder}:/nowhere` } });
+    expect(stderr).to.equal('codex is not installed: run `npm install -g @openai/codex`.\n');
+    expect(status).to.equal(1);
+  });
+
+  it('says in one sentence that no backend answers', async () => {
+    installCodex();
+    const { status, stderr } = await run('run codex --base-url http://127.0.0.1:9/v1', { env: { PATH: folder } });
+    expect(stderr).to.match(/^Nothing listens at 127\.0\.0\.1:9: [^\n]+\n$/);
+    expect(status).to.equal(1);
+  });
+
+  it('ends with 78 at a wrong setting of the backend', async () => {
+    installCodex();
+    const { status, stderr } = await run('run codex --base-url 127.0.0.1:9', { env: { PATH: folder } });
+    expect(stderr).to.match(/^UPSTREAM_BASE_URL: must be a URL/);
+    expect(status).to.equal(78);
+  });
+
+  it('says that it was interrupted', async () => {
+    installCodex();
+    const { status, stderr } = await run('run codex', { env: { PATH: folder }, interruption: AbortSignal.abort() });
+    expect({ status, stderr }).to.deep.equal({ status: 1, stderr: 'Interrupted.\n' });
+  });
+});
