@@ -32,6 +32,9 @@ export interface EncodedChat extends Pick<ChatRequest, SmallField> {
 
 export type ChatBody = ChatRequest | EncodedChat;
 
+/** Exact integers (exact-integers.ts) cannot be sent from the thread as values. */
+const LONG_INTEGER = /\d{16}/;
+
 const encoder = new TextEncoder();
 
 /** Returns the chat request with bytes in memory of their own, so that they can be transferred. */
@@ -44,7 +47,9 @@ export function encodeChat(chat: ChatRequest): EncodedChat {
 }
 
 function isSmall(name: string, value: unknown): boolean {
-  return SMALL.some((small) => small === name) && JSON.stringify(value).length <= MAX_SMALL_LENGTH;
+  if (!SMALL.some((small) => small === name)) return false;
+  const json = JSON.stringify(value);
+  return json.length <= MAX_SMALL_LENGTH && !LONG_INTEGER.test(json);
 }
 
 /** Whether the chat request has been encoded. */

@@ -4,6 +4,7 @@ import type { UniquePart } from '../core/ids.ts';
 import type { ChatRequest } from '../core/chat.ts';
 import type { CompactionOptions, CompactionPlan } from '../core/compaction/compaction.ts';
 import { keptMessages } from '../core/request/kept-input.ts';
+import { withExactIntegers } from '../core/request/exact-integers.ts';
 import { settle } from '../core/request/model-settings.ts';
 import { checkFields, checkModelSuffix, checkServiceTier } from '../core/request/refused-fields.ts';
 import { toChatRequest, type Translation, type TranslationOptions } from '../core/request/request.ts';
@@ -84,9 +85,9 @@ export function prepare(
   { endpoint, mayBeEmpty = false }: PrepareOptions,
   services: PrepareServices,
 ): Prepared {
-  const { identity, value } = asked;
+  const { identity, value, bytes } = asked;
   services.itemMemory.resolve(identity, value);
-  const valid = VALIDATE[endpoint](value);
+  const valid = withExactIntegers(VALIDATE[endpoint](value), bytes);
   const { model } = valid;
   const settings = services.models.present?.find(model, services.modelAliases.get(model) ?? model);
   const { request, overridden } = settle(valid, settings);

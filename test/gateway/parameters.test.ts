@@ -66,6 +66,28 @@ describe('parameters that the Responses format does not have', () => {
     });
   }
 
+  for (const [size, padding] of Object.entries({ 'a small body': '', 'a large body': 'x'.repeat(300_000) })) {
+    it(`keep the digits of long integers in ${size}`, async () => {
+      await open('vllm');
+      const fields = [
+        '"seed":9223372036854775807',
+        '"top_k":-18446744073709551616',
+        '"chat_template_kwargs":{"ids":[12345678901234567890,1e300,7],"id":"12345678901234567890"}',
+      ].join();
+      const bodies = {
+        '/api/v1/chat/completions': `{"model":"m","messages":[{"role":"user","content":"Hi${padding}"}],${fields}}`,
+        '/api/v1/responses': `{"model":"m","input":"Hi${padding}","seed":1,${fields}}`,
+        '/api/v1/responses?': `{"model":"m","input":"Hi${padding}","extra_body":{${fields}}}`,
+      };
+      for (const [path, body] of Object.entries(bodies)) {
+        const headers = { authorization: 'Bearer k', 'content-type': 'application/json' };
+        const reply = await fetch(gateway.url + path, { method: 'POST', headers, body });
+        expect(reply.status, await reply.text()).to.equal(200);
+        for (const field of fields.split(/,(?=")/)) expect(backend.requests.at(-1)?.text, path).to.include(field);
+      }
+    });
+  }
+
   it('are named where they have no effect, with what to write instead, and do not reach openai', async () => {
     const caller = await open('openai');
     const ignored = { max_tokens: 1, response_format: { type: 'json_object' }, n: 2, top_k: 5, 'x\r\ny': 1 };

@@ -18,6 +18,7 @@ export interface ReceivedRequest {
   readonly headers: IncomingHttpHeaders;
   /** The parsed JSON, or the text when it is not JSON. */
   readonly body: unknown;
+  readonly text: string;
   readonly receivedAtMs: number;
   /** Numbers the connections from 0, so a test can see one being used again. */
   readonly connection: number;
@@ -114,13 +115,14 @@ export async function startScriptedBackend(): Promise<ScriptedBackend> {
 
   async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const ending = Promise.withResolvers<Closing>();
-    const body = await readBody(req);
-    if (body === undefined) return;
+    const text = await readBody(req);
+    if (text === undefined) return;
     const request: ReceivedRequest = {
       method: req.method ?? '',
       path: req.url ?? '',
       headers: req.headers,
-      body: parsed(body),
+      body: parsed(text),
+      text,
       receivedAtMs: performance.now(),
       connection: sockets.get(req.socket) ?? -1,
       closed: ending.promise,

@@ -1,0 +1,43 @@
+import { isKnownParameter } from '../../contract/known-parameters.ts';
+import type { CreateResponse } from '../../contract/types.ts';
+import { fieldsOf } from '../json-bytes.ts';
+
+/** Node.js has both (TC39, "JSON.parse source text access"), and the types of TypeScript do not. */
+declare global {
+  interface JSON {
+    parse(
+      text: string,
+      reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
+    ): unknown;
+    rawJSON(text: string): object;
+  }
+}
+
+/**
+ * Returns the request with the integers of the body itself in the parameters that are passed on.
+ * Numbers of JavaScript round them from 2^53 on, and a `seed` may have 64 bits.
+ */
+export function withExactIntegers(request: CreateResponse, body: Buffer): CreateResponse {
+  const rounded = Object.entries(request).filter(([name, value]) => !isKnownParameter(name) && hasRounded(value));
+  if (rounded.length === 0) return request;
+  const names = new Set(rounded.map(([name]) => name));
+  const exact: Record<string, unknown> = {};
+  for (const { name = '', start, end } of fieldsOf(body, 0)) {
+    if (names.has(name)) exact[name] = JSON.parse(body.toString('utf8', start, end), toExact);
+  }
+  return { ...request, ...exact };
+}
+
+function hasRounded(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.values(value).some(hasRounded);
+  return isRounded(value);
+}
+
+function isRounded(value: unknown): boolean {
+  return Number.isInteger(value) && !Number.isSafeInteger(value);
+}
+
+function toExact(name: string, value: unknown, { source }: { readonly source?: string }): unknown {
+  if (name === '__proto__') return undefined;
+  return source !== undefined && isRounded(value) ? JSON.rawJSON(source) : value;
+}
