@@ -65,7 +65,7 @@ export function validateCreateChatCompletion(body: unknown): CreateChatCompletio
 /** Checks only the fields that HTTP does not have. Throws as `validateCreateResponse`. */
 export function validateWebSocketCreate(frame: unknown): WebSocketCreate & JsonObject {
   checkObject(frame);
-  dropNulls(frame);
+  dropTopNulls(frame);
   checkShape(isWebSocketCreate, frame);
   return frame;
 }

@@ -10,6 +10,8 @@ import { startScriptedBackend, type ScriptedBackend } from '../support/backend.t
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { openManagedGateway } from '../support/managed.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
+import { speakTo } from '../support/web-socket.ts';
+import { responseOf } from '../support/web-socket-scene.ts';
 
 const SETTINGS = {
   defaults: { temperature: 0.6, top_k: 20, max_output_tokens: 300, reasoning: { effort: 'high' } },
@@ -99,6 +101,33 @@ describe('MODELS_FILE', () => {
     gateway.reload();
     await callerOf(gateway.url).create({ model: 'qwen3-8b', input: 'Hi' });
     expect(sent()).to.include({ temperature: 1.5 });
+  });
+
+  it('holds for each frame of a WebSocket, small and large', async () => {
+    const speaker = await speakTo(gateway.url);
+    let previous: object = {};
+    for (const input of ['Hi', 'x'.repeat(300_000)]) {
+      const { id, ...response } = responseOf(
+        await speaker.ask({ model: 'coder', input, top_p: 0.1, chat_template_kwargs: { tools: null }, ...previous }),
+      );
+      expect(response).to.deep.include({ model: 'coder', temperature: 0.6, top_p: 0.9, max_output_tokens: 300 });
+      expect(sent()).to.deep.include({
+        model: 'qwen3-8b',
+        temperature: 0.6,
+        top_p: 0.9,
+        top_k: 20,
+        reasoning_effort: 'medium',
+        chat_template_kwargs: { tools: null, enable_thinking: true },
+      });
+      previous = { previous_response_id: id };
+    }
+    write({ '*': { overrides: { temperature: 1.5 } } });
+    gateway.reload();
+    responseOf(await speaker.ask({ model: 'coder', input: 'And?', ...previous }));
+    expect(sent()).to.have.all.keys('model', 'messages', 'stream', 'stream_options', 'temperature');
+    expect(sent()).to.include({ temperature: 1.5 });
+    speaker.close();
+    await speaker.closed;
   });
 
   it('has limits that are reserved as those of a request are', async () => {
