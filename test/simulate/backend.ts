@@ -1,0 +1,170 @@
+/** A chat backend without a socket: what undici would send goes to scripts, whose steps the simulation takes. */
+
+import { Pool, type Dispatcher } from 'undici';
+import { ENDINGS, type Script } from './steps.ts';
+
+/** How the backend finds the request that it is asked for. */
+export const LIFE_HEADER = 'x-life';
+
+export interface Call {
+  readonly life: number;
+  /** Whether anything can have been generated for it. */
+  mayHaveRun: boolean;
+  isOver: boolean;
+  /** Breaks its connection, as the end of its process does. */
+  cut(): void;
+}
+
+export interface BackendOptions {
+  readonly scriptOf: (life: number) => Script;
+  /** Whether the process that asks for this request is still there. */
+  readonly isAlive: (life: number) => boolean;
+  /** Adds what may happen next. Returns what takes it back. */
+  readonly pend: (what: string, go: () => void) => () => void;
+}
+
+interface Move {
+  readonly what: string;
+  readonly go: (handler: Dispatcher.DispatchHandler, controller: Dispatcher.DispatchController) => void;
+}
+
+/** Takes the place of every connection of this process to a backend. Returns the calls and what ends it. */
+export function playBackend(options: BackendOptions): { readonly calls: readonly Call[]; readonly end: () => void } {
+  const calls: Call[] = [];
+  Pool.prototype.dispatch = (request, handler) => {
+    const life = Number((request.headers as Readonly<Record<string, string>>)[LIFE_HEADER]);
+    if (options.isAlive(life)) calls.push(play(life, request.body as string | Buffer, handler, options));
+    return true;
+  };
+  return { calls, end: () => void Reflect.deleteProperty(Pool.prototype, 'dispatch') };
+}
+
+function play(life: number, body: string | Buffer, handler: Dispatcher.DispatchHandler, options: BackendOptions): Call {
+  const asked = JSON.parse(body.toString()) as { readonly stream?: boolean; readonly stream_options?: object };
+  const script = options.scriptOf(life);
+  const isRefused = script.refusesField && asked.stream_options !== undefined;
+  const moves = isRefused ? refuse(400, 'Unknown parameter: stream_options') : movesOf(script, asked.stream === true);
+  let takeBack = (): void => undefined;
+  let isPaused = false;
+
+  const call: Call = {
+    life,
+    mayHaveRun: false,
+    isOver: false,
+    cut() {
+      takeBack();
+      call.isOver = true;
+    },
+  };
+  const controller = {
+    aborted: false,
+    paused: false,
+    reason: null,
+    rawHeaders: null,
+    rawTrailers: null,
+    abort(reason: Error) {
+      if (call.isOver) return;
+      call.cut();
+      handler.onResponseError?.(controller, reason);
+    },
+    pause() {
+      isPaused = true;
+      takeBack();
+    },
+    resume() {
+      if (!isPaused) return;
+      isPaused = false;
+      next();
+    },
+  } as unknown as Dispatcher.DispatchController;
+
+  function next(): void {
+    takeBack();
+    const [move] = moves;
+    if (move === undefined || call.isOver || isPaused) return;
+    takeBack = options.pend(`the backend ${move.what} r${life}`, () => {
+      moves.shift();
+      if (!isRefused && !NOTHING_RUNS.has(script.ending)) call.mayHaveRun = true;
+      if (moves.length === 0 && (isRefused || script.ending !== 'goes silent')) call.isOver = true;
+      move.go(handler, controller);
+      next();
+    });
+  }
+
+  moves.unshift({ what: 'takes', go: () => undefined });
+  if (script.ending === 'is not there' && !isRefused) moves.shift();
+  else handler.onRequestStart?.(controller, {});
+  next();
+  return call;
+}
+
+const NOTHING_RUNS = new Set<Script['ending']>(['answers 400', 'answers 401', 'answers 429', 'is not there']);
+
+function movesOf(script: Script, isStream: boolean): Move[] {
+  const { ending, pieces, usage } = script;
+  const end = ENDINGS[ending];
+  if (typeof end === 'number') return refuse(end, 'no');
+  if (ending === 'is not there') return [broken('is not there for', 'ECONNREFUSED')];
+  if (ending === 'closes without an answer') return [broken('closes on', 'UND_ERR_SOCKET')];
+  if (ending === 'says an error instead')
+    return isStream
+      ? [begin('text/event-stream'), send('says an error to', 'data: {"error": {"message": "no memory"}}\n\n'), over()]
+      : [begin('application/json'), send('says an error to', '{"error": {"message": "no memory"}}'), over()];
+  const words = Array.from({ length: pieces }, (_, index) => `word ${index} `);
+  if (!isStream) {
+    const message = { role: 'assistant', content: words.join('') };
+    const completion = { choices: [{ index: 0, message, finish_reason: end }], ...(usage && { usage: USAGE }) };
+    const json = JSON.stringify(completion);
+    const half = send('sends half of', json.slice(0, 40));
+    if (ending === 'goes silent') return [begin('application/json'), half];
+    if (ending === 'breaks off') return [begin('application/json'), half, broken('breaks', 'UND_ERR_SOCKET')];
+    return [begin('application/json'), half, send('sends the rest of', json.slice(40)), over()];
+  }
+  const moves = [begin('text/event-stream'), ...words.map((content) => chunk('sends a word of', { content }, null))];
+  if (ending === 'goes silent') return moves;
+  if (ending === 'breaks off') return [...moves, broken('breaks', 'UND_ERR_SOCKET')];
+  const counted = usage ? `data: ${JSON.stringify({ choices: [], usage: USAGE })}\n\n` : '';
+  return [
+    ...moves,
+    chunk('sends the finish reason of', {}, end ?? null),
+    send('sends the last words of', `${counted}data: [DONE]\n\n`),
+    over(),
+  ];
+}
+
+export const USAGE = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 };
+
+function refuse(status: number, message: string): Move[] {
+  return [
+    begin('application/json', status),
+    send('explains the refusal of', JSON.stringify({ error: { message } })),
+    over(),
+  ];
+}
+
+function begin(contentType: string, status = 200): Move {
+  return {
+    what: `answers ${status} to`,
+    go: (handler, controller) =>
+      handler.onResponseStart?.(controller, status, { 'content-type': contentType }, String(status)),
+  };
+}
+
+function send(what: string, text: string): Move {
+  return { what, go: (handler, controller) => handler.onResponseData?.(controller, Buffer.from(text)) };
+}
+
+function chunk(what: string, delta: object, finish_reason: string | null): Move {
+  return send(what, `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`);
+}
+
+function over(): Move {
+  return { what: 'ends', go: (handler, controller) => handler.onResponseEnd?.(controller, {}) };
+}
+
+function broken(what: string, code: string): Move {
+  return {
+    what,
+    go: (handler, controller) => handler.onResponseError?.(controller, Object.assign(new Error(code), { code })),
+  };
+}

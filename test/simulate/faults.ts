@@ -1,0 +1,117 @@
+/** Faults that the simulation must find: the real sources with one expression replaced as they are loaded. */
+
+import { registerHooks } from 'node:module';
+
+export interface Fault {
+  readonly name: string;
+  /** In `src`. */
+  readonly file: string;
+  readonly right: string;
+  readonly wrong: string;
+  /** Several times as many histories as it took when it was planted. */
+  readonly within: number;
+}
+
+export const FAULTS: readonly Fault[] = [
+  {
+    name: 'a finish that is lost',
+    file: 'requests/accept.ts',
+    right: 'store.finish(draft.requestId, outcome)',
+    wrong: 'Promise.resolve(outcome.status)',
+    within: 50,
+  },
+  {
+    name: 'a settlement that is made twice',
+    file: 'store/sqlite/lifecycle.ts',
+    right: 'return isFinal(record) ? record.status : end(record, outcome);',
+    wrong: 'return end(record, outcome);',
+    within: 2000,
+  },
+  {
+    name: 'an end that is told before it is on disk',
+    file: 'requests/respond.ts',
+    right: 'await accepted.settle(ending)',
+    wrong: '(void accepted.settle(ending), ending.failure)',
+    within: 50,
+  },
+  {
+    name: 'an undo that runs too late',
+    file: 'store/shared/batch-queue.ts',
+    right: 'if (call.caller === undefined) undo(call);',
+    wrong: 'if (call.caller === undefined) setTimeout(() => undo(call), 60_000);',
+    within: 2000,
+  },
+  {
+    name: 'a cancel that is forgotten at the end',
+    file: 'store/shared/rows.ts',
+    right: 'if (record.cancelRequestedAtMs === null) return closed;',
+    wrong: 'if (outcome.status !== record.status) return closed;',
+    within: 500,
+  },
+  {
+    name: 'a hold that is not released',
+    file: 'store/sqlite/lifecycle.ts',
+    right: 'charges.settleHold(record, nowMs);',
+    wrong: '',
+    within: 2000,
+  },
+  {
+    name: 'a duplicate that runs',
+    file: 'store/sqlite/lifecycle.ts',
+    right: "if (repeated !== null) return { kind: 'duplicate', record: repeated };",
+    wrong: '',
+    within: 500,
+  },
+  {
+    name: 'an abort that does not reach the backend',
+    file: 'backend/connection.ts',
+    right: "signal.addEventListener('abort', this.#onAbort);",
+    wrong: '',
+    within: 500,
+  },
+  {
+    name: 'the record of a stranger',
+    file: 'requests/outcome.ts',
+    right: 'if (options.isStranger && !hasOutput &&',
+    wrong: 'if (options.isStranger && hasOutput &&',
+    within: 500,
+  },
+  {
+    name: 'a last event that comes twice',
+    file: 'requests/converse.ts',
+    right: 'if (events.length > 0) last = events;\n    return undefined;',
+    wrong: 'if (events.length > 0) last = events;\n    return reply.write(events);',
+    within: 50,
+  },
+];
+
+const HERE = new URL('.', import.meta.url);
+const SOURCES = new URL('../../src/', HERE).href;
+const TESTS = new URL('..', HERE).href;
+
+/** Loads the simulation once more, over sources with this fault. Throws when the fault finds no place any more. */
+export async function plant(fault: Fault): Promise<typeof import('./check.ts')> {
+  const at = `?fault=${FAULTS.indexOf(fault)}`;
+  const place = `${SOURCES}${fault.file}${at}`;
+  const hooks = registerHooks({
+    resolve(specifier, context, next) {
+      const found = next(specifier, context);
+      const isOurs = found.url.startsWith(SOURCES) || found.url.startsWith(TESTS);
+      return isOurs && context.parentURL?.endsWith(at) === true ? { ...found, url: `${found.url}${at}` } : found;
+    },
+    load(url, context, next) {
+      const loaded = next(url, context);
+      if (url !== place) return loaded;
+      const parts = Buffer.from(loaded.source as Uint8Array)
+        .toString()
+        .split(fault.right);
+      if (parts.length !== 2) throw new Error(`${fault.file} has ${parts.length - 1} times: ${fault.right}`);
+      return { ...loaded, source: parts.join(fault.wrong) };
+    },
+  });
+  try {
+    return (await import(`./check.ts${at}`)) as typeof import('./check.ts');
+  } finally {
+    hooks.deregister();
+  }
+}

@@ -1,0 +1,195 @@
+/** What must hold when a history has come to its rest (src/docs/promises.md). */
+
+import type { RecordRow } from '../../src/store/shared/rows.ts';
+import type { KeyRow } from '../../src/store/shared/key-rows.ts';
+import type { LedgerEntry } from '../../src/store/keys.ts';
+import { ENDINGS, type Ending } from './steps.ts';
+import { SILENCE_MS, type Aftermath, type Caller, type Life } from './world.ts';
+
+/** Returns a sentence for each promise that was broken. */
+export async function findBroken(aftermath: Aftermath): Promise<readonly string[]> {
+  const { lives, callers, leaked, changed } = aftermath;
+  const records = new Map<Life, RecordRow | null>();
+  for (const life of lives) records.set(life, (await aftermath.ask('findAny', life.requestId)) as RecordRow | null);
+  const broken = [...leaked, ...changed, ...findRivals(aftermath)];
+  for (const [life, record] of records) {
+    const say = (problem: string): void => void broken.push(`r${life.number}: ${problem}`);
+    for (const problem of findFaults(life, record, aftermath)) say(problem);
+    if (record !== null && life.idempotencyKey !== undefined) {
+      const kept = (await findKeeper(life, aftermath))?.requestId === life.requestId;
+      if (kept !== keepsKey(life, record)) say(`its idempotency key is ${kept ? 'kept' : 'free'}`);
+    }
+  }
+  for (const [index, caller] of callers.entries()) {
+    const own = [...records.values()].filter((row) => row !== null && row.caller === caller.identity[0]) as RecordRow[];
+    broken.push(...(await findWrongBooks(caller, own, aftermath.creditsMicro[index] ?? 0, aftermath)));
+  }
+  return broken;
+}
+
+/** The codes of refusals that leave no record. */
+const REFUSED = new Set([
+  'insufficient_credits',
+  'store_unavailable',
+  'gateway_draining',
+  'client_disconnected',
+  'duplicate_request',
+]);
+
+function findFaults(life: Life, record: RecordRow | null, { cancelled }: Aftermath): readonly string[] {
+  const { problem, process, seen } = life;
+  const told = life.told();
+  const faults = [...told.faults];
+  const isGone = life.hasLeft || life.client.destroyed || !process.isAlive;
+  if (problem !== undefined)
+    faults.push(`the gateway failed: ${problem instanceof Error ? problem.stack : 'without an error'}`);
+  if (!life.isOver && process.isAlive) faults.push('it never ends');
+  if (record?.status === 'processing') faults.push('its record is not final');
+  if (told.end === undefined && !isGone) faults.push('its client is told no end');
+  if (cancelled.has(life.requestId) && record?.status !== 'cancelled')
+    faults.push(`its cancel was acknowledged, and it is ${record?.status ?? 'without a record'}`);
+  if (record === null) return [...faults, ...findFaultsWithoutRecord(life)];
+
+  const expected = expectedOf(life, record);
+  const state = `${record.status} ${record.errorCode ?? record.incompleteReason ?? ''}`.trim();
+  if (!expected.has(state)) faults.push(`its record is ${state}, and not ${[...expected].join(' or ')}`);
+  if (mustLeaveNothing(life, record)) faults.push('a stranger has left a record');
+  if (seen.first === null) faults.push('something was told before its record was on disk');
+  if (told.end === undefined) return faults;
+  if (told.end === 'error' && REFUSED.has(told.code ?? '')) {
+    // Who dies cannot take back any more what it has refused. What somebody has cancelled stays, as the 202 says.
+    const isInterrupted = !process.isAlive && record.errorCode === 'gateway_interrupted';
+    return isInterrupted || record.cancelRequestedAtMs !== null
+      ? faults
+      : [...faults, `it was refused with ${told.code}, and has a record`];
+  }
+  if (life.facts.isToldEarly) return faults;
+  if (seen.end?.status === 'processing') faults.push('its end was told before it was on disk');
+  const status = statusOf(told.end, told.code);
+  if (status !== record.status) faults.push(`its client is told ${told.end} ${told.code}, and its record is ${state}`);
+  return faults;
+}
+
+/** Whoever was never accepted leaves nothing, since everybody can make up a key. */
+function mustLeaveNothing({ process, caller }: Life, { key, errorCode, cancelRequestedAtMs }: RecordRow): boolean {
+  const isStranger = key === null && !process.strangersNoMore.has(caller.name);
+  const isNothing = errorCode === 'client_disconnected' || REFUSALS.has(errorCode);
+  return isStranger && isNothing && cancelRequestedAtMs === null;
+}
+
+/** A client that was told of an answer has a record; others need none. */
+function findFaultsWithoutRecord(life: Life): readonly string[] {
+  const { end, code, status } = life.told();
+  // Such a stream has said that it begins, because the backend was slow, and then its client has left.
+  if (life.isStranger && end === undefined && !life.client.text.includes('"delta"')) return [];
+  if (status === 200 && life.client.headersSent) return ['it was answered, and has no record'];
+  if (end === undefined || REFUSED.has(code ?? '')) return [];
+  const isRemoved = life.isStranger || life.step.script.ending === 'answers 401';
+  return isRemoved ? [] : [`it was told ${code}, and has no record`];
+}
+
+function statusOf(end: string, code: string | undefined): RecordRow['status'] {
+  if (code === 'request_cancelled' || end === 'cancelled') return 'cancelled';
+  return end === 'completed' || end === 'incomplete' ? 'succeeded' : 'failed';
+}
+
+/** Which backend failure is recorded as what, before any output. */
+const FAILURES: Partial<Record<Ending, string>> = {
+  'goes silent': 'upstream_timeout',
+  'answers 400': 'invalid_request',
+  'answers 429': 'rate_limit_exceeded',
+  'answers 500': 'upstream_error',
+  'answers 503': 'upstream_error',
+  'breaks off': 'upstream_error',
+  'is not there': 'upstream_unreachable',
+  'closes without an answer': 'upstream_error',
+  'says an error instead': 'upstream_error',
+};
+
+/** The states in which the record may end, by its script and by what has happened to it. */
+function expectedOf(
+  { step: { script }, hasLeft, process, client, waitedMs }: Life,
+  record: RecordRow,
+): ReadonlySet<string> {
+  if (record.cancelRequestedAtMs !== null) return new Set(['cancelled request_cancelled']);
+  const expected = new Set([naturalOf(script.ending, record)]);
+  if (waitedMs >= SILENCE_MS) expected.add('failed upstream_timeout');
+  // The words of a refusal came too late, so that nobody knows which field it was about.
+  if (waitedMs >= SILENCE_MS && script.refusesField) expected.add('failed invalid_request');
+  if (hasLeft || client.destroyed) expected.add('cancelled client_disconnected');
+  if (process.wasInterrupted || !process.isAlive) expected.add('failed gateway_interrupted');
+  return expected;
+}
+
+function naturalOf(ending: Ending, { key }: RecordRow): string {
+  if (ending === 'answers 401') return key === null ? 'no record' : 'failed upstream_error';
+  const failure = FAILURES[ending];
+  if (failure !== undefined) return `failed ${failure}`;
+  if (ENDINGS[ending] === 'length') return 'succeeded max_output_tokens';
+  return ENDINGS[ending] === 'content_filter' ? 'succeeded content_filter' : 'succeeded';
+}
+
+/** What the backend refuses has not run. */
+const REFUSALS = new Set<string | null>(['invalid_request', 'rate_limit_exceeded', 'upstream_unreachable']);
+
+function keepsKey({ step: { script } }: Life, { status, errorCode }: RecordRow): boolean {
+  // A wrong key of the operator's is told as a failure of the backend.
+  const isRefused = script.ending === 'answers 401' && errorCode === 'upstream_error';
+  return status !== 'failed' || !(isRefused || REFUSALS.has(errorCode));
+}
+
+async function findKeeper(life: Life, { identities, ask }: Aftermath): Promise<RecordRow | null> {
+  const { caller, idempotencyKey = '', body, step } = life;
+  const isChat = step.kind === 'chat' || step.kind === 'a chat stream';
+  const candidate = {
+    caller: caller.identity[0],
+    idempotencyKey: identities.idempotencyKey(caller.identity, idempotencyKey)[0],
+    body: identities.body(caller.identity, body, isChat ? 'chat.completions' : 'responses')[0],
+  };
+  return (await ask('findDuplicate', [candidate])) as RecordRow | null;
+}
+
+/** For one identity and key the backend runs once at most. Strangers leave nothing by which they could be known again. */
+function findRivals({ calls, lives }: Aftermath): readonly string[] {
+  const runs = new Map<string, number[]>();
+  for (const { life: number, mayHaveRun } of calls) {
+    const life = lives[number];
+    if (!mayHaveRun || life?.idempotencyKey === undefined || life.isStranger) continue;
+    const name = `${life.caller.name} ${life.idempotencyKey} ${life.body.toString()}`;
+    runs.set(name, [...(runs.get(name) ?? []), number]);
+  }
+  return [...runs.values()]
+    .filter((numbers) => numbers.length > 1)
+    .map((numbers) => `the backend has run ${numbers.map((number) => `r${number}`).join(' and ')}, which are the same`);
+}
+
+async function findWrongBooks(
+  { name, key, identity }: Caller,
+  records: readonly RecordRow[],
+  creditsMicro: number,
+  { ask }: Aftermath,
+): Promise<readonly string[]> {
+  if (key === undefined) return [];
+  const wrong: string[] = [];
+  const row = (await ask('findKey', key.keyId)) as KeyRow;
+  const ledger = (await ask('listLedger', key.keyId, Number.MAX_SAFE_INTEGER, 10_000)) as LedgerEntry[];
+  const sum = ledger.reduce((total, { amountMicro }) => total + amountMicro, 0);
+  const spentMicro = records.reduce((total, { costMicro }) => total + (costMicro ?? 0), 0);
+  const largest = Math.max(0, ...records.map(({ heldMicro }) => heldMicro ?? 0));
+  const say = (problem: string): void => void wrong.push(`${name}: ${problem}`);
+  if (row.heldMicro !== 0) say(`${row.heldMicro} is held when nothing runs`);
+  if (row.balanceMicro !== sum) say(`the balance is ${row.balanceMicro}, and its ledger adds up to ${sum}`);
+  if (sum !== creditsMicro - spentMicro) say(`of ${creditsMicro}, ${sum} is left, and the records cost ${spentMicro}`);
+  if (spentMicro > creditsMicro + largest) say(`${spentMicro} of ${creditsMicro} is spent`);
+  const entries = Map.groupBy(ledger.toReversed(), ({ requestId }) => requestId);
+  for (const { requestId, heldMicro, costMicro } of records) {
+    const made = entries
+      .get(requestId)
+      ?.map(({ kind, amountMicro }) => `${kind} ${amountMicro}`)
+      .join(', ');
+    const settled = costMicro === null || costMicro === 0 ? '' : `, settle ${-costMicro}`;
+    const expected = `reserve ${-(heldMicro ?? 0)}, release ${heldMicro ?? 0}${settled}`;
+    if (made !== expected) say(`the entries of a request are ${made}, and not ${expected}`);
+  }
+  return identity[0] === key.keyId ? wrong : [...wrong, `${name} is somebody else`];
+}

@@ -1,0 +1,34 @@
+import { expect } from 'chai';
+import { SEED } from '../support/property.ts';
+import { simulate } from './check.ts';
+import { FAULTS, plant } from './faults.ts';
+
+describe('a simulation of the whole life of a request', () => {
+  it('keeps all promises in a thousand histories', async () => {
+    const { tried, text } = await simulate({ seed: SEED, histories: 1000 });
+    expect(text, `with --seed ${SEED}`).to.equal(undefined);
+    expect(tried).to.equal(1000);
+  });
+
+  for (const fault of FAULTS) {
+    it(`finds ${fault.name} within ${fault.within} histories`, async () => {
+      const planted = await plant(fault);
+      const { text } = await planted.simulate({ seed: SEED, histories: fault.within, isShort: true });
+      expect(text, 'what is told of the history').to.contain('BROKEN');
+    });
+  }
+
+  it('shows the shortest history that breaks a promise, and plays it again', async () => {
+    const [fault] = FAULTS;
+    if (fault === undefined) throw new Error('there is no fault to plant');
+    const planted = await plant(fault);
+    const { text, path = '' } = await planted.simulate({ seed: SEED, histories: fault.within });
+    expect(text?.split('\n').slice(0, 3)).to.deep.equal([
+      'keys: managed',
+      '   1. alice asks p0 for JSON (r0, no key): the backend sends 0 words and ends by itself, without usage',
+      '   2. then everything comes to rest',
+    ]);
+    const again = await planted.simulate({ seed: SEED, histories: 1, path, isShort: true });
+    expect(again.text).to.equal(text);
+  });
+});

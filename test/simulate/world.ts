@@ -1,0 +1,686 @@
+/**
+ * Two gateways over one store, with callers and a backend, in one process and without sockets. Everything that a gateway asks
+ * of the world waits until a step of the history lets it go on, so that a history says in which order everything happens.
+ */
+
+import { createAdmission, ADMIT_ALL } from '../../src/accounts/admission.ts';
+import { createRateLimits } from '../../src/accounts/rates.ts';
+import { createChatBackend } from '../../src/backend/chat.ts';
+import { readConfig } from '../../src/config/config.ts';
+import type { RequestId } from '../../src/contract/ids.ts';
+import { ApiError } from '../../src/core/errors.ts';
+import { toKeyId, toRequestId, toUniquePart, type UniquePart } from '../../src/core/ids.ts';
+import { createPrices } from '../../src/core/money/pricing.ts';
+import { createTokenEstimator } from '../../src/core/tokens/estimate.ts';
+import { toPlan } from '../../src/http/chat/chat.ts';
+import { openRelayedReply, openRelayedStream } from '../../src/http/chat/relayed-reply.ts';
+import { headersOf, noteFailure } from '../../src/http/error-handler.ts';
+import { openEventStream } from '../../src/http/responses/event-stream.ts';
+import { createPiecesWriter } from '../../src/http/responses/json-pieces.ts';
+import { createJsonReply, createStreamReply } from '../../src/http/responses/reply.ts';
+import { createIdentities, type Identity } from '../../src/identity/identities.ts';
+import { createSealers } from '../../src/identity/seal.ts';
+import { watchCancels } from '../../src/requests/cancel-watch.ts';
+import type { RequestFacts } from '../../src/requests/facts.ts';
+import type { Incoming } from '../../src/requests/incoming.ts';
+import { createItemMemory } from '../../src/requests/item-memory.ts';
+import { prepareChat } from '../../src/requests/prepare-chat.ts';
+import { askedOf, prepare } from '../../src/requests/prepare.ts';
+import { relayChat, type RelayServices } from '../../src/requests/relay.ts';
+import { respond, type RespondServices } from '../../src/requests/respond.ts';
+import { createRunningRequests } from '../../src/requests/running.ts';
+import type { StoredKey } from '../../src/store/keys.ts';
+import { openClientStore } from '../../src/store/open.ts';
+import type { RecordRow } from '../../src/store/shared/rows.ts';
+import type { Operation, RemoteEngine, Reply } from '../../src/store/shared/operations.ts';
+import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { openFrameReply, type FrameReply } from '../../src/web-socket/frame-reply.ts';
+import { newKeyDraft } from '../support/keys.ts';
+import { beginFacts } from '../support/observe.ts';
+import { LIFE_HEADER, playBackend, type Call } from './backend.ts';
+import { Client, readChat, readEvents, readJson, type Told } from './client.ts';
+import type { Create, History, Step, STORE_FAULTS } from './steps.ts';
+import { beginVirtualTime } from './time.ts';
+
+const SECRET = 'the secret of a simulation';
+const PRICES = createPrices({ currency: 'USD', models: { m: { input: '2', output: '10' } } });
+/** Enough for two requests of the first caller at once, and for some after each other. */
+const CREDITS_MICRO = [1500, 100_000] as const;
+export const SILENCE_MS = 8000;
+const DRAIN_MS = 3000;
+const INTERRUPT_MS = 2000;
+const BASE_URL = 'http://backend.test/v1';
+const LOG = { info: () => undefined, warn: () => undefined };
+
+// These are the same for all histories, and take long to make.
+const config = readConfig({
+  UPSTREAM_BASE_URL: BASE_URL,
+  DEFAULT_MAX_OUTPUT_TOKENS: '50',
+  FIRST_BYTE_TIMEOUT_MS: String(SILENCE_MS),
+  IDLE_TIMEOUT_MS: String(SILENCE_MS),
+});
+const identities = createIdentities(SECRET, null);
+const sealers = createSealers(SECRET, null);
+const FACTS = beginFacts();
+const limits = { answerWithinMs: 2000 };
+
+/** One request, as its caller sees it. */
+export interface Life {
+  readonly number: number;
+  readonly step: Create;
+  readonly caller: Caller;
+  readonly requestId: RequestId;
+  readonly facts: RequestFacts;
+  readonly client: Client;
+  readonly process: GatewayProcess;
+  readonly idempotencyKey: string | undefined;
+  readonly body: Buffer;
+  readonly told: () => Told;
+  /** The caller went away before it had its whole reply. */
+  hasLeft: boolean;
+  isStranger: boolean;
+  /** How much time the history has let pass meanwhile. */
+  waitedMs: number;
+  /** `respond` has returned. */
+  isOver: boolean;
+  /** The record as it was when the first word and the end were told. */
+  readonly seen: { first?: RecordRow | null; end?: RecordRow | null };
+  /** What went wrong in a place that no caller sees. */
+  problem?: unknown;
+}
+
+export interface Caller {
+  readonly name: string;
+  readonly identity: Identity;
+  readonly key: StoredKey | undefined;
+}
+
+interface GatewayProcess {
+  readonly name: string;
+  readonly services: RespondServices & RelayServices;
+  readonly store: Store;
+  readonly strangersNoMore: Set<string>;
+  isUp: boolean;
+  isAlive: boolean;
+  wasInterrupted: boolean;
+  /** Takes everything away from it at once. */
+  crash(): void;
+}
+
+interface Pending {
+  readonly what: string;
+  readonly go: () => void;
+  /** Of a batch for the store alone. */
+  readonly fail?: (how: (typeof STORE_FAULTS)[number]) => void;
+}
+
+/** What is left of a history, for the promises. */
+export interface Aftermath {
+  readonly keys: History['keys'];
+  readonly lives: readonly Life[];
+  readonly callers: readonly Caller[];
+  readonly calls: readonly Call[];
+  /** Whose cancel was answered with a 202. */
+  readonly cancelled: ReadonlySet<RequestId>;
+  /** Connections to the backend that nobody waits for, after all that needs no long time. */
+  readonly leaked: readonly string[];
+  readonly changed: readonly string[];
+  readonly creditsMicro: readonly number[];
+  readonly ask: (...operation: Operation) => Promise<unknown>;
+  readonly identities: ReturnType<typeof createIdentities>;
+}
+
+export interface World {
+  /** Runs a history to its rest. Adds what happened to the report. */
+  run(history: History, report: string[]): Promise<Aftermath>;
+  end(): void;
+}
+
+/** Takes over time and connections of this process, until `end`. */
+export function openWorld(): World {
+  const time = beginVirtualTime();
+  let database: Promise<SqliteStore> | undefined;
+  let histories = 0;
+  return {
+    async run(history, report) {
+      time.nextHistory();
+      // To open one takes as long as several histories, which share it with keys of their own.
+      database ??= openSqliteStore({ file: undefined, clock: time.nowMs, log: LOG });
+      const disk = await database;
+      database = undefined;
+      histories += 1;
+      const aftermath = await live(history, { disk, time, number: histories, report });
+      // What a history has spoilt is left behind.
+      database = Promise.resolve(disk);
+      return aftermath;
+    },
+    end: () => time.end(),
+  };
+}
+
+interface Parts {
+  readonly disk: SqliteStore;
+  readonly time: ReturnType<typeof beginVirtualTime>;
+  readonly number: number;
+  readonly report: string[];
+}
+
+async function live(history: History, { disk, time, number, report }: Parts): Promise<Aftermath> {
+  const isManaged = history.keys === 'managed';
+  const observer = disk.admit();
+  const pending: Pending[] = [];
+  const lives: Life[] = [];
+  const cancelled = new Set<RequestId>();
+  const finals = new Map<RequestId, string>();
+  const changed: string[] = [];
+  let ids = 0;
+  let isWritten = false;
+
+  const newUnique = (): UniquePart =>
+    toUniquePart(`${time.nowMs().toString(16).padStart(12, '0')}${(ids += 1).toString(16).padStart(20, '0')}`);
+  const callers = await Promise.all(CREDITS_MICRO.map(createCaller));
+  const backend = playBackend({
+    scriptOf: (life) => lifeOf(life).step.script,
+    isAlive: (life) => lifeOf(life).process.isAlive,
+    pend,
+  });
+  const processes = [start('p0'), start('p1')];
+  try {
+    await rest();
+    report.length = 0;
+    for (const step of history.steps) {
+      take(step);
+      if (step.do === 'wait') await time.pass(step.ms);
+      if (step.do === 'all go') await rest();
+      await time.settle();
+      await watchFinals();
+    }
+    report.push('then everything comes to rest');
+    return await comeToRest();
+  } finally {
+    for (const process of processes) process.crash();
+    backend.end();
+    observer.leave();
+  }
+
+  async function createCaller(creditsMicro: number, index: number): Promise<Caller> {
+    const name = ['alice', 'bob'][index] ?? 'nobody';
+    const keyId = toKeyId(newUnique());
+    if (!isManaged) return { name, identity: identities.caller(`${name} ${number}`), key: undefined };
+    const draft = newKeyDraft({ keyId, secret: { hash: [keyId], prefix: 'sk' }, creditsMicro });
+    const created = disk.createKey({ ...draft, createdAtMs: time.nowMs() });
+    await time.settle();
+    return { name, identity: [keyId], key: await created };
+  }
+
+  function pend(what: string, go: () => void, fail?: Pending['fail']): () => void {
+    const entry: Pending = { what, go, ...(fail !== undefined && { fail }) };
+    pending.push(entry);
+    return () => remove(entry);
+  }
+
+  function remove(entry: Pending): void {
+    const at = pending.indexOf(entry);
+    if (at >= 0) pending.splice(at, 1);
+  }
+
+  function lifeOf(which: number): Life {
+    const life = lives[which];
+    if (life === undefined) throw new Error(`there is no r${which}`);
+    return life;
+  }
+
+  function start(name: string): GatewayProcess {
+    const client = disk.admit();
+    const waiting = new Set<() => void>();
+    const run: RemoteEngine['run'] = (mode, batch) =>
+      new Promise((resolve) => {
+        if (!process.isAlive) return;
+        const names = batch.map(([operation]) => operation).join(', ');
+        const answer = (reply: Reply, how: string): void => {
+          later(`the answer of the database (${how}) reaches ${name}`, () => resolve(reply));
+        };
+        const write = (): Promise<Reply> => {
+          isWritten ||= mode === 'write';
+          return client.run(mode, batch);
+        };
+        const lose = (): void => answer({ failure: { reason: 'lost', message: 'lost' } }, 'lost');
+        later(
+          `the database takes ${names} of ${name}`,
+          () => void write().then((reply) => answer(reply, names)),
+          (how) => {
+            if (how === 'lost after') void write().then(lose);
+            else if (how === 'lost before') lose();
+            else answer({ failure: { reason: how, message: how } }, how);
+          },
+        );
+      });
+    const store = openClientStore({ run, clock: time.nowMs, settleTimeoutMs: config.settleTimeoutMs, limits });
+    const running = createRunningRequests();
+    const rateLimits = createRateLimits({ accounts: store, nowMs: time.nowMs });
+    const upstream = createChatBackend({
+      ...config,
+      baseUrl: BASE_URL,
+      keyOwner: isManaged ? 'gateway' : 'caller',
+      streamOptions: true,
+    });
+    const services: GatewayProcess['services'] = {
+      ...config,
+      store,
+      running,
+      identities,
+      sealers,
+      backend: upstream,
+      relay: upstream,
+      admission: isManaged
+        ? createAdmission({ ...config, accounts: store, rateLimits, prices: { present: PRICES }, nowMs: time.nowMs })
+        : ADMIT_ALL,
+      estimator: createTokenEstimator(),
+      itemMemory: createItemMemory({ ...config, nowMs: time.nowMs }),
+      keyOwner: isManaged ? 'gateway' : 'caller',
+      nowMs: time.nowMs,
+      steadyMs: time.nowMs,
+      models: { present: null },
+    };
+    const stopWatching = watchCancels(store, running);
+    const process: GatewayProcess = {
+      name,
+      services,
+      store,
+      strangersNoMore: new Set(),
+      isUp: false,
+      isAlive: true,
+      wasInterrupted: false,
+      crash() {
+        if (!process.isAlive) return;
+        process.isAlive = false;
+        process.isUp = false;
+        stopWatching();
+        for (const takeBack of waiting) takeBack();
+        for (const life of lives) if (life.process === process) life.client.destroy();
+        for (const call of backend.calls) if (lifeOf(call.life).process === process) call.cut();
+        client.leave();
+      },
+    };
+    void store.recover().then(
+      () => (process.isUp = true),
+      () => (process.isUp = true),
+    );
+    return process;
+
+    function later(what: string, go: () => void, fail?: Pending['fail']): void {
+      if (!process.isAlive) return;
+      const takeBack = pend(what, go, fail);
+      waiting.add(takeBack);
+    }
+  }
+
+  function take(step: Step): void {
+    switch (step.do) {
+      case 'ask':
+        ask(step);
+        break;
+      case 'go': {
+        const entry = pending[step.which % pending.length];
+        if (entry !== undefined) proceed(entry);
+        break;
+      }
+      case 'fail': {
+        const batches = pending.filter(({ fail }) => fail !== undefined);
+        const entry = batches[step.which % batches.length];
+        if (entry === undefined) break;
+        report.push(`${entry.what}, but: ${step.how}`);
+        remove(entry);
+        entry.fail?.(step.how);
+        break;
+      }
+      case 'cancel':
+        cancel(step.which, processAt(step.at));
+        break;
+      case 'leave': {
+        const life = lives[step.which % lives.length];
+        if (life !== undefined) leave(life);
+        break;
+      }
+      case 'wait':
+        for (const life of lives) if (!life.isOver) life.waitedMs += step.ms;
+        report.push(`${step.ms} ms pass`);
+        break;
+      case 'all go':
+        report.push('everything that waits goes on, in its order');
+        break;
+      case 'drain':
+        void drain(step.at % processes.length);
+        break;
+      case 'crash':
+        report.push(`${processAt(step.at).name} crashes and is started again`);
+        processAt(step.at).crash();
+        processes[step.at % processes.length] = start(`${processAt(step.at).name}'`);
+        break;
+      default:
+        step satisfies never;
+    }
+  }
+
+  function processAt(at: number): GatewayProcess {
+    const process = processes[at % processes.length];
+    if (process === undefined) throw new Error('there are two processes');
+    return process;
+  }
+
+  function proceed(entry: Pending): void {
+    report.push(entry.what);
+    remove(entry);
+    entry.go();
+  }
+
+  function ask(step: Create): void {
+    const process = processAt(step.at);
+    const caller = callers[step.who % callers.length];
+    if (!process.isUp || caller === undefined) return;
+    const isChat = step.kind === 'chat' || step.kind === 'a chat stream';
+    // Elsewhere the gateway only passes them through.
+    if (isChat && !isManaged) return;
+    const life = begin(step, process, caller);
+    lives.push(life);
+    const key = life.idempotencyKey === undefined ? 'no key' : `key ${life.idempotencyKey}`;
+    report.push(
+      `${caller.name} asks ${process.name} for ${step.kind} (r${life.number}, ${key}${step.isSlow ? ', reads slowly' : ''}): ` +
+        `the backend sends ${step.script.pieces} words and ${step.script.ending}` +
+        `${step.script.usage ? '' : ', without usage'}${step.script.refusesField ? ', and refuses a field' : ''}`,
+    );
+    void serve(life).then(
+      () => (life.isOver = true),
+      (problem: unknown) => {
+        life.isOver = true;
+        life.problem = problem;
+      },
+    );
+  }
+
+  function begin(step: Create, process: GatewayProcess, caller: Caller): Life {
+    const unique = newUnique();
+    const which = lives.length;
+    const value = bodyOf(step, which);
+    const client = new Client({
+      isSlow: step.isSlow,
+      pend: (go) => pend(`the client of r${which} reads`, go),
+      onTold: () => void look(life),
+    });
+    const trace = { callBackend: () => ({ [LIFE_HEADER]: String(which) }), end: () => undefined };
+    const life: Life = {
+      number: which,
+      step,
+      caller,
+      process,
+      requestId: toRequestId(unique),
+      facts: { ...FACTS, unique, trace },
+      client,
+      idempotencyKey: step.name === null ? undefined : `k${step.name}`,
+      body: Buffer.from(JSON.stringify(value)),
+      told: () => READERS[step.kind](client),
+      hasLeft: false,
+      isStranger: !isManaged && !process.strangersNoMore.has(caller.name),
+      waitedMs: 0,
+      isOver: false,
+      seen: {},
+    };
+    return life;
+  }
+
+  async function look(life: Life): Promise<void> {
+    const { end, status } = life.told();
+    const isFirst = life.seen.first === undefined && status === 200;
+    const isEnd = life.seen.end === undefined && end !== undefined;
+    if (!isFirst && !isEnd) return;
+    const row = (await find('findAny', life.requestId)) as RecordRow | null;
+    if (isFirst) life.seen.first = row;
+    if (isEnd) life.seen.end = row;
+  }
+
+  async function serve(life: Life): Promise<void> {
+    const { caller, process, client, facts, body, step, idempotencyKey } = life;
+    const { services } = process;
+    const res = client.asResponse();
+    const frame = step.kind === 'a WebSocket' ? openFrame(life) : undefined;
+    const transport = frame ?? overHttp(life);
+    const incoming: Incoming = {
+      ...transport,
+      facts,
+      caller: {
+        identity: caller.identity,
+        ...(caller.key !== undefined && { key: caller.key }),
+        backendHeaders: {},
+        holder: () => ({ name: caller.name, isStranger: !isManaged && !process.strangersNoMore.has(caller.name) }),
+        noteAccepted: () => void process.strangersNoMore.add(caller.name),
+      },
+      idempotencyKey,
+      body: { bytes: body, value: JSON.parse(body.toString()) as unknown },
+    };
+    try {
+      if (step.kind === 'chat' || step.kind === 'a chat stream') {
+        const plan = toPlan(prepareChat(askedOf(incoming), services), {}, incoming);
+        await relayChat(
+          {
+            ...incoming,
+            openReply: ({ status, headers, isEventStream }, signal) =>
+              (isEventStream ? openRelayedStream : openRelayedReply)(res, {
+                status,
+                headers: headers as Record<string, string>,
+                signal,
+                stallMs: SILENCE_MS,
+              }),
+            sendRefusal: ({ status, body }) => void client.writeHead(status).end(body),
+          },
+          plan,
+          services,
+        );
+        return;
+      }
+      const plan = prepare(askedOf(incoming), { endpoint: 'responses' }, services);
+      await respond(
+        {
+          ...incoming,
+          endpoint: 'responses',
+          openReply(translator, { stream, echo }, { signal, whenDecided }) {
+            if (!stream)
+              return createJsonReply(res, translator, {
+                stallMs: SILENCE_MS,
+                toPieces: () => createPiecesWriter(echo).response(translator.response),
+              });
+            const told = {
+              signal,
+              keepAliveEvents: () => translator.keepAlive(),
+              heldBytes: () => 0,
+              echo,
+              eventMs: config.keepaliveEventMs,
+            };
+            const http = { commentMs: config.keepaliveCommentMs, stallMs: SILENCE_MS };
+            return createStreamReply(translator, {
+              headerHoldMs: config.headerHoldMs,
+              whenDecided,
+              incoming,
+              open(headers) {
+                if (frame !== undefined) return frame.openStream(told);
+                return client.destroyed ? undefined : openEventStream(res, { ...told, ...http, headers });
+              },
+            });
+          },
+        },
+        plan,
+        services,
+      );
+    } catch (thrown) {
+      fail(life, frame, thrown);
+    }
+  }
+
+  /** As the error handlers of the two transports do. */
+  function fail({ facts, client }: Life, frame: FrameReply | undefined, thrown: unknown): void {
+    if (!(thrown instanceof ApiError)) throw thrown;
+    const error = noteFailure(thrown, facts);
+    if (frame !== undefined) return frame.fail(error);
+    if (client.headersSent || client.destroyed) {
+      if (!client.writableEnded) client.destroy();
+      return;
+    }
+    client.writeHead(error.status, headersOf(error, client.getHeader('x-should-retry')));
+    client.end(JSON.stringify(error.toBody()));
+  }
+
+  function openFrame({ client, facts }: Life): FrameReply {
+    return openFrameReply({ ...client.asWebSocket(), facts, baseUrl: '', takeBytes: () => undefined });
+  }
+
+  function cancel(which: number, process: GatewayProcess): void {
+    const life = lives[which % lives.length];
+    if (life === undefined || !process.isUp) return;
+    const { requestId, caller } = life;
+    report.push(`${caller.name} asks ${process.name} to cancel r${life.number}`);
+    // As http/records/requests.ts does.
+    const asking = process.store.requestCancel(caller.identity, requestId);
+    const decided = process.services.running.cancelIf(
+      requestId,
+      asking.then((asked) => asked?.kind === 'asked'),
+    );
+    void decided.then(note, () => undefined);
+
+    async function note(): Promise<void> {
+      if (!process.isAlive || (await asking)?.kind !== 'asked') return;
+      cancelled.add(requestId);
+      report.push(`${caller.name} is told that r${life?.number} is being cancelled`);
+    }
+  }
+
+  function leave(life: Life): void {
+    if (life.client.destroyed || life.client.writableFinished) return;
+    life.hasLeft = true;
+    report.push(`the client of r${life.number} leaves`);
+    life.client.destroy();
+  }
+
+  async function drain(at: number): Promise<void> {
+    const process = processAt(at);
+    const { running } = process.services;
+    if (!process.isUp || running.draining) return;
+    report.push(`${process.name} drains`);
+    running.leave();
+    running.drain();
+    await running.whenIdle(DRAIN_MS);
+    if (running.busy) {
+      process.wasInterrupted = true;
+      running.interrupt();
+      await running.whenIdle(INTERRUPT_MS);
+    }
+    if (!process.isAlive) return;
+    for (const life of lives) if (life.process === process) life.client.destroy();
+    await process.store.close();
+    if (!process.isAlive) return;
+    report.push(`${process.name} has drained and is started again`);
+    process.crash();
+    processes[at] = start(`${process.name}'`);
+  }
+
+  async function rest(): Promise<void> {
+    for (;;) {
+      await time.settle();
+      await watchFinals();
+      const [first] = pending;
+      if (first === undefined) return;
+      proceed(first);
+    }
+  }
+
+  /** A final state never changes, however shortly. */
+  async function watchFinals(): Promise<void> {
+    if (!isWritten) return;
+    isWritten = false;
+    const rows = await findAll(lives.map(({ requestId }) => ['findAny', requestId]));
+    for (const [index, row] of (rows as readonly (RecordRow | null)[]).entries()) {
+      const { requestId, number } = lifeOf(index);
+      const known = finals.get(requestId);
+      if (known === undefined && (row === null || row.status === 'processing')) continue;
+      const { confirmed: _, ...state } = row ?? { confirmed: null };
+      const text = JSON.stringify(state);
+      // Nobody was told of what a recovery has closed until it is confirmed, so its owner may take it back.
+      if (known !== undefined && known !== text && !(row === null && known.includes('gateway_interrupted')))
+        changed.push(`the final record of r${number} was ${known} and is ${text}`);
+      finals.set(requestId, text);
+    }
+  }
+
+  async function comeToRest(): Promise<Aftermath> {
+    await rest();
+    // As the upkeep of each process does from time to time.
+    for (const { isAlive, store } of processes) if (isAlive) store.recover().catch(() => undefined);
+    // Long enough for every retry and for what is read for its usage alone, and too short for a silence.
+    for (let turn = 0; turn < 3; turn += 1) {
+      await rest();
+      await time.pass(1200);
+    }
+    await rest();
+    const leaked = backend.calls
+      .filter(({ isOver, life }) => !isOver && isUnwanted(lifeOf(life)))
+      .map(({ life }) => `the backend works on for r${life}, which nobody wants`);
+    for (let turn = 0; turn < 3 && lives.some(({ isOver, process }) => !isOver && process.isAlive); turn += 1) {
+      await time.pass(SILENCE_MS);
+      await rest();
+    }
+    return {
+      keys: history.keys,
+      lives,
+      callers,
+      calls: backend.calls,
+      cancelled,
+      leaked,
+      changed,
+      creditsMicro: CREDITS_MICRO,
+      ask: find,
+      identities,
+    };
+  }
+
+  function isUnwanted({ isOver, hasLeft, requestId }: Life): boolean {
+    return isOver || hasLeft || cancelled.has(requestId);
+  }
+
+  async function find(...operation: Operation): Promise<unknown> {
+    return (await findAll([operation]))[0];
+  }
+
+  async function findAll(operations: readonly Operation[]): Promise<readonly unknown[]> {
+    const reply = await observer.run('read', operations);
+    if ('failure' in reply) throw new Error(reply.failure.message);
+    return reply.results;
+  }
+}
+
+const READERS: Readonly<Record<Create['kind'], (client: Client) => Told>> = {
+  JSON: readJson,
+  'a stream': (client) => readEvents(client, false),
+  'a WebSocket': (client) => readEvents(client, true),
+  chat: readChat,
+  'a chat stream': readChat,
+};
+
+function bodyOf({ kind, name }: Create, which: number): object {
+  const words = `say ${name ?? `something else ${which}`}`;
+  const stream = kind !== 'JSON' && kind !== 'chat';
+  if (kind === 'chat' || kind === 'a chat stream')
+    return { model: 'm', stream, messages: [{ role: 'user', content: words }], max_tokens: 50 };
+  return { model: 'm', stream, input: words };
+}
+
+function overHttp({ client }: Life): Omit<Incoming, 'facts' | 'caller' | 'idempotencyKey' | 'body'> {
+  return {
+    baseUrl: () => '',
+    hasReplyBegun: () => client.headersSent,
+    isServed: () => client.closed,
+    onceServed: (listener) => void client.once('close', () => listener(client.writableFinished)),
+    setHeader: (name, value) => client.setHeader(name, value),
+    sendDuplicate(status, record, error) {
+      client.writeHead(status).end(JSON.stringify({ ...record, error }));
+    },
+  };
+}
