@@ -14,6 +14,8 @@ export interface ItemMemory {
    * ApiError for an item that is unknown or belongs to another caller.
    */
   resolve(caller: Identity, body: unknown): number;
+  /** Returns the number of bytes that `resolve` would add. */
+  weigh(caller: Identity, body: unknown): number;
   /** Returns the items with these ids that `resolve` would find, up to the size that it refuses. */
   recall(caller: Identity, ids: readonly string[]): ReadonlyMap<string, RememberedItem>;
 }
@@ -46,7 +48,9 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
   const items = new Map<string, Remembered>();
   let bytes = 0;
 
-  if (itemMemoryTtlS === 0) return { remember: () => undefined, resolve: () => 0, recall: () => new Map() };
+  if (itemMemoryTtlS === 0) {
+    return { remember: () => undefined, resolve: () => 0, weigh: () => 0, recall: () => new Map() };
+  }
   return {
     remember(caller, output) {
       forgetExpired();
@@ -67,6 +71,9 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
     resolve(caller, body) {
       forgetExpired();
       return resolveReferences(body, { find: (id) => items.get(keyOf(caller, id)), maxBytes: maxBodyBytes });
+    },
+    weigh(caller, body) {
+      return idsIn(body).reduce((sum, id) => sum + (items.get(keyOf(caller, id))?.bytes ?? 0), 0);
     },
     recall(caller, ids) {
       forgetExpired();
@@ -98,8 +105,12 @@ export function createItemMemory(options: ItemMemoryOptions): ItemMemory {
 
 /** Returns the ids of the items that the body refers to, each once. */
 export function referencesIn(body: unknown): readonly string[] {
+  return [...new Set(idsIn(body))];
+}
+
+function idsIn(body: unknown): readonly string[] {
   if (!isObject(body) || !isList(body['input'])) return [];
-  return [...new Set(body['input'].filter(isReference).map(({ id }) => id))];
+  return body['input'].filter(isReference).map(({ id }) => id);
 }
 
 /** Replaces references in the body as `ItemMemory.resolve` does. */

@@ -1,6 +1,7 @@
 import { isLimited, needsOutputLimit } from '../accounts/admission.ts';
 import { inputToCompact } from '../core/compaction/compaction.ts';
 import type { UniquePart } from '../core/ids.ts';
+import { LARGE_BYTES } from '../core/json-size.ts';
 import type { ChatRequest } from '../core/chat.ts';
 import type { CompactionOptions, CompactionPlan } from '../core/compaction/compaction.ts';
 import { keptMessages } from '../core/request/kept-input.ts';
@@ -58,6 +59,14 @@ export interface Asked {
   readonly identity: Identity;
   readonly isLimited: boolean;
   readonly needsOutputLimit: boolean;
+}
+
+/** Whether a thread prepares the request: it was not parsed, or it refers to much that is remembered. */
+export function isLarge(
+  { caller, body }: Pick<Incoming, 'caller' | 'body'>,
+  { itemMemory }: { readonly itemMemory: Pick<ItemMemory, 'weigh'> },
+): boolean {
+  return body.value === undefined || itemMemory.weigh(caller.identity, body.value) > LARGE_BYTES;
 }
 
 /** Returns what is needed to prepare a request whose body has been parsed. */

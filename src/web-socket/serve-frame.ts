@@ -15,7 +15,7 @@ import { prepareFrame, readCreateFrame, type BegunFrame, type PreparedFrame } fr
 import type { Incoming, Reply, ReplyGate } from '../requests/incoming.ts';
 import type { LargeRequests } from '../requests/large/thread.ts';
 import { nextTurn } from '../requests/next-turn.ts';
-import { askedOf } from '../requests/prepare.ts';
+import { askedOf, isLarge } from '../requests/prepare.ts';
 import { respond, type RespondServices } from '../requests/respond.ts';
 import { sendDuplicate } from '../requests/show-record.ts';
 import type { Frame } from './connection.ts';
@@ -132,7 +132,7 @@ async function serveCreate(
     if (past !== undefined) {
       if (bytes > options.maxBodyBytes) throw tooLarge(options.maxBodyBytes);
       share.take(past.bytes);
-      if (bytes > LARGE_BYTES) return options.large.continueFrame(incoming, past.turns);
+      if (begun.value === undefined || bytes > LARGE_BYTES) return options.large.continueFrame(incoming, past.turns);
     }
     return prepareFrame(begun.frame, { ...askedOf(incoming), value: begun.value, past: past?.turns }, options);
   }
@@ -156,10 +156,10 @@ interface Begun extends BegunFrame {
   readonly value?: unknown;
 }
 
-async function begin(incoming: IncomingFrame, { large }: Pick<ServeFrameOptions, 'large'>): Promise<Begun> {
-  const { bytes } = incoming.body;
-  if (bytes.length > LARGE_BYTES) return large.beginFrame(incoming);
-  const value = parseJson(bytes);
+async function begin(incoming: IncomingFrame, options: ServeFrameOptions): Promise<Begun> {
+  const { caller, body } = incoming;
+  const value = body.bytes.length > LARGE_BYTES ? undefined : parseJson(body.bytes);
+  if (isLarge({ caller, body: { ...body, value } }, options)) return options.large.beginFrame(incoming);
   return { frame: readCreateFrame(value), value };
 }
 

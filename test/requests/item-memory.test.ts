@@ -5,6 +5,8 @@ import type { Identity } from '../../src/identity/identities.ts';
 import type { OutputItem } from '../../src/contract/types.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../support/gateway.ts';
+import { speakTo } from '../support/web-socket.ts';
+import { responseOf } from '../support/web-socket-scene.ts';
 
 const ME: Identity = ['me'];
 const OTHER: Identity = ['other'];
@@ -195,6 +197,29 @@ describe('ITEM_MEMORY_TTL_S', () => {
     const input = [{ role: 'user', content: 'Weather?' }, ...ids.map(reference), { role: 'user', content: 'And?' }];
     return gateway.create({ model: 'm', input }, { ...(headers !== undefined && { headers }) });
   }
+
+  it('has a thread prepare what refers to much, over HTTP and a WebSocket', async () => {
+    await open({ ITEM_MEMORY_TTL_S: '60' });
+    const text = 'x'.repeat(300_000);
+    backend.always({ json: { choices: [{ index: 0, message: { content: text }, finish_reason: 'stop' }] } });
+    let threads = 0;
+    process.once('worker', () => (threads += 1));
+    const ids = await ask();
+    const input = [...ids.map(reference), { role: 'user', content: 'And?' }];
+    expect(threads, 'before').to.equal(0);
+    expect((await goOn(ids)).status).to.equal(200);
+    expect(threads).to.equal(1);
+    const speaker = await speakTo(gateway.url);
+    let previous: object = {};
+    for (let turn = 0; turn < 2; turn += 1) {
+      const { id } = responseOf(await speaker.ask({ model: 'm', input, ...previous }));
+      previous = { previous_response_id: id };
+      const { messages } = (backend.requests.at(-1)?.body ?? {}) as { messages: { content: string }[] };
+      expect(messages.at(-2)?.content.endsWith(text)).to.equal(true);
+    }
+    speaker.close();
+    await speaker.closed;
+  });
 
   it('lets a client refer to what it was told', async () => {
     await open({ ITEM_MEMORY_TTL_S: '60' });

@@ -13,7 +13,7 @@ import type { Caller } from '../../requests/incoming.ts';
 import type { ItemMemory } from '../../requests/item-memory.ts';
 import type { LargeRequests } from '../../requests/large/thread.ts';
 import { prepareCount, type InputToCount } from '../../requests/prepare-count.ts';
-import { askedOf, type TranslationSettings } from '../../requests/prepare.ts';
+import { askedOf, isLarge, type TranslationSettings } from '../../requests/prepare.ts';
 import { nameLeftOut } from '../../requests/left-out.ts';
 
 export interface CountInputTokensOptions extends TranslationSettings {
@@ -37,8 +37,9 @@ export function countInputTokens(options: CountInputTokensOptions): RequestHandl
     const facts = factsOf(res);
     const body = await readJsonBody(req, { maxBytes: options.maxBodyBytes });
     const incoming = { facts, caller, body, isServed: () => res.closed };
-    const input =
-      body.value === undefined ? await options.large.prepareCount(incoming) : prepareCount(askedOf(incoming), options);
+    const input = isLarge(incoming, options)
+      ? await options.large.prepareCount(incoming)
+      : prepareCount(askedOf(incoming), options);
     facts.model = input.model;
     const headers = await options.admission.admitFree(caller.key, input);
     const window = options.models.present?.find(input.model, input.backendModel)?.context_window;

@@ -4,7 +4,7 @@ import type { TokenEstimator } from '../../core/tokens/estimate.ts';
 import type { CompactionResource } from '../../contract/types.ts';
 import type { Incoming } from '../../requests/incoming.ts';
 import { modelCallOf, type ResponsePlan } from '../../requests/plan.ts';
-import { askedOf, prepare } from '../../requests/prepare.ts';
+import { askedOf, isLarge, prepare } from '../../requests/prepare.ts';
 import { respond, type RespondServices } from '../../requests/respond.ts';
 import { readIncoming } from '../incoming.ts';
 import type { PostResponseOptions } from './post-response.ts';
@@ -18,10 +18,9 @@ const OPTIONS = { endpoint: 'responses.compact' } as const;
 export function postCompaction(services: RespondServices & PostCompactionOptions): RequestHandler {
   return async (req, res) => {
     const incoming = await readIncoming(req, res, services);
-    const plan =
-      incoming.body.value === undefined
-        ? await services.large.prepare(incoming, OPTIONS)
-        : prepare(askedOf(incoming), OPTIONS, services);
+    const plan = isLarge(incoming, services)
+      ? await services.large.prepare(incoming, OPTIONS)
+      : prepare(askedOf(incoming), OPTIONS, services);
     await respond(
       {
         ...incoming,

@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 import type { LargeRequests } from '../../requests/large/thread.ts';
-import { askedOf, prepare } from '../../requests/prepare.ts';
+import { askedOf, isLarge, prepare } from '../../requests/prepare.ts';
 import { respond, type RespondServices } from '../../requests/respond.ts';
 import { readIncoming } from '../incoming.ts';
 import { heldBytesOf, openEventStream } from './event-stream.ts';
@@ -25,10 +25,9 @@ export function postResponse(services: RespondServices & PostResponseOptions): R
 
   return async (req, res) => {
     const incoming = await readIncoming(req, res, services);
-    const plan =
-      incoming.body.value === undefined
-        ? await services.large.prepare(incoming, OPTIONS)
-        : prepare(askedOf(incoming), OPTIONS, services);
+    const plan = isLarge(incoming, services)
+      ? await services.large.prepare(incoming, OPTIONS)
+      : prepare(askedOf(incoming), OPTIONS, services);
     await respond(
       {
         ...incoming,
