@@ -1,6 +1,6 @@
 /**
- * Attackers in a process of their own, so that they hold up neither the gateway nor the honest caller. The parent sends who
- * they are, and ends them by `disconnect`.
+ * Attackers in a process of their own, so that they hold up neither the gateway nor the honest caller. The parent sends what
+ * they do as soon as it has heard from them, and ends them by `disconnect`.
  */
 import type { IncomingMessage } from 'node:http';
 import { gzipSync } from 'node:zlib';
@@ -9,31 +9,52 @@ import { answerOf, begin, HANDSHAKE, type Beginning } from './begin.ts';
 
 export interface Orders {
   readonly url: string;
-  /** They have no key of the gateway. */
-  readonly madeUp: readonly string[];
-  /** They have a poor one. */
-  readonly hostile: readonly string[];
-  readonly movesPerSecond: number;
+  /** Each of them makes each move, again and again. */
+  readonly keys: readonly string[];
+  readonly moves: readonly Move[];
+  /** So many at once and no more, or so many in each second. */
+  readonly pace: { readonly atOnce: number } | { readonly perSecond: number };
 }
 
 /** How often each move got which status; 0 is a connection that ended without one. */
 export type Seen = Readonly<Record<string, Readonly<Record<number, number>>>>;
+export type Move = keyof typeof MOVES;
 
 const MIB = 1024 * 1024;
 const SPACES = gzipSync(`${' '.repeat(8 * MIB)}x`);
 const UNFINISHED = Buffer.alloc(MIB, ' ');
 const STREAM = '{"model":"m","input":"x","stream":true,"max_output_tokens":100}';
 const CHAT = '{"model":"m","max_tokens":1,"max_completion_tokens":5000,"messages":[]}';
-const WARM_UP = JSON.stringify({ type: 'response.create', model: 'm', generate: false, input: 'x'.repeat(2 * MIB) });
+const REQUEST_TIMED_OUT = 408;
 
 interface Attack extends Pick<Beginning, 'url' | 'key'> {
   readonly note: (status: number) => void;
 }
 
-const posts = (rest: Omit<Beginning, 'url' | 'key'>) => (attack: Attack) =>
-  void answerOf(begin({ ...attack, ...rest })).then(attack.note);
+const posts = (rest: Omit<Beginning, 'url' | 'key'>) => (attack: Attack) => void post(attack, rest);
 
-const MOVES: Readonly<Record<string, (attack: Attack) => void>> = {
+/** What it holds is held for ever: a request that has timed out begins again. */
+async function post(attack: Attack, rest: Omit<Beginning, 'url' | 'key'>): Promise<void> {
+  const status = await answerOf(begin({ ...attack, ...rest }));
+  attack.note(status);
+  if (status === REQUEST_TIMED_OUT) await post(attack, rest);
+}
+
+const warmsUp =
+  (bytes: number) =>
+  ({ url, key, note }: Attack): void => {
+    const ws = new WebSocket(url.replace('http', 'ws'), { headers: { authorization: `Bearer ${key}` } });
+    const input = 'x'.repeat(bytes);
+    ws.on('error', () => undefined);
+    ws.on('open', () => ws.send(JSON.stringify({ type: 'response.create', model: 'm', generate: false, input })));
+    ws.on('unexpected-response', (_asked, reply) => note(reply.statusCode ?? 0));
+    ws.on('message', (frame: Buffer) => {
+      const { type, status = 200 } = JSON.parse(String(frame)) as { type: string; status?: number };
+      if (type === 'response.completed' || type === 'error') note(status);
+    });
+  };
+
+const MOVES = {
   'half-sent bodies': posts({ headers: { 'content-length': 1000 }, body: '{' }),
   'unfinished bodies of 32 MiB': posts({ headers: { 'content-length': 32 * MIB }, body: UNFINISHED }),
   handshakes: posts({ headers: HANDSHAKE }),
@@ -41,45 +62,40 @@ const MOVES: Readonly<Record<string, (attack: Attack) => void>> = {
     headers: { 'content-encoding': 'gzip', 'content-length': SPACES.length },
     body: SPACES,
   }),
-  'chat completions with two limits'(attack) {
+  'chat completions with two limits'(attack: Attack) {
     const url = attack.url.replace('/api/v1/responses', '/v1/chat/completions');
     posts({ headers: { 'content-length': CHAT.length }, body: CHAT })({ ...attack, url });
   },
-  'streams that are never read'({ url, key, note }) {
+  'streams that are never read'({ url, key, note }: Attack) {
     const asked = begin({ url, key, headers: { 'content-length': STREAM.length }, body: STREAM });
     asked.once('response', (reply: IncomingMessage) => note(reply.pause().statusCode ?? 0));
   },
-  'warm-ups'({ url, key, note }) {
-    const ws = new WebSocket(url.replace('http', 'ws'), { headers: { authorization: `Bearer ${key}` } });
-    ws.on('error', () => undefined);
-    ws.on('open', () => ws.send(WARM_UP));
-    ws.on('unexpected-response', (_asked, reply) => note(reply.statusCode ?? 0));
-    ws.on('message', (frame: Buffer) => {
-      const { type, status = 200 } = JSON.parse(String(frame)) as { type: string; status?: number };
-      if (type === 'response.completed' || type === 'error') note(status);
-    });
-  },
-};
+  'warm-ups': warmsUp(2 * MIB),
+  'full bodies of 32 MiB, but for a byte': posts({
+    headers: { 'content-length': 32 * MIB },
+    body: Buffer.alloc(32 * MIB - 1, ' '),
+  }),
+  'full warm-ups': warmsUp(30 * MIB),
+} satisfies Readonly<Record<string, (attack: Attack) => void>>;
 
-process.once('message', ({ url, madeUp, hostile, movesPerSecond }: Orders) => {
-  const attackers = [...madeUp, ...hostile];
-  const names = Object.keys(MOVES);
+process.once('message', ({ url, keys, moves: names, pace }: Orders) => {
   const seen: Record<string, Record<number, number>> = Object.fromEntries(names.map((name) => [name, {}]));
   let moves = 0;
-  setInterval(move, 1000 / movesPerSecond);
-  setInterval(() => process.send?.(seen), 1000);
+  if ('atOnce' in pace) while (moves < pace.atOnce) move();
+  else setInterval(move, 1000 / pace.perSecond);
+  setInterval(() => process.send?.(seen), 100);
 
   function move(): void {
-    // Every second move is one of those who have a key.
-    const among = moves % 2 === 0 ? hostile : attackers;
-    const name = names[Math.floor(moves / 2) % names.length] ?? '';
-    const key = among[Math.floor(moves / 2 / names.length) % among.length] ?? '';
+    const name = names[moves % names.length];
+    const key = keys[Math.floor(moves / names.length) % keys.length] ?? '';
     moves++;
-    const statuses = seen[name] ?? {};
+    if (name === undefined) return;
+    const statuses = (seen[name] ??= {});
     const note = (status: number): void => {
       statuses[status] = (statuses[status] ?? 0) + 1;
     };
-    MOVES[name]?.({ url: `${url}/api/v1/responses`, key, note });
+    MOVES[name]({ url: `${url}/api/v1/responses`, key, note });
   }
 });
 process.once('disconnect', () => process.exit()).once('error', () => process.exit());
+process.send?.({});

@@ -1,16 +1,23 @@
 /** Many attackers at once, in a process of their own, and what an honest caller notices of them. */
-import { fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { setPriority } from 'node:os';
 import { expect } from 'chai';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { until } from '../support/time.ts';
-import type { Orders, Seen } from './attackers.ts';
-import { COST_MICRO, openScene, print, serveHonest, type Scene } from './scene.ts';
+import type { Move } from './attackers.ts';
+import { COST_MICRO, openScene, print, serveHonest, startAttackers, type Scene } from './scene.ts';
 
 /** `npm run test:adversary` sets it to a minute. */
 const SECONDS = Number(process.env['ADVERSARY_SECONDS'] ?? 3);
 const MOVES_PER_SECOND = 110;
+const MOVES: readonly Move[] = [
+  'half-sent bodies',
+  'unfinished bodies of 32 MiB',
+  'handshakes',
+  'spaces, compressed',
+  'chat completions with two limits',
+  'streams that are never read',
+  'warm-ups',
+];
 const HOSTILE = { limits: { requests_per_minute: 1 }, credits: '0.01' };
 
 describe('a crowd of attackers', () => {
@@ -31,11 +38,14 @@ describe('a crowd of attackers', () => {
     const before = await scene.balanceOf(honest.id);
     const idleBefore = await serveFor(SECONDS / 2);
 
-    const attackers = startAttackers({
+    const poor = hostile.map(({ secret }) => secret);
+    const madeUp = Array.from({ length: 100 }, () => `rgk_${randomBytes(20).toString('hex')}`);
+    const attackers = await startAttackers({
       url: scene.url,
-      madeUp: Array.from({ length: 100 }, () => `rgk_${randomBytes(20).toString('hex')}`),
-      hostile: hostile.map(({ secret }) => secret),
-      movesPerSecond: MOVES_PER_SECOND,
+      // Every second one has a key of the gateway.
+      keys: madeUp.flatMap((key, n) => [key, poor[n % poor.length] ?? '']),
+      moves: MOVES,
+      pace: { perSecond: MOVES_PER_SECOND },
     });
     const hasSeen = (statuses: object): boolean => Object.keys(statuses).length > 0;
     await until(() => hasSeen(attackers.seen) && Object.values(attackers.seen).every(hasSeen));
@@ -63,21 +73,3 @@ describe('a crowd of attackers', () => {
     for (const { id } of hostile) expect((await scene.balanceOf(id)).balance).to.be.at.least(0);
   });
 });
-
-function startAttackers(orders: Orders): { readonly seen: Seen; stop(): Promise<void> } {
-  // Without the hooks of mocha, which hold requests back until their bodies have ended.
-  const child = fork(new URL('attackers.ts', import.meta.url), { execArgv: [] });
-  // The attackers of a real gateway do not take its CPU for their own work.
-  if (child.pid !== undefined) setPriority(child.pid, 5);
-  const attackers = {
-    seen: {} as Seen,
-    async stop() {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.disconnect();
-      await ended;
-    },
-  };
-  child.on('message', (seen: Seen) => (attackers.seen = seen));
-  child.send(orders);
-  return attackers;
-}

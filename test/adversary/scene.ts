@@ -1,12 +1,14 @@
 /** An honest caller, those who attack, and a gateway in a process of its own whose CPU and memory can be read. */
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, createServer, request, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startGatewayProcess } from '../support/gateway-process.ts';
+import type { Orders, Seen } from './attackers.ts';
 import { begin, type Beginning } from './begin.ts';
 
 const ADMIN_TOKEN = 'the-token-of-the-operator';
@@ -174,6 +176,31 @@ export async function serveHonest(url: string, key: string, isOver: (done: numbe
   const sorted = took.toSorted((one, other) => one - other);
   const at = (part: number): number => Math.round(sorted[Math.floor((sorted.length - 1) * part)] ?? 0);
   return { requests: took.length, failures, p50Ms: at(0.5), p99Ms: at(0.99) };
+}
+
+export interface Attackers {
+  readonly seen: Seen;
+  stop(): Promise<void>;
+}
+
+/** Resolves when they attack. */
+export async function startAttackers(orders: Orders): Promise<Attackers> {
+  // Without the hooks of mocha, which hold requests back until their bodies have ended.
+  const child = fork(new URL('attackers.ts', import.meta.url), { execArgv: [] });
+  // The attackers of a real gateway do not take its CPU for their own work.
+  if (child.pid !== undefined) setPriority(child.pid, 5);
+  const attackers = {
+    seen: {} as Seen,
+    async stop() {
+      const ended = once(child, 'exit');
+      child.disconnect();
+      await ended;
+    },
+  };
+  await once(child, 'message');
+  child.on('message', (seen: Seen) => (attackers.seen = seen));
+  child.send(orders);
+  return attackers;
 }
 
 /** Shows the figures of an attack: on the first tries, and now. */

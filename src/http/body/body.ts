@@ -10,6 +10,8 @@ import { parseJson } from '../../core/parse-json.ts';
 import { watchPace } from './pace.ts';
 
 const DISCARD_MS = 2000;
+/** A larger body is read by pieces in turns of the event loop: Node reads up to 2 MiB in one. */
+const WHOLE_BYTES = 64 * 1024;
 /** Above this size a body may expand 100-fold. gzip reaches 1,000, but no prompt reaches 100. */
 const FREE_EXPANDED_BYTES = 1024 * 1024;
 const MAX_EXPANSION = 100;
@@ -175,6 +177,7 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
+    let nextTurn: NodeJS.Immediate | undefined;
 
     const stopWatching = watchPace(req, () => settle(() => reject(new ApiError('request_timeout'))));
     const onData = (chunk: Buffer): void => {
@@ -188,7 +191,11 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
         takeBytes(req, chunk.length);
       } catch (error) {
         settle(() => reject(toApiError(error)));
+        return;
       }
+      if (length <= WHOLE_BYTES) return;
+      req.pause();
+      nextTurn = setImmediate(() => req.resume());
     };
     const onEnd = (): void =>
       settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
@@ -196,6 +203,7 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
     const settle = (act: () => void): void => {
       // A flowing stream without a listener would lose its data.
       req.pause();
+      clearImmediate(nextTurn);
       stopWatching();
       req.off('data', onData).off('end', onEnd).off('close', onGone);
       act();

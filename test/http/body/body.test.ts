@@ -8,6 +8,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { connect } from 'node:net';
+import { Readable } from 'node:stream';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync, type InputType } from 'node:zlib';
 import { expect } from 'chai';
 import { parseJson } from '../../../src/core/parse-json.ts';
@@ -92,6 +93,26 @@ describe('readBody', () => {
     await allArrived();
     req.end(TEXT.subarray(17));
     expect(await outcome).to.deep.equal(TEXT);
+  });
+
+  it('reads a large body by pieces in turns of the event loop', async () => {
+    const pieces = 16;
+    let left = pieces;
+    const source = new Readable({
+      read() {
+        this.push(left-- > 0 ? Buffer.alloc(64 * 1024) : null);
+      },
+    });
+    const req = Object.assign(source, { headers: {}, socket: { bytesRead: 0 } }) as unknown as IncomingMessage;
+    let turns = 0;
+    let counting = setImmediate(function count() {
+      turns++;
+      counting = setImmediate(count);
+    });
+    const whole = await readBody(req, { maxBytes: 1024 * 1024 });
+    clearImmediate(counting);
+    expect(whole.length).to.equal(pieces * 64 * 1024);
+    expect(turns).to.be.at.least(pieces / 2);
   });
 
   it('reads a body of exactly the limit', async () => {
