@@ -2,7 +2,8 @@ import { checkServer } from '../../../src/store/postgres/check.ts';
 import { expectServerBooksToAddUp } from '../../support/books.ts';
 import type { Attempt } from './attempts.ts';
 import type { Customer, Diary } from './customer.ts';
-import { findBrokenFinals, readRecords, type RecordRow } from './witness.ts';
+import { findMisplaced, findUnordered } from './linear.ts';
+import { findBrokenFinals, readLedger, readRecords, type RecordRow } from './witness.ts';
 
 /** What a run leaves behind. */
 export interface Evidence {
@@ -60,6 +61,12 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
     told
       .filter(({ made, row }) => disagrees(made, row))
       .map(({ made, row }) => `${show(made)}, but the record is ${JSON.stringify(row)}`),
+  );
+  expectNone('the attempts with one idempotency key have an order', findUnordered(diary.attempts, records));
+  const ledgers = Map.groupBy(await readLedger(databaseUrl), ({ keyId }) => keyId);
+  expectNone(
+    'the order of each ledger is one of its customer',
+    [...ledgers.values()].flatMap((ledger) => findMisplaced(diary.attempts, records, ledger)),
   );
   expectNone('the books add up', await findWrongBooks(evidence));
   expectNone('nothing unexpected in the logs', [

@@ -56,6 +56,22 @@ export async function readRecords(url: string): Promise<ReadonlyMap<string, Reco
   return new Map(rows.map((row) => [row.requestId, row]));
 }
 
+export interface LedgerRow {
+  readonly keyId: string;
+  readonly requestId: string | null;
+  /** Entries of one key are numbered in the order in which they were made. */
+  readonly seq: number;
+}
+
+/** Every entry of a ledger, by its number. */
+export function readLedger(url: string): Promise<readonly LedgerRow[]> {
+  return query<LedgerRow & QueryResultRow>(
+    url,
+    `SELECT key_id AS "keyId", request_id AS "requestId", ledger.seq::float8 AS seq
+     FROM ledger JOIN keys ON keys.seq = ledger.key ORDER BY ledger.seq`,
+  );
+}
+
 /** How many records are not final. */
 export async function countUnfinished(url: string): Promise<number> {
   const [row] = await query<{ count: number }>(
