@@ -8,6 +8,8 @@ export interface CliContext {
   readonly nowMs: () => number;
   /** After the first call Ctrl-C aborts this signal and does not end the process. */
   readonly interruption: () => AbortSignal;
+  /** Returns the answer of a person. Undefined where nobody is at a terminal. */
+  readonly ask: ((question: string) => Promise<string>) | undefined;
 }
 
 export interface Output {

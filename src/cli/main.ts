@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { messageOf } from '../core/errors.ts';
 import { findNodeProblem } from '../process/node-version.ts';
+import { CliError } from './context.ts';
 
 const nodeProblem = findNodeProblem(process.versions.node);
 if (nodeProblem === undefined) {
@@ -41,5 +42,21 @@ async function run(): Promise<number> {
       }
       return interruption.signal;
     },
+    ask: process.stdin.isTTY ? ask : undefined,
   });
+}
+
+async function ask(question: string): Promise<string> {
+  const { createInterface } = await import('node:readline/promises');
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  const closed = new AbortController();
+  // Ctrl-C and Ctrl-D end the input, and would leave the question open.
+  lines.once('close', () => closed.abort());
+  try {
+    return await lines.question(question, { signal: closed.signal });
+  } catch {
+    throw new CliError('Interrupted.');
+  } finally {
+    lines.close();
+  }
 }

@@ -8,6 +8,7 @@ import type { CliContext } from './context.ts';
 import { addCredits } from './credits.ts';
 import { addDatabase } from './db.ts';
 import { addDoctor } from './doctor.ts';
+import { addInit } from './init.ts';
 import { addKeys } from './keys.ts';
 import { addRequests } from './requests.ts';
 import { addRun } from './run.ts';
@@ -62,6 +63,7 @@ function createProgram(context: CliContext, onAgentEnd: (status: number) => void
     .addHelpText('after', AFTER_HELP);
   addStart(program);
   addDemo(program, context);
+  addInit(program, context);
   addDoctor(program, context);
   addRun(program, context, onAgentEnd);
   addKeys(program, context);

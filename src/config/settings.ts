@@ -11,6 +11,7 @@ export interface Problem {
 }
 
 interface PropertySchema {
+  readonly description: string;
   readonly type?: string;
   readonly enum?: readonly (string | number)[];
   readonly minimum?: number;
@@ -39,6 +40,11 @@ export function readSettings(env: Environment): { readonly settings: Settings; r
   const rest = parseAll(texts);
   if (!isSettings(rest)) throw new TypeError('schemas/settings.json refuses its own defaults');
   return { settings: rest, problems };
+}
+
+/** Returns what a setting means; empty for a name that is none. */
+export function describeSetting(name: string): string {
+  return PROPERTIES.get(name)?.description ?? '';
 }
 
 /** Returns a line for each variable that looks like a misspelt setting. */
@@ -141,7 +147,7 @@ function parseJson(text: string): unknown {
 const VISIBLE = 'visible ASCII characters without white space';
 
 function requirement(name: string): string {
-  const property = PROPERTIES.get(name) ?? {};
+  const property: Partial<PropertySchema> = PROPERTIES.get(name) ?? {};
   const examples = property.examples?.join(' or ') ?? '';
   if (property.enum !== undefined) return `must be one of ${property.enum.join(', ')}`;
   if (property.type === 'integer') return `must be a whole number from ${property.minimum} to ${property.maximum}`;

@@ -2078,7 +2078,7 @@ export interface Settings {
    */
   METRICS_HOST: string;
   /**
-   * The kind of environment. With production the demo backend is refused.
+   * The kind of environment. With production only the command demo starts the demo backend.
    */
   NODE_ENV?: string;
 }

@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { connectStore } from '../../src/store/open.ts';
+import { startScriptedBackend } from '../support/backend.ts';
+import { BEHAVIOURS, play } from '../support/dialect-backends.ts';
 import { newDraft } from '../support/records.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
@@ -90,6 +92,25 @@ describe('responses-gateway, as a process', () => {
       expect(await warned).to.match(warns);
     });
   }
+
+  it('writes the settings of a backend once', async () => {
+    const backend = await startScriptedBackend();
+    backend.always(play(BEHAVIOURS.ollama));
+    const args = ['init', '--base-url', backend.baseUrl];
+    const { status, stdout, stderr } = await runProcess(args);
+    expect(status, stderr).to.equal(0);
+    expect(stdout).to.match(/^Works.*\n\.env written\. Start the gateway with `.* start`\.\n$/);
+    const written = readFileSync(join(folder, '.env'), 'utf8');
+    expect(statSync(join(folder, '.env')).mode & 0o777).to.equal(0o600);
+    const checked = await runProcess(['config', 'print']);
+    expect(checked.stdout).to.match(/^UPSTREAM_DIALECT +ollama +\.env$/m);
+    expect(checked.status).to.equal(0);
+    const again = await runProcess(args);
+    expect(again).to.include({ status: 1, stdout: '' });
+    expect(again.stderr).to.match(/^There is a file \.env already/);
+    expect(readFileSync(join(folder, '.env'), 'utf8')).to.equal(written);
+    await backend.close();
+  });
 
   it('ends a watch with 0 at Ctrl-C', async () => {
     const store = await connectStore({ databaseUrl: `file:${folder}/data/gateway.db` });

@@ -5,7 +5,7 @@ import { run } from '../support/cli.ts';
 describe('the command line', () => {
   it('shows all commands, the settings and the exit statuses in its help', async () => {
     const { status, stdout, stderr } = await run('--help');
-    expect(stdout).to.match(/start .*demo .*doctor .*run .*keys .*credits .*requests .*usage .*db .*config /s);
+    expect(stdout).to.match(/start .*demo .*init .*doctor .*run .*keys .*credits .*requests .*usage .*db .*config /s);
     expect(stdout).to.contain('Exit status: 0 done, 1 failed, 2 wrong usage, 78 wrong settings.');
     expect({ status, stderr }).to.deep.equal({ status: 0, stderr: '' });
   });
@@ -13,6 +13,7 @@ describe('the command line', () => {
   for (const line of [
     'start',
     'demo',
+    'init',
     'doctor',
     'run',
     'keys create',

@@ -1,17 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { startScriptedBackend, type ScriptedBackend } from '../support/backend.ts';
 import { BEHAVIOURS, chatsOf, play } from '../support/dialect-backends.ts';
+import { hashFolder } from '../support/hash-folder.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 const KEY = 'sk-of-the-backend';
@@ -55,7 +45,7 @@ describe('run, with an agent as a process', () => {
     writeFileSync(join(root, 'home/work/.env'), 'PORT=x\nDATABASE_URL=postgres://app\nAPP_SECRET=theirs\n');
     writeFileSync(join(root, 'bin/codex'), CODEX);
     chmodSync(join(root, 'bin/codex'), 0o755);
-    before = hashOf(join(root, 'home'));
+    before = hashFolder(join(root, 'home'));
     backend = await startScriptedBackend();
     backend.always(play(BEHAVIOURS.vllm));
   });
@@ -63,7 +53,7 @@ describe('run, with an agent as a process', () => {
   afterEach(async () => {
     await backend.close();
     try {
-      expect(hashOf(join(root, 'home')), 'files of the user').to.equal(before);
+      expect(hashFolder(join(root, 'home')), 'files of the user').to.equal(before);
       expect(readdirSync(join(root, 'tmp')), 'what is left').to.deep.equal([]);
     } finally {
       rmSync(root, { recursive: true });
@@ -144,15 +134,4 @@ describe('run, with an agent as a process', () => {
 async function begun(child: ChildProcess): Promise<void> {
   if (child.stdout === null) throw new TypeError('a pipe was asked for');
   await once(child.stdout, 'data');
-}
-
-function hashOf(folder: string): string {
-  const hash = createHash('sha256');
-  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted()) {
-    const path = join(folder, name);
-    const stat = statSync(path);
-    hash.update(`${name} ${stat.mode} ${stat.mtimeMs}\n`);
-    if (stat.isFile()) hash.update(readFileSync(path));
-  }
-  return hash.digest('hex');
 }

@@ -42,7 +42,7 @@ interface Run {
 
 /** For the metrics of a gateway that Codex asks. */
 export const METRICS_TOKEN = 'the-token-of-this-test';
-const CODEX = join(import.meta.dirname, 'node_modules/@openai/codex/bin/codex.js');
+export const CODEX = join(import.meta.dirname, 'node_modules/@openai/codex/bin/codex.js');
 /** Below mocha's own limit, so that what it has printed is seen. */
 const TIME_LIMIT_MS = 200_000;
 

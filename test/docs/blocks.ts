@@ -56,6 +56,8 @@ const RULES: readonly Rule[] = [
   { language: 'text', has: /^docker (?:build|run|exec) /m, how: 'not run' },
   { language: 'text', has: /^pg_dump /m, how: 'postgres' },
   { language: 'text', has: /^npm run -s cli -- db migrate --to postgres:/m, how: 'postgres' },
+  // test/clients/run.test.ts runs it.
+  { language: 'text', has: /^npm run -s cli (?:--prefix \S+ )?-- run /m, how: 'not run' },
   // test/package/installed.ts runs it.
   { language: 'text', has: /^npx responses-gateway /m, how: 'not run' },
   { language: 'text', has: /^import .*'@opentelemetry\/sdk-node'/m, how: 'traces' },

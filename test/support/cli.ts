@@ -15,13 +15,15 @@ export interface CliRun {
   readonly nowMs?: () => number;
   /** Ends what goes on until Ctrl-C. */
   readonly interruption?: AbortSignal;
+  /** Answers as a person at a terminal does. */
+  readonly ask?: (question: string) => Promise<string>;
   /** Sees everything that goes to standard output, as it comes. */
   readonly onWrite?: (text: string) => void;
 }
 
 /** Runs one command line, such as `keys list`, and resolves when it is over. */
 export async function run(line: string | readonly string[], options: CliRun = {}): Promise<Printed> {
-  const { env = {}, fileNames = new Set(), isTTY = false, nowMs = Date.now, interruption, onWrite } = options;
+  const { env = {}, fileNames = new Set(), isTTY = false, nowMs = Date.now, interruption, ask, onWrite } = options;
   const printed = { stdout: '', stderr: '' };
   const open = (name: keyof typeof printed) => ({
     isTTY,
@@ -36,6 +38,7 @@ export async function run(line: string | readonly string[], options: CliRun = {}
     stdout: open('stdout'),
     stderr: open('stderr'),
     nowMs,
+    ask,
     interruption: () => interruption ?? new AbortController().signal,
   });
   return { status, ...printed };

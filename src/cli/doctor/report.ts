@@ -12,7 +12,7 @@ export interface Examined {
   readonly isDemo: boolean;
 }
 
-interface Report extends Examined {
+export interface Report extends Examined {
   readonly examination: Examination;
   readonly fits: readonly ClientFit[];
   readonly mismatch: Differences;

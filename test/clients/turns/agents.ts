@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { prepareCodex } from '../codex.ts';
+import { CODEX, prepareCodex } from '../codex.ts';
 import { API_KEY } from '../strict-backend.ts';
 import { PROMPT, type Asked } from './scenarios.ts';
 
@@ -15,6 +15,7 @@ const PI = join(MODULES, '@mariozechner/pi-coding-agent/dist/cli.js');
 /** Only for Linux: the package for all platforms is not in every registry. */
 const OPENCODE = join(MODULES, 'opencode-linux-x64-baseline/bin/opencode');
 export const HAS_OPENCODE = existsSync(OPENCODE);
+export const PROGRAMS = { codex: CODEX, opencode: OPENCODE, pi: PI } as const;
 
 const SCHEMA = {
   type: 'object',
@@ -52,7 +53,7 @@ export async function withOpencode({ baseURL, model }: Asked): Promise<string> {
   return run(OPENCODE, args, { file: 'opencode.json', content: { share: 'disabled', provider: { gateway } } });
 }
 
-const NOTHING_SENT_HOME = {
+export const NOTHING_SENT_HOME = {
   PI_OFFLINE: '1',
   PI_TELEMETRY: '0',
   OPENCODE_DISABLE_AUTOUPDATE: '1',

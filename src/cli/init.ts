@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
+import { COMMAND_LINE } from '../config/banner.ts';
+import { ENV_FILE } from '../config/env-file.ts';
+import { describeSetting } from '../config/settings.ts';
+import { writePrivateFile } from '../store/private-files.ts';
+import { CliError, type CliContext } from './context.ts';
+import { describeClients } from './doctor/clients.ts';
+import { examine } from './doctor/examine.ts';
+import { toReport, type Report } from './doctor/report.ts';
+import { addExamples } from './help.ts';
+import { createPrinter } from './printer.ts';
+import { addTargetOptions, askWithProgress, withTarget, type TargetOptions } from './target.ts';
+
+/** Adds `init`, which writes what suits the backend to `.env`. */
+export function addInit(program: Command, context: CliContext): void {
+  const init = program
+    .command('init')
+    .description('ask the backend what it can do, and write the settings for it to .env, unless there is one');
+  addTargetOptions(init).action(async (options: TargetOptions, command: Command) => {
+    refuseWhereThereIs(ENV_FILE);
+    const baseUrl = options.baseUrl ?? (await askForBaseUrl(context, command));
+    await withTarget(context, { ...options, baseUrl }, async (target) => {
+      const examination = await askWithProgress(context, target, examine);
+      const report = toReport(target, examination);
+      const verdict = describeClients(report.fits);
+      if (!examination.isFine) throw new CliError(`${verdict} Nothing was written: \`doctor\` says more.`);
+      const files = toFiles(report, target.apiKey, newKey());
+      for (const { name } of files) refuseWhereThereIs(name);
+      for (const { name, content } of files) if (!writePrivateFile(name, content)) throw thereIs(name);
+      const names = files.map(({ name }) => name);
+      createPrinter(context, command).show({ object: 'init', files: names, verdict }, (paint) => [
+        paint('green', verdict),
+        `${names.join(' and ')} written. Start the gateway with \`${COMMAND_LINE} start\`.`,
+      ]);
+    });
+  });
+  addExamples(init, [
+    ['init', 'it asks for the backend, where it has a terminal'],
+    ['init --base-url http://127.0.0.1:11434/v1', 'for a script'],
+  ]);
+}
+
+function refuseWhereThereIs(name: string): void {
+  if (existsSync(name)) throw thereIs(name);
+}
+
+function thereIs(name: string): CliError {
+  return new CliError(`There is a file ${name} already, which is never overwritten. \`doctor\` says what to set.`);
+}
+
+async function askForBaseUrl({ env, ask }: CliContext, command: Command): Promise<string> {
+  const known = env['UPSTREAM_BASE_URL'] ?? '';
+  if (known !== '') return known;
+  if (ask === undefined) return command.error("error: without a terminal, option '--base-url <url>' is needed");
+  const answer = (await ask('Base URL of the backend, with its /v1: ')).trim();
+  return answer === '' ? command.error('error: no base URL was given') : answer;
+}
+
+function newKey(): string {
+  return `sk-${randomBytes(24).toString('hex')}`;
+}
+
+export interface NewFile {
+  readonly name: string;
+  readonly content: string;
+}
+
+/** Returns the files of a report; `clientKey` is for a backend that checks none. `.env` comes last. */
+export function toFiles(report: Report, apiKey: string | undefined, clientKey: string): readonly NewFile[] {
+  const isStatic = report.settings['AUTH_MODE'] === 'static';
+  const settings = Object.entries({
+    ...report.settings,
+    ...(isStatic && { API_KEYS: clientKey }),
+    ...(isStatic && apiKey !== undefined && { UPSTREAM_API_KEY: apiKey }),
+  });
+  const { ownDialects } = report;
+  const parts = settings.map(([name, value]) => `${toComment(describeSetting(name))}${name}=${toValue(name, value)}\n`);
+  return [
+    ...(ownDialects === null ? [] : [{ name: 'dialects.json', content: `${JSON.stringify(ownDialects, null, 2)}\n` }]),
+    { name: ENV_FILE, content: [toComment(HEAD), ...parts].join('\n') },
+  ];
+}
+
+const HEAD =
+  'The settings of the gateway, from what its backend answered. The guide "Settings" and .env.example have all others.';
+
+function toComment(text: string): string {
+  return text.replaceAll(/(.{1,98})(?:\s+|$)/g, '# $1\n');
+}
+
+/** The backend chooses the names of its models. */
+function toValue(name: string, value: string): string {
+  if (/^[\w@%+=:,./-]*$/.test(value)) return value;
+  if (/['\p{C}\u2028\u2029]/u.test(value))
+    throw new CliError(`${name} cannot be written to ${ENV_FILE}: ${JSON.stringify(value)}.`);
+  return `'${value}'`;
+}
