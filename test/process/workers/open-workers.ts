@@ -42,7 +42,7 @@ export interface Workers {
   /** The process that last had this number. */
   pidOf(worker: number): number;
   /** The next line like this which is not there yet. */
-  nextLine(isWanted: (rpc: LogLine) => boolean): Promise<LogLine>;
+  nextLine(isWanted: (line: LogLine) => boolean): Promise<LogLine>;
   /** A connection which is yet to be made, with the first request. */
   newConnection(apiKey?: string): Connection;
   /** A connection which this worker serves. */
@@ -59,7 +59,9 @@ export interface Workers {
 /** One connection, on which one request runs at a time. */
 export interface Connection {
   ask(method: string, path: string, body?: object, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  create(body: object): Promise<Answer>;
+  create(body: object, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  /** Resolves when the next answer begins. */
+  nextHead(): Promise<void>;
 }
 
 export interface Answer {
@@ -116,8 +118,8 @@ export async function openWorkers(
     log
       .slice(0, log.lastIndexOf('\n'))
       .split('\n')
-      .filter((rpc) => rpc.startsWith('{"level"'))
-      .map((rpc) => JSON.parse(rpc) as LogLine);
+      .filter((line) => line.startsWith('{"level"'))
+      .map((line) => JSON.parse(line) as LogLine);
 
   const gateway = await start();
   const url = gateway.url ?? 'http://127.0.0.1:1';
@@ -135,9 +137,9 @@ export async function openWorkers(
       return readLines();
     },
     pidOf(worker) {
-      const rpc = readLines().findLast((rpc) => rpc.msg === 'a worker listens' && rpc.worker === worker);
-      if (rpc?.workerPid === undefined) throw new Error(`worker ${worker} never listened`);
-      return rpc.workerPid;
+      const line = readLines().findLast((line) => line.msg === 'a worker listens' && line.worker === worker);
+      if (line?.workerPid === undefined) throw new Error(`worker ${worker} never listened`);
+      return line.workerPid;
     },
     async nextLine(isWanted) {
       const before = readLines().length;
@@ -158,7 +160,7 @@ export async function openWorkers(
         probes += 1;
         const clientId = `probe-${probes}`;
         const connection = workers.newConnection(apiKey);
-        const written = workers.nextLine((rpc) => rpc.req?.clientId === clientId);
+        const written = workers.nextLine((line) => line.req?.clientId === clientId);
         await connection.ask('GET', '/api/v1/requests', undefined, { 'x-client-request-id': clientId });
         if ((await written).worker === worker) return connection;
       }
@@ -192,6 +194,7 @@ export async function openWorkers(
 }
 
 function toConnection(url: string, agent: Agent, apiKey: string): Connection {
+  let head = Promise.withResolvers<void>();
   const ask: Connection['ask'] = (method, path, body, headers) =>
     new Promise((resolve) => {
       const sent = sendRequest(`${url}${path}`, {
@@ -200,6 +203,7 @@ function toConnection(url: string, agent: Agent, apiKey: string): Connection {
         headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...headers },
       });
       sent.on('response', (reply) => {
+        head.resolve();
         const { statusCode: status = 0, headers } = reply;
         text(reply).then(
           (all) => resolve({ status, headers, text: all }),
@@ -209,5 +213,12 @@ function toConnection(url: string, agent: Agent, apiKey: string): Connection {
       sent.on('error', () => resolve({ status: 0, headers: {}, text: '' }));
       sent.end(body === undefined ? undefined : JSON.stringify(body));
     });
-  return { ask, create: (body) => ask('POST', '/api/v1/responses', body) };
+  return {
+    ask,
+    create: (body, headers) => ask('POST', '/api/v1/responses', body, headers),
+    nextHead() {
+      head = Promise.withResolvers();
+      return head.promise;
+    },
+  };
 }

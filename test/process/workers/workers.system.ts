@@ -27,12 +27,16 @@ describe('workers that share a port', () => {
     expect(workers.gateway.url, workers.gateway.banner).not.to.equal(undefined);
   }
 
-  const listens = (worker: number) => (rpc: LogLine) => rpc.msg === 'a worker listens' && rpc.worker === worker;
+  const listens = (worker: number) => (line: LogLine) => line.msg === 'a worker listens' && line.worker === worker;
 
   /** A request which runs on this connection until the backend is left. */
+  let started = 0;
+
+  /** With an idempotency key, so that the record is there before the backend is asked. */
   async function startOn(connection: Connection, body: object = BODY) {
     const asked = workers.backend.requests.length;
-    const reply = connection.create(body);
+    started += 1;
+    const reply = connection.create(body, { 'idempotency-key': `request ${started}` });
     await workers.backend.request(asked + 1);
     return reply;
   }
@@ -147,8 +151,9 @@ describe('workers that share a port', () => {
     await open({ NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(crash)}` });
     workers.backend.always(stream([text('Hello')], 'hang'));
     const one = await workers.connect(1);
+    const begins = one.nextHead();
     const running = startOn(one, { ...BODY, stream: true });
-    await workers.backend.request(1);
+    await begins;
     const next = workers.nextLine(listens(1));
     process.kill(workers.pidOf(1), 'SIGUSR2');
     expect((await running).text)
