@@ -80,8 +80,8 @@ function mustLeaveNothing({ process, caller }: Life, { key, errorCode, cancelReq
 /** A client that was told of an answer has a record; others need none. */
 function findFaultsWithoutRecord(life: Life): readonly string[] {
   const { end, code, status } = life.told();
-  // Such a stream has said that it begins, because the backend was slow, and then its client has left.
-  if (life.isStranger && end === undefined && !life.client.text.includes('"delta"')) return [];
+  // Such a stream has said that it begins, because the backend was slow, and then its client has left or was refused.
+  if (life.isStranger && (end === undefined || end === 'failed') && !life.client.text.includes('"delta"')) return [];
   if (status === 200 && life.client.headersSent) return ['it was answered, and has no record'];
   if (end === undefined || REFUSED.has(code ?? '')) return [];
   const isRemoved = life.isStranger || life.step.script.ending === 'answers 401';
