@@ -3,20 +3,24 @@ import { loadAcceptedCallers, NO_CALLERS, type AcceptedCallers } from './account
 import { ADMIT_ALL, createAdmission } from './accounts/admission.ts';
 import { hasNoKeys, rememberKeys } from './accounts/keys.ts';
 import { createRateLimits } from './accounts/rates.ts';
+import { createBackends, type BackendChange, type SingleBackend } from './backend/backends.ts';
 import { createChatBackend, type ChatBackend } from './backend/chat.ts';
 import { startDemoBackend } from './backend/demo/demo.ts';
 import { createInputCounter } from './backend/input-counter.ts';
 import { probeKeys } from './backend/probe.ts';
 import { describeStart, NO_KEY_YET } from './config/banner.ts';
-import { wantsMetrics, type Config } from './config/config.ts';
+import { isDemo as isDemoOf, wantsMetrics, type Config } from './config/config.ts';
 import { createCurrentFiles, type CurrentFiles } from './config/current-files.ts';
 import { loadSecret, openWithSecret } from './config/gateway-secret.ts';
+import type { Environment } from './config/settings.ts';
 import { watchPrices } from './config/price-watch.ts';
 import type { NewUniquePart } from './core/ids.ts';
+import type { BackendSpec } from './core/routes.ts';
 import { createTokenEstimator } from './core/tokens/estimate.ts';
 import { createAuthenticator } from './http/access/authenticate.ts';
 import { createLoad } from './http/access/load.ts';
-import { createProxy } from './http/passthrough/relay.ts';
+import { createProxies } from './http/passthrough/proxies.ts';
+import { createProxy, type Proxy } from './http/passthrough/relay.ts';
 import { createServers, type Addresses } from './http/servers.ts';
 import type { Services } from './http/services.ts';
 import { createIdentities, createMark } from './identity/identities.ts';
@@ -53,8 +57,11 @@ export interface Gateway {
    * their records, or about `managed` mode without a key. Takes at most 3 s.
    */
   probe(): Promise<string | undefined>;
-  /** Reads `PRICES_FILE` and `MODELS_FILE` again for later requests, and logs the result. Does not throw. */
-  reload(): void;
+  /**
+   * Reads `BACKENDS_FILE`, `PRICES_FILE` and `MODELS_FILE` again for later requests, and logs the
+   * result. The environment has the keys of the backends. Does not throw.
+   */
+  reload(env: Environment): void;
   readonly banner: readonly string[];
 }
 
@@ -88,19 +95,22 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
       ? await openWithSecret(config, openStore({ ...config, clock: nowMs, log }), { isCompared: shared !== undefined })
       : { store: overrides.store, secret: loadSecret(config) };
   const identities = createIdentities(secret, config.gatewaySecretPrevious);
-  const backends = await openBackends(config, overrides, log);
-  const { baseUrl, isDemo, keyOwner, upstream, backend, proxy, inputCounter } = backends;
+  // Who sets the time of day also says how it passes.
+  const steadyMs = overrides.nowMs ?? (() => performance.now());
+  const files = shared?.files ?? createCurrentFiles({ ...config, log });
+  const opened = await openBackends(config, { ...overrides, files, steadyMs }, log);
+  const { isDemo, keyOwner, backends, proxies } = opened;
+  const [{ baseUrl, upstreamDialect } = { baseUrl: '', upstreamDialect: '' }] = backends.specs;
 
   const sockets = createSockets();
   const load = createLoad(config);
   const { observe, metrics } = await openTelemetry({
     baseUrl,
-    dialect: config.upstreamDialect,
-    counted: wantsMetrics(config) ? { backend: upstream, relay: proxy, webSockets: sockets } : null,
+    dialect: upstreamDialect,
+    counted: wantsMetrics(config) ? { backend: backends, relay: opened.relayed, webSockets: sockets } : null,
   });
   const store = metrics === undefined ? records : timeStore(records, (...took) => metrics.storeTook(...took));
 
-  const files = shared?.files ?? createCurrentFiles({ ...config, log });
   const { prices, models } = files;
   const accounts = rememberKeys(store, nowMs);
   const loaded = keyOwner === 'caller' ? await loadAcceptedCallers({ accounts, nowMs }) : NO_CALLERS;
@@ -121,6 +131,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   const itemMemory = createItemMemory({ ...config, nowMs });
   const large = openLargeRequests({
     settings: settingsOfThread(config, secret),
+    backends,
     models,
     estimator,
     itemMemory,
@@ -131,8 +142,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     ...config,
     demo: isDemo,
     nowMs,
-    // Who sets the time of day also says how it passes.
-    steadyMs: overrides.nowMs ?? (() => performance.now()),
+    steadyMs,
     newUniquePart,
     log,
     keyOwner,
@@ -145,11 +155,13 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     admission,
     prices,
     models,
-    backend,
-    relay: upstream,
-    refusals: upstream.refusals,
-    proxy,
-    inputCounter,
+    routes: backends.routes,
+    backends,
+    backend: overrides.backend ?? backends,
+    relay: backends,
+    refusals: backends.refusals,
+    inputCounter: backends,
+    proxies,
     running,
     estimator,
     itemMemory,
@@ -184,9 +196,11 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     close,
     async probe() {
       if (isManaged) return (await hasNoKeys(accounts)) ? NO_KEY_YET : undefined;
-      return keyOwner === 'caller' && !isDemo ? probeKeys(baseUrl) : undefined;
+      if (keyOwner !== 'caller' || isDemo) return undefined;
+      const warnings = await Promise.all(backends.specs.map((spec) => probeKeys(spec.baseUrl)));
+      return warnings.find((warning) => warning !== undefined);
     },
-    reload: () => files.reload(),
+    reload: (env) => files.reload(env),
     get banner() {
       return describeStart({ config, ...addresses, demo: isDemo });
     },
@@ -203,7 +217,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     await servers.close();
     await tokenizer.close();
     await large.close();
-    await backends.close();
+    await opened.close();
     await store.close();
   }
 }
@@ -211,9 +225,6 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
 /** Returns no more than the thread needs, since a thread cannot be sent everything. */
 function settingsOfThread(config: Config, secret: string): ThreadSettings {
   return {
-    dialect: config.dialect,
-    upstreamDialect: config.upstreamDialect,
-    modelAliases: config.modelAliases,
     hostedTools: config.hostedTools,
     history: config.history,
     imageUrls: config.imageUrls,
@@ -227,31 +238,98 @@ function settingsOfThread(config: Config, secret: string): ThreadSettings {
   };
 }
 
-/** Opens the chat backend, and the proxy to its other paths. */
-async function openBackends(config: Config, { backend, shared }: GatewayOverrides, log: Logger) {
-  const isDemo = config.upstreamBaseUrl === null;
+interface OpenBackendsOptions extends GatewayOverrides {
+  readonly files: Pick<CurrentFiles, 'backends'>;
+  readonly steadyMs: () => number;
+}
+
+/** Opens the chat backends, and the proxies to their other paths. */
+async function openBackends(config: Config, { backend, shared, files, steadyMs }: OpenBackendsOptions, log: Logger) {
+  const isDemo = isDemoOf(config);
   const demo = isDemo && shared === undefined ? await startDemoBackend() : undefined;
   const baseUrl = config.upstreamBaseUrl ?? demo?.baseUrl ?? shared?.demoBaseUrl ?? '';
   const keyOwner = config.authMode === 'passthrough' ? 'caller' : 'gateway';
-  const options = {
+  const relays = new Map<SingleBackend, Proxy>();
+
+  function open({ name, isOnly, baseUrl, dialect }: BackendSpec): SingleBackend {
+    const { streamOptions, inputCounter } = dialect;
+    const named = isOnly ? {} : { backend: name };
+    const options = {
+      ...config,
+      baseUrl,
+      streamOptions,
+      keyOwner,
+      hidesLimits: config.authMode === 'managed',
+      onOperatorProblem: (problem: string) => log.error({ ...named, problem }, 'the backend needs the operator'),
+      onRefusedFields: (model: string, fields: readonly string[]) =>
+        log.warn({ ...named, model, fields }, 'the backend refuses fields, which are left out for an hour'),
+    } as const;
+    const chat = createChatBackend(options);
+    const proxy = createProxy(options);
+    const counter = createInputCounter({ ...options, inputCounter, timeoutMs: config.tokenCountTimeoutMs });
+    const single: SingleBackend = {
+      ...chat,
+      count: (request, asking) => counter.count(request, asking),
+      async close() {
+        proxy.close();
+        relays.delete(single);
+        await Promise.all([chat.close(), counter.close()]);
+      },
+    };
+    relays.set(single, proxy);
+    return single;
+  }
+
+  const backends = createBackends(files.backends.present?.backends ?? [onlyBackend(config, baseUrl)], {
     ...config,
-    baseUrl,
     keyOwner,
-    hidesLimits: config.authMode === 'managed',
-    onOperatorProblem: (problem: string) => log.error({ problem }, 'the backend needs the operator'),
-    onRefusedFields: (model: string, fields: readonly string[]) =>
-      log.warn({ model, fields }, 'the backend refuses fields, which are left out for an hour'),
-  } as const;
-  const upstream = createChatBackend({ ...options, streamOptions: config.dialect.streamOptions });
-  const proxy = createProxy(options);
-  const { inputCounter: counter } = config.dialect;
-  const inputCounter = createInputCounter({ ...options, inputCounter: counter, timeoutMs: config.tokenCountTimeoutMs });
+    nowMs: steadyMs,
+    open,
+    onChange: (change) => logChange(change, log),
+  });
+  files.backends.onReplace((table) => {
+    if (table !== null) backends.replace(table.backends);
+  });
+  const proxies = createProxies({ ...config, backends, proxyOf });
+
+  function proxyOf(single: SingleBackend): Proxy {
+    const proxy = relays.get(single);
+    if (proxy === undefined) throw new Error('the backend is closed');
+    return proxy;
+  }
+
+  function connections() {
+    const all = [...relays.values()].map((proxy) => proxy.connections());
+    return {
+      busy: all.reduce((sum, { busy }) => sum + busy, 0),
+      idle: all.reduce((sum, { idle }) => sum + idle, 0),
+    };
+  }
 
   async function close(): Promise<void> {
-    proxy.close();
-    await Promise.all([upstream.close(), backend?.close(), inputCounter.close()]);
+    await Promise.all([backends.close(), backend?.close()]);
     await demo?.close();
   }
 
-  return { baseUrl, isDemo, keyOwner, upstream, backend: backend ?? upstream, proxy, inputCounter, close } as const;
+  return { isDemo, keyOwner, backends, proxies, relayed: { connections }, close } as const;
+}
+
+function onlyBackend({ upstreamApiKey, dialect, upstreamDialect, modelAliases }: Config, baseUrl: string): BackendSpec {
+  return {
+    name: 'upstream',
+    isOnly: true,
+    baseUrl,
+    apiKey: upstreamApiKey,
+    dialect,
+    upstreamDialect,
+    modelAliases,
+    models: null,
+    weight: 1,
+    maxConcurrent: null,
+  };
+}
+
+function logChange({ backend, state, restMs }: BackendChange, log: Logger): void {
+  if (state === 'resting') log.warn({ backend, restMs: Math.ceil(restMs) }, 'the backend has failed and rests');
+  else if (state === 'up') log.info({ backend }, 'the backend answers again');
 }

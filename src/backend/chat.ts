@@ -37,6 +37,8 @@ export interface AskOptions {
   readonly signal: AbortSignal;
   /** The caller has filtered them. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Replaces that of the backend. */
+  readonly firstByteTimeoutMs?: number;
 }
 
 export interface AnswerListener {
@@ -113,8 +115,8 @@ interface Sending {
   readonly body: (leftOut: readonly OptionalField[]) => string | Buffer;
   /** The backend is asked again without those of them that it refuses. */
   readonly optional: OptionalFields;
+  readonly asking: AskOptions;
   readonly headers: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
 }
 
 interface Replied {
@@ -140,12 +142,12 @@ export function createChatBackend(
   const refusedFields = rememberRefusedFields();
 
   async function ask(request: ChatBody, asking: AskOptions, listener: AnswerListener): Promise<void> {
-    const { headers, signal } = asking;
+    const { headers } = asking;
     const sent = await send({
       body: (leftOut) => toBody(request, leftOut),
       optional: request,
       headers: { ...headers, ...OWN_HEADERS, accept: acceptOf(request.stream === true) },
-      signal,
+      asking,
     });
     if (sent.kind === 'refused') throw report(toFailure(sent, sent.refusal.bytes.toString(), headers));
     const { connection, replyHeaders, leftOut } = sent;
@@ -173,12 +175,12 @@ export function createChatBackend(
     const canAskForUsage = request.canAskForUsage && options.streamOptions;
     const asksForUsage = (leftOut: readonly OptionalField[]): boolean =>
       canAskForUsage && !leftOut.includes('stream_options');
-    const { headers, signal } = asking;
+    const { headers } = asking;
     const sent = await send({
       body: (leftOut) => request.body(asksForUsage(leftOut)),
       optional: { model, ...(canAskForUsage && { stream_options: { include_usage: true } }) },
       headers: { ...OWN_HEADERS, accept: acceptOf(request.stream), ...headers },
-      signal,
+      asking,
     });
     if (sent.kind === 'refused') return toRelayedRefusal(sent, headers);
     const { connection, replyHeaders, leftOut } = sent;
@@ -238,8 +240,8 @@ export function createChatBackend(
     if (remembered.length > 0) options.onRefusedFields?.(optional.model, remembered);
   }
 
-  async function attempt({ body, headers, signal }: Sending, leftOut: readonly OptionalField[]): Promise<Sent> {
-    const { firstByteTimeoutMs } = options;
+  async function attempt({ body, headers, asking }: Sending, leftOut: readonly OptionalField[]): Promise<Sent> {
+    const { signal, firstByteTimeoutMs = options.firstByteTimeoutMs } = asking;
     const connection = await openConnection(pool, {
       path,
       headers,

@@ -1,3 +1,5 @@
+import { ApiError } from '../core/errors.ts';
+
 export type ReplyHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const MAX_HEADERS = 40;
@@ -30,6 +32,16 @@ export function isPassedOn(name: string): boolean {
 /** Returns the headers without the rate limits, which are those of the account at the backend. */
 export function withoutLimits(headers: ReplyHeaders): ReplyHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !LIMITS.test(name)));
+}
+
+/** Returns how long a failure asks to wait, in milliseconds (RFC 9110, section 10.2.3). */
+export function retryAfterMsOf(thrown: unknown): number | undefined {
+  if (!(thrown instanceof ApiError)) return undefined;
+  const { 'retry-after-ms': ms, 'retry-after': text } = thrown.headers;
+  if (ms !== undefined && /^\d{1,12}(?:\.\d+)?$/.test(ms)) return Number(ms);
+  if (text === undefined) return undefined;
+  const afterMs = /^\d{1,9}(?:\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  return Number.isNaN(afterMs) ? undefined : Math.max(0, afterMs);
 }
 
 function setHeader(target: Record<string, string>, name: string, value: string | readonly string[] | undefined): void {

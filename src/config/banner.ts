@@ -26,7 +26,7 @@ export function describeStart({
   const clientUrl = config.publicBaseUrl ?? toLoopback(url);
   return [
     `Responses gateway at ${url}`,
-    `  backend   ${demo ? 'the embedded demo backend: no model runs behind it (set UPSTREAM_BASE_URL to use yours)' : `${config.upstreamBaseUrl} (${config.upstreamDialect})`}`,
+    `  backend   ${describeBackend(config, demo)}`,
     `  keys      ${describeKeys(config)}`,
     `  records   ${config.databaseUrl === ':memory:' ? 'in memory, lost at the end' : showDatabase(config.databaseUrl)}`,
     `  console   ${clientUrl}/console`,
@@ -40,6 +40,12 @@ export function describeStart({
     `  curl ${clientUrl}/api/v1/responses -H "Authorization: Bearer $GATEWAY_API_KEY" \\`,
     `    -H 'Content-Type: application/json' -d '{"model": "${model}", "input": "Hello!"}'`,
   ];
+}
+
+function describeBackend({ upstreamBaseUrl, upstreamDialect, backends }: Config, demo: boolean): string {
+  if (demo) return 'the embedded demo backend: no model runs behind it (set UPSTREAM_BASE_URL to use yours)';
+  if (backends !== null) return backends.backends.map(({ name }) => name).join(', ');
+  return `${upstreamBaseUrl} (${upstreamDialect})`;
 }
 
 /** Browsers refuse to open 0.0.0.0. */

@@ -1,13 +1,16 @@
 import { isIP } from 'node:net';
-import { DIALECTS, isDialectName, type Dialect } from '../core/dialects.ts';
+import type { Dialect } from '../core/dialects.ts';
 import type { Models } from '../core/models.ts';
 import type { Prices } from '../core/money/pricing.ts';
-import { readDialectsFile, type DialectsFile } from './dialects-file.ts';
+import { findDialect, readDialectsFile, unknownDialect } from './dialects-file.ts';
+import { parametersOf, readBackendsFile, type BackendTable } from './backends-file.ts';
+import { findUrlProblems, toBaseUrl } from './base-url.ts';
 import { readModelsFile } from './models-file.ts';
 import { readPricesFile } from './prices-file.ts';
 import { findMisspelt, readSettings, showValue, type Environment } from './settings.ts';
 import type {
   AuthMode,
+  FailoverPolicy,
   HistoryPolicy,
   HostedToolsPolicy,
   ImageUrlPolicy,
@@ -30,9 +33,16 @@ export interface Config {
   readonly trustProxy: number | readonly string[];
   /** Has no slash at its end; null starts the embedded demo backend. */
   readonly upstreamBaseUrl: string | null;
+  /** Names several backends in the place of `upstreamBaseUrl`. */
+  readonly backendsFile: string | null;
+  readonly backends: BackendTable | null;
+  readonly failover: FailoverPolicy;
+  readonly queueTimeoutMs: number;
+  readonly exposeUpstream: boolean;
   readonly upstreamApiKey: string | null;
   readonly upstreamDialect: string;
   readonly dialect: Dialect;
+  readonly dialectsFile: string | null;
   readonly modelAliases: ReadonlyMap<string, string>;
   readonly defaultModelId: string | null;
   readonly passthroughPaths: readonly string[];
@@ -111,24 +121,28 @@ export function readConfig(env: Environment): Config {
   const own = readDialectsFile(settings.DIALECTS_FILE);
   const dialect = findDialect(settings.UPSTREAM_DIALECT, own);
   const prices = readPricesFile(settings.PRICES_FILE);
-  const models = dialect && readModelsFile(settings.MODELS_FILE, dialect);
-  const files = [own, prices, models].flatMap((file) => file?.problems ?? []);
+  const backends = readBackendsFile(
+    {
+      backendsFile: settings.BACKENDS_FILE ?? null,
+      dialectsFile: settings.DIALECTS_FILE ?? null,
+      upstreamDialect: settings.UPSTREAM_DIALECT,
+      authMode: settings.AUTH_MODE,
+      modelAliases: new Map(Object.entries(settings.MODEL_ALIASES)),
+    },
+    env,
+  );
+  const models = dialect && readModelsFile(settings.MODELS_FILE, parametersOf(dialect, backends.content));
+  const files = [own, prices, models, backends].flatMap((file) => file?.problems ?? []);
   const lines = [...problems.map((problem) => problem.line), ...broken, ...files];
-  if (dialect === undefined && own.problems.length === 0) lines.push(unknownDialect(settings.UPSTREAM_DIALECT, own));
+  if (dialect === undefined && own.problems.length === 0) {
+    const name = settings.UPSTREAM_DIALECT;
+    lines.push(`UPSTREAM_DIALECT: ${unknownDialect(own)}${showValue('UPSTREAM_DIALECT', name)}`);
+  }
   const misspelt = findMisspelt(env);
   // A misspelt name alone stops nothing, but it may be why another setting is missing.
   if (lines.length > 0 || dialect === undefined) throw new ConfigError([...lines, ...misspelt]);
-  const read = { dialect, prices: prices.content, models: models?.content ?? null };
+  const read = { dialect, prices: prices.content, models: models?.content ?? null, backends: backends.content };
   return toConfig(settings, read, [...misspelt, ...findDoubtful(settings)]);
-}
-
-function findDialect(name: string, { dialects }: DialectsFile): Dialect | undefined {
-  return dialects.get(name) ?? (isDialectName(name) ? DIALECTS[name] : undefined);
-}
-
-function unknownDialect(name: string, { dialects }: DialectsFile): string {
-  const names = [...Object.keys(DIALECTS), ...dialects.keys()];
-  return `UPSTREAM_DIALECT: must be one of ${names.join(', ')}${showValue('UPSTREAM_DIALECT', name)}`;
 }
 
 interface Rule {
@@ -145,28 +159,20 @@ const RULES: readonly Rule[] = [
   { about: ['PASSTHROUGH_PATHS'], find: (s) => findPathProblems(s.PASSTHROUGH_PATHS) },
   { about: ['MAX_BODY_BYTES', 'MAX_BODY_BYTES_IN_FLIGHT'], find: findBodyProblems },
   { about: ['AUTH_MODE', 'UPSTREAM_API_KEY', 'API_KEYS'], find: findAuthProblems },
-  { about: ['UPSTREAM_BASE_URL', 'HOST', 'NODE_ENV'], find: findDemoProblems },
+  { about: ['UPSTREAM_BASE_URL', 'BACKENDS_FILE', 'UPSTREAM_API_KEY'], find: findBackendsProblems },
+  { about: ['UPSTREAM_BASE_URL', 'BACKENDS_FILE', 'HOST', 'NODE_ENV'], find: findDemoProblems },
   { about: ['DATABASE_URL', 'GATEWAY_SECRET'], find: findDatabaseProblems },
   { about: ['WORKERS', 'ITEM_MEMORY_TTL_S'], find: findWorkerProblems },
 ];
 
+/** Returns whether the embedded demo backend answers. */
+export function isDemo({ upstreamBaseUrl, backendsFile }: Pick<Config, 'upstreamBaseUrl' | 'backendsFile'>): boolean {
+  return upstreamBaseUrl === null && backendsFile === null;
+}
+
 /** Returns whether metrics are counted at all. */
 export function wantsMetrics({ metricsToken, metricsPort }: Pick<Config, 'metricsToken' | 'metricsPort'>): boolean {
   return metricsToken !== null || metricsPort !== null;
-}
-
-function findUrlProblems(name: string, text: string | undefined): readonly string[] {
-  if (text === undefined) return [];
-  const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    return [`${name}: must be a URL that begins with http:// or https://${showValue(name, text)}`];
-  }
-  // Credentials would end up in logs and links. Only Azure needs a query.
-  const hasOtherQuery = [...url.searchParams.keys()].some((key) => key !== 'api-version');
-  const extra = url.username !== '' || url.password !== '' || hasOtherQuery || url.hash !== '';
-  if (extra) return [`${name}: must hold no user name, password or fragment, and no query but api-version`];
-  const endpoint = /\/(?:chat\/completions|responses|models)\/*$/.exec(url.pathname)?.[0];
-  return endpoint === undefined ? [] : [`${name}: must be the URL before the paths; leave ${endpoint} out`];
 }
 
 function findProxyProblems(text: string): readonly string[] {
@@ -218,8 +224,20 @@ function findAuthProblems({ AUTH_MODE, API_KEYS, UPSTREAM_API_KEY }: Settings): 
   return problems;
 }
 
-function findDemoProblems({ UPSTREAM_BASE_URL, HOST, NODE_ENV }: Settings): readonly string[] {
-  if (UPSTREAM_BASE_URL !== undefined) return [];
+function findBackendsProblems({ BACKENDS_FILE, UPSTREAM_BASE_URL, UPSTREAM_API_KEY }: Settings): readonly string[] {
+  if (BACKENDS_FILE === undefined) return [];
+  const problems: string[] = [];
+  if (UPSTREAM_BASE_URL !== undefined)
+    problems.push('UPSTREAM_BASE_URL: must not be set with BACKENDS_FILE, which names all backends');
+  if (UPSTREAM_API_KEY !== undefined)
+    problems.push(
+      'UPSTREAM_API_KEY: must not be set with BACKENDS_FILE, where api_key_env names the key of each backend',
+    );
+  return problems;
+}
+
+function findDemoProblems({ UPSTREAM_BASE_URL, BACKENDS_FILE, HOST, NODE_ENV }: Settings): readonly string[] {
+  if (UPSTREAM_BASE_URL !== undefined || BACKENDS_FILE !== undefined) return [];
   const refused = 'must be set, since the demo backend that stands in for it';
   const problems: string[] = [];
   if (!isLoopback(HOST)) problems.push(`UPSTREAM_BASE_URL: ${refused} is for a loopback HOST only (HOST is ${HOST})`);
@@ -272,7 +290,7 @@ function isLoopback(host: string): boolean {
 
 function toConfig(
   settings: Settings,
-  { dialect, prices, models }: Pick<Config, 'dialect' | 'prices' | 'models'>,
+  { dialect, prices, models, backends }: Pick<Config, 'dialect' | 'prices' | 'models' | 'backends'>,
   warnings: readonly string[],
 ): Config {
   return Object.freeze({
@@ -283,9 +301,15 @@ function toConfig(
     allowedHosts: Object.freeze(settings.ALLOWED_HOSTS),
     trustProxy: toTrustProxy(settings.TRUST_PROXY),
     upstreamBaseUrl: toBaseUrl(settings.UPSTREAM_BASE_URL),
+    backendsFile: settings.BACKENDS_FILE ?? null,
+    backends,
+    failover: settings.FAILOVER,
+    queueTimeoutMs: settings.QUEUE_TIMEOUT_MS,
+    exposeUpstream: settings.EXPOSE_UPSTREAM === 'true',
     upstreamApiKey: settings.UPSTREAM_API_KEY ?? null,
     upstreamDialect: settings.UPSTREAM_DIALECT,
     dialect: Object.freeze(dialect),
+    dialectsFile: settings.DIALECTS_FILE ?? null,
     modelAliases: new Map(Object.entries(settings.MODEL_ALIASES)),
     defaultModelId: settings.DEFAULT_MODEL_ID ?? null,
     passthroughPaths: Object.freeze(settings.PASSTHROUGH_PATHS),
@@ -338,12 +362,6 @@ function toConfig(
     metricsHost: settings.METRICS_HOST,
     warnings: Object.freeze(warnings),
   });
-}
-
-function toBaseUrl(text: string | undefined): string | null {
-  if (text === undefined) return null;
-  const { origin, pathname, search } = new URL(text);
-  return origin + pathname.replace(/\/+$/, '') + search;
 }
 
 function toTrustProxy(text: string): number | readonly string[] {

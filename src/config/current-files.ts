@@ -1,7 +1,9 @@
 import type { Models } from '../core/models.ts';
 import type { Prices } from '../core/money/pricing.ts';
+import { parametersOf, readBackendsFile, type BackendsFileSettings, type BackendTable } from './backends-file.ts';
 import type { Config } from './config.ts';
 import { readModelsFile } from './models-file.ts';
+import type { Environment } from './settings.ts';
 import { readPricesFile } from './prices-file.ts';
 import type { TableFile } from './table-file.ts';
 
@@ -10,19 +12,25 @@ export interface CurrentFile<Content> {
   /** Null without a file. */
   readonly present: Content | null;
   replace(content: Content | null): void;
+  onReplace(listener: (content: Content | null) => void): void;
 }
 
 /** The files beside the settings that are read again while the gateway runs. */
 export interface CurrentFiles {
   readonly prices: CurrentFile<Prices>;
   readonly models: CurrentFile<Models>;
-  /** A file with a mistake leaves what it said before. Does not throw. */
-  reload(): void;
+  readonly backends: CurrentFile<BackendTable>;
+  /**
+   * A file with a mistake leaves what it said before. The environment has the keys of the backends.
+   * Does not throw.
+   */
+  reload(env: Environment): void;
 }
 
-type CurrentFilesOptions = Pick<Config, 'pricesFile' | 'prices' | 'modelsFile' | 'models' | 'dialect'> & {
-  readonly log: FilesLog;
-};
+type CurrentFilesOptions = Pick<Config, 'pricesFile' | 'prices' | 'modelsFile' | 'models' | 'dialect' | 'backends'> &
+  BackendsFileSettings & {
+    readonly log: FilesLog;
+  };
 
 interface FilesLog {
   info(fields: Readonly<Record<string, unknown>>, message: string): void;
@@ -31,41 +39,54 @@ interface FilesLog {
 
 /** Returns what was read at the start. */
 export function createCurrentFiles(options: CurrentFilesOptions): CurrentFiles {
-  const { pricesFile, modelsFile, dialect, log } = options;
+  const { pricesFile, modelsFile, backendsFile, dialect, log } = options;
   const prices = createCurrentFile(options.prices);
   const models = createCurrentFile(options.models);
+  const backends = createCurrentFile(options.backends);
 
-  function read<Content extends { readonly modelCount: number }>(
+  function read<Content>(
     setting: string,
     current: CurrentFile<Content>,
     { content, problems }: TableFile<Content>,
+    count: (content: Content) => Readonly<Record<string, number>>,
   ): void {
     if (content === null) return log.error({ problems }, `${setting} has mistakes: what it said before still holds`);
     current.replace(content);
-    log.info({ models: content.modelCount }, `${setting} was read: it holds from now on`);
+    log.info(count(content), `${setting} was read: it holds from now on`);
   }
 
   return {
     prices,
     models,
-    reload() {
-      if (pricesFile !== null) read('PRICES_FILE', prices, readPricesFile(pricesFile));
-      if (modelsFile !== null) read('MODELS_FILE', models, readModelsFile(modelsFile, dialect));
-      if (pricesFile === null && modelsFile === null)
-        log.info({}, 'there is no PRICES_FILE and no MODELS_FILE to be read again');
+    backends,
+    reload(env) {
+      if (backendsFile !== null)
+        read('BACKENDS_FILE', backends, readBackendsFile(options, env), (table) => ({
+          backends: table.backends.length,
+        }));
+      if (pricesFile !== null) read('PRICES_FILE', prices, readPricesFile(pricesFile), countModels);
+      const dialects = parametersOf(dialect, backends.present);
+      if (modelsFile !== null) read('MODELS_FILE', models, readModelsFile(modelsFile, dialects), countModels);
+      if (pricesFile === null && modelsFile === null && backendsFile === null)
+        log.info({}, 'there is no PRICES_FILE, no MODELS_FILE and no BACKENDS_FILE to be read again');
     },
   };
 }
 
+const countModels = ({ modelCount }: { readonly modelCount: number }) => ({ models: modelCount });
+
 /** Returns a file that only `replace` changes. */
 export function createCurrentFile<Content>(content: Content | null): CurrentFile<Content> {
   let present = content;
+  const listeners: ((content: Content | null) => void)[] = [];
   return {
     get present() {
       return present;
     },
     replace(content) {
       present = content;
+      for (const listener of listeners) listener(content);
     },
+    onReplace: (listener) => void listeners.push(listener),
   };
 }

@@ -2,7 +2,7 @@ import type { ErrorObject } from 'ajv';
 import createResponseSchema from '../../schemas/create-response.json' with { type: 'json' };
 import schema from '../../schemas/dialects.json' with { type: 'json' };
 import responseSchema from '../../schemas/response.json' with { type: 'json' };
-import { isDialectName, toDialect, type Dialect } from '../core/dialects.ts';
+import { DIALECTS, isDialectName, toDialect, type Dialect } from '../core/dialects.ts';
 import { readJsonFile } from './json-file.ts';
 import { lazily } from '../core/lazily.ts';
 import { openAjv } from '../contract/ajv.ts';
@@ -27,6 +27,16 @@ export function readDialectsFile(path: string | undefined): DialectsFile {
   const builtIn = Object.keys(value).filter(isDialectName);
   if (builtIn.length > 0) return refuse(...builtIn.map((name) => `${name} is the name of a built-in kind of backend`));
   return { dialects: new Map(Object.entries(value).map(([name, own]) => [name, toDialect(own)])), problems: [] };
+}
+
+/** Returns the operator's own kind of backend, or the built-in one, with this name. */
+export function findDialect(name: string, { dialects }: DialectsFile): Dialect | undefined {
+  return dialects.get(name) ?? (isDialectName(name) ? DIALECTS[name] : undefined);
+}
+
+/** Returns what a name must be that no kind of backend has. */
+export function unknownDialect({ dialects }: DialectsFile): string {
+  return `must be one of ${[...Object.keys(DIALECTS), ...dialects.keys()].join(', ')}`;
 }
 
 /** Compiling takes as long as the rest of a start. */

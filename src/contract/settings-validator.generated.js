@@ -2,7 +2,7 @@
 import ucs2length from 'ajv/dist/runtime/ucs2length.js';
 "use strict";
 export const isSettings = validate10;
-const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"settings.json","title":"Settings","description":"The environment after each text is read as the type stated here and the defaults are filled in. Required settings have a default.","type":"object","properties":{"HOST":{"description":"The address to listen on. Other machines can reach every address that is not a loopback address.","type":"string","pattern":"^[^\\s/]{1,255}$","default":"127.0.0.1","examples":["127.0.0.1","0.0.0.0","::1"]},"PORT":{"description":"The TCP port to listen on; 0 takes any free one.","type":"integer","minimum":0,"maximum":65535,"default":8080},"PUBLIC_BASE_URL":{"description":"The address under which clients reach the gateway, for the links in its replies. Without it the gateway makes links from the address of the request.","type":"string","examples":["https://gateway.example.com"]},"ALLOWED_HOSTS":{"description":"Further names in the Host header that are served while HOST is a loopback address and neither PUBLIC_BASE_URL nor TRUST_PROXY is set, separated by commas. Local names are always served; others could come from web pages on the internet (DNS rebinding).","type":"array","items":{"type":"string","pattern":"^(?:[\\w.-]+|\\[[0-9A-Fa-f:.]+\\])$","maxLength":255},"maxItems":1000,"default":[],"examples":["gateway.test, my-machine"]},"TRUST_PROXY":{"description":"The proxies in front whose word about the address and the host of the caller is believed: their number, or their addresses and subnets, separated by commas (also loopback, linklocal and uniquelocal). With 0 no proxy is believed.","type":"string","maxLength":4096,"default":"0","examples":["1","loopback, 10.0.0.0/8"]},"UPSTREAM_BASE_URL":{"description":"The base URL of the chat completions backend, with its /v1. Without it an embedded demo backend answers, on loopback only.","type":"string","examples":["https://api.example.com/v1","http://127.0.0.1:8000/v1"]},"UPSTREAM_API_KEY":{"description":"The key that the gateway sends to the backend. It is refused with AUTH_MODE=passthrough, where it would let every stranger in.","type":"string","pattern":"^[\\x21-\\x7e]{1,4096}$","writeOnly":true},"UPSTREAM_DIALECT":{"description":"The kind of backend. Kinds differ in the name of the token limit, the field for reasoning and the order of messages. One of generic, openai, azure, vllm, sglang, llamacpp, ollama, lmstudio, deepseek, moonshot, google, mistral, groq, openrouter, together, or one that DIALECTS_FILE describes.","type":"string","pattern":"^\\S{1,64}$","default":"generic","examples":["vllm","my-backend"]},"DIALECTS_FILE":{"description":"A JSON file with your own kinds of backends. Each one extends a built-in kind.","type":"string","minLength":1,"maxLength":4096,"examples":["./dialects.json"]},"MODEL_ALIASES":{"description":"Other names for the models of the backend, as a JSON object. They hold on both endpoints, and /models lists them.","type":"object","propertyNames":{"minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$"},"additionalProperties":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$"},"maxProperties":1000,"default":{},"examples":["{\"gpt-5\": \"llama-3.3-70b\"}"],"tsType":"Readonly<Record<string, string>>"},"DEFAULT_MODEL_ID":{"description":"The model that the docs, the landing page and the console recommend. It never replaces a missing `model`.","type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","examples":["llama-3.3-70b"]},"PASSTHROUGH_PATHS":{"description":"More paths that are passed on to the backend unchanged, with everything below them, separated by commas.","type":"array","items":{"type":"string","pattern":"^/v1(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$","maxLength":256},"maxItems":64,"default":[],"examples":["/v1/embeddings, /v1/audio"]},"AUTH_MODE":{"title":"AuthMode","description":"Says what checks the key of the caller: the backend (passthrough), or the gateway, against API_KEYS (static) or the keys that it issues itself, with models, limits and credits (managed).","enum":["passthrough","static","managed"],"default":"passthrough"},"API_KEYS":{"description":"The keys that AUTH_MODE=static accepts, separated by commas or white space.","type":"array","items":{"type":"string","pattern":"^[\\x21-\\x7e]+$","maxLength":512},"maxItems":10000,"default":[],"writeOnly":true},"API_KEYS_FILE":{"description":"A file with more keys for AUTH_MODE=static, one on each line. A line that begins with # is a comment.","type":"string","minLength":1,"examples":["/run/secrets/api-keys"]},"ADMIN_TOKEN":{"description":"The bearer token of the admin API at /admin/v1, which manages the keys. At least 16 characters. Without it there is no such path.","type":"string","pattern":"^[\\x21-\\x7e]{16,4096}$","minLength":16,"writeOnly":true},"CORS_ORIGINS":{"description":"The origins of web pages that may call the gateway, separated by commas. * stands for all. Browsers send no cookies with such calls.","type":"array","items":{"type":"string","pattern":"^(?:\\*|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?)$","maxLength":512},"maxItems":1000,"default":[],"examples":["https://app.example.com, http://localhost:3000","*"]},"DATABASE_URL":{"description":"The database for records, keys and ledgers: file: and a path, :memory: for as long as the process lives, or postgres:// and a server, which several gateways can share.","type":"string","pattern":"^(?::memory:|file:(?!//(?!/))[^:?#][^?#]*(?<!/)|postgres(?:ql)?://\\S+)$","maxLength":4096,"default":"file:./data/gateway.db","examples":["file:./data/gateway.db",":memory:","postgres://gateway:password@db.example.com/gateway"]},"DATABASE_POOL_SIZE":{"description":"The most connections to PostgreSQL that each process opens. One of them writes, and the others read.","type":"integer","minimum":2,"maximum":100,"default":5},"WORKERS":{"description":"The number of processes that share the port. With more than one, a first process keeps the records and restarts the others when they die. More than one per core does not help.","type":"integer","minimum":1,"maximum":64,"default":1},"GATEWAY_SECRET":{"description":"The secret that hashes keys and bodies, and seals reasoning. At least 16 characters. Without it the gateway makes one and keeps it beside the database. With PostgreSQL you must set it, to the same value for all gateways. The database knows its secret: a start with another one is refused.","type":"string","minLength":16,"maxLength":4096,"writeOnly":true},"GATEWAY_SECRET_PREVIOUS":{"description":"The secret before the present one. Set it while you change the secret, so that older records and seals can still be read. If several gateways share a database, first set the next secret here on all of them.","type":"string","minLength":16,"maxLength":4096,"writeOnly":true},"RECORD_RETENTION_DAYS":{"description":"How long a record is kept after its request has ended, in days.","type":"integer","minimum":1,"maximum":36500,"default":30},"PRICES_FILE":{"description":"A JSON file with the prices of the models, as the guide on managed keys shows it. SIGHUP reads it again.","type":"string","minLength":1,"maxLength":4096,"examples":["./prices.json"]},"MODELS_FILE":{"description":"A JSON file with defaults and overrides of parameters for each model, and what the model takes, as the guide on operation shows it. SIGHUP reads it again.","type":"string","minLength":1,"maxLength":4096,"examples":["./models.json"]},"DEFAULT_MAX_OUTPUT_TOKENS":{"description":"How many tokens of output are reserved for a request that names no limit. For keys with credits, a spend limit or tokens per minute the backend is told this limit, so it cuts longer answers.","type":"integer","minimum":1,"maximum":1000000000,"default":4096},"COMPACTION_MODEL":{"description":"The model that writes the summaries of compactions, by the name that callers use. Without it the model of the request does.","type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","examples":["llama-3.3-70b"]},"COMPACTION_MAX_OUTPUT_TOKENS":{"description":"The most tokens of output for a summary, the thoughts of the model included.","type":"integer","minimum":16,"maximum":131072,"default":4096},"HOSTED_TOOLS":{"title":"HostedToolsPolicy","description":"What happens to tools that only a server can execute, such as web_search: drop leaves them out and names them in the x-dropped-tools header, reject refuses the request.","enum":["drop","reject"],"default":"drop"},"HISTORY":{"title":"HistoryPolicy","description":"What happens to items of the input that no model can be told of: keep leaves them out, names them in the x-dropped-items header and keeps the rest, reject refuses the request.","enum":["keep","reject"],"default":"keep"},"IMAGE_URLS":{"title":"ImageUrlPolicy","description":"Which URLs of images, files and audio a request to the Responses endpoint may have, since the backend fetches them: any, those of public hosts over https and data: URLs (https-public), or data: URLs alone (data). The network of the backend must stop a public name that leads to a private address.","enum":["any","https-public","data"],"default":"any"},"REASONING_OUTPUT":{"title":"ReasoningOutput","description":"How the reasoning of the backend is shown: as summary, as content, or hidden. Hidden reasoning travels sealed if the backend takes it back.","enum":["summary","content","hidden"],"default":"summary"},"ITEM_MEMORY_TTL_S":{"description":"How long this process remembers the items of a reply for clients that send references to them (item_reference), in seconds. 0 remembers nothing. It needs WORKERS=1, since another process does not know the items.","type":"integer","minimum":0,"maximum":604800,"default":0},"MAX_BODY_BYTES":{"description":"The largest request body after decompression, in bytes.","type":"integer","minimum":1,"maximum":268435456,"default":33554432},"MAX_BODY_BYTES_IN_FLIGHT":{"description":"The most bytes that the bodies of all running requests may have together, after decompression. The answers of clients that do not read count too. A request beyond it gets 503 server_overloaded.","type":"integer","minimum":1,"maximum":1099511627776,"default":536870912},"MAX_CONCURRENT_REQUESTS":{"description":"The most requests that may run at once. One caller alone may have three quarters of them. A request beyond it gets 503 server_overloaded, or 429 concurrency_limit_exceeded.","type":"integer","minimum":1,"maximum":1000000,"default":2000},"CALLER_SHARE":{"description":"The most that one caller may have of what all callers share (requests at once, bytes of bodies, WebSockets), in percent. 100 sets no limit beyond the shares that the guide on limits describes.","type":"integer","minimum":1,"maximum":100,"default":100},"MAX_REQUESTS_PER_SOCKET":{"description":"The number of requests after which a connection is closed, so that clients spread over the gateways behind a load balancer. 0 means never.","type":"integer","minimum":0,"maximum":1000000000,"default":0},"MAX_WEBSOCKETS":{"description":"The most WebSockets that may be open at once, idle ones included. A handshake beyond it gets 503 with Retry-After.","type":"integer","minimum":0,"maximum":1000000,"default":2000},"WEBSOCKET_IDLE_TIMEOUT_MS":{"description":"How long a WebSocket may be without a request before it is closed, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":600000},"WEBSOCKET_MAX_AGE_MS":{"description":"How old a WebSocket may become, in milliseconds. It then gets websocket_connection_limit_reached, and is closed when the running response ends.","type":"integer","minimum":1,"maximum":86400000,"default":3600000},"CONNECT_TIMEOUT_MS":{"description":"How long a connection to the backend may take, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":5000},"FIRST_BYTE_TIMEOUT_MS":{"description":"How long the backend may take to begin its answer, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":600000},"IDLE_TIMEOUT_MS":{"description":"How long the backend may be silent in the middle of its answer, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":300000},"HEADER_HOLD_MS":{"description":"How long the headers of a stream wait for its first event, in milliseconds. A failure until then is an ordinary HTTP error.","type":"integer","minimum":0,"maximum":86400000,"default":10000},"KEEPALIVE_COMMENT_MS":{"description":"How long a stream may be silent before it gets a comment line, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":15000},"KEEPALIVE_EVENT_MS":{"description":"How long a stream may be silent before it gets response.in_progress again, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":60000},"DRAIN_DELAY_MS":{"description":"How long after SIGTERM requests are still taken, while /readyz is 503 already, in milliseconds. Set it to what a load balancer needs to see that, such as 5000. 0 refuses new requests at once.","type":"integer","minimum":0,"maximum":86400000,"default":0},"SETTLE_TIMEOUT_MS":{"description":"How long the end of a reply waits until its record is final on disk, in milliseconds. If the database takes longer, the reply goes out and the record follows.","type":"integer","minimum":100,"maximum":600000,"default":1000},"DUPLICATE_STATUS":{"description":"The status of the reply to a repeated Idempotency-Key. With 409 SDKs throw an error. With 200 or 202 the record comes without an error, and SDKs take it for a response without text.","type":"integer","enum":[409,200,202],"default":409},"DRAIN_TIMEOUT_MS":{"description":"How long running requests may go on after SIGTERM and DRAIN_DELAY_MS, in milliseconds.","type":"integer","minimum":0,"maximum":86400000,"default":30000},"TOKEN_COUNT_TIMEOUT_MS":{"description":"How long a count of input tokens may take, in milliseconds. A longer one is replaced by an estimate by arithmetic; 0 always estimates. The first count loads a vocabulary, which takes about a second, and 70 MB until a minute has passed without another count.","type":"integer","minimum":0,"maximum":60000,"default":3000},"LOG_LEVEL":{"title":"LogLevel","description":"The least severe log lines that are written.","enum":["fatal","error","warn","info","debug","trace","silent"],"default":"info"},"LOG_FORMAT":{"title":"LogFormat","description":"How log lines are written: pretty for people, json for programs. auto is pretty in a terminal and json elsewhere, and with NODE_ENV=production.","enum":["auto","json","pretty"],"default":"auto"},"METRICS_TOKEN":{"description":"The bearer token of /metrics. At least 16 characters. Without it, metrics are served on METRICS_PORT only.","type":"string","minLength":16,"pattern":"^[\\x21-\\x7e]{16,4096}$","writeOnly":true},"METRICS_PORT":{"description":"A TCP port that serves /metrics alone; they are then not served beside the API. 0 takes any free port.","type":"integer","minimum":0,"maximum":65535},"METRICS_HOST":{"description":"The address that METRICS_PORT listens on. An address that is not a loopback address needs METRICS_TOKEN.","type":"string","pattern":"^[^\\s/]{1,255}$","default":"127.0.0.1","examples":["127.0.0.1","0.0.0.0"]},"NODE_ENV":{"description":"The kind of environment. With production only the command demo starts the demo backend.","type":"string","maxLength":64,"examples":["production"]}},"required":["HOST","PORT","ALLOWED_HOSTS","TRUST_PROXY","UPSTREAM_DIALECT","MODEL_ALIASES","PASSTHROUGH_PATHS","AUTH_MODE","API_KEYS","CORS_ORIGINS","DATABASE_URL","DATABASE_POOL_SIZE","WORKERS","RECORD_RETENTION_DAYS","DEFAULT_MAX_OUTPUT_TOKENS","COMPACTION_MAX_OUTPUT_TOKENS","HOSTED_TOOLS","HISTORY","IMAGE_URLS","REASONING_OUTPUT","ITEM_MEMORY_TTL_S","MAX_BODY_BYTES","MAX_BODY_BYTES_IN_FLIGHT","MAX_CONCURRENT_REQUESTS","CALLER_SHARE","MAX_REQUESTS_PER_SOCKET","MAX_WEBSOCKETS","WEBSOCKET_IDLE_TIMEOUT_MS","WEBSOCKET_MAX_AGE_MS","CONNECT_TIMEOUT_MS","FIRST_BYTE_TIMEOUT_MS","IDLE_TIMEOUT_MS","HEADER_HOLD_MS","KEEPALIVE_COMMENT_MS","KEEPALIVE_EVENT_MS","DRAIN_DELAY_MS","SETTLE_TIMEOUT_MS","DUPLICATE_STATUS","DRAIN_TIMEOUT_MS","TOKEN_COUNT_TIMEOUT_MS","LOG_LEVEL","LOG_FORMAT","METRICS_HOST"]};
+const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","$id":"settings.json","title":"Settings","description":"The environment after each text is read as the type stated here and the defaults are filled in. Required settings have a default.","type":"object","properties":{"HOST":{"description":"The address to listen on. Other machines can reach every address that is not a loopback address.","type":"string","pattern":"^[^\\s/]{1,255}$","default":"127.0.0.1","examples":["127.0.0.1","0.0.0.0","::1"]},"PORT":{"description":"The TCP port to listen on; 0 takes any free one.","type":"integer","minimum":0,"maximum":65535,"default":8080},"PUBLIC_BASE_URL":{"description":"The address under which clients reach the gateway, for the links in its replies. Without it the gateway makes links from the address of the request.","type":"string","examples":["https://gateway.example.com"]},"ALLOWED_HOSTS":{"description":"Further names in the Host header that are served while HOST is a loopback address and neither PUBLIC_BASE_URL nor TRUST_PROXY is set, separated by commas. Local names are always served; others could come from web pages on the internet (DNS rebinding).","type":"array","items":{"type":"string","pattern":"^(?:[\\w.-]+|\\[[0-9A-Fa-f:.]+\\])$","maxLength":255},"maxItems":1000,"default":[],"examples":["gateway.test, my-machine"]},"TRUST_PROXY":{"description":"The proxies in front whose word about the address and the host of the caller is believed: their number, or their addresses and subnets, separated by commas (also loopback, linklocal and uniquelocal). With 0 no proxy is believed.","type":"string","maxLength":4096,"default":"0","examples":["1","loopback, 10.0.0.0/8"]},"UPSTREAM_BASE_URL":{"description":"The base URL of the chat completions backend, with its /v1. Without it an embedded demo backend answers, on loopback only.","type":"string","examples":["https://api.example.com/v1","http://127.0.0.1:8000/v1"]},"BACKENDS_FILE":{"description":"A JSON file that names several backends, in the place of UPSTREAM_BASE_URL, as the guide on several backends shows it. SIGHUP reads it again.","type":"string","minLength":1,"maxLength":4096,"examples":["./backends.json"]},"FAILOVER":{"title":"FailoverPolicy","description":"When a request goes on to another backend of BACKENDS_FILE before any output: safe where nothing can have run (no connection, 429, 503), any also after every other failure of a backend and after its share of FIRST_BYTE_TIMEOUT_MS, which may pay for a generation twice.","enum":["safe","any"],"default":"safe"},"QUEUE_TIMEOUT_MS":{"description":"How long a request waits for a backend of BACKENDS_FILE when all that have its model are at their max_concurrent. Callers take turns.","type":"integer","minimum":1,"maximum":600000,"default":2000},"EXPOSE_UPSTREAM":{"description":"Whether callers are told the name of the backend of BACKENDS_FILE that answers, in the x-upstream header.","enum":["false","true"],"default":"false"},"UPSTREAM_API_KEY":{"description":"The key that the gateway sends to the backend. It is refused with AUTH_MODE=passthrough, where it would let every stranger in.","type":"string","pattern":"^[\\x21-\\x7e]{1,4096}$","writeOnly":true},"UPSTREAM_DIALECT":{"description":"The kind of backend. Kinds differ in the name of the token limit, the field for reasoning and the order of messages. One of generic, openai, azure, vllm, sglang, llamacpp, ollama, lmstudio, deepseek, moonshot, google, mistral, groq, openrouter, together, or one that DIALECTS_FILE describes.","type":"string","pattern":"^\\S{1,64}$","default":"generic","examples":["vllm","my-backend"]},"DIALECTS_FILE":{"description":"A JSON file with your own kinds of backends. Each one extends a built-in kind.","type":"string","minLength":1,"maxLength":4096,"examples":["./dialects.json"]},"MODEL_ALIASES":{"description":"Other names for the models of the backend, as a JSON object. They hold on both endpoints, and /models lists them.","type":"object","propertyNames":{"minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$"},"additionalProperties":{"type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$"},"maxProperties":1000,"default":{},"examples":["{\"gpt-5\": \"llama-3.3-70b\"}"],"tsType":"Readonly<Record<string, string>>"},"DEFAULT_MODEL_ID":{"description":"The model that the docs, the landing page and the console recommend. It never replaces a missing `model`.","type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","examples":["llama-3.3-70b"]},"PASSTHROUGH_PATHS":{"description":"More paths that are passed on to the backend unchanged, with everything below them, separated by commas.","type":"array","items":{"type":"string","pattern":"^/v1(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$","maxLength":256},"maxItems":64,"default":[],"examples":["/v1/embeddings, /v1/audio"]},"AUTH_MODE":{"title":"AuthMode","description":"Says what checks the key of the caller: the backend (passthrough), or the gateway, against API_KEYS (static) or the keys that it issues itself, with models, limits and credits (managed).","enum":["passthrough","static","managed"],"default":"passthrough"},"API_KEYS":{"description":"The keys that AUTH_MODE=static accepts, separated by commas or white space.","type":"array","items":{"type":"string","pattern":"^[\\x21-\\x7e]+$","maxLength":512},"maxItems":10000,"default":[],"writeOnly":true},"API_KEYS_FILE":{"description":"A file with more keys for AUTH_MODE=static, one on each line. A line that begins with # is a comment.","type":"string","minLength":1,"examples":["/run/secrets/api-keys"]},"ADMIN_TOKEN":{"description":"The bearer token of the admin API at /admin/v1, which manages the keys. At least 16 characters. Without it there is no such path.","type":"string","pattern":"^[\\x21-\\x7e]{16,4096}$","minLength":16,"writeOnly":true},"CORS_ORIGINS":{"description":"The origins of web pages that may call the gateway, separated by commas. * stands for all. Browsers send no cookies with such calls.","type":"array","items":{"type":"string","pattern":"^(?:\\*|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?)$","maxLength":512},"maxItems":1000,"default":[],"examples":["https://app.example.com, http://localhost:3000","*"]},"DATABASE_URL":{"description":"The database for records, keys and ledgers: file: and a path, :memory: for as long as the process lives, or postgres:// and a server, which several gateways can share.","type":"string","pattern":"^(?::memory:|file:(?!//(?!/))[^:?#][^?#]*(?<!/)|postgres(?:ql)?://\\S+)$","maxLength":4096,"default":"file:./data/gateway.db","examples":["file:./data/gateway.db",":memory:","postgres://gateway:password@db.example.com/gateway"]},"DATABASE_POOL_SIZE":{"description":"The most connections to PostgreSQL that each process opens. One of them writes, and the others read.","type":"integer","minimum":2,"maximum":100,"default":5},"WORKERS":{"description":"The number of processes that share the port. With more than one, a first process keeps the records and restarts the others when they die. More than one per core does not help.","type":"integer","minimum":1,"maximum":64,"default":1},"GATEWAY_SECRET":{"description":"The secret that hashes keys and bodies, and seals reasoning. At least 16 characters. Without it the gateway makes one and keeps it beside the database. With PostgreSQL you must set it, to the same value for all gateways. The database knows its secret: a start with another one is refused.","type":"string","minLength":16,"maxLength":4096,"writeOnly":true},"GATEWAY_SECRET_PREVIOUS":{"description":"The secret before the present one. Set it while you change the secret, so that older records and seals can still be read. If several gateways share a database, first set the next secret here on all of them.","type":"string","minLength":16,"maxLength":4096,"writeOnly":true},"RECORD_RETENTION_DAYS":{"description":"How long a record is kept after its request has ended, in days.","type":"integer","minimum":1,"maximum":36500,"default":30},"PRICES_FILE":{"description":"A JSON file with the prices of the models, as the guide on managed keys shows it. SIGHUP reads it again.","type":"string","minLength":1,"maxLength":4096,"examples":["./prices.json"]},"MODELS_FILE":{"description":"A JSON file with defaults and overrides of parameters for each model, and what the model takes, as the guide on operation shows it. SIGHUP reads it again.","type":"string","minLength":1,"maxLength":4096,"examples":["./models.json"]},"DEFAULT_MAX_OUTPUT_TOKENS":{"description":"How many tokens of output are reserved for a request that names no limit. For keys with credits, a spend limit or tokens per minute the backend is told this limit, so it cuts longer answers.","type":"integer","minimum":1,"maximum":1000000000,"default":4096},"COMPACTION_MODEL":{"description":"The model that writes the summaries of compactions, by the name that callers use. Without it the model of the request does.","type":"string","minLength":1,"maxLength":256,"pattern":"^\\P{Cc}+$","examples":["llama-3.3-70b"]},"COMPACTION_MAX_OUTPUT_TOKENS":{"description":"The most tokens of output for a summary, the thoughts of the model included.","type":"integer","minimum":16,"maximum":131072,"default":4096},"HOSTED_TOOLS":{"title":"HostedToolsPolicy","description":"What happens to tools that only a server can execute, such as web_search: drop leaves them out and names them in the x-dropped-tools header, reject refuses the request.","enum":["drop","reject"],"default":"drop"},"HISTORY":{"title":"HistoryPolicy","description":"What happens to items of the input that no model can be told of: keep leaves them out, names them in the x-dropped-items header and keeps the rest, reject refuses the request.","enum":["keep","reject"],"default":"keep"},"IMAGE_URLS":{"title":"ImageUrlPolicy","description":"Which URLs of images, files and audio a request to the Responses endpoint may have, since the backend fetches them: any, those of public hosts over https and data: URLs (https-public), or data: URLs alone (data). The network of the backend must stop a public name that leads to a private address.","enum":["any","https-public","data"],"default":"any"},"REASONING_OUTPUT":{"title":"ReasoningOutput","description":"How the reasoning of the backend is shown: as summary, as content, or hidden. Hidden reasoning travels sealed if the backend takes it back.","enum":["summary","content","hidden"],"default":"summary"},"ITEM_MEMORY_TTL_S":{"description":"How long this process remembers the items of a reply for clients that send references to them (item_reference), in seconds. 0 remembers nothing. It needs WORKERS=1, since another process does not know the items.","type":"integer","minimum":0,"maximum":604800,"default":0},"MAX_BODY_BYTES":{"description":"The largest request body after decompression, in bytes.","type":"integer","minimum":1,"maximum":268435456,"default":33554432},"MAX_BODY_BYTES_IN_FLIGHT":{"description":"The most bytes that the bodies of all running requests may have together, after decompression. The answers of clients that do not read count too. A request beyond it gets 503 server_overloaded.","type":"integer","minimum":1,"maximum":1099511627776,"default":536870912},"MAX_CONCURRENT_REQUESTS":{"description":"The most requests that may run at once. One caller alone may have three quarters of them. A request beyond it gets 503 server_overloaded, or 429 concurrency_limit_exceeded.","type":"integer","minimum":1,"maximum":1000000,"default":2000},"CALLER_SHARE":{"description":"The most that one caller may have of what all callers share (requests at once, bytes of bodies, WebSockets), in percent. 100 sets no limit beyond the shares that the guide on limits describes.","type":"integer","minimum":1,"maximum":100,"default":100},"MAX_REQUESTS_PER_SOCKET":{"description":"The number of requests after which a connection is closed, so that clients spread over the gateways behind a load balancer. 0 means never.","type":"integer","minimum":0,"maximum":1000000000,"default":0},"MAX_WEBSOCKETS":{"description":"The most WebSockets that may be open at once, idle ones included. A handshake beyond it gets 503 with Retry-After.","type":"integer","minimum":0,"maximum":1000000,"default":2000},"WEBSOCKET_IDLE_TIMEOUT_MS":{"description":"How long a WebSocket may be without a request before it is closed, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":600000},"WEBSOCKET_MAX_AGE_MS":{"description":"How old a WebSocket may become, in milliseconds. It then gets websocket_connection_limit_reached, and is closed when the running response ends.","type":"integer","minimum":1,"maximum":86400000,"default":3600000},"CONNECT_TIMEOUT_MS":{"description":"How long a connection to the backend may take, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":5000},"FIRST_BYTE_TIMEOUT_MS":{"description":"How long the backend may take to begin its answer, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":600000},"IDLE_TIMEOUT_MS":{"description":"How long the backend may be silent in the middle of its answer, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":300000},"HEADER_HOLD_MS":{"description":"How long the headers of a stream wait for its first event, in milliseconds. A failure until then is an ordinary HTTP error.","type":"integer","minimum":0,"maximum":86400000,"default":10000},"KEEPALIVE_COMMENT_MS":{"description":"How long a stream may be silent before it gets a comment line, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":15000},"KEEPALIVE_EVENT_MS":{"description":"How long a stream may be silent before it gets response.in_progress again, in milliseconds.","type":"integer","minimum":1,"maximum":86400000,"default":60000},"DRAIN_DELAY_MS":{"description":"How long after SIGTERM requests are still taken, while /readyz is 503 already, in milliseconds. Set it to what a load balancer needs to see that, such as 5000. 0 refuses new requests at once.","type":"integer","minimum":0,"maximum":86400000,"default":0},"SETTLE_TIMEOUT_MS":{"description":"How long the end of a reply waits until its record is final on disk, in milliseconds. If the database takes longer, the reply goes out and the record follows.","type":"integer","minimum":100,"maximum":600000,"default":1000},"DUPLICATE_STATUS":{"description":"The status of the reply to a repeated Idempotency-Key. With 409 SDKs throw an error. With 200 or 202 the record comes without an error, and SDKs take it for a response without text.","type":"integer","enum":[409,200,202],"default":409},"DRAIN_TIMEOUT_MS":{"description":"How long running requests may go on after SIGTERM and DRAIN_DELAY_MS, in milliseconds.","type":"integer","minimum":0,"maximum":86400000,"default":30000},"TOKEN_COUNT_TIMEOUT_MS":{"description":"How long a count of input tokens may take, in milliseconds. A longer one is replaced by an estimate by arithmetic; 0 always estimates. The first count loads a vocabulary, which takes about a second, and 70 MB until a minute has passed without another count.","type":"integer","minimum":0,"maximum":60000,"default":3000},"LOG_LEVEL":{"title":"LogLevel","description":"The least severe log lines that are written.","enum":["fatal","error","warn","info","debug","trace","silent"],"default":"info"},"LOG_FORMAT":{"title":"LogFormat","description":"How log lines are written: pretty for people, json for programs. auto is pretty in a terminal and json elsewhere, and with NODE_ENV=production.","enum":["auto","json","pretty"],"default":"auto"},"METRICS_TOKEN":{"description":"The bearer token of /metrics. At least 16 characters. Without it, metrics are served on METRICS_PORT only.","type":"string","minLength":16,"pattern":"^[\\x21-\\x7e]{16,4096}$","writeOnly":true},"METRICS_PORT":{"description":"A TCP port that serves /metrics alone; they are then not served beside the API. 0 takes any free port.","type":"integer","minimum":0,"maximum":65535},"METRICS_HOST":{"description":"The address that METRICS_PORT listens on. An address that is not a loopback address needs METRICS_TOKEN.","type":"string","pattern":"^[^\\s/]{1,255}$","default":"127.0.0.1","examples":["127.0.0.1","0.0.0.0"]},"NODE_ENV":{"description":"The kind of environment. With production only the command demo starts the demo backend.","type":"string","maxLength":64,"examples":["production"]}},"required":["HOST","PORT","ALLOWED_HOSTS","TRUST_PROXY","FAILOVER","QUEUE_TIMEOUT_MS","EXPOSE_UPSTREAM","UPSTREAM_DIALECT","MODEL_ALIASES","PASSTHROUGH_PATHS","AUTH_MODE","API_KEYS","CORS_ORIGINS","DATABASE_URL","DATABASE_POOL_SIZE","WORKERS","RECORD_RETENTION_DAYS","DEFAULT_MAX_OUTPUT_TOKENS","COMPACTION_MAX_OUTPUT_TOKENS","HOSTED_TOOLS","HISTORY","IMAGE_URLS","REASONING_OUTPUT","ITEM_MEMORY_TTL_S","MAX_BODY_BYTES","MAX_BODY_BYTES_IN_FLIGHT","MAX_CONCURRENT_REQUESTS","CALLER_SHARE","MAX_REQUESTS_PER_SOCKET","MAX_WEBSOCKETS","WEBSOCKET_IDLE_TIMEOUT_MS","WEBSOCKET_MAX_AGE_MS","CONNECT_TIMEOUT_MS","FIRST_BYTE_TIMEOUT_MS","IDLE_TIMEOUT_MS","HEADER_HOLD_MS","KEEPALIVE_COMMENT_MS","KEEPALIVE_EVENT_MS","DRAIN_DELAY_MS","SETTLE_TIMEOUT_MS","DUPLICATE_STATUS","DRAIN_TIMEOUT_MS","TOKEN_COUNT_TIMEOUT_MS","LOG_LEVEL","LOG_FORMAT","METRICS_HOST"]};
 const pattern0 = new RegExp("^[^\\s/]{1,255}$", "u");
 const pattern1 = new RegExp("^(?:[\\w.-]+|\\[[0-9A-Fa-f:.]+\\])$", "u");
 const pattern2 = new RegExp("^[\\x21-\\x7e]{1,4096}$", "u");
@@ -31,6 +31,15 @@ data.ALLOWED_HOSTS = [];
 }
 if(data.TRUST_PROXY === undefined){
 data.TRUST_PROXY = "0";
+}
+if(data.FAILOVER === undefined){
+data.FAILOVER = "safe";
+}
+if(data.QUEUE_TIMEOUT_MS === undefined){
+data.QUEUE_TIMEOUT_MS = 2000;
+}
+if(data.EXPOSE_UPSTREAM === undefined){
+data.EXPOSE_UPSTREAM = "false";
 }
 if(data.UPSTREAM_DIALECT === undefined){
 data.UPSTREAM_DIALECT = "generic";
@@ -189,8 +198,8 @@ vErrors.push(err3);
 }
 errors++;
 }
-if(data.UPSTREAM_DIALECT === undefined){
-const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "UPSTREAM_DIALECT"},message:"must have required property '"+"UPSTREAM_DIALECT"+"'"};
+if(data.FAILOVER === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "FAILOVER"},message:"must have required property '"+"FAILOVER"+"'"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -199,8 +208,8 @@ vErrors.push(err4);
 }
 errors++;
 }
-if(data.MODEL_ALIASES === undefined){
-const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MODEL_ALIASES"},message:"must have required property '"+"MODEL_ALIASES"+"'"};
+if(data.QUEUE_TIMEOUT_MS === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "QUEUE_TIMEOUT_MS"},message:"must have required property '"+"QUEUE_TIMEOUT_MS"+"'"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -209,8 +218,8 @@ vErrors.push(err5);
 }
 errors++;
 }
-if(data.PASSTHROUGH_PATHS === undefined){
-const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "PASSTHROUGH_PATHS"},message:"must have required property '"+"PASSTHROUGH_PATHS"+"'"};
+if(data.EXPOSE_UPSTREAM === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "EXPOSE_UPSTREAM"},message:"must have required property '"+"EXPOSE_UPSTREAM"+"'"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -219,8 +228,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.AUTH_MODE === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "AUTH_MODE"},message:"must have required property '"+"AUTH_MODE"+"'"};
+if(data.UPSTREAM_DIALECT === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "UPSTREAM_DIALECT"},message:"must have required property '"+"UPSTREAM_DIALECT"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -229,8 +238,8 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.API_KEYS === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "API_KEYS"},message:"must have required property '"+"API_KEYS"+"'"};
+if(data.MODEL_ALIASES === undefined){
+const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MODEL_ALIASES"},message:"must have required property '"+"MODEL_ALIASES"+"'"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -239,8 +248,8 @@ vErrors.push(err8);
 }
 errors++;
 }
-if(data.CORS_ORIGINS === undefined){
-const err9 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "CORS_ORIGINS"},message:"must have required property '"+"CORS_ORIGINS"+"'"};
+if(data.PASSTHROUGH_PATHS === undefined){
+const err9 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "PASSTHROUGH_PATHS"},message:"must have required property '"+"PASSTHROUGH_PATHS"+"'"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -249,8 +258,8 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(data.DATABASE_URL === undefined){
-const err10 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "DATABASE_URL"},message:"must have required property '"+"DATABASE_URL"+"'"};
+if(data.AUTH_MODE === undefined){
+const err10 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "AUTH_MODE"},message:"must have required property '"+"AUTH_MODE"+"'"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -259,8 +268,8 @@ vErrors.push(err10);
 }
 errors++;
 }
-if(data.DATABASE_POOL_SIZE === undefined){
-const err11 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "DATABASE_POOL_SIZE"},message:"must have required property '"+"DATABASE_POOL_SIZE"+"'"};
+if(data.API_KEYS === undefined){
+const err11 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "API_KEYS"},message:"must have required property '"+"API_KEYS"+"'"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -269,8 +278,8 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(data.WORKERS === undefined){
-const err12 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "WORKERS"},message:"must have required property '"+"WORKERS"+"'"};
+if(data.CORS_ORIGINS === undefined){
+const err12 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "CORS_ORIGINS"},message:"must have required property '"+"CORS_ORIGINS"+"'"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -279,8 +288,8 @@ vErrors.push(err12);
 }
 errors++;
 }
-if(data.RECORD_RETENTION_DAYS === undefined){
-const err13 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "RECORD_RETENTION_DAYS"},message:"must have required property '"+"RECORD_RETENTION_DAYS"+"'"};
+if(data.DATABASE_URL === undefined){
+const err13 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "DATABASE_URL"},message:"must have required property '"+"DATABASE_URL"+"'"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -289,8 +298,8 @@ vErrors.push(err13);
 }
 errors++;
 }
-if(data.DEFAULT_MAX_OUTPUT_TOKENS === undefined){
-const err14 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "DEFAULT_MAX_OUTPUT_TOKENS"},message:"must have required property '"+"DEFAULT_MAX_OUTPUT_TOKENS"+"'"};
+if(data.DATABASE_POOL_SIZE === undefined){
+const err14 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "DATABASE_POOL_SIZE"},message:"must have required property '"+"DATABASE_POOL_SIZE"+"'"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -299,8 +308,8 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(data.COMPACTION_MAX_OUTPUT_TOKENS === undefined){
-const err15 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "COMPACTION_MAX_OUTPUT_TOKENS"},message:"must have required property '"+"COMPACTION_MAX_OUTPUT_TOKENS"+"'"};
+if(data.WORKERS === undefined){
+const err15 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "WORKERS"},message:"must have required property '"+"WORKERS"+"'"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -309,8 +318,8 @@ vErrors.push(err15);
 }
 errors++;
 }
-if(data.HOSTED_TOOLS === undefined){
-const err16 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "HOSTED_TOOLS"},message:"must have required property '"+"HOSTED_TOOLS"+"'"};
+if(data.RECORD_RETENTION_DAYS === undefined){
+const err16 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "RECORD_RETENTION_DAYS"},message:"must have required property '"+"RECORD_RETENTION_DAYS"+"'"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -319,8 +328,8 @@ vErrors.push(err16);
 }
 errors++;
 }
-if(data.HISTORY === undefined){
-const err17 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "HISTORY"},message:"must have required property '"+"HISTORY"+"'"};
+if(data.DEFAULT_MAX_OUTPUT_TOKENS === undefined){
+const err17 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "DEFAULT_MAX_OUTPUT_TOKENS"},message:"must have required property '"+"DEFAULT_MAX_OUTPUT_TOKENS"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -329,8 +338,8 @@ vErrors.push(err17);
 }
 errors++;
 }
-if(data.IMAGE_URLS === undefined){
-const err18 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "IMAGE_URLS"},message:"must have required property '"+"IMAGE_URLS"+"'"};
+if(data.COMPACTION_MAX_OUTPUT_TOKENS === undefined){
+const err18 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "COMPACTION_MAX_OUTPUT_TOKENS"},message:"must have required property '"+"COMPACTION_MAX_OUTPUT_TOKENS"+"'"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -339,8 +348,8 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data.REASONING_OUTPUT === undefined){
-const err19 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "REASONING_OUTPUT"},message:"must have required property '"+"REASONING_OUTPUT"+"'"};
+if(data.HOSTED_TOOLS === undefined){
+const err19 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "HOSTED_TOOLS"},message:"must have required property '"+"HOSTED_TOOLS"+"'"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -349,8 +358,8 @@ vErrors.push(err19);
 }
 errors++;
 }
-if(data.ITEM_MEMORY_TTL_S === undefined){
-const err20 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ITEM_MEMORY_TTL_S"},message:"must have required property '"+"ITEM_MEMORY_TTL_S"+"'"};
+if(data.HISTORY === undefined){
+const err20 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "HISTORY"},message:"must have required property '"+"HISTORY"+"'"};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -359,8 +368,8 @@ vErrors.push(err20);
 }
 errors++;
 }
-if(data.MAX_BODY_BYTES === undefined){
-const err21 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MAX_BODY_BYTES"},message:"must have required property '"+"MAX_BODY_BYTES"+"'"};
+if(data.IMAGE_URLS === undefined){
+const err21 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "IMAGE_URLS"},message:"must have required property '"+"IMAGE_URLS"+"'"};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -369,8 +378,8 @@ vErrors.push(err21);
 }
 errors++;
 }
-if(data.MAX_BODY_BYTES_IN_FLIGHT === undefined){
-const err22 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MAX_BODY_BYTES_IN_FLIGHT"},message:"must have required property '"+"MAX_BODY_BYTES_IN_FLIGHT"+"'"};
+if(data.REASONING_OUTPUT === undefined){
+const err22 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "REASONING_OUTPUT"},message:"must have required property '"+"REASONING_OUTPUT"+"'"};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -379,8 +388,8 @@ vErrors.push(err22);
 }
 errors++;
 }
-if(data.MAX_CONCURRENT_REQUESTS === undefined){
-const err23 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MAX_CONCURRENT_REQUESTS"},message:"must have required property '"+"MAX_CONCURRENT_REQUESTS"+"'"};
+if(data.ITEM_MEMORY_TTL_S === undefined){
+const err23 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ITEM_MEMORY_TTL_S"},message:"must have required property '"+"ITEM_MEMORY_TTL_S"+"'"};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -389,8 +398,8 @@ vErrors.push(err23);
 }
 errors++;
 }
-if(data.CALLER_SHARE === undefined){
-const err24 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "CALLER_SHARE"},message:"must have required property '"+"CALLER_SHARE"+"'"};
+if(data.MAX_BODY_BYTES === undefined){
+const err24 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MAX_BODY_BYTES"},message:"must have required property '"+"MAX_BODY_BYTES"+"'"};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -399,8 +408,8 @@ vErrors.push(err24);
 }
 errors++;
 }
-if(data.MAX_REQUESTS_PER_SOCKET === undefined){
-const err25 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MAX_REQUESTS_PER_SOCKET"},message:"must have required property '"+"MAX_REQUESTS_PER_SOCKET"+"'"};
+if(data.MAX_BODY_BYTES_IN_FLIGHT === undefined){
+const err25 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MAX_BODY_BYTES_IN_FLIGHT"},message:"must have required property '"+"MAX_BODY_BYTES_IN_FLIGHT"+"'"};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -409,8 +418,8 @@ vErrors.push(err25);
 }
 errors++;
 }
-if(data.MAX_WEBSOCKETS === undefined){
-const err26 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MAX_WEBSOCKETS"},message:"must have required property '"+"MAX_WEBSOCKETS"+"'"};
+if(data.MAX_CONCURRENT_REQUESTS === undefined){
+const err26 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MAX_CONCURRENT_REQUESTS"},message:"must have required property '"+"MAX_CONCURRENT_REQUESTS"+"'"};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -419,8 +428,8 @@ vErrors.push(err26);
 }
 errors++;
 }
-if(data.WEBSOCKET_IDLE_TIMEOUT_MS === undefined){
-const err27 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "WEBSOCKET_IDLE_TIMEOUT_MS"},message:"must have required property '"+"WEBSOCKET_IDLE_TIMEOUT_MS"+"'"};
+if(data.CALLER_SHARE === undefined){
+const err27 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "CALLER_SHARE"},message:"must have required property '"+"CALLER_SHARE"+"'"};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -429,8 +438,8 @@ vErrors.push(err27);
 }
 errors++;
 }
-if(data.WEBSOCKET_MAX_AGE_MS === undefined){
-const err28 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "WEBSOCKET_MAX_AGE_MS"},message:"must have required property '"+"WEBSOCKET_MAX_AGE_MS"+"'"};
+if(data.MAX_REQUESTS_PER_SOCKET === undefined){
+const err28 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MAX_REQUESTS_PER_SOCKET"},message:"must have required property '"+"MAX_REQUESTS_PER_SOCKET"+"'"};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -439,8 +448,8 @@ vErrors.push(err28);
 }
 errors++;
 }
-if(data.CONNECT_TIMEOUT_MS === undefined){
-const err29 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "CONNECT_TIMEOUT_MS"},message:"must have required property '"+"CONNECT_TIMEOUT_MS"+"'"};
+if(data.MAX_WEBSOCKETS === undefined){
+const err29 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "MAX_WEBSOCKETS"},message:"must have required property '"+"MAX_WEBSOCKETS"+"'"};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -449,8 +458,8 @@ vErrors.push(err29);
 }
 errors++;
 }
-if(data.FIRST_BYTE_TIMEOUT_MS === undefined){
-const err30 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "FIRST_BYTE_TIMEOUT_MS"},message:"must have required property '"+"FIRST_BYTE_TIMEOUT_MS"+"'"};
+if(data.WEBSOCKET_IDLE_TIMEOUT_MS === undefined){
+const err30 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "WEBSOCKET_IDLE_TIMEOUT_MS"},message:"must have required property '"+"WEBSOCKET_IDLE_TIMEOUT_MS"+"'"};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -459,8 +468,8 @@ vErrors.push(err30);
 }
 errors++;
 }
-if(data.IDLE_TIMEOUT_MS === undefined){
-const err31 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "IDLE_TIMEOUT_MS"},message:"must have required property '"+"IDLE_TIMEOUT_MS"+"'"};
+if(data.WEBSOCKET_MAX_AGE_MS === undefined){
+const err31 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "WEBSOCKET_MAX_AGE_MS"},message:"must have required property '"+"WEBSOCKET_MAX_AGE_MS"+"'"};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -469,8 +478,8 @@ vErrors.push(err31);
 }
 errors++;
 }
-if(data.HEADER_HOLD_MS === undefined){
-const err32 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "HEADER_HOLD_MS"},message:"must have required property '"+"HEADER_HOLD_MS"+"'"};
+if(data.CONNECT_TIMEOUT_MS === undefined){
+const err32 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "CONNECT_TIMEOUT_MS"},message:"must have required property '"+"CONNECT_TIMEOUT_MS"+"'"};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -479,8 +488,8 @@ vErrors.push(err32);
 }
 errors++;
 }
-if(data.KEEPALIVE_COMMENT_MS === undefined){
-const err33 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "KEEPALIVE_COMMENT_MS"},message:"must have required property '"+"KEEPALIVE_COMMENT_MS"+"'"};
+if(data.FIRST_BYTE_TIMEOUT_MS === undefined){
+const err33 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "FIRST_BYTE_TIMEOUT_MS"},message:"must have required property '"+"FIRST_BYTE_TIMEOUT_MS"+"'"};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -489,8 +498,8 @@ vErrors.push(err33);
 }
 errors++;
 }
-if(data.KEEPALIVE_EVENT_MS === undefined){
-const err34 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "KEEPALIVE_EVENT_MS"},message:"must have required property '"+"KEEPALIVE_EVENT_MS"+"'"};
+if(data.IDLE_TIMEOUT_MS === undefined){
+const err34 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "IDLE_TIMEOUT_MS"},message:"must have required property '"+"IDLE_TIMEOUT_MS"+"'"};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -499,8 +508,8 @@ vErrors.push(err34);
 }
 errors++;
 }
-if(data.DRAIN_DELAY_MS === undefined){
-const err35 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "DRAIN_DELAY_MS"},message:"must have required property '"+"DRAIN_DELAY_MS"+"'"};
+if(data.HEADER_HOLD_MS === undefined){
+const err35 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "HEADER_HOLD_MS"},message:"must have required property '"+"HEADER_HOLD_MS"+"'"};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -509,8 +518,8 @@ vErrors.push(err35);
 }
 errors++;
 }
-if(data.SETTLE_TIMEOUT_MS === undefined){
-const err36 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "SETTLE_TIMEOUT_MS"},message:"must have required property '"+"SETTLE_TIMEOUT_MS"+"'"};
+if(data.KEEPALIVE_COMMENT_MS === undefined){
+const err36 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "KEEPALIVE_COMMENT_MS"},message:"must have required property '"+"KEEPALIVE_COMMENT_MS"+"'"};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -519,8 +528,8 @@ vErrors.push(err36);
 }
 errors++;
 }
-if(data.DUPLICATE_STATUS === undefined){
-const err37 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "DUPLICATE_STATUS"},message:"must have required property '"+"DUPLICATE_STATUS"+"'"};
+if(data.KEEPALIVE_EVENT_MS === undefined){
+const err37 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "KEEPALIVE_EVENT_MS"},message:"must have required property '"+"KEEPALIVE_EVENT_MS"+"'"};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -529,8 +538,8 @@ vErrors.push(err37);
 }
 errors++;
 }
-if(data.DRAIN_TIMEOUT_MS === undefined){
-const err38 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "DRAIN_TIMEOUT_MS"},message:"must have required property '"+"DRAIN_TIMEOUT_MS"+"'"};
+if(data.DRAIN_DELAY_MS === undefined){
+const err38 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "DRAIN_DELAY_MS"},message:"must have required property '"+"DRAIN_DELAY_MS"+"'"};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -539,8 +548,8 @@ vErrors.push(err38);
 }
 errors++;
 }
-if(data.TOKEN_COUNT_TIMEOUT_MS === undefined){
-const err39 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "TOKEN_COUNT_TIMEOUT_MS"},message:"must have required property '"+"TOKEN_COUNT_TIMEOUT_MS"+"'"};
+if(data.SETTLE_TIMEOUT_MS === undefined){
+const err39 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "SETTLE_TIMEOUT_MS"},message:"must have required property '"+"SETTLE_TIMEOUT_MS"+"'"};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -549,8 +558,8 @@ vErrors.push(err39);
 }
 errors++;
 }
-if(data.LOG_LEVEL === undefined){
-const err40 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "LOG_LEVEL"},message:"must have required property '"+"LOG_LEVEL"+"'"};
+if(data.DUPLICATE_STATUS === undefined){
+const err40 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "DUPLICATE_STATUS"},message:"must have required property '"+"DUPLICATE_STATUS"+"'"};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -559,8 +568,8 @@ vErrors.push(err40);
 }
 errors++;
 }
-if(data.LOG_FORMAT === undefined){
-const err41 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "LOG_FORMAT"},message:"must have required property '"+"LOG_FORMAT"+"'"};
+if(data.DRAIN_TIMEOUT_MS === undefined){
+const err41 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "DRAIN_TIMEOUT_MS"},message:"must have required property '"+"DRAIN_TIMEOUT_MS"+"'"};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -569,8 +578,8 @@ vErrors.push(err41);
 }
 errors++;
 }
-if(data.METRICS_HOST === undefined){
-const err42 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "METRICS_HOST"},message:"must have required property '"+"METRICS_HOST"+"'"};
+if(data.TOKEN_COUNT_TIMEOUT_MS === undefined){
+const err42 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "TOKEN_COUNT_TIMEOUT_MS"},message:"must have required property '"+"TOKEN_COUNT_TIMEOUT_MS"+"'"};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -579,10 +588,8 @@ vErrors.push(err42);
 }
 errors++;
 }
-let data0 = data.HOST;
-if(typeof data0 === "string"){
-if(!pattern0.test(data0)){
-const err43 = {instancePath:instancePath+"/HOST",schemaPath:"#/properties/HOST/pattern",keyword:"pattern",params:{pattern: "^[^\\s/]{1,255}$"},message:"must match pattern \""+"^[^\\s/]{1,255}$"+"\""};
+if(data.LOG_LEVEL === undefined){
+const err43 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "LOG_LEVEL"},message:"must have required property '"+"LOG_LEVEL"+"'"};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -591,9 +598,8 @@ vErrors.push(err43);
 }
 errors++;
 }
-}
-else {
-const err44 = {instancePath:instancePath+"/HOST",schemaPath:"#/properties/HOST/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data.LOG_FORMAT === undefined){
+const err44 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "LOG_FORMAT"},message:"must have required property '"+"LOG_FORMAT"+"'"};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -602,9 +608,8 @@ vErrors.push(err44);
 }
 errors++;
 }
-let data1 = data.PORT;
-if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err45 = {instancePath:instancePath+"/PORT",schemaPath:"#/properties/PORT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.METRICS_HOST === undefined){
+const err45 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "METRICS_HOST"},message:"must have required property '"+"METRICS_HOST"+"'"};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -613,9 +618,10 @@ vErrors.push(err45);
 }
 errors++;
 }
-if((typeof data1 == "number") && (isFinite(data1))){
-if(data1 > 65535 || isNaN(data1)){
-const err46 = {instancePath:instancePath+"/PORT",schemaPath:"#/properties/PORT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535"};
+let data0 = data.HOST;
+if(typeof data0 === "string"){
+if(!pattern0.test(data0)){
+const err46 = {instancePath:instancePath+"/HOST",schemaPath:"#/properties/HOST/pattern",keyword:"pattern",params:{pattern: "^[^\\s/]{1,255}$"},message:"must match pattern \""+"^[^\\s/]{1,255}$"+"\""};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -624,8 +630,9 @@ vErrors.push(err46);
 }
 errors++;
 }
-if(data1 < 0 || isNaN(data1)){
-const err47 = {instancePath:instancePath+"/PORT",schemaPath:"#/properties/PORT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+else {
+const err47 = {instancePath:instancePath+"/HOST",schemaPath:"#/properties/HOST/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -634,10 +641,9 @@ vErrors.push(err47);
 }
 errors++;
 }
-}
-if(data.PUBLIC_BASE_URL !== undefined){
-if(typeof data.PUBLIC_BASE_URL !== "string"){
-const err48 = {instancePath:instancePath+"/PUBLIC_BASE_URL",schemaPath:"#/properties/PUBLIC_BASE_URL/type",keyword:"type",params:{type: "string"},message:"must be string"};
+let data1 = data.PORT;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+const err48 = {instancePath:instancePath+"/PORT",schemaPath:"#/properties/PORT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -646,11 +652,9 @@ vErrors.push(err48);
 }
 errors++;
 }
-}
-let data3 = data.ALLOWED_HOSTS;
-if(Array.isArray(data3)){
-if(data3.length > 1000){
-const err49 = {instancePath:instancePath+"/ALLOWED_HOSTS",schemaPath:"#/properties/ALLOWED_HOSTS/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items"};
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 65535 || isNaN(data1)){
+const err49 = {instancePath:instancePath+"/PORT",schemaPath:"#/properties/PORT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535"};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -659,12 +663,8 @@ vErrors.push(err49);
 }
 errors++;
 }
-const len0 = data3.length;
-for(let i0=0; i0<len0; i0++){
-let data4 = data3[i0];
-if(typeof data4 === "string"){
-if(func2(data4) > 255){
-const err50 = {instancePath:instancePath+"/ALLOWED_HOSTS/" + i0,schemaPath:"#/properties/ALLOWED_HOSTS/items/maxLength",keyword:"maxLength",params:{limit: 255},message:"must NOT have more than 255 characters"};
+if(data1 < 0 || isNaN(data1)){
+const err50 = {instancePath:instancePath+"/PORT",schemaPath:"#/properties/PORT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -673,8 +673,10 @@ vErrors.push(err50);
 }
 errors++;
 }
-if(!pattern1.test(data4)){
-const err51 = {instancePath:instancePath+"/ALLOWED_HOSTS/" + i0,schemaPath:"#/properties/ALLOWED_HOSTS/items/pattern",keyword:"pattern",params:{pattern: "^(?:[\\w.-]+|\\[[0-9A-Fa-f:.]+\\])$"},message:"must match pattern \""+"^(?:[\\w.-]+|\\[[0-9A-Fa-f:.]+\\])$"+"\""};
+}
+if(data.PUBLIC_BASE_URL !== undefined){
+if(typeof data.PUBLIC_BASE_URL !== "string"){
+const err51 = {instancePath:instancePath+"/PUBLIC_BASE_URL",schemaPath:"#/properties/PUBLIC_BASE_URL/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -684,8 +686,10 @@ vErrors.push(err51);
 errors++;
 }
 }
-else {
-const err52 = {instancePath:instancePath+"/ALLOWED_HOSTS/" + i0,schemaPath:"#/properties/ALLOWED_HOSTS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+let data3 = data.ALLOWED_HOSTS;
+if(Array.isArray(data3)){
+if(data3.length > 1000){
+const err52 = {instancePath:instancePath+"/ALLOWED_HOSTS",schemaPath:"#/properties/ALLOWED_HOSTS/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items"};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -694,10 +698,12 @@ vErrors.push(err52);
 }
 errors++;
 }
-}
-}
-else {
-const err53 = {instancePath:instancePath+"/ALLOWED_HOSTS",schemaPath:"#/properties/ALLOWED_HOSTS/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const len0 = data3.length;
+for(let i0=0; i0<len0; i0++){
+let data4 = data3[i0];
+if(typeof data4 === "string"){
+if(func2(data4) > 255){
+const err53 = {instancePath:instancePath+"/ALLOWED_HOSTS/" + i0,schemaPath:"#/properties/ALLOWED_HOSTS/items/maxLength",keyword:"maxLength",params:{limit: 255},message:"must NOT have more than 255 characters"};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -706,10 +712,8 @@ vErrors.push(err53);
 }
 errors++;
 }
-let data5 = data.TRUST_PROXY;
-if(typeof data5 === "string"){
-if(func2(data5) > 4096){
-const err54 = {instancePath:instancePath+"/TRUST_PROXY",schemaPath:"#/properties/TRUST_PROXY/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+if(!pattern1.test(data4)){
+const err54 = {instancePath:instancePath+"/ALLOWED_HOSTS/" + i0,schemaPath:"#/properties/ALLOWED_HOSTS/items/pattern",keyword:"pattern",params:{pattern: "^(?:[\\w.-]+|\\[[0-9A-Fa-f:.]+\\])$"},message:"must match pattern \""+"^(?:[\\w.-]+|\\[[0-9A-Fa-f:.]+\\])$"+"\""};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -720,7 +724,7 @@ errors++;
 }
 }
 else {
-const err55 = {instancePath:instancePath+"/TRUST_PROXY",schemaPath:"#/properties/TRUST_PROXY/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err55 = {instancePath:instancePath+"/ALLOWED_HOSTS/" + i0,schemaPath:"#/properties/ALLOWED_HOSTS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -729,9 +733,10 @@ vErrors.push(err55);
 }
 errors++;
 }
-if(data.UPSTREAM_BASE_URL !== undefined){
-if(typeof data.UPSTREAM_BASE_URL !== "string"){
-const err56 = {instancePath:instancePath+"/UPSTREAM_BASE_URL",schemaPath:"#/properties/UPSTREAM_BASE_URL/type",keyword:"type",params:{type: "string"},message:"must be string"};
+}
+}
+else {
+const err56 = {instancePath:instancePath+"/ALLOWED_HOSTS",schemaPath:"#/properties/ALLOWED_HOSTS/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -740,12 +745,10 @@ vErrors.push(err56);
 }
 errors++;
 }
-}
-if(data.UPSTREAM_API_KEY !== undefined){
-let data7 = data.UPSTREAM_API_KEY;
-if(typeof data7 === "string"){
-if(!pattern2.test(data7)){
-const err57 = {instancePath:instancePath+"/UPSTREAM_API_KEY",schemaPath:"#/properties/UPSTREAM_API_KEY/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]{1,4096}$"},message:"must match pattern \""+"^[\\x21-\\x7e]{1,4096}$"+"\""};
+let data5 = data.TRUST_PROXY;
+if(typeof data5 === "string"){
+if(func2(data5) > 4096){
+const err57 = {instancePath:instancePath+"/TRUST_PROXY",schemaPath:"#/properties/TRUST_PROXY/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -756,7 +759,7 @@ errors++;
 }
 }
 else {
-const err58 = {instancePath:instancePath+"/UPSTREAM_API_KEY",schemaPath:"#/properties/UPSTREAM_API_KEY/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err58 = {instancePath:instancePath+"/TRUST_PROXY",schemaPath:"#/properties/TRUST_PROXY/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -765,11 +768,9 @@ vErrors.push(err58);
 }
 errors++;
 }
-}
-let data8 = data.UPSTREAM_DIALECT;
-if(typeof data8 === "string"){
-if(!pattern3.test(data8)){
-const err59 = {instancePath:instancePath+"/UPSTREAM_DIALECT",schemaPath:"#/properties/UPSTREAM_DIALECT/pattern",keyword:"pattern",params:{pattern: "^\\S{1,64}$"},message:"must match pattern \""+"^\\S{1,64}$"+"\""};
+if(data.UPSTREAM_BASE_URL !== undefined){
+if(typeof data.UPSTREAM_BASE_URL !== "string"){
+const err59 = {instancePath:instancePath+"/UPSTREAM_BASE_URL",schemaPath:"#/properties/UPSTREAM_BASE_URL/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -779,8 +780,11 @@ vErrors.push(err59);
 errors++;
 }
 }
-else {
-const err60 = {instancePath:instancePath+"/UPSTREAM_DIALECT",schemaPath:"#/properties/UPSTREAM_DIALECT/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data.BACKENDS_FILE !== undefined){
+let data7 = data.BACKENDS_FILE;
+if(typeof data7 === "string"){
+if(func2(data7) > 4096){
+const err60 = {instancePath:instancePath+"/BACKENDS_FILE",schemaPath:"#/properties/BACKENDS_FILE/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -789,11 +793,8 @@ vErrors.push(err60);
 }
 errors++;
 }
-if(data.DIALECTS_FILE !== undefined){
-let data9 = data.DIALECTS_FILE;
-if(typeof data9 === "string"){
-if(func2(data9) > 4096){
-const err61 = {instancePath:instancePath+"/DIALECTS_FILE",schemaPath:"#/properties/DIALECTS_FILE/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+if(func2(data7) < 1){
+const err61 = {instancePath:instancePath+"/BACKENDS_FILE",schemaPath:"#/properties/BACKENDS_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -802,8 +803,9 @@ vErrors.push(err61);
 }
 errors++;
 }
-if(func2(data9) < 1){
-const err62 = {instancePath:instancePath+"/DIALECTS_FILE",schemaPath:"#/properties/DIALECTS_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+else {
+const err62 = {instancePath:instancePath+"/BACKENDS_FILE",schemaPath:"#/properties/BACKENDS_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -813,8 +815,9 @@ vErrors.push(err62);
 errors++;
 }
 }
-else {
-const err63 = {instancePath:instancePath+"/DIALECTS_FILE",schemaPath:"#/properties/DIALECTS_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
+let data8 = data.FAILOVER;
+if(!((data8 === "safe") || (data8 === "any"))){
+const err63 = {instancePath:instancePath+"/FAILOVER",schemaPath:"#/properties/FAILOVER/enum",keyword:"enum",params:{allowedValues: schema11.properties.FAILOVER.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -823,11 +826,9 @@ vErrors.push(err63);
 }
 errors++;
 }
-}
-let data10 = data.MODEL_ALIASES;
-if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
-if(Object.keys(data10).length > 1000){
-const err64 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/maxProperties",keyword:"maxProperties",params:{limit: 1000},message:"must NOT have more than 1000 properties"};
+let data9 = data.QUEUE_TIMEOUT_MS;
+if(!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9)))){
+const err64 = {instancePath:instancePath+"/QUEUE_TIMEOUT_MS",schemaPath:"#/properties/QUEUE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -836,11 +837,9 @@ vErrors.push(err64);
 }
 errors++;
 }
-for(const key0 in data10){
-const _errs23 = errors;
-if(typeof key0 === "string"){
-if(func2(key0) > 256){
-const err65 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",propertyName:key0};
+if((typeof data9 == "number") && (isFinite(data9))){
+if(data9 > 600000 || isNaN(data9)){
+const err65 = {instancePath:instancePath+"/QUEUE_TIMEOUT_MS",schemaPath:"#/properties/QUEUE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000"};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -849,8 +848,8 @@ vErrors.push(err65);
 }
 errors++;
 }
-if(func2(key0) < 1){
-const err66 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key0};
+if(data9 < 1 || isNaN(data9)){
+const err66 = {instancePath:instancePath+"/QUEUE_TIMEOUT_MS",schemaPath:"#/properties/QUEUE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -859,8 +858,10 @@ vErrors.push(err66);
 }
 errors++;
 }
-if(!pattern4.test(key0)){
-const err67 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",propertyName:key0};
+}
+let data10 = data.EXPOSE_UPSTREAM;
+if(!((data10 === "false") || (data10 === "true"))){
+const err67 = {instancePath:instancePath+"/EXPOSE_UPSTREAM",schemaPath:"#/properties/EXPOSE_UPSTREAM/enum",keyword:"enum",params:{allowedValues: schema11.properties.EXPOSE_UPSTREAM.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -869,10 +870,11 @@ vErrors.push(err67);
 }
 errors++;
 }
-}
-var valid3 = _errs23 === errors;
-if(!valid3){
-const err68 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid"};
+if(data.UPSTREAM_API_KEY !== undefined){
+let data11 = data.UPSTREAM_API_KEY;
+if(typeof data11 === "string"){
+if(!pattern2.test(data11)){
+const err68 = {instancePath:instancePath+"/UPSTREAM_API_KEY",schemaPath:"#/properties/UPSTREAM_API_KEY/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]{1,4096}$"},message:"must match pattern \""+"^[\\x21-\\x7e]{1,4096}$"+"\""};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -882,11 +884,8 @@ vErrors.push(err68);
 errors++;
 }
 }
-for(const key1 in data10){
-let data11 = data10[key1];
-if(typeof data11 === "string"){
-if(func2(data11) > 256){
-const err69 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
+else {
+const err69 = {instancePath:instancePath+"/UPSTREAM_API_KEY",schemaPath:"#/properties/UPSTREAM_API_KEY/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -895,8 +894,11 @@ vErrors.push(err69);
 }
 errors++;
 }
-if(func2(data11) < 1){
-const err70 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+let data12 = data.UPSTREAM_DIALECT;
+if(typeof data12 === "string"){
+if(!pattern3.test(data12)){
+const err70 = {instancePath:instancePath+"/UPSTREAM_DIALECT",schemaPath:"#/properties/UPSTREAM_DIALECT/pattern",keyword:"pattern",params:{pattern: "^\\S{1,64}$"},message:"must match pattern \""+"^\\S{1,64}$"+"\""};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -905,8 +907,9 @@ vErrors.push(err70);
 }
 errors++;
 }
-if(!pattern4.test(data11)){
-const err71 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\""};
+}
+else {
+const err71 = {instancePath:instancePath+"/UPSTREAM_DIALECT",schemaPath:"#/properties/UPSTREAM_DIALECT/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -915,9 +918,11 @@ vErrors.push(err71);
 }
 errors++;
 }
-}
-else {
-const err72 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data.DIALECTS_FILE !== undefined){
+let data13 = data.DIALECTS_FILE;
+if(typeof data13 === "string"){
+if(func2(data13) > 4096){
+const err72 = {instancePath:instancePath+"/DIALECTS_FILE",schemaPath:"#/properties/DIALECTS_FILE/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -926,10 +931,8 @@ vErrors.push(err72);
 }
 errors++;
 }
-}
-}
-else {
-const err73 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(func2(data13) < 1){
+const err73 = {instancePath:instancePath+"/DIALECTS_FILE",schemaPath:"#/properties/DIALECTS_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err73];
 }
@@ -938,11 +941,9 @@ vErrors.push(err73);
 }
 errors++;
 }
-if(data.DEFAULT_MODEL_ID !== undefined){
-let data12 = data.DEFAULT_MODEL_ID;
-if(typeof data12 === "string"){
-if(func2(data12) > 256){
-const err74 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
+}
+else {
+const err74 = {instancePath:instancePath+"/DIALECTS_FILE",schemaPath:"#/properties/DIALECTS_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -951,8 +952,11 @@ vErrors.push(err74);
 }
 errors++;
 }
-if(func2(data12) < 1){
-const err75 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+let data14 = data.MODEL_ALIASES;
+if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
+if(Object.keys(data14).length > 1000){
+const err75 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/maxProperties",keyword:"maxProperties",params:{limit: 1000},message:"must NOT have more than 1000 properties"};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -961,8 +965,11 @@ vErrors.push(err75);
 }
 errors++;
 }
-if(!pattern4.test(data12)){
-const err76 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\""};
+for(const key0 in data14){
+const _errs29 = errors;
+if(typeof key0 === "string"){
+if(func2(key0) > 256){
+const err76 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",propertyName:key0};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -971,9 +978,8 @@ vErrors.push(err76);
 }
 errors++;
 }
-}
-else {
-const err77 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(func2(key0) < 1){
+const err77 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key0};
 if(vErrors === null){
 vErrors = [err77];
 }
@@ -982,11 +988,8 @@ vErrors.push(err77);
 }
 errors++;
 }
-}
-let data13 = data.PASSTHROUGH_PATHS;
-if(Array.isArray(data13)){
-if(data13.length > 64){
-const err78 = {instancePath:instancePath+"/PASSTHROUGH_PATHS",schemaPath:"#/properties/PASSTHROUGH_PATHS/maxItems",keyword:"maxItems",params:{limit: 64},message:"must NOT have more than 64 items"};
+if(!pattern4.test(key0)){
+const err78 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\"",propertyName:key0};
 if(vErrors === null){
 vErrors = [err78];
 }
@@ -995,12 +998,10 @@ vErrors.push(err78);
 }
 errors++;
 }
-const len1 = data13.length;
-for(let i1=0; i1<len1; i1++){
-let data14 = data13[i1];
-if(typeof data14 === "string"){
-if(func2(data14) > 256){
-const err79 = {instancePath:instancePath+"/PASSTHROUGH_PATHS/" + i1,schemaPath:"#/properties/PASSTHROUGH_PATHS/items/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
+}
+var valid3 = _errs29 === errors;
+if(!valid3){
+const err79 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid"};
 if(vErrors === null){
 vErrors = [err79];
 }
@@ -1009,8 +1010,12 @@ vErrors.push(err79);
 }
 errors++;
 }
-if(!pattern7.test(data14)){
-const err80 = {instancePath:instancePath+"/PASSTHROUGH_PATHS/" + i1,schemaPath:"#/properties/PASSTHROUGH_PATHS/items/pattern",keyword:"pattern",params:{pattern: "^/v1(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$"},message:"must match pattern \""+"^/v1(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$"+"\""};
+}
+for(const key1 in data14){
+let data15 = data14[key1];
+if(typeof data15 === "string"){
+if(func2(data15) > 256){
+const err80 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
 if(vErrors === null){
 vErrors = [err80];
 }
@@ -1019,9 +1024,8 @@ vErrors.push(err80);
 }
 errors++;
 }
-}
-else {
-const err81 = {instancePath:instancePath+"/PASSTHROUGH_PATHS/" + i1,schemaPath:"#/properties/PASSTHROUGH_PATHS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(func2(data15) < 1){
+const err81 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err81];
 }
@@ -1030,10 +1034,8 @@ vErrors.push(err81);
 }
 errors++;
 }
-}
-}
-else {
-const err82 = {instancePath:instancePath+"/PASSTHROUGH_PATHS",schemaPath:"#/properties/PASSTHROUGH_PATHS/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(!pattern4.test(data15)){
+const err82 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\""};
 if(vErrors === null){
 vErrors = [err82];
 }
@@ -1042,9 +1044,9 @@ vErrors.push(err82);
 }
 errors++;
 }
-let data15 = data.AUTH_MODE;
-if(!(((data15 === "passthrough") || (data15 === "static")) || (data15 === "managed"))){
-const err83 = {instancePath:instancePath+"/AUTH_MODE",schemaPath:"#/properties/AUTH_MODE/enum",keyword:"enum",params:{allowedValues: schema11.properties.AUTH_MODE.enum},message:"must be equal to one of the allowed values"};
+}
+else {
+const err83 = {instancePath:instancePath+"/MODEL_ALIASES/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/MODEL_ALIASES/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err83];
 }
@@ -1053,10 +1055,10 @@ vErrors.push(err83);
 }
 errors++;
 }
-let data16 = data.API_KEYS;
-if(Array.isArray(data16)){
-if(data16.length > 10000){
-const err84 = {instancePath:instancePath+"/API_KEYS",schemaPath:"#/properties/API_KEYS/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items"};
+}
+}
+else {
+const err84 = {instancePath:instancePath+"/MODEL_ALIASES",schemaPath:"#/properties/MODEL_ALIASES/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err84];
 }
@@ -1065,12 +1067,11 @@ vErrors.push(err84);
 }
 errors++;
 }
-const len2 = data16.length;
-for(let i2=0; i2<len2; i2++){
-let data17 = data16[i2];
-if(typeof data17 === "string"){
-if(func2(data17) > 512){
-const err85 = {instancePath:instancePath+"/API_KEYS/" + i2,schemaPath:"#/properties/API_KEYS/items/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+if(data.DEFAULT_MODEL_ID !== undefined){
+let data16 = data.DEFAULT_MODEL_ID;
+if(typeof data16 === "string"){
+if(func2(data16) > 256){
+const err85 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
 if(vErrors === null){
 vErrors = [err85];
 }
@@ -1079,8 +1080,8 @@ vErrors.push(err85);
 }
 errors++;
 }
-if(!pattern8.test(data17)){
-const err86 = {instancePath:instancePath+"/API_KEYS/" + i2,schemaPath:"#/properties/API_KEYS/items/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]+$"},message:"must match pattern \""+"^[\\x21-\\x7e]+$"+"\""};
+if(func2(data16) < 1){
+const err86 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err86];
 }
@@ -1089,9 +1090,8 @@ vErrors.push(err86);
 }
 errors++;
 }
-}
-else {
-const err87 = {instancePath:instancePath+"/API_KEYS/" + i2,schemaPath:"#/properties/API_KEYS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!pattern4.test(data16)){
+const err87 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\""};
 if(vErrors === null){
 vErrors = [err87];
 }
@@ -1101,9 +1101,8 @@ vErrors.push(err87);
 errors++;
 }
 }
-}
 else {
-const err88 = {instancePath:instancePath+"/API_KEYS",schemaPath:"#/properties/API_KEYS/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err88 = {instancePath:instancePath+"/DEFAULT_MODEL_ID",schemaPath:"#/properties/DEFAULT_MODEL_ID/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err88];
 }
@@ -1112,11 +1111,11 @@ vErrors.push(err88);
 }
 errors++;
 }
-if(data.API_KEYS_FILE !== undefined){
-let data18 = data.API_KEYS_FILE;
-if(typeof data18 === "string"){
-if(func2(data18) < 1){
-const err89 = {instancePath:instancePath+"/API_KEYS_FILE",schemaPath:"#/properties/API_KEYS_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+let data17 = data.PASSTHROUGH_PATHS;
+if(Array.isArray(data17)){
+if(data17.length > 64){
+const err89 = {instancePath:instancePath+"/PASSTHROUGH_PATHS",schemaPath:"#/properties/PASSTHROUGH_PATHS/maxItems",keyword:"maxItems",params:{limit: 64},message:"must NOT have more than 64 items"};
 if(vErrors === null){
 vErrors = [err89];
 }
@@ -1125,9 +1124,12 @@ vErrors.push(err89);
 }
 errors++;
 }
-}
-else {
-const err90 = {instancePath:instancePath+"/API_KEYS_FILE",schemaPath:"#/properties/API_KEYS_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const len1 = data17.length;
+for(let i1=0; i1<len1; i1++){
+let data18 = data17[i1];
+if(typeof data18 === "string"){
+if(func2(data18) > 256){
+const err90 = {instancePath:instancePath+"/PASSTHROUGH_PATHS/" + i1,schemaPath:"#/properties/PASSTHROUGH_PATHS/items/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
 if(vErrors === null){
 vErrors = [err90];
 }
@@ -1136,12 +1138,8 @@ vErrors.push(err90);
 }
 errors++;
 }
-}
-if(data.ADMIN_TOKEN !== undefined){
-let data19 = data.ADMIN_TOKEN;
-if(typeof data19 === "string"){
-if(func2(data19) < 16){
-const err91 = {instancePath:instancePath+"/ADMIN_TOKEN",schemaPath:"#/properties/ADMIN_TOKEN/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
+if(!pattern7.test(data18)){
+const err91 = {instancePath:instancePath+"/PASSTHROUGH_PATHS/" + i1,schemaPath:"#/properties/PASSTHROUGH_PATHS/items/pattern",keyword:"pattern",params:{pattern: "^/v1(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$"},message:"must match pattern \""+"^/v1(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$"+"\""};
 if(vErrors === null){
 vErrors = [err91];
 }
@@ -1150,8 +1148,9 @@ vErrors.push(err91);
 }
 errors++;
 }
-if(!pattern9.test(data19)){
-const err92 = {instancePath:instancePath+"/ADMIN_TOKEN",schemaPath:"#/properties/ADMIN_TOKEN/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]{16,4096}$"},message:"must match pattern \""+"^[\\x21-\\x7e]{16,4096}$"+"\""};
+}
+else {
+const err92 = {instancePath:instancePath+"/PASSTHROUGH_PATHS/" + i1,schemaPath:"#/properties/PASSTHROUGH_PATHS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err92];
 }
@@ -1161,8 +1160,9 @@ vErrors.push(err92);
 errors++;
 }
 }
+}
 else {
-const err93 = {instancePath:instancePath+"/ADMIN_TOKEN",schemaPath:"#/properties/ADMIN_TOKEN/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err93 = {instancePath:instancePath+"/PASSTHROUGH_PATHS",schemaPath:"#/properties/PASSTHROUGH_PATHS/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err93];
 }
@@ -1171,11 +1171,9 @@ vErrors.push(err93);
 }
 errors++;
 }
-}
-let data20 = data.CORS_ORIGINS;
-if(Array.isArray(data20)){
-if(data20.length > 1000){
-const err94 = {instancePath:instancePath+"/CORS_ORIGINS",schemaPath:"#/properties/CORS_ORIGINS/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items"};
+let data19 = data.AUTH_MODE;
+if(!(((data19 === "passthrough") || (data19 === "static")) || (data19 === "managed"))){
+const err94 = {instancePath:instancePath+"/AUTH_MODE",schemaPath:"#/properties/AUTH_MODE/enum",keyword:"enum",params:{allowedValues: schema11.properties.AUTH_MODE.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err94];
 }
@@ -1184,12 +1182,10 @@ vErrors.push(err94);
 }
 errors++;
 }
-const len3 = data20.length;
-for(let i3=0; i3<len3; i3++){
-let data21 = data20[i3];
-if(typeof data21 === "string"){
-if(func2(data21) > 512){
-const err95 = {instancePath:instancePath+"/CORS_ORIGINS/" + i3,schemaPath:"#/properties/CORS_ORIGINS/items/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+let data20 = data.API_KEYS;
+if(Array.isArray(data20)){
+if(data20.length > 10000){
+const err95 = {instancePath:instancePath+"/API_KEYS",schemaPath:"#/properties/API_KEYS/maxItems",keyword:"maxItems",params:{limit: 10000},message:"must NOT have more than 10000 items"};
 if(vErrors === null){
 vErrors = [err95];
 }
@@ -1198,8 +1194,12 @@ vErrors.push(err95);
 }
 errors++;
 }
-if(!pattern10.test(data21)){
-const err96 = {instancePath:instancePath+"/CORS_ORIGINS/" + i3,schemaPath:"#/properties/CORS_ORIGINS/items/pattern",keyword:"pattern",params:{pattern: "^(?:\\*|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?)$"},message:"must match pattern \""+"^(?:\\*|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?)$"+"\""};
+const len2 = data20.length;
+for(let i2=0; i2<len2; i2++){
+let data21 = data20[i2];
+if(typeof data21 === "string"){
+if(func2(data21) > 512){
+const err96 = {instancePath:instancePath+"/API_KEYS/" + i2,schemaPath:"#/properties/API_KEYS/items/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err96];
 }
@@ -1208,9 +1208,8 @@ vErrors.push(err96);
 }
 errors++;
 }
-}
-else {
-const err97 = {instancePath:instancePath+"/CORS_ORIGINS/" + i3,schemaPath:"#/properties/CORS_ORIGINS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!pattern8.test(data21)){
+const err97 = {instancePath:instancePath+"/API_KEYS/" + i2,schemaPath:"#/properties/API_KEYS/items/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]+$"},message:"must match pattern \""+"^[\\x21-\\x7e]+$"+"\""};
 if(vErrors === null){
 vErrors = [err97];
 }
@@ -1220,9 +1219,8 @@ vErrors.push(err97);
 errors++;
 }
 }
-}
 else {
-const err98 = {instancePath:instancePath+"/CORS_ORIGINS",schemaPath:"#/properties/CORS_ORIGINS/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err98 = {instancePath:instancePath+"/API_KEYS/" + i2,schemaPath:"#/properties/API_KEYS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err98];
 }
@@ -1231,10 +1229,10 @@ vErrors.push(err98);
 }
 errors++;
 }
-let data22 = data.DATABASE_URL;
-if(typeof data22 === "string"){
-if(func2(data22) > 4096){
-const err99 = {instancePath:instancePath+"/DATABASE_URL",schemaPath:"#/properties/DATABASE_URL/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+}
+}
+else {
+const err99 = {instancePath:instancePath+"/API_KEYS",schemaPath:"#/properties/API_KEYS/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err99];
 }
@@ -1243,8 +1241,11 @@ vErrors.push(err99);
 }
 errors++;
 }
-if(!pattern11.test(data22)){
-const err100 = {instancePath:instancePath+"/DATABASE_URL",schemaPath:"#/properties/DATABASE_URL/pattern",keyword:"pattern",params:{pattern: "^(?::memory:|file:(?!//(?!/))[^:?#][^?#]*(?<!/)|postgres(?:ql)?://\\S+)$"},message:"must match pattern \""+"^(?::memory:|file:(?!//(?!/))[^:?#][^?#]*(?<!/)|postgres(?:ql)?://\\S+)$"+"\""};
+if(data.API_KEYS_FILE !== undefined){
+let data22 = data.API_KEYS_FILE;
+if(typeof data22 === "string"){
+if(func2(data22) < 1){
+const err100 = {instancePath:instancePath+"/API_KEYS_FILE",schemaPath:"#/properties/API_KEYS_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err100];
 }
@@ -1255,7 +1256,7 @@ errors++;
 }
 }
 else {
-const err101 = {instancePath:instancePath+"/DATABASE_URL",schemaPath:"#/properties/DATABASE_URL/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err101 = {instancePath:instancePath+"/API_KEYS_FILE",schemaPath:"#/properties/API_KEYS_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err101];
 }
@@ -1264,9 +1265,12 @@ vErrors.push(err101);
 }
 errors++;
 }
-let data23 = data.DATABASE_POOL_SIZE;
-if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
-const err102 = {instancePath:instancePath+"/DATABASE_POOL_SIZE",schemaPath:"#/properties/DATABASE_POOL_SIZE/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+}
+if(data.ADMIN_TOKEN !== undefined){
+let data23 = data.ADMIN_TOKEN;
+if(typeof data23 === "string"){
+if(func2(data23) < 16){
+const err102 = {instancePath:instancePath+"/ADMIN_TOKEN",schemaPath:"#/properties/ADMIN_TOKEN/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
 if(vErrors === null){
 vErrors = [err102];
 }
@@ -1275,9 +1279,8 @@ vErrors.push(err102);
 }
 errors++;
 }
-if((typeof data23 == "number") && (isFinite(data23))){
-if(data23 > 100 || isNaN(data23)){
-const err103 = {instancePath:instancePath+"/DATABASE_POOL_SIZE",schemaPath:"#/properties/DATABASE_POOL_SIZE/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+if(!pattern9.test(data23)){
+const err103 = {instancePath:instancePath+"/ADMIN_TOKEN",schemaPath:"#/properties/ADMIN_TOKEN/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]{16,4096}$"},message:"must match pattern \""+"^[\\x21-\\x7e]{16,4096}$"+"\""};
 if(vErrors === null){
 vErrors = [err103];
 }
@@ -1286,8 +1289,9 @@ vErrors.push(err103);
 }
 errors++;
 }
-if(data23 < 2 || isNaN(data23)){
-const err104 = {instancePath:instancePath+"/DATABASE_POOL_SIZE",schemaPath:"#/properties/DATABASE_POOL_SIZE/minimum",keyword:"minimum",params:{comparison: ">=", limit: 2},message:"must be >= 2"};
+}
+else {
+const err104 = {instancePath:instancePath+"/ADMIN_TOKEN",schemaPath:"#/properties/ADMIN_TOKEN/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err104];
 }
@@ -1297,9 +1301,10 @@ vErrors.push(err104);
 errors++;
 }
 }
-let data24 = data.WORKERS;
-if(!(((typeof data24 == "number") && (!(data24 % 1) && !isNaN(data24))) && (isFinite(data24)))){
-const err105 = {instancePath:instancePath+"/WORKERS",schemaPath:"#/properties/WORKERS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+let data24 = data.CORS_ORIGINS;
+if(Array.isArray(data24)){
+if(data24.length > 1000){
+const err105 = {instancePath:instancePath+"/CORS_ORIGINS",schemaPath:"#/properties/CORS_ORIGINS/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items"};
 if(vErrors === null){
 vErrors = [err105];
 }
@@ -1308,9 +1313,12 @@ vErrors.push(err105);
 }
 errors++;
 }
-if((typeof data24 == "number") && (isFinite(data24))){
-if(data24 > 64 || isNaN(data24)){
-const err106 = {instancePath:instancePath+"/WORKERS",schemaPath:"#/properties/WORKERS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64"};
+const len3 = data24.length;
+for(let i3=0; i3<len3; i3++){
+let data25 = data24[i3];
+if(typeof data25 === "string"){
+if(func2(data25) > 512){
+const err106 = {instancePath:instancePath+"/CORS_ORIGINS/" + i3,schemaPath:"#/properties/CORS_ORIGINS/items/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err106];
 }
@@ -1319,8 +1327,8 @@ vErrors.push(err106);
 }
 errors++;
 }
-if(data24 < 1 || isNaN(data24)){
-const err107 = {instancePath:instancePath+"/WORKERS",schemaPath:"#/properties/WORKERS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(!pattern10.test(data25)){
+const err107 = {instancePath:instancePath+"/CORS_ORIGINS/" + i3,schemaPath:"#/properties/CORS_ORIGINS/items/pattern",keyword:"pattern",params:{pattern: "^(?:\\*|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?)$"},message:"must match pattern \""+"^(?:\\*|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?)$"+"\""};
 if(vErrors === null){
 vErrors = [err107];
 }
@@ -1330,11 +1338,8 @@ vErrors.push(err107);
 errors++;
 }
 }
-if(data.GATEWAY_SECRET !== undefined){
-let data25 = data.GATEWAY_SECRET;
-if(typeof data25 === "string"){
-if(func2(data25) > 4096){
-const err108 = {instancePath:instancePath+"/GATEWAY_SECRET",schemaPath:"#/properties/GATEWAY_SECRET/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+else {
+const err108 = {instancePath:instancePath+"/CORS_ORIGINS/" + i3,schemaPath:"#/properties/CORS_ORIGINS/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err108];
 }
@@ -1343,8 +1348,10 @@ vErrors.push(err108);
 }
 errors++;
 }
-if(func2(data25) < 16){
-const err109 = {instancePath:instancePath+"/GATEWAY_SECRET",schemaPath:"#/properties/GATEWAY_SECRET/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
+}
+}
+else {
+const err109 = {instancePath:instancePath+"/CORS_ORIGINS",schemaPath:"#/properties/CORS_ORIGINS/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err109];
 }
@@ -1353,9 +1360,10 @@ vErrors.push(err109);
 }
 errors++;
 }
-}
-else {
-const err110 = {instancePath:instancePath+"/GATEWAY_SECRET",schemaPath:"#/properties/GATEWAY_SECRET/type",keyword:"type",params:{type: "string"},message:"must be string"};
+let data26 = data.DATABASE_URL;
+if(typeof data26 === "string"){
+if(func2(data26) > 4096){
+const err110 = {instancePath:instancePath+"/DATABASE_URL",schemaPath:"#/properties/DATABASE_URL/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err110];
 }
@@ -1364,12 +1372,8 @@ vErrors.push(err110);
 }
 errors++;
 }
-}
-if(data.GATEWAY_SECRET_PREVIOUS !== undefined){
-let data26 = data.GATEWAY_SECRET_PREVIOUS;
-if(typeof data26 === "string"){
-if(func2(data26) > 4096){
-const err111 = {instancePath:instancePath+"/GATEWAY_SECRET_PREVIOUS",schemaPath:"#/properties/GATEWAY_SECRET_PREVIOUS/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+if(!pattern11.test(data26)){
+const err111 = {instancePath:instancePath+"/DATABASE_URL",schemaPath:"#/properties/DATABASE_URL/pattern",keyword:"pattern",params:{pattern: "^(?::memory:|file:(?!//(?!/))[^:?#][^?#]*(?<!/)|postgres(?:ql)?://\\S+)$"},message:"must match pattern \""+"^(?::memory:|file:(?!//(?!/))[^:?#][^?#]*(?<!/)|postgres(?:ql)?://\\S+)$"+"\""};
 if(vErrors === null){
 vErrors = [err111];
 }
@@ -1378,8 +1382,9 @@ vErrors.push(err111);
 }
 errors++;
 }
-if(func2(data26) < 16){
-const err112 = {instancePath:instancePath+"/GATEWAY_SECRET_PREVIOUS",schemaPath:"#/properties/GATEWAY_SECRET_PREVIOUS/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
+}
+else {
+const err112 = {instancePath:instancePath+"/DATABASE_URL",schemaPath:"#/properties/DATABASE_URL/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err112];
 }
@@ -1388,9 +1393,9 @@ vErrors.push(err112);
 }
 errors++;
 }
-}
-else {
-const err113 = {instancePath:instancePath+"/GATEWAY_SECRET_PREVIOUS",schemaPath:"#/properties/GATEWAY_SECRET_PREVIOUS/type",keyword:"type",params:{type: "string"},message:"must be string"};
+let data27 = data.DATABASE_POOL_SIZE;
+if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
+const err113 = {instancePath:instancePath+"/DATABASE_POOL_SIZE",schemaPath:"#/properties/DATABASE_POOL_SIZE/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err113];
 }
@@ -1399,10 +1404,9 @@ vErrors.push(err113);
 }
 errors++;
 }
-}
-let data27 = data.RECORD_RETENTION_DAYS;
-if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
-const err114 = {instancePath:instancePath+"/RECORD_RETENTION_DAYS",schemaPath:"#/properties/RECORD_RETENTION_DAYS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data27 == "number") && (isFinite(data27))){
+if(data27 > 100 || isNaN(data27)){
+const err114 = {instancePath:instancePath+"/DATABASE_POOL_SIZE",schemaPath:"#/properties/DATABASE_POOL_SIZE/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err114];
 }
@@ -1411,9 +1415,8 @@ vErrors.push(err114);
 }
 errors++;
 }
-if((typeof data27 == "number") && (isFinite(data27))){
-if(data27 > 36500 || isNaN(data27)){
-const err115 = {instancePath:instancePath+"/RECORD_RETENTION_DAYS",schemaPath:"#/properties/RECORD_RETENTION_DAYS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 36500},message:"must be <= 36500"};
+if(data27 < 2 || isNaN(data27)){
+const err115 = {instancePath:instancePath+"/DATABASE_POOL_SIZE",schemaPath:"#/properties/DATABASE_POOL_SIZE/minimum",keyword:"minimum",params:{comparison: ">=", limit: 2},message:"must be >= 2"};
 if(vErrors === null){
 vErrors = [err115];
 }
@@ -1422,8 +1425,10 @@ vErrors.push(err115);
 }
 errors++;
 }
-if(data27 < 1 || isNaN(data27)){
-const err116 = {instancePath:instancePath+"/RECORD_RETENTION_DAYS",schemaPath:"#/properties/RECORD_RETENTION_DAYS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+let data28 = data.WORKERS;
+if(!(((typeof data28 == "number") && (!(data28 % 1) && !isNaN(data28))) && (isFinite(data28)))){
+const err116 = {instancePath:instancePath+"/WORKERS",schemaPath:"#/properties/WORKERS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err116];
 }
@@ -1432,12 +1437,9 @@ vErrors.push(err116);
 }
 errors++;
 }
-}
-if(data.PRICES_FILE !== undefined){
-let data28 = data.PRICES_FILE;
-if(typeof data28 === "string"){
-if(func2(data28) > 4096){
-const err117 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+if((typeof data28 == "number") && (isFinite(data28))){
+if(data28 > 64 || isNaN(data28)){
+const err117 = {instancePath:instancePath+"/WORKERS",schemaPath:"#/properties/WORKERS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64"};
 if(vErrors === null){
 vErrors = [err117];
 }
@@ -1446,8 +1448,8 @@ vErrors.push(err117);
 }
 errors++;
 }
-if(func2(data28) < 1){
-const err118 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(data28 < 1 || isNaN(data28)){
+const err118 = {instancePath:instancePath+"/WORKERS",schemaPath:"#/properties/WORKERS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err118];
 }
@@ -1457,8 +1459,11 @@ vErrors.push(err118);
 errors++;
 }
 }
-else {
-const err119 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data.GATEWAY_SECRET !== undefined){
+let data29 = data.GATEWAY_SECRET;
+if(typeof data29 === "string"){
+if(func2(data29) > 4096){
+const err119 = {instancePath:instancePath+"/GATEWAY_SECRET",schemaPath:"#/properties/GATEWAY_SECRET/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err119];
 }
@@ -1467,12 +1472,8 @@ vErrors.push(err119);
 }
 errors++;
 }
-}
-if(data.MODELS_FILE !== undefined){
-let data29 = data.MODELS_FILE;
-if(typeof data29 === "string"){
-if(func2(data29) > 4096){
-const err120 = {instancePath:instancePath+"/MODELS_FILE",schemaPath:"#/properties/MODELS_FILE/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+if(func2(data29) < 16){
+const err120 = {instancePath:instancePath+"/GATEWAY_SECRET",schemaPath:"#/properties/GATEWAY_SECRET/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
 if(vErrors === null){
 vErrors = [err120];
 }
@@ -1481,8 +1482,9 @@ vErrors.push(err120);
 }
 errors++;
 }
-if(func2(data29) < 1){
-const err121 = {instancePath:instancePath+"/MODELS_FILE",schemaPath:"#/properties/MODELS_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+else {
+const err121 = {instancePath:instancePath+"/GATEWAY_SECRET",schemaPath:"#/properties/GATEWAY_SECRET/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err121];
 }
@@ -1492,8 +1494,11 @@ vErrors.push(err121);
 errors++;
 }
 }
-else {
-const err122 = {instancePath:instancePath+"/MODELS_FILE",schemaPath:"#/properties/MODELS_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data.GATEWAY_SECRET_PREVIOUS !== undefined){
+let data30 = data.GATEWAY_SECRET_PREVIOUS;
+if(typeof data30 === "string"){
+if(func2(data30) > 4096){
+const err122 = {instancePath:instancePath+"/GATEWAY_SECRET_PREVIOUS",schemaPath:"#/properties/GATEWAY_SECRET_PREVIOUS/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err122];
 }
@@ -1502,10 +1507,8 @@ vErrors.push(err122);
 }
 errors++;
 }
-}
-let data30 = data.DEFAULT_MAX_OUTPUT_TOKENS;
-if(!(((typeof data30 == "number") && (!(data30 % 1) && !isNaN(data30))) && (isFinite(data30)))){
-const err123 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(func2(data30) < 16){
+const err123 = {instancePath:instancePath+"/GATEWAY_SECRET_PREVIOUS",schemaPath:"#/properties/GATEWAY_SECRET_PREVIOUS/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
 if(vErrors === null){
 vErrors = [err123];
 }
@@ -1514,9 +1517,9 @@ vErrors.push(err123);
 }
 errors++;
 }
-if((typeof data30 == "number") && (isFinite(data30))){
-if(data30 > 1000000000 || isNaN(data30)){
-const err124 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000},message:"must be <= 1000000000"};
+}
+else {
+const err124 = {instancePath:instancePath+"/GATEWAY_SECRET_PREVIOUS",schemaPath:"#/properties/GATEWAY_SECRET_PREVIOUS/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err124];
 }
@@ -1525,8 +1528,10 @@ vErrors.push(err124);
 }
 errors++;
 }
-if(data30 < 1 || isNaN(data30)){
-const err125 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+let data31 = data.RECORD_RETENTION_DAYS;
+if(!(((typeof data31 == "number") && (!(data31 % 1) && !isNaN(data31))) && (isFinite(data31)))){
+const err125 = {instancePath:instancePath+"/RECORD_RETENTION_DAYS",schemaPath:"#/properties/RECORD_RETENTION_DAYS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err125];
 }
@@ -1535,12 +1540,9 @@ vErrors.push(err125);
 }
 errors++;
 }
-}
-if(data.COMPACTION_MODEL !== undefined){
-let data31 = data.COMPACTION_MODEL;
-if(typeof data31 === "string"){
-if(func2(data31) > 256){
-const err126 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
+if((typeof data31 == "number") && (isFinite(data31))){
+if(data31 > 36500 || isNaN(data31)){
+const err126 = {instancePath:instancePath+"/RECORD_RETENTION_DAYS",schemaPath:"#/properties/RECORD_RETENTION_DAYS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 36500},message:"must be <= 36500"};
 if(vErrors === null){
 vErrors = [err126];
 }
@@ -1549,8 +1551,8 @@ vErrors.push(err126);
 }
 errors++;
 }
-if(func2(data31) < 1){
-const err127 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(data31 < 1 || isNaN(data31)){
+const err127 = {instancePath:instancePath+"/RECORD_RETENTION_DAYS",schemaPath:"#/properties/RECORD_RETENTION_DAYS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err127];
 }
@@ -1559,8 +1561,12 @@ vErrors.push(err127);
 }
 errors++;
 }
-if(!pattern4.test(data31)){
-const err128 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\""};
+}
+if(data.PRICES_FILE !== undefined){
+let data32 = data.PRICES_FILE;
+if(typeof data32 === "string"){
+if(func2(data32) > 4096){
+const err128 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err128];
 }
@@ -1569,9 +1575,8 @@ vErrors.push(err128);
 }
 errors++;
 }
-}
-else {
-const err129 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(func2(data32) < 1){
+const err129 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err129];
 }
@@ -1581,9 +1586,8 @@ vErrors.push(err129);
 errors++;
 }
 }
-let data32 = data.COMPACTION_MAX_OUTPUT_TOKENS;
-if(!(((typeof data32 == "number") && (!(data32 % 1) && !isNaN(data32))) && (isFinite(data32)))){
-const err130 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+else {
+const err130 = {instancePath:instancePath+"/PRICES_FILE",schemaPath:"#/properties/PRICES_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err130];
 }
@@ -1592,9 +1596,12 @@ vErrors.push(err130);
 }
 errors++;
 }
-if((typeof data32 == "number") && (isFinite(data32))){
-if(data32 > 131072 || isNaN(data32)){
-const err131 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 131072},message:"must be <= 131072"};
+}
+if(data.MODELS_FILE !== undefined){
+let data33 = data.MODELS_FILE;
+if(typeof data33 === "string"){
+if(func2(data33) > 4096){
+const err131 = {instancePath:instancePath+"/MODELS_FILE",schemaPath:"#/properties/MODELS_FILE/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err131];
 }
@@ -1603,8 +1610,8 @@ vErrors.push(err131);
 }
 errors++;
 }
-if(data32 < 16 || isNaN(data32)){
-const err132 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 16},message:"must be >= 16"};
+if(func2(data33) < 1){
+const err132 = {instancePath:instancePath+"/MODELS_FILE",schemaPath:"#/properties/MODELS_FILE/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err132];
 }
@@ -1614,9 +1621,8 @@ vErrors.push(err132);
 errors++;
 }
 }
-let data33 = data.HOSTED_TOOLS;
-if(!((data33 === "drop") || (data33 === "reject"))){
-const err133 = {instancePath:instancePath+"/HOSTED_TOOLS",schemaPath:"#/properties/HOSTED_TOOLS/enum",keyword:"enum",params:{allowedValues: schema11.properties.HOSTED_TOOLS.enum},message:"must be equal to one of the allowed values"};
+else {
+const err133 = {instancePath:instancePath+"/MODELS_FILE",schemaPath:"#/properties/MODELS_FILE/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err133];
 }
@@ -1625,9 +1631,10 @@ vErrors.push(err133);
 }
 errors++;
 }
-let data34 = data.HISTORY;
-if(!((data34 === "keep") || (data34 === "reject"))){
-const err134 = {instancePath:instancePath+"/HISTORY",schemaPath:"#/properties/HISTORY/enum",keyword:"enum",params:{allowedValues: schema11.properties.HISTORY.enum},message:"must be equal to one of the allowed values"};
+}
+let data34 = data.DEFAULT_MAX_OUTPUT_TOKENS;
+if(!(((typeof data34 == "number") && (!(data34 % 1) && !isNaN(data34))) && (isFinite(data34)))){
+const err134 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err134];
 }
@@ -1636,9 +1643,9 @@ vErrors.push(err134);
 }
 errors++;
 }
-let data35 = data.IMAGE_URLS;
-if(!(((data35 === "any") || (data35 === "https-public")) || (data35 === "data"))){
-const err135 = {instancePath:instancePath+"/IMAGE_URLS",schemaPath:"#/properties/IMAGE_URLS/enum",keyword:"enum",params:{allowedValues: schema11.properties.IMAGE_URLS.enum},message:"must be equal to one of the allowed values"};
+if((typeof data34 == "number") && (isFinite(data34))){
+if(data34 > 1000000000 || isNaN(data34)){
+const err135 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000},message:"must be <= 1000000000"};
 if(vErrors === null){
 vErrors = [err135];
 }
@@ -1647,9 +1654,8 @@ vErrors.push(err135);
 }
 errors++;
 }
-let data36 = data.REASONING_OUTPUT;
-if(!(((data36 === "summary") || (data36 === "content")) || (data36 === "hidden"))){
-const err136 = {instancePath:instancePath+"/REASONING_OUTPUT",schemaPath:"#/properties/REASONING_OUTPUT/enum",keyword:"enum",params:{allowedValues: schema11.properties.REASONING_OUTPUT.enum},message:"must be equal to one of the allowed values"};
+if(data34 < 1 || isNaN(data34)){
+const err136 = {instancePath:instancePath+"/DEFAULT_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/DEFAULT_MAX_OUTPUT_TOKENS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err136];
 }
@@ -1658,9 +1664,12 @@ vErrors.push(err136);
 }
 errors++;
 }
-let data37 = data.ITEM_MEMORY_TTL_S;
-if(!(((typeof data37 == "number") && (!(data37 % 1) && !isNaN(data37))) && (isFinite(data37)))){
-const err137 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+}
+if(data.COMPACTION_MODEL !== undefined){
+let data35 = data.COMPACTION_MODEL;
+if(typeof data35 === "string"){
+if(func2(data35) > 256){
+const err137 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
 if(vErrors === null){
 vErrors = [err137];
 }
@@ -1669,9 +1678,8 @@ vErrors.push(err137);
 }
 errors++;
 }
-if((typeof data37 == "number") && (isFinite(data37))){
-if(data37 > 604800 || isNaN(data37)){
-const err138 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/maximum",keyword:"maximum",params:{comparison: "<=", limit: 604800},message:"must be <= 604800"};
+if(func2(data35) < 1){
+const err138 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err138];
 }
@@ -1680,8 +1688,8 @@ vErrors.push(err138);
 }
 errors++;
 }
-if(data37 < 0 || isNaN(data37)){
-const err139 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(!pattern4.test(data35)){
+const err139 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/pattern",keyword:"pattern",params:{pattern: "^\\P{Cc}+$"},message:"must match pattern \""+"^\\P{Cc}+$"+"\""};
 if(vErrors === null){
 vErrors = [err139];
 }
@@ -1691,9 +1699,8 @@ vErrors.push(err139);
 errors++;
 }
 }
-let data38 = data.MAX_BODY_BYTES;
-if(!(((typeof data38 == "number") && (!(data38 % 1) && !isNaN(data38))) && (isFinite(data38)))){
-const err140 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+else {
+const err140 = {instancePath:instancePath+"/COMPACTION_MODEL",schemaPath:"#/properties/COMPACTION_MODEL/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err140];
 }
@@ -1702,9 +1709,10 @@ vErrors.push(err140);
 }
 errors++;
 }
-if((typeof data38 == "number") && (isFinite(data38))){
-if(data38 > 268435456 || isNaN(data38)){
-const err141 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/maximum",keyword:"maximum",params:{comparison: "<=", limit: 268435456},message:"must be <= 268435456"};
+}
+let data36 = data.COMPACTION_MAX_OUTPUT_TOKENS;
+if(!(((typeof data36 == "number") && (!(data36 % 1) && !isNaN(data36))) && (isFinite(data36)))){
+const err141 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err141];
 }
@@ -1713,8 +1721,9 @@ vErrors.push(err141);
 }
 errors++;
 }
-if(data38 < 1 || isNaN(data38)){
-const err142 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data36 == "number") && (isFinite(data36))){
+if(data36 > 131072 || isNaN(data36)){
+const err142 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 131072},message:"must be <= 131072"};
 if(vErrors === null){
 vErrors = [err142];
 }
@@ -1723,10 +1732,8 @@ vErrors.push(err142);
 }
 errors++;
 }
-}
-let data39 = data.MAX_BODY_BYTES_IN_FLIGHT;
-if(!(((typeof data39 == "number") && (!(data39 % 1) && !isNaN(data39))) && (isFinite(data39)))){
-const err143 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data36 < 16 || isNaN(data36)){
+const err143 = {instancePath:instancePath+"/COMPACTION_MAX_OUTPUT_TOKENS",schemaPath:"#/properties/COMPACTION_MAX_OUTPUT_TOKENS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 16},message:"must be >= 16"};
 if(vErrors === null){
 vErrors = [err143];
 }
@@ -1735,9 +1742,10 @@ vErrors.push(err143);
 }
 errors++;
 }
-if((typeof data39 == "number") && (isFinite(data39))){
-if(data39 > 1099511627776 || isNaN(data39)){
-const err144 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"};
+}
+let data37 = data.HOSTED_TOOLS;
+if(!((data37 === "drop") || (data37 === "reject"))){
+const err144 = {instancePath:instancePath+"/HOSTED_TOOLS",schemaPath:"#/properties/HOSTED_TOOLS/enum",keyword:"enum",params:{allowedValues: schema11.properties.HOSTED_TOOLS.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err144];
 }
@@ -1746,8 +1754,9 @@ vErrors.push(err144);
 }
 errors++;
 }
-if(data39 < 1 || isNaN(data39)){
-const err145 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+let data38 = data.HISTORY;
+if(!((data38 === "keep") || (data38 === "reject"))){
+const err145 = {instancePath:instancePath+"/HISTORY",schemaPath:"#/properties/HISTORY/enum",keyword:"enum",params:{allowedValues: schema11.properties.HISTORY.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err145];
 }
@@ -1756,10 +1765,9 @@ vErrors.push(err145);
 }
 errors++;
 }
-}
-let data40 = data.MAX_CONCURRENT_REQUESTS;
-if(!(((typeof data40 == "number") && (!(data40 % 1) && !isNaN(data40))) && (isFinite(data40)))){
-const err146 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+let data39 = data.IMAGE_URLS;
+if(!(((data39 === "any") || (data39 === "https-public")) || (data39 === "data"))){
+const err146 = {instancePath:instancePath+"/IMAGE_URLS",schemaPath:"#/properties/IMAGE_URLS/enum",keyword:"enum",params:{allowedValues: schema11.properties.IMAGE_URLS.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err146];
 }
@@ -1768,9 +1776,9 @@ vErrors.push(err146);
 }
 errors++;
 }
-if((typeof data40 == "number") && (isFinite(data40))){
-if(data40 > 1000000 || isNaN(data40)){
-const err147 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+let data40 = data.REASONING_OUTPUT;
+if(!(((data40 === "summary") || (data40 === "content")) || (data40 === "hidden"))){
+const err147 = {instancePath:instancePath+"/REASONING_OUTPUT",schemaPath:"#/properties/REASONING_OUTPUT/enum",keyword:"enum",params:{allowedValues: schema11.properties.REASONING_OUTPUT.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err147];
 }
@@ -1779,8 +1787,9 @@ vErrors.push(err147);
 }
 errors++;
 }
-if(data40 < 1 || isNaN(data40)){
-const err148 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+let data41 = data.ITEM_MEMORY_TTL_S;
+if(!(((typeof data41 == "number") && (!(data41 % 1) && !isNaN(data41))) && (isFinite(data41)))){
+const err148 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err148];
 }
@@ -1789,10 +1798,9 @@ vErrors.push(err148);
 }
 errors++;
 }
-}
-let data41 = data.CALLER_SHARE;
-if(!(((typeof data41 == "number") && (!(data41 % 1) && !isNaN(data41))) && (isFinite(data41)))){
-const err149 = {instancePath:instancePath+"/CALLER_SHARE",schemaPath:"#/properties/CALLER_SHARE/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data41 == "number") && (isFinite(data41))){
+if(data41 > 604800 || isNaN(data41)){
+const err149 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/maximum",keyword:"maximum",params:{comparison: "<=", limit: 604800},message:"must be <= 604800"};
 if(vErrors === null){
 vErrors = [err149];
 }
@@ -1801,9 +1809,8 @@ vErrors.push(err149);
 }
 errors++;
 }
-if((typeof data41 == "number") && (isFinite(data41))){
-if(data41 > 100 || isNaN(data41)){
-const err150 = {instancePath:instancePath+"/CALLER_SHARE",schemaPath:"#/properties/CALLER_SHARE/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+if(data41 < 0 || isNaN(data41)){
+const err150 = {instancePath:instancePath+"/ITEM_MEMORY_TTL_S",schemaPath:"#/properties/ITEM_MEMORY_TTL_S/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err150];
 }
@@ -1812,8 +1819,10 @@ vErrors.push(err150);
 }
 errors++;
 }
-if(data41 < 1 || isNaN(data41)){
-const err151 = {instancePath:instancePath+"/CALLER_SHARE",schemaPath:"#/properties/CALLER_SHARE/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+let data42 = data.MAX_BODY_BYTES;
+if(!(((typeof data42 == "number") && (!(data42 % 1) && !isNaN(data42))) && (isFinite(data42)))){
+const err151 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err151];
 }
@@ -1822,10 +1831,9 @@ vErrors.push(err151);
 }
 errors++;
 }
-}
-let data42 = data.MAX_REQUESTS_PER_SOCKET;
-if(!(((typeof data42 == "number") && (!(data42 % 1) && !isNaN(data42))) && (isFinite(data42)))){
-const err152 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data42 == "number") && (isFinite(data42))){
+if(data42 > 268435456 || isNaN(data42)){
+const err152 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/maximum",keyword:"maximum",params:{comparison: "<=", limit: 268435456},message:"must be <= 268435456"};
 if(vErrors === null){
 vErrors = [err152];
 }
@@ -1834,9 +1842,8 @@ vErrors.push(err152);
 }
 errors++;
 }
-if((typeof data42 == "number") && (isFinite(data42))){
-if(data42 > 1000000000 || isNaN(data42)){
-const err153 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000},message:"must be <= 1000000000"};
+if(data42 < 1 || isNaN(data42)){
+const err153 = {instancePath:instancePath+"/MAX_BODY_BYTES",schemaPath:"#/properties/MAX_BODY_BYTES/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err153];
 }
@@ -1845,8 +1852,10 @@ vErrors.push(err153);
 }
 errors++;
 }
-if(data42 < 0 || isNaN(data42)){
-const err154 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+let data43 = data.MAX_BODY_BYTES_IN_FLIGHT;
+if(!(((typeof data43 == "number") && (!(data43 % 1) && !isNaN(data43))) && (isFinite(data43)))){
+const err154 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err154];
 }
@@ -1855,10 +1864,9 @@ vErrors.push(err154);
 }
 errors++;
 }
-}
-let data43 = data.MAX_WEBSOCKETS;
-if(!(((typeof data43 == "number") && (!(data43 % 1) && !isNaN(data43))) && (isFinite(data43)))){
-const err155 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data43 == "number") && (isFinite(data43))){
+if(data43 > 1099511627776 || isNaN(data43)){
+const err155 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"};
 if(vErrors === null){
 vErrors = [err155];
 }
@@ -1867,9 +1875,8 @@ vErrors.push(err155);
 }
 errors++;
 }
-if((typeof data43 == "number") && (isFinite(data43))){
-if(data43 > 1000000 || isNaN(data43)){
-const err156 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+if(data43 < 1 || isNaN(data43)){
+const err156 = {instancePath:instancePath+"/MAX_BODY_BYTES_IN_FLIGHT",schemaPath:"#/properties/MAX_BODY_BYTES_IN_FLIGHT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err156];
 }
@@ -1878,8 +1885,10 @@ vErrors.push(err156);
 }
 errors++;
 }
-if(data43 < 0 || isNaN(data43)){
-const err157 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+let data44 = data.MAX_CONCURRENT_REQUESTS;
+if(!(((typeof data44 == "number") && (!(data44 % 1) && !isNaN(data44))) && (isFinite(data44)))){
+const err157 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err157];
 }
@@ -1888,10 +1897,9 @@ vErrors.push(err157);
 }
 errors++;
 }
-}
-let data44 = data.WEBSOCKET_IDLE_TIMEOUT_MS;
-if(!(((typeof data44 == "number") && (!(data44 % 1) && !isNaN(data44))) && (isFinite(data44)))){
-const err158 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data44 == "number") && (isFinite(data44))){
+if(data44 > 1000000 || isNaN(data44)){
+const err158 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err158];
 }
@@ -1900,9 +1908,8 @@ vErrors.push(err158);
 }
 errors++;
 }
-if((typeof data44 == "number") && (isFinite(data44))){
-if(data44 > 86400000 || isNaN(data44)){
-const err159 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+if(data44 < 1 || isNaN(data44)){
+const err159 = {instancePath:instancePath+"/MAX_CONCURRENT_REQUESTS",schemaPath:"#/properties/MAX_CONCURRENT_REQUESTS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err159];
 }
@@ -1911,8 +1918,10 @@ vErrors.push(err159);
 }
 errors++;
 }
-if(data44 < 1 || isNaN(data44)){
-const err160 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+let data45 = data.CALLER_SHARE;
+if(!(((typeof data45 == "number") && (!(data45 % 1) && !isNaN(data45))) && (isFinite(data45)))){
+const err160 = {instancePath:instancePath+"/CALLER_SHARE",schemaPath:"#/properties/CALLER_SHARE/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err160];
 }
@@ -1921,10 +1930,9 @@ vErrors.push(err160);
 }
 errors++;
 }
-}
-let data45 = data.WEBSOCKET_MAX_AGE_MS;
-if(!(((typeof data45 == "number") && (!(data45 % 1) && !isNaN(data45))) && (isFinite(data45)))){
-const err161 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data45 == "number") && (isFinite(data45))){
+if(data45 > 100 || isNaN(data45)){
+const err161 = {instancePath:instancePath+"/CALLER_SHARE",schemaPath:"#/properties/CALLER_SHARE/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err161];
 }
@@ -1933,9 +1941,8 @@ vErrors.push(err161);
 }
 errors++;
 }
-if((typeof data45 == "number") && (isFinite(data45))){
-if(data45 > 86400000 || isNaN(data45)){
-const err162 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+if(data45 < 1 || isNaN(data45)){
+const err162 = {instancePath:instancePath+"/CALLER_SHARE",schemaPath:"#/properties/CALLER_SHARE/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err162];
 }
@@ -1944,8 +1951,10 @@ vErrors.push(err162);
 }
 errors++;
 }
-if(data45 < 1 || isNaN(data45)){
-const err163 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+let data46 = data.MAX_REQUESTS_PER_SOCKET;
+if(!(((typeof data46 == "number") && (!(data46 % 1) && !isNaN(data46))) && (isFinite(data46)))){
+const err163 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err163];
 }
@@ -1954,10 +1963,9 @@ vErrors.push(err163);
 }
 errors++;
 }
-}
-let data46 = data.CONNECT_TIMEOUT_MS;
-if(!(((typeof data46 == "number") && (!(data46 % 1) && !isNaN(data46))) && (isFinite(data46)))){
-const err164 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data46 == "number") && (isFinite(data46))){
+if(data46 > 1000000000 || isNaN(data46)){
+const err164 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000},message:"must be <= 1000000000"};
 if(vErrors === null){
 vErrors = [err164];
 }
@@ -1966,9 +1974,8 @@ vErrors.push(err164);
 }
 errors++;
 }
-if((typeof data46 == "number") && (isFinite(data46))){
-if(data46 > 86400000 || isNaN(data46)){
-const err165 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+if(data46 < 0 || isNaN(data46)){
+const err165 = {instancePath:instancePath+"/MAX_REQUESTS_PER_SOCKET",schemaPath:"#/properties/MAX_REQUESTS_PER_SOCKET/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err165];
 }
@@ -1977,8 +1984,10 @@ vErrors.push(err165);
 }
 errors++;
 }
-if(data46 < 1 || isNaN(data46)){
-const err166 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+let data47 = data.MAX_WEBSOCKETS;
+if(!(((typeof data47 == "number") && (!(data47 % 1) && !isNaN(data47))) && (isFinite(data47)))){
+const err166 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err166];
 }
@@ -1987,10 +1996,9 @@ vErrors.push(err166);
 }
 errors++;
 }
-}
-let data47 = data.FIRST_BYTE_TIMEOUT_MS;
-if(!(((typeof data47 == "number") && (!(data47 % 1) && !isNaN(data47))) && (isFinite(data47)))){
-const err167 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data47 == "number") && (isFinite(data47))){
+if(data47 > 1000000 || isNaN(data47)){
+const err167 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err167];
 }
@@ -1999,9 +2007,8 @@ vErrors.push(err167);
 }
 errors++;
 }
-if((typeof data47 == "number") && (isFinite(data47))){
-if(data47 > 86400000 || isNaN(data47)){
-const err168 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+if(data47 < 0 || isNaN(data47)){
+const err168 = {instancePath:instancePath+"/MAX_WEBSOCKETS",schemaPath:"#/properties/MAX_WEBSOCKETS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err168];
 }
@@ -2010,8 +2017,10 @@ vErrors.push(err168);
 }
 errors++;
 }
-if(data47 < 1 || isNaN(data47)){
-const err169 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+let data48 = data.WEBSOCKET_IDLE_TIMEOUT_MS;
+if(!(((typeof data48 == "number") && (!(data48 % 1) && !isNaN(data48))) && (isFinite(data48)))){
+const err169 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err169];
 }
@@ -2020,10 +2029,9 @@ vErrors.push(err169);
 }
 errors++;
 }
-}
-let data48 = data.IDLE_TIMEOUT_MS;
-if(!(((typeof data48 == "number") && (!(data48 % 1) && !isNaN(data48))) && (isFinite(data48)))){
-const err170 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data48 == "number") && (isFinite(data48))){
+if(data48 > 86400000 || isNaN(data48)){
+const err170 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err170];
 }
@@ -2032,9 +2040,8 @@ vErrors.push(err170);
 }
 errors++;
 }
-if((typeof data48 == "number") && (isFinite(data48))){
-if(data48 > 86400000 || isNaN(data48)){
-const err171 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+if(data48 < 1 || isNaN(data48)){
+const err171 = {instancePath:instancePath+"/WEBSOCKET_IDLE_TIMEOUT_MS",schemaPath:"#/properties/WEBSOCKET_IDLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err171];
 }
@@ -2043,8 +2050,10 @@ vErrors.push(err171);
 }
 errors++;
 }
-if(data48 < 1 || isNaN(data48)){
-const err172 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+let data49 = data.WEBSOCKET_MAX_AGE_MS;
+if(!(((typeof data49 == "number") && (!(data49 % 1) && !isNaN(data49))) && (isFinite(data49)))){
+const err172 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err172];
 }
@@ -2053,10 +2062,9 @@ vErrors.push(err172);
 }
 errors++;
 }
-}
-let data49 = data.HEADER_HOLD_MS;
-if(!(((typeof data49 == "number") && (!(data49 % 1) && !isNaN(data49))) && (isFinite(data49)))){
-const err173 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data49 == "number") && (isFinite(data49))){
+if(data49 > 86400000 || isNaN(data49)){
+const err173 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err173];
 }
@@ -2065,9 +2073,8 @@ vErrors.push(err173);
 }
 errors++;
 }
-if((typeof data49 == "number") && (isFinite(data49))){
-if(data49 > 86400000 || isNaN(data49)){
-const err174 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+if(data49 < 1 || isNaN(data49)){
+const err174 = {instancePath:instancePath+"/WEBSOCKET_MAX_AGE_MS",schemaPath:"#/properties/WEBSOCKET_MAX_AGE_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err174];
 }
@@ -2076,8 +2083,10 @@ vErrors.push(err174);
 }
 errors++;
 }
-if(data49 < 0 || isNaN(data49)){
-const err175 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+let data50 = data.CONNECT_TIMEOUT_MS;
+if(!(((typeof data50 == "number") && (!(data50 % 1) && !isNaN(data50))) && (isFinite(data50)))){
+const err175 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err175];
 }
@@ -2086,10 +2095,9 @@ vErrors.push(err175);
 }
 errors++;
 }
-}
-let data50 = data.KEEPALIVE_COMMENT_MS;
-if(!(((typeof data50 == "number") && (!(data50 % 1) && !isNaN(data50))) && (isFinite(data50)))){
-const err176 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data50 == "number") && (isFinite(data50))){
+if(data50 > 86400000 || isNaN(data50)){
+const err176 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err176];
 }
@@ -2098,9 +2106,8 @@ vErrors.push(err176);
 }
 errors++;
 }
-if((typeof data50 == "number") && (isFinite(data50))){
-if(data50 > 86400000 || isNaN(data50)){
-const err177 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+if(data50 < 1 || isNaN(data50)){
+const err177 = {instancePath:instancePath+"/CONNECT_TIMEOUT_MS",schemaPath:"#/properties/CONNECT_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err177];
 }
@@ -2109,8 +2116,10 @@ vErrors.push(err177);
 }
 errors++;
 }
-if(data50 < 1 || isNaN(data50)){
-const err178 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+let data51 = data.FIRST_BYTE_TIMEOUT_MS;
+if(!(((typeof data51 == "number") && (!(data51 % 1) && !isNaN(data51))) && (isFinite(data51)))){
+const err178 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err178];
 }
@@ -2119,10 +2128,9 @@ vErrors.push(err178);
 }
 errors++;
 }
-}
-let data51 = data.KEEPALIVE_EVENT_MS;
-if(!(((typeof data51 == "number") && (!(data51 % 1) && !isNaN(data51))) && (isFinite(data51)))){
-const err179 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data51 == "number") && (isFinite(data51))){
+if(data51 > 86400000 || isNaN(data51)){
+const err179 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err179];
 }
@@ -2131,9 +2139,8 @@ vErrors.push(err179);
 }
 errors++;
 }
-if((typeof data51 == "number") && (isFinite(data51))){
-if(data51 > 86400000 || isNaN(data51)){
-const err180 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+if(data51 < 1 || isNaN(data51)){
+const err180 = {instancePath:instancePath+"/FIRST_BYTE_TIMEOUT_MS",schemaPath:"#/properties/FIRST_BYTE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err180];
 }
@@ -2142,8 +2149,10 @@ vErrors.push(err180);
 }
 errors++;
 }
-if(data51 < 1 || isNaN(data51)){
-const err181 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+let data52 = data.IDLE_TIMEOUT_MS;
+if(!(((typeof data52 == "number") && (!(data52 % 1) && !isNaN(data52))) && (isFinite(data52)))){
+const err181 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err181];
 }
@@ -2152,10 +2161,9 @@ vErrors.push(err181);
 }
 errors++;
 }
-}
-let data52 = data.DRAIN_DELAY_MS;
-if(!(((typeof data52 == "number") && (!(data52 % 1) && !isNaN(data52))) && (isFinite(data52)))){
-const err182 = {instancePath:instancePath+"/DRAIN_DELAY_MS",schemaPath:"#/properties/DRAIN_DELAY_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data52 == "number") && (isFinite(data52))){
+if(data52 > 86400000 || isNaN(data52)){
+const err182 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err182];
 }
@@ -2164,9 +2172,8 @@ vErrors.push(err182);
 }
 errors++;
 }
-if((typeof data52 == "number") && (isFinite(data52))){
-if(data52 > 86400000 || isNaN(data52)){
-const err183 = {instancePath:instancePath+"/DRAIN_DELAY_MS",schemaPath:"#/properties/DRAIN_DELAY_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+if(data52 < 1 || isNaN(data52)){
+const err183 = {instancePath:instancePath+"/IDLE_TIMEOUT_MS",schemaPath:"#/properties/IDLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err183];
 }
@@ -2175,8 +2182,10 @@ vErrors.push(err183);
 }
 errors++;
 }
-if(data52 < 0 || isNaN(data52)){
-const err184 = {instancePath:instancePath+"/DRAIN_DELAY_MS",schemaPath:"#/properties/DRAIN_DELAY_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+let data53 = data.HEADER_HOLD_MS;
+if(!(((typeof data53 == "number") && (!(data53 % 1) && !isNaN(data53))) && (isFinite(data53)))){
+const err184 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err184];
 }
@@ -2185,10 +2194,9 @@ vErrors.push(err184);
 }
 errors++;
 }
-}
-let data53 = data.SETTLE_TIMEOUT_MS;
-if(!(((typeof data53 == "number") && (!(data53 % 1) && !isNaN(data53))) && (isFinite(data53)))){
-const err185 = {instancePath:instancePath+"/SETTLE_TIMEOUT_MS",schemaPath:"#/properties/SETTLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data53 == "number") && (isFinite(data53))){
+if(data53 > 86400000 || isNaN(data53)){
+const err185 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err185];
 }
@@ -2197,9 +2205,8 @@ vErrors.push(err185);
 }
 errors++;
 }
-if((typeof data53 == "number") && (isFinite(data53))){
-if(data53 > 600000 || isNaN(data53)){
-const err186 = {instancePath:instancePath+"/SETTLE_TIMEOUT_MS",schemaPath:"#/properties/SETTLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000"};
+if(data53 < 0 || isNaN(data53)){
+const err186 = {instancePath:instancePath+"/HEADER_HOLD_MS",schemaPath:"#/properties/HEADER_HOLD_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err186];
 }
@@ -2208,8 +2215,10 @@ vErrors.push(err186);
 }
 errors++;
 }
-if(data53 < 100 || isNaN(data53)){
-const err187 = {instancePath:instancePath+"/SETTLE_TIMEOUT_MS",schemaPath:"#/properties/SETTLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"};
+}
+let data54 = data.KEEPALIVE_COMMENT_MS;
+if(!(((typeof data54 == "number") && (!(data54 % 1) && !isNaN(data54))) && (isFinite(data54)))){
+const err187 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err187];
 }
@@ -2218,10 +2227,9 @@ vErrors.push(err187);
 }
 errors++;
 }
-}
-let data54 = data.DUPLICATE_STATUS;
-if(!(((typeof data54 == "number") && (!(data54 % 1) && !isNaN(data54))) && (isFinite(data54)))){
-const err188 = {instancePath:instancePath+"/DUPLICATE_STATUS",schemaPath:"#/properties/DUPLICATE_STATUS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data54 == "number") && (isFinite(data54))){
+if(data54 > 86400000 || isNaN(data54)){
+const err188 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err188];
 }
@@ -2230,8 +2238,8 @@ vErrors.push(err188);
 }
 errors++;
 }
-if(!(((data54 === 409) || (data54 === 200)) || (data54 === 202))){
-const err189 = {instancePath:instancePath+"/DUPLICATE_STATUS",schemaPath:"#/properties/DUPLICATE_STATUS/enum",keyword:"enum",params:{allowedValues: schema11.properties.DUPLICATE_STATUS.enum},message:"must be equal to one of the allowed values"};
+if(data54 < 1 || isNaN(data54)){
+const err189 = {instancePath:instancePath+"/KEEPALIVE_COMMENT_MS",schemaPath:"#/properties/KEEPALIVE_COMMENT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err189];
 }
@@ -2240,9 +2248,10 @@ vErrors.push(err189);
 }
 errors++;
 }
-let data55 = data.DRAIN_TIMEOUT_MS;
+}
+let data55 = data.KEEPALIVE_EVENT_MS;
 if(!(((typeof data55 == "number") && (!(data55 % 1) && !isNaN(data55))) && (isFinite(data55)))){
-const err190 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err190 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err190];
 }
@@ -2253,7 +2262,7 @@ errors++;
 }
 if((typeof data55 == "number") && (isFinite(data55))){
 if(data55 > 86400000 || isNaN(data55)){
-const err191 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
+const err191 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err191];
 }
@@ -2262,8 +2271,8 @@ vErrors.push(err191);
 }
 errors++;
 }
-if(data55 < 0 || isNaN(data55)){
-const err192 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(data55 < 1 || isNaN(data55)){
+const err192 = {instancePath:instancePath+"/KEEPALIVE_EVENT_MS",schemaPath:"#/properties/KEEPALIVE_EVENT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err192];
 }
@@ -2273,9 +2282,9 @@ vErrors.push(err192);
 errors++;
 }
 }
-let data56 = data.TOKEN_COUNT_TIMEOUT_MS;
+let data56 = data.DRAIN_DELAY_MS;
 if(!(((typeof data56 == "number") && (!(data56 % 1) && !isNaN(data56))) && (isFinite(data56)))){
-const err193 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err193 = {instancePath:instancePath+"/DRAIN_DELAY_MS",schemaPath:"#/properties/DRAIN_DELAY_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err193];
 }
@@ -2285,8 +2294,8 @@ vErrors.push(err193);
 errors++;
 }
 if((typeof data56 == "number") && (isFinite(data56))){
-if(data56 > 60000 || isNaN(data56)){
-const err194 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"};
+if(data56 > 86400000 || isNaN(data56)){
+const err194 = {instancePath:instancePath+"/DRAIN_DELAY_MS",schemaPath:"#/properties/DRAIN_DELAY_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err194];
 }
@@ -2296,7 +2305,7 @@ vErrors.push(err194);
 errors++;
 }
 if(data56 < 0 || isNaN(data56)){
-const err195 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+const err195 = {instancePath:instancePath+"/DRAIN_DELAY_MS",schemaPath:"#/properties/DRAIN_DELAY_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err195];
 }
@@ -2306,9 +2315,9 @@ vErrors.push(err195);
 errors++;
 }
 }
-let data57 = data.LOG_LEVEL;
-if(!(((((((data57 === "fatal") || (data57 === "error")) || (data57 === "warn")) || (data57 === "info")) || (data57 === "debug")) || (data57 === "trace")) || (data57 === "silent"))){
-const err196 = {instancePath:instancePath+"/LOG_LEVEL",schemaPath:"#/properties/LOG_LEVEL/enum",keyword:"enum",params:{allowedValues: schema11.properties.LOG_LEVEL.enum},message:"must be equal to one of the allowed values"};
+let data57 = data.SETTLE_TIMEOUT_MS;
+if(!(((typeof data57 == "number") && (!(data57 % 1) && !isNaN(data57))) && (isFinite(data57)))){
+const err196 = {instancePath:instancePath+"/SETTLE_TIMEOUT_MS",schemaPath:"#/properties/SETTLE_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err196];
 }
@@ -2317,9 +2326,9 @@ vErrors.push(err196);
 }
 errors++;
 }
-let data58 = data.LOG_FORMAT;
-if(!(((data58 === "auto") || (data58 === "json")) || (data58 === "pretty"))){
-const err197 = {instancePath:instancePath+"/LOG_FORMAT",schemaPath:"#/properties/LOG_FORMAT/enum",keyword:"enum",params:{allowedValues: schema11.properties.LOG_FORMAT.enum},message:"must be equal to one of the allowed values"};
+if((typeof data57 == "number") && (isFinite(data57))){
+if(data57 > 600000 || isNaN(data57)){
+const err197 = {instancePath:instancePath+"/SETTLE_TIMEOUT_MS",schemaPath:"#/properties/SETTLE_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000"};
 if(vErrors === null){
 vErrors = [err197];
 }
@@ -2328,11 +2337,8 @@ vErrors.push(err197);
 }
 errors++;
 }
-if(data.METRICS_TOKEN !== undefined){
-let data59 = data.METRICS_TOKEN;
-if(typeof data59 === "string"){
-if(func2(data59) < 16){
-const err198 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
+if(data57 < 100 || isNaN(data57)){
+const err198 = {instancePath:instancePath+"/SETTLE_TIMEOUT_MS",schemaPath:"#/properties/SETTLE_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"};
 if(vErrors === null){
 vErrors = [err198];
 }
@@ -2341,8 +2347,10 @@ vErrors.push(err198);
 }
 errors++;
 }
-if(!pattern9.test(data59)){
-const err199 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]{16,4096}$"},message:"must match pattern \""+"^[\\x21-\\x7e]{16,4096}$"+"\""};
+}
+let data58 = data.DUPLICATE_STATUS;
+if(!(((typeof data58 == "number") && (!(data58 % 1) && !isNaN(data58))) && (isFinite(data58)))){
+const err199 = {instancePath:instancePath+"/DUPLICATE_STATUS",schemaPath:"#/properties/DUPLICATE_STATUS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err199];
 }
@@ -2351,9 +2359,8 @@ vErrors.push(err199);
 }
 errors++;
 }
-}
-else {
-const err200 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!(((data58 === 409) || (data58 === 200)) || (data58 === 202))){
+const err200 = {instancePath:instancePath+"/DUPLICATE_STATUS",schemaPath:"#/properties/DUPLICATE_STATUS/enum",keyword:"enum",params:{allowedValues: schema11.properties.DUPLICATE_STATUS.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err200];
 }
@@ -2362,11 +2369,9 @@ vErrors.push(err200);
 }
 errors++;
 }
-}
-if(data.METRICS_PORT !== undefined){
-let data60 = data.METRICS_PORT;
-if(!(((typeof data60 == "number") && (!(data60 % 1) && !isNaN(data60))) && (isFinite(data60)))){
-const err201 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+let data59 = data.DRAIN_TIMEOUT_MS;
+if(!(((typeof data59 == "number") && (!(data59 % 1) && !isNaN(data59))) && (isFinite(data59)))){
+const err201 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err201];
 }
@@ -2375,9 +2380,9 @@ vErrors.push(err201);
 }
 errors++;
 }
-if((typeof data60 == "number") && (isFinite(data60))){
-if(data60 > 65535 || isNaN(data60)){
-const err202 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535"};
+if((typeof data59 == "number") && (isFinite(data59))){
+if(data59 > 86400000 || isNaN(data59)){
+const err202 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400000},message:"must be <= 86400000"};
 if(vErrors === null){
 vErrors = [err202];
 }
@@ -2386,8 +2391,8 @@ vErrors.push(err202);
 }
 errors++;
 }
-if(data60 < 0 || isNaN(data60)){
-const err203 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(data59 < 0 || isNaN(data59)){
+const err203 = {instancePath:instancePath+"/DRAIN_TIMEOUT_MS",schemaPath:"#/properties/DRAIN_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err203];
 }
@@ -2397,11 +2402,9 @@ vErrors.push(err203);
 errors++;
 }
 }
-}
-let data61 = data.METRICS_HOST;
-if(typeof data61 === "string"){
-if(!pattern0.test(data61)){
-const err204 = {instancePath:instancePath+"/METRICS_HOST",schemaPath:"#/properties/METRICS_HOST/pattern",keyword:"pattern",params:{pattern: "^[^\\s/]{1,255}$"},message:"must match pattern \""+"^[^\\s/]{1,255}$"+"\""};
+let data60 = data.TOKEN_COUNT_TIMEOUT_MS;
+if(!(((typeof data60 == "number") && (!(data60 % 1) && !isNaN(data60))) && (isFinite(data60)))){
+const err204 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err204];
 }
@@ -2410,9 +2413,9 @@ vErrors.push(err204);
 }
 errors++;
 }
-}
-else {
-const err205 = {instancePath:instancePath+"/METRICS_HOST",schemaPath:"#/properties/METRICS_HOST/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if((typeof data60 == "number") && (isFinite(data60))){
+if(data60 > 60000 || isNaN(data60)){
+const err205 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"};
 if(vErrors === null){
 vErrors = [err205];
 }
@@ -2421,11 +2424,8 @@ vErrors.push(err205);
 }
 errors++;
 }
-if(data.NODE_ENV !== undefined){
-let data62 = data.NODE_ENV;
-if(typeof data62 === "string"){
-if(func2(data62) > 64){
-const err206 = {instancePath:instancePath+"/NODE_ENV",schemaPath:"#/properties/NODE_ENV/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
+if(data60 < 0 || isNaN(data60)){
+const err206 = {instancePath:instancePath+"/TOKEN_COUNT_TIMEOUT_MS",schemaPath:"#/properties/TOKEN_COUNT_TIMEOUT_MS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err206];
 }
@@ -2435,8 +2435,9 @@ vErrors.push(err206);
 errors++;
 }
 }
-else {
-const err207 = {instancePath:instancePath+"/NODE_ENV",schemaPath:"#/properties/NODE_ENV/type",keyword:"type",params:{type: "string"},message:"must be string"};
+let data61 = data.LOG_LEVEL;
+if(!(((((((data61 === "fatal") || (data61 === "error")) || (data61 === "warn")) || (data61 === "info")) || (data61 === "debug")) || (data61 === "trace")) || (data61 === "silent"))){
+const err207 = {instancePath:instancePath+"/LOG_LEVEL",schemaPath:"#/properties/LOG_LEVEL/enum",keyword:"enum",params:{allowedValues: schema11.properties.LOG_LEVEL.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err207];
 }
@@ -2445,15 +2446,143 @@ vErrors.push(err207);
 }
 errors++;
 }
-}
-}
-else {
-const err208 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+let data62 = data.LOG_FORMAT;
+if(!(((data62 === "auto") || (data62 === "json")) || (data62 === "pretty"))){
+const err208 = {instancePath:instancePath+"/LOG_FORMAT",schemaPath:"#/properties/LOG_FORMAT/enum",keyword:"enum",params:{allowedValues: schema11.properties.LOG_FORMAT.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err208];
 }
 else {
 vErrors.push(err208);
+}
+errors++;
+}
+if(data.METRICS_TOKEN !== undefined){
+let data63 = data.METRICS_TOKEN;
+if(typeof data63 === "string"){
+if(func2(data63) < 16){
+const err209 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/minLength",keyword:"minLength",params:{limit: 16},message:"must NOT have fewer than 16 characters"};
+if(vErrors === null){
+vErrors = [err209];
+}
+else {
+vErrors.push(err209);
+}
+errors++;
+}
+if(!pattern9.test(data63)){
+const err210 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]{16,4096}$"},message:"must match pattern \""+"^[\\x21-\\x7e]{16,4096}$"+"\""};
+if(vErrors === null){
+vErrors = [err210];
+}
+else {
+vErrors.push(err210);
+}
+errors++;
+}
+}
+else {
+const err211 = {instancePath:instancePath+"/METRICS_TOKEN",schemaPath:"#/properties/METRICS_TOKEN/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err211];
+}
+else {
+vErrors.push(err211);
+}
+errors++;
+}
+}
+if(data.METRICS_PORT !== undefined){
+let data64 = data.METRICS_PORT;
+if(!(((typeof data64 == "number") && (!(data64 % 1) && !isNaN(data64))) && (isFinite(data64)))){
+const err212 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err212];
+}
+else {
+vErrors.push(err212);
+}
+errors++;
+}
+if((typeof data64 == "number") && (isFinite(data64))){
+if(data64 > 65535 || isNaN(data64)){
+const err213 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535"};
+if(vErrors === null){
+vErrors = [err213];
+}
+else {
+vErrors.push(err213);
+}
+errors++;
+}
+if(data64 < 0 || isNaN(data64)){
+const err214 = {instancePath:instancePath+"/METRICS_PORT",schemaPath:"#/properties/METRICS_PORT/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err214];
+}
+else {
+vErrors.push(err214);
+}
+errors++;
+}
+}
+}
+let data65 = data.METRICS_HOST;
+if(typeof data65 === "string"){
+if(!pattern0.test(data65)){
+const err215 = {instancePath:instancePath+"/METRICS_HOST",schemaPath:"#/properties/METRICS_HOST/pattern",keyword:"pattern",params:{pattern: "^[^\\s/]{1,255}$"},message:"must match pattern \""+"^[^\\s/]{1,255}$"+"\""};
+if(vErrors === null){
+vErrors = [err215];
+}
+else {
+vErrors.push(err215);
+}
+errors++;
+}
+}
+else {
+const err216 = {instancePath:instancePath+"/METRICS_HOST",schemaPath:"#/properties/METRICS_HOST/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err216];
+}
+else {
+vErrors.push(err216);
+}
+errors++;
+}
+if(data.NODE_ENV !== undefined){
+let data66 = data.NODE_ENV;
+if(typeof data66 === "string"){
+if(func2(data66) > 64){
+const err217 = {instancePath:instancePath+"/NODE_ENV",schemaPath:"#/properties/NODE_ENV/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
+if(vErrors === null){
+vErrors = [err217];
+}
+else {
+vErrors.push(err217);
+}
+errors++;
+}
+}
+else {
+const err218 = {instancePath:instancePath+"/NODE_ENV",schemaPath:"#/properties/NODE_ENV/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err218];
+}
+else {
+vErrors.push(err218);
+}
+errors++;
+}
+}
+}
+else {
+const err219 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err219];
+}
+else {
+vErrors.push(err219);
 }
 errors++;
 }

@@ -7,6 +7,7 @@ import type {CallId, ItemId, KeyId, RequestId, ResponseId, UnknownItemType} from
  */
 export type Contract =
   | Admin
+  | BackendList
   | CompactResponse
   | CompactionResource
   | CreateChatCompletion
@@ -177,6 +178,10 @@ export type RequestsFound = RequestList | RequestRecord;
  * The record of the first request, with the error that a client reads.
  */
 export type DuplicateReply = RequestRecord & ErrorReply;
+/**
+ * When a request goes on to another backend of BACKENDS_FILE before any output: safe where nothing can have run (no connection, 429, 503), any also after every other failure of a backend and after its share of FIRST_BYTE_TIMEOUT_MS, which may pay for a generation twice.
+ */
+export type FailoverPolicy = 'safe' | 'any';
 /**
  * Says what checks the key of the caller: the backend (passthrough), or the gateway, against API_KEYS (static) or the keys that it issues itself, with models, limits and credits (managed).
  */
@@ -401,6 +406,56 @@ export interface UsageOfModel {
    * The total time of these requests, from acceptance to the end.
    */
   duration_ms: number;
+}
+/**
+ * The content of BACKENDS_FILE: the chat completions backends behind this gateway.
+ */
+export interface BackendList {
+  /**
+   * @minItems 1
+   * @maxItems 256
+   */
+  backends: ListedBackend[];
+}
+/**
+ * One backend.
+ */
+export interface ListedBackend {
+  /**
+   * The name in logs: lower-case letters, digits, dots and hyphens. Each name once.
+   */
+  name: string;
+  /**
+   * Its base URL, with its /v1.
+   */
+  base_url: string;
+  /**
+   * The kind of backend, as in UPSTREAM_DIALECT, which is the default.
+   */
+  dialect?: string;
+  /**
+   * The environment variable with the key that the gateway sends to it. Not with AUTH_MODE=passthrough.
+   */
+  api_key_env?: string;
+  /**
+   * The models that it has, by the names that it knows. In a name * matches any text. Without the list it gets every model.
+   *
+   * @minItems 1
+   * @maxItems 1000
+   */
+  models?: string[];
+  /**
+   * Other names for its models. They are looked up after MODEL_ALIASES.
+   */
+  aliases?: Readonly<Record<string, string>>;
+  /**
+   * Its part of the conversations, compared with the others.
+   */
+  weight?: number;
+  /**
+   * How many requests this gateway sends to it at a time. Without it there is no limit.
+   */
+  max_concurrent?: number;
 }
 /**
  * What POST /api/v1/responses/compact takes. A null anywhere in it means absent; unknown fields are ignored.
@@ -1888,6 +1943,19 @@ export interface Settings {
    * The base URL of the chat completions backend, with its /v1. Without it an embedded demo backend answers, on loopback only.
    */
   UPSTREAM_BASE_URL?: string;
+  /**
+   * A JSON file that names several backends, in the place of UPSTREAM_BASE_URL, as the guide on several backends shows it. SIGHUP reads it again.
+   */
+  BACKENDS_FILE?: string;
+  FAILOVER: FailoverPolicy;
+  /**
+   * How long a request waits for a backend of BACKENDS_FILE when all that have its model are at their max_concurrent. Callers take turns.
+   */
+  QUEUE_TIMEOUT_MS: number;
+  /**
+   * Whether callers are told the name of the backend of BACKENDS_FILE that answers, in the x-upstream header.
+   */
+  EXPOSE_UPSTREAM: 'false' | 'true';
   /**
    * The key that the gateway sends to the backend. It is refused with AUTH_MODE=passthrough, where it would let every stranger in.
    */

@@ -59,6 +59,7 @@ export const ERRORS = {
   internal_error: server(502, 'The gateway failed.'),
   gateway_draining: server(503, 'The gateway is shutting down.'),
   server_overloaded: server(503, 'The gateway is overloaded.'),
+  no_backend_available: server(503, 'All backends of this model have failed a moment ago.'),
   store_unavailable: server(
     503,
     'The request store is not available. See /docs/troubleshooting#503-store_unavailable.',

@@ -1,6 +1,5 @@
 import type { RequestHandler } from 'express';
 import type { RateLimits } from '../accounts/rates.ts';
-import type { InputCounter } from '../backend/input-counter.ts';
 import type { KnownRefusals } from '../backend/refused-fields.ts';
 import type { Config } from '../config/config.ts';
 import type { CurrentFiles } from '../config/current-files.ts';
@@ -15,10 +14,11 @@ import type { ObserveRequestsOptions } from '../telemetry/observe.ts';
 import type { Tokenizer } from '../tokenizer/tokenizer.ts';
 import type { Authenticator } from './access/authenticate.ts';
 import type { Load } from './access/load.ts';
-import type { Proxy } from './passthrough/relay.ts';
+import type { Backends, RoutedInputCounter } from '../backend/backends.ts';
+import type { Proxies } from './passthrough/proxies.ts';
 
 export interface Services
-  extends Omit<Config, 'prices' | 'models'>, RespondServices, RelayServices, ObserveRequestsOptions {
+  extends Omit<Config, 'prices' | 'models' | 'backends'>, RespondServices, RelayServices, ObserveRequestsOptions {
   readonly demo: boolean;
   readonly marks: Identity;
   readonly accounts: AccountStore;
@@ -27,9 +27,10 @@ export interface Services
   readonly models: CurrentFiles['models'];
   readonly authenticator: Authenticator;
   readonly load: Load;
-  readonly proxy: Proxy;
   readonly refusals: KnownRefusals;
-  readonly inputCounter: InputCounter;
+  readonly backends: Backends;
+  readonly inputCounter: RoutedInputCounter;
+  readonly proxies: Proxies;
   readonly tokenizer: Tokenizer;
   readonly large: LargeRequests;
   readonly metrics: Pick<Metrics, 'show' | 'contentType'> | undefined;

@@ -24,7 +24,7 @@ export async function serve(overrides: Environment = {}): Promise<void> {
     const gateway = await openGateway(readConfig({ ...process.env, ...overrides }));
     process.on('uncaughtException', (thrown) => crash(gateway, thrown));
     process.on('unhandledRejection', (thrown) => crash(gateway, thrown));
-    process.on('SIGHUP', () => gateway.reload());
+    process.on('SIGHUP', () => gateway.reload(process.env));
     drainOnSignal(gateway);
     await gateway.listen();
     for (const line of gateway.banner) console.log(line);

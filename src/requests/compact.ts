@@ -14,10 +14,12 @@ import { summaryOf } from '../core/compaction/summary.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import { compactThresholdOf } from '../core/request/kept-input.ts';
 import type { CreateResponse } from '../contract/types.ts';
+import type { Route } from '../core/routes.ts';
 import type { Plan, PlannedCompaction } from './plan.ts';
 
 export interface Compaction {
   readonly chat: ChatBody;
+  readonly route: Route;
   readonly summary: Translator;
   /** Whether the request asks for nothing but the compaction. */
   readonly isAll: boolean;
@@ -28,6 +30,11 @@ export interface Compaction {
 export interface Compacted {
   readonly encryptedContent: string;
   readonly next: ChatBody | Promise<ChatBody> | undefined;
+}
+
+/** Whether the request asks for a compaction, at once or beyond a threshold. */
+export function mayCompact(request: CreateResponse): boolean {
+  return asksForCompaction(request) || compactThresholdOf(request) !== undefined;
 }
 
 /** Returns the compaction that this request needs; undefined for most requests. */
@@ -70,9 +77,13 @@ export interface CompactionParts {
 }
 
 /** Returns the compaction that carries out the plan. */
-export function beginCompaction({ chat, resume }: PlannedCompaction, { summary, seal }: CompactionParts): Compaction {
+export function beginCompaction(
+  { chat, route, resume }: PlannedCompaction,
+  { summary, seal }: CompactionParts,
+): Compaction {
   return {
     chat,
+    route,
     summary,
     isAll: resume === undefined,
     finish() {

@@ -1,4 +1,6 @@
-import type { BegunAnswer, ChatBackend } from '../backend/chat.ts';
+import type { RoutedChatBackend } from '../backend/backends.ts';
+import type { BegunAnswer } from '../backend/chat.ts';
+import type { Route } from '../core/routes.ts';
 import type { ChatBatch } from '../core/chat.ts';
 import type { ChatBody } from '../core/encoded-chat.ts';
 import { toApiError } from '../core/errors.ts';
@@ -8,14 +10,16 @@ import type { ResponseEvent } from '../contract/types.ts';
 import type { Accepted } from './accept.ts';
 import type { Compaction } from './compact.ts';
 import { readOn } from './read-on.ts';
-import { noteBackendCall, noteRead } from './facts.ts';
+import { noteBackendCall, noteRead, noteUpstream } from './facts.ts';
 import type { IncomingCreate, Reply } from './incoming.ts';
 import { nameRefused } from './left-out.ts';
 
 export interface Conversation {
-  readonly backend: ChatBackend;
+  readonly backend: RoutedChatBackend;
+  readonly exposeUpstream: boolean;
   readonly incoming: Pick<IncomingCreate, 'caller' | 'facts' | 'setHeader' | 'hasReplyBegun'>;
   readonly chat: ChatBody;
+  readonly route: Route;
   readonly compaction: Compaction | undefined;
   readonly translator: Translator;
   readonly reply: Reply;
@@ -27,7 +31,7 @@ const USAGE_WAIT_MS = 5000;
 
 /** Resolves with the events that end the response, which have not been sent yet. Does not throw. */
 export async function converse(conversation: Conversation): Promise<readonly ResponseEvent[]> {
-  const { backend, incoming, translator, reply, accepted } = conversation;
+  const { backend, exposeUpstream, incoming, translator, reply, accepted } = conversation;
   const { facts } = incoming;
   const headers = { ...incoming.caller.backendHeaders, ...noteBackendCall(facts) };
   let last: readonly ResponseEvent[] = [];
@@ -35,16 +39,16 @@ export async function converse(conversation: Conversation): Promise<readonly Res
   try {
     await send(translator.start());
     const chat = conversation.compaction === undefined ? conversation.chat : await compact(conversation.compaction);
-    if (chat !== undefined) await ask(chat, translator);
+    if (chat !== undefined) await ask(chat, conversation.route, translator);
   } catch (thrown) {
     const error = await accepted.failureOf(thrown);
     await send(error.code === 'request_cancelled' ? translator.cancel() : translator.fail(error));
   }
   return last;
 
-  async function compact({ chat, summary, finish }: Compaction): Promise<ChatBody | undefined> {
+  async function compact({ chat, route, summary, finish }: Compaction): Promise<ChatBody | undefined> {
     try {
-      await ask(chat, summary);
+      await ask(chat, route, summary);
     } catch (thrown) {
       // The summary may be complete even if the connection broke after it.
       summary.fail(toApiError(thrown));
@@ -57,14 +61,20 @@ export async function converse(conversation: Conversation): Promise<readonly Res
     return next;
   }
 
-  async function ask(chat: ChatBody, reader: Translator): Promise<void> {
+  async function ask(chat: ChatBody, route: Route, reader: Translator): Promise<void> {
     let begun: BegunAnswer | undefined;
     const awaitsUsage = (): boolean => reader.finishing && !reader.ended && !isWhole(reader.reported);
     const reading = readOn(accepted, { awaitsUsage, take, takeUsage });
     try {
       await backend.ask(
         chat,
-        { signal: reading.signal, headers },
+        {
+          signal: reading.signal,
+          headers,
+          route,
+          caller: incoming.caller.identity[0],
+          note: (name) => noteUpstream(incoming, name, exposeUpstream),
+        },
         {
           begin(answer) {
             facts.backend = 'answered';

@@ -20,6 +20,8 @@ export interface RequestFacts {
   keyPrefix: string | undefined;
   /** `answered` means with a 2xx status. */
   backend: 'not asked' | 'asked' | 'answered';
+  /** The name of the backend that was asked last; absent where there is only one. */
+  upstream: string | undefined;
   firstOutputAtMs: number | undefined;
   chunks: number;
   usage: Usage | null;
@@ -72,4 +74,20 @@ export function noteRead(
 export function noteBackendCall(facts: RequestFacts): Readonly<Record<string, string>> {
   facts.backend = 'asked';
   return facts.trace.callBackend(facts);
+}
+
+/** Notes the backend that is asked now, which the caller sees only if it may. */
+export function noteUpstream(
+  { facts, hasReplyBegun, setHeader }: UpstreamReply,
+  name: string,
+  isExposed: boolean,
+): void {
+  facts.upstream = name;
+  if (isExposed && !hasReplyBegun()) setHeader('x-upstream', name);
+}
+
+interface UpstreamReply {
+  readonly facts: Pick<RequestFacts, 'upstream'>;
+  readonly hasReplyBegun: () => boolean;
+  readonly setHeader: (name: string, value: string) => void;
 }

@@ -12,6 +12,7 @@ export interface Caller {
   readonly identity: Identity;
   /** Is absent where the gateway issues no keys. */
   readonly key?: StoredKey;
+  /** The caller's key as a bearer, where the backend gets that. */
   readonly backendHeaders: Readonly<Record<string, string>>;
   /** Says for whom a share is taken now. A stranger can be accepted meanwhile. */
   readonly holder: () => Holder;

@@ -1,5 +1,5 @@
 import type { KeyOwner } from '../backend/failures.ts';
-import type { ApiError } from '../core/errors.ts';
+import type { ApiError, ErrorCode } from '../core/errors.ts';
 import type { IncompleteReason, Outcome } from '../store/store.ts';
 import { isWhole, type Reported } from '../core/reply/usage.ts';
 import { fillGaps } from '../core/tokens/estimate.ts';
@@ -69,8 +69,11 @@ export function isCancel(failure: ApiError | null): boolean {
   return failure?.code === 'request_cancelled' || failure?.code === 'client_disconnected';
 }
 
+/** No backend was asked, or none heard of the request. */
+const NOT_SENT: ReadonlySet<ErrorCode> = new Set(['upstream_unreachable', 'no_backend_available', 'server_overloaded']);
+
 /** A wrong key or address in the settings is a 502 for the caller with `x-should-retry: false`. */
 function nothingRan(failure: ApiError): boolean {
   const wasRefused = failure.status < 500 || failure.headers['x-should-retry'] === 'false';
-  return wasRefused || failure.code === 'upstream_unreachable';
+  return wasRefused || NOT_SENT.has(failure.code);
 }

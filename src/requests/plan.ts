@@ -1,4 +1,5 @@
 import type { RecordedEndpoint } from '../core/ids.ts';
+import type { Route } from '../core/routes.ts';
 import type { ChatBody } from '../core/encoded-chat.ts';
 import type { Translation } from '../core/request/request.ts';
 import type { ReplyTools } from '../core/request/tools.ts';
@@ -11,6 +12,7 @@ export interface Plan {
   readonly endpoint: RecordedEndpoint;
   readonly model: string;
   readonly backendModel: string;
+  readonly route: Route;
   readonly stream: boolean;
   readonly inputSize: InputSize;
   /** Limits one choice; null without a limit. */
@@ -42,6 +44,7 @@ export interface PlannedTranslation extends Pick<Translation, 'usedCallIds'> {
 
 export interface PlannedCompaction {
   readonly chat: ChatBody;
+  readonly route: Route;
   /** Returns the request that the summary precedes; absent if only the summary is asked for. */
   readonly resume?: (encryptedContent: string) => ChatBody | Promise<ChatBody>;
 }

@@ -1,4 +1,4 @@
-import type { Dialect } from '../core/dialects.ts';
+import { affinityOf, type Routes } from '../core/routes.ts';
 import type { Edit } from '../core/json-bytes.ts';
 import { checkModelSuffix, checkServiceTier } from '../core/request/refused-fields.ts';
 import { inputSizeOf } from '../core/tokens/input-size.ts';
@@ -8,8 +8,7 @@ import type { Asked } from './prepare.ts';
 import { validateCreateChatCompletion } from './validate.ts';
 
 export interface ChatSettings {
-  readonly modelAliases: ReadonlyMap<string, string>;
-  readonly dialect: Pick<Dialect, 'tokenLimitField'>;
+  readonly routes: Routes;
   readonly defaultMaxOutputTokens: number;
 }
 
@@ -22,8 +21,8 @@ export interface PreparedChat extends Plan {
 
 /** Throws the ApiError of a chat completion that is not valid, or that its key may not ask for. */
 export function prepareChat(
-  { bytes, value, isLimited, needsOutputLimit }: Pick<Asked, 'bytes' | 'value' | 'isLimited' | 'needsOutputLimit'>,
-  { modelAliases, dialect, defaultMaxOutputTokens }: ChatSettings,
+  { bytes, value, identity, isLimited, needsOutputLimit }: Omit<Asked, 'unique'>,
+  { routes, defaultMaxOutputTokens }: ChatSettings,
 ): PreparedChat {
   const wanted = validateCreateChatCompletion(value);
   const fields = findFields(bytes, { isLimited });
@@ -31,17 +30,19 @@ export function prepareChat(
     checkModelSuffix(wanted.model);
     checkServiceTier(wanted.service_tier);
   }
-  const model = modelAliases.get(wanted.model);
+  const route = routes.choose(wanted.model, () => affinityOf(identity[0], wanted));
+  const model = route.modelAliases.get(wanted.model);
   const stream = wanted.stream === true;
   const named = limitOf(wanted);
   // What is reserved bounds what runs.
   const isEndless = named === null || named <= 0;
   const tokens = isEndless && needsOutputLimit ? defaultMaxOutputTokens : named;
-  const limit = isLimited ? { name: dialect.tokenLimitField, tokens } : undefined;
+  const limit = isLimited ? { name: route.dialect.tokenLimitField, tokens } : undefined;
   return {
     endpoint: 'chat.completions',
     model: wanted.model,
     backendModel: model ?? wanted.model,
+    route,
     stream,
     inputSize: inputSizeOf(wanted),
     maxOutputTokens: tokens !== null && tokens > 0 ? tokens : null,

@@ -2,15 +2,17 @@ import type { ChatRequest } from '../core/chat.ts';
 import type { ChatBody } from '../core/encoded-chat.ts';
 import { countedInputOf, type CountedInput } from '../core/tokens/counted-input.ts';
 import { inputSizeOf, type InputSize } from '../core/tokens/input-size.ts';
+import { affinityOf, type Route } from '../core/routes.ts';
 import { toChatRequest } from '../core/request/request.ts';
 import { leftOutOf } from './left-out.ts';
 import type { LeftOut } from './plan.ts';
-import { translationOptionsFor, type Asked, type PrepareServices } from './prepare.ts';
+import { translationOptionsFor, type Asked, type PrepareServices, type TranslationSettings } from './prepare.ts';
 import { validateCreateResponse } from './validate.ts';
 
 export interface InputToCount {
   readonly model: string;
   readonly backendModel: string;
+  readonly route: Route;
   /** Is absent where the backend has no counter and the request is large. */
   readonly chat?: ChatBody;
   readonly counted: CountedInput;
@@ -21,15 +23,17 @@ export interface InputToCount {
 /** Returns what a request says to the model. Throws the ApiError of one that is not valid. */
 export function prepareCount(
   { identity, value }: Pick<Asked, 'identity' | 'value'>,
-  services: Pick<PrepareServices, 'itemMemory'> & Parameters<typeof translationOptionsFor>[1],
+  services: Pick<PrepareServices, 'itemMemory'> & TranslationSettings,
 ): InputToCount & { readonly chat: ChatRequest } {
   services.itemMemory.resolve(identity, value);
   const request = validateCreateResponse(value);
-  const translation = toChatRequest(request, translationOptionsFor(identity, services));
+  const route = services.routes.choose(request.model, () => affinityOf(identity[0], request));
+  const translation = toChatRequest(request, translationOptionsFor(identity, route, services));
   const { chat } = translation;
   return {
     model: request.model,
     backendModel: chat.model,
+    route,
     chat,
     counted: countedInputOf(chat),
     inputSize: inputSizeOf(chat),

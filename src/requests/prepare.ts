@@ -3,6 +3,7 @@ import { inputToCompact } from '../core/compaction/compaction.ts';
 import type { UniquePart } from '../core/ids.ts';
 import { LARGE_BYTES } from '../core/json-size.ts';
 import type { ChatRequest } from '../core/chat.ts';
+import { affinityOf, type Route, type Routes } from '../core/routes.ts';
 import type { CompactionOptions, CompactionPlan } from '../core/compaction/compaction.ts';
 import { keptMessages } from '../core/request/kept-input.ts';
 import { withExactIntegers } from '../core/request/exact-integers.ts';
@@ -14,7 +15,7 @@ import { inputSizeOf } from '../core/tokens/input-size.ts';
 import type { CreateResponse, HistoryPolicy, ImageUrlPolicy } from '../contract/types.ts';
 import type { Identity } from '../identity/identities.ts';
 import type { Sealer, SealPurpose } from '../identity/seal.ts';
-import { compactionFor, loadOf } from './compact.ts';
+import { compactionFor, loadOf, mayCompact } from './compact.ts';
 import type { Incoming, IncomingCreate } from './incoming.ts';
 import type { ItemMemory } from './item-memory.ts';
 import { leftOutOf } from './left-out.ts';
@@ -22,10 +23,8 @@ import type { ResponsePlan } from './plan.ts';
 import { URL_FAULTS } from './image-urls.ts';
 import { validateCompactResponse, validateCreateResponse } from './validate.ts';
 
-export interface TranslationSettings extends Pick<
-  TranslationOptions,
-  'dialect' | 'upstreamDialect' | 'modelAliases' | 'hostedTools'
-> {
+export interface TranslationSettings extends Pick<TranslationOptions, 'hostedTools'> {
+  readonly routes: Routes;
   readonly history: HistoryPolicy;
   readonly sealers: Readonly<Record<SealPurpose, Sealer>>;
   readonly imageUrls: ImageUrlPolicy;
@@ -47,6 +46,7 @@ export interface Prepared extends ResponsePlan {
 
 interface PreparedCompaction {
   readonly chat: ChatRequest;
+  readonly route: Route;
   readonly resume?: (encryptedContent: string) => ChatRequest;
 }
 
@@ -98,9 +98,11 @@ export function prepare(
   services.itemMemory.resolve(identity, value);
   const valid = withExactIntegers(VALIDATE[endpoint](value), bytes);
   const { model } = valid;
-  const settings = services.models.present?.find(model, services.modelAliases.get(model) ?? model);
+  const affinity = (): string => affinityOf(identity[0], valid);
+  const route = services.routes.choose(model, affinity);
+  const settings = services.models.present?.find(model, route.modelAliases.get(model) ?? model);
   const { request, overridden } = settle(valid, settings);
-  const options = { ...services, ...translationOptionsFor(identity, services) };
+  const options = { ...services, ...translationOptionsFor(identity, route, services) };
   const bounded = asked.needsOutputLimit ? boundOutput(request, services) : request;
   const translation = toChatRequest(bounded, { ...options, mayBeEmpty });
   if (asked.isLimited) {
@@ -108,11 +110,15 @@ export function prepare(
     checkServiceTier(translation.chat.service_tier);
     checkFields(Object.keys(translation.parameters.passed));
   }
-  const compaction = compactionFor(bounded, translation, { ...options, caller: identity[0] });
+  const { compactionModel } = services;
+  const summaryRoute =
+    compactionModel === null || !mayCompact(bounded) ? route : services.routes.choose(compactionModel, affinity);
+  const compaction = compactionFor(bounded, translation, { ...options, ...summaryRoute, caller: identity[0] });
   return {
     endpoint,
     model,
     backendModel: translation.chat.model,
+    route,
     stream: request.stream === true,
     request,
     translation,
@@ -125,7 +131,10 @@ export function prepare(
           maxOutputTokens: bounded.max_output_tokens ?? null,
           choices: 1,
         }
-      : { compaction: planned(compaction, options), ...loadOf(compaction, bounded, options) }),
+      : {
+          compaction: { ...planned(compaction, options), route: summaryRoute },
+          ...loadOf(compaction, bounded, options),
+        }),
   };
 }
 
@@ -138,7 +147,10 @@ function keptOf(request: CreateResponse, { bytes, unique }: Pick<Asked, 'bytes' 
   return Buffer.from(JSON.stringify(kept).slice(1, -1));
 }
 
-function planned({ chat, resume }: CompactionPlan, options: CompactionOptions): PreparedCompaction {
+function planned(
+  { chat, resume }: CompactionPlan,
+  options: CompactionOptions,
+): Pick<PreparedCompaction, 'chat' | 'resume'> {
   if (resume === undefined) return { chat };
   return { chat, resume: (encryptedContent) => toChatRequest(resume(encryptedContent), options).chat };
 }
@@ -152,8 +164,11 @@ function boundOutput(
 }
 
 /** Only what was sealed for this caller can be opened. */
-export function translationOptionsFor(caller: Identity, settings: TranslationSettings): TranslationOptions {
-  const { dialect, upstreamDialect, modelAliases, hostedTools, history, sealers, imageUrls } = settings;
+export function translationOptionsFor(
+  caller: Identity,
+  { dialect, upstreamDialect, modelAliases }: Route,
+  { hostedTools, history, sealers, imageUrls }: TranslationSettings,
+): TranslationOptions {
   return {
     dialect,
     upstreamDialect,

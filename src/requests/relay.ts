@@ -1,13 +1,14 @@
 /** Passes a chat completion through unchanged, and keeps a record of the request. */
 
 import type { RelayedRead } from '../backend/answer.ts';
-import type { ChatRelay, RelayedAnswer, RelayedRefusal, RelayRequest } from '../backend/chat.ts';
+import type { RoutedChatRelay } from '../backend/backends.ts';
+import type { RelayedAnswer, RelayedRefusal, RelayRequest } from '../backend/chat.ts';
 import type { ApiError } from '../core/errors.ts';
 import { createChatMeter } from '../core/reply/chat-meter.ts';
 import { isWhole } from '../core/reply/usage.ts';
 import { accept, type Accepted, type AcceptServices } from './accept.ts';
 import { readOn } from './read-on.ts';
-import { noteBackendCall, noteRead } from './facts.ts';
+import { noteBackendCall, noteRead, noteUpstream } from './facts.ts';
 import type { Incoming } from './incoming.ts';
 import type { Plan } from './plan.ts';
 import { sendDuplicate } from './show-record.ts';
@@ -31,7 +32,8 @@ export interface ChatPlan extends Plan {
 }
 
 export interface RelayServices extends AcceptServices {
-  readonly relay: ChatRelay;
+  readonly relay: RoutedChatRelay;
+  readonly exposeUpstream: boolean;
 }
 
 /** Throws the ApiError of a failure that can still be sent as a status. */
@@ -49,7 +51,7 @@ export async function relayChat(incoming: IncomingChat, plan: ChatPlan, services
 
 async function relay(
   incoming: IncomingChat,
-  { request, headers, choices }: ChatPlan,
+  { request, route, headers, choices }: ChatPlan,
   accepted: Accepted,
   services: RelayServices,
 ): Promise<void> {
@@ -65,7 +67,13 @@ async function relay(
   const awaitsUsage = (): boolean => isAlmostOver() && !meter.ended && !isWhole(meter.reported);
   const reading = readOn(accepted, { awaitsUsage, take, takeUsage });
   try {
-    const asking = { signal: reading.signal, headers: { ...headers, ...noteBackendCall(facts) } };
+    const asking = {
+      signal: reading.signal,
+      headers: { ...headers, ...noteBackendCall(facts) },
+      route,
+      caller: incoming.caller.identity[0],
+      note: (name: string) => noteUpstream(incoming, name, services.exposeUpstream),
+    };
     const refusal = await services.relay.relay(request, asking, { begin, take: (read) => reading.take(read) });
     await accepted.whenDecided();
     if (reading.isForUsage) signal.throwIfAborted();

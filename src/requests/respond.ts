@@ -1,6 +1,6 @@
 /** The way of a request for a response, from its body to its record, over any transport. */
 
-import type { ChatBackend } from '../backend/chat.ts';
+import type { RoutedChatBackend } from '../backend/backends.ts';
 import { readSummary } from '../core/compaction/summary.ts';
 import { initialResponse } from '../core/reply/initial-response.ts';
 import { thinkTagsFor } from '../core/reply/think-tags.ts';
@@ -23,7 +23,8 @@ import { refuseWhileDraining } from './running.ts';
 import { sendDuplicate } from './show-record.ts';
 
 export interface RespondServices extends PrepareServices, AcceptServices {
-  readonly backend: ChatBackend;
+  readonly backend: RoutedChatBackend;
+  readonly exposeUpstream: boolean;
   readonly itemMemory: ItemMemory;
   readonly estimator: TokenEstimator;
   readonly reasoningOutput: ReasoningOutput;
@@ -42,8 +43,10 @@ export async function respond(incoming: IncomingCreate, plan: ResponsePlan, serv
     const reply = incoming.openReply(translator, plan, accepted);
     const last = await converse({
       backend: services.backend,
+      exposeUpstream: services.exposeUpstream,
       incoming,
       chat: plan.translation.chat,
+      route: plan.route,
       compaction,
       translator,
       reply,
@@ -88,7 +91,7 @@ const NO_OUTPUT = {
 
 function openTranslator(
   { caller, continues, facts }: IncomingCreate,
-  { request, translation }: ResponsePlan,
+  { request, route, translation }: ResponsePlan,
   { unique, createdAtMs }: { readonly unique: UniquePart; readonly createdAtMs: number },
   services: RespondServices,
 ): Translator {
@@ -103,14 +106,14 @@ function openTranslator(
     usedCallIds: translation.usedCallIds,
     reasoningOutput: services.reasoningOutput,
     state: {
-      dialect: services.upstreamDialect,
+      dialect: route.upstreamDialect,
       model: translation.chat.model,
       seal: (state) => services.sealers.reasoning.seal(caller.identity, state),
       onLeftOut: () => nameUnsealed(facts),
       isAskedFor: wantsSealedReasoning(request),
-      reasoningField: services.dialect.reasoningField,
+      reasoningField: route.dialect.reasoningField,
     },
-    thinkTags: thinkTagsFor(services.dialect.thinkTags, translation.chat),
+    thinkTags: thinkTagsFor(route.dialect.thinkTags, translation.chat),
     logprobs: wantsLogprobs(request),
     maxToolCalls: maxCallsOf(request),
     nowS: () => Math.floor(services.nowMs() / 1000),
@@ -121,14 +124,14 @@ function openCompaction(
   { caller }: IncomingCreate,
   { compaction, request: { model } }: ResponsePlan,
   unique: UniquePart,
-  { sealers, dialect, nowMs }: RespondServices,
+  { sealers, nowMs }: RespondServices,
 ): Compaction | undefined {
   if (compaction === undefined) return undefined;
   return beginCompaction(compaction, {
     summary: readSummary({
       model,
       unique,
-      thinkTags: thinkTagsFor(dialect.thinkTags, compaction.chat),
+      thinkTags: thinkTagsFor(compaction.route.dialect.thinkTags, compaction.chat),
       nowS: () => Math.floor(nowMs() / 1000),
     }),
     seal: (text) => sealers.compaction.seal(caller.identity, text),

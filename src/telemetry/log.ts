@@ -70,6 +70,7 @@ function describeEnd(facts: RequestFacts, end: RequestEnd): object {
     key: facts.keyPrefix,
     model: facts.model,
     stream: facts.stream,
+    backend: facts.upstream,
     status: end.status,
     errorCode: facts.errorCode,
     leftOut: facts.leftOut,

@@ -46,6 +46,7 @@ export function createObserve({ observers, startTrace }: ObserveOptions): Observ
       stream: false,
       keyPrefix: undefined,
       backend: 'not asked',
+      upstream: undefined,
       firstOutputAtMs: undefined,
       chunks: 0,
       usage: null,

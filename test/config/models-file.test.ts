@@ -135,7 +135,7 @@ describe('MODELS_FILE', () => {
     });
     const windowOf = () => files.models.present?.find('m', 'm')?.context_window;
     write({ m: { context_window: 0 } });
-    files.reload();
+    files.reload({});
     expect(windowOf()).to.equal(5);
     expect(lines.at(-1)).to.deep.equal({
       level: 'error',
@@ -143,7 +143,7 @@ describe('MODELS_FILE', () => {
       message: 'MODELS_FILE has mistakes: what it said before still holds',
     });
     write({ m: { context_window: 6 }, n: {} });
-    files.reload();
+    files.reload({});
     expect(windowOf()).to.equal(6);
     expect(lines.at(-1)).to.deep.include({ level: 'info', fields: { models: 2 } });
   });

@@ -167,7 +167,7 @@ describe('PRICES_FILE', () => {
           error: (fields, message) => lines.push({ level: 'error', fields, message }),
         },
       });
-      return { prices: files.prices, reload: () => files.reload() };
+      return { prices: files.prices, reload: () => files.reload({}) };
     }
 
     it('gives new requests the new prices, while running ones keep theirs', () => {

@@ -28,7 +28,7 @@ const STATUSES: Record<number, readonly ErrorCode[]> = {
   429: ['rate_limit_exceeded', 'insufficient_quota', 'concurrency_limit_exceeded'],
   499: ['client_disconnected'],
   502: ['upstream_error', 'upstream_unreachable', 'upstream_invalid_response', 'internal_error'],
-  503: ['gateway_draining', 'server_overloaded', 'store_unavailable', 'gateway_interrupted'],
+  503: ['gateway_draining', 'server_overloaded', 'no_backend_available', 'store_unavailable', 'gateway_interrupted'],
   504: ['upstream_timeout'],
 };
 

@@ -15,6 +15,7 @@ import { beginFacts } from '../support/observe.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { until } from '../support/time.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
+import { openOnlyBackend } from '../support/only-backend.ts';
 
 /** Ten seconds into a minute. */
 const NOW_MS = 1_790_000_050_000;
@@ -251,6 +252,7 @@ describe('a request that was accepted', () => {
       endpoint: 'responses',
       model: 'm',
       backendModel: 'm',
+      route: openOnlyBackend().routes.choose('m', () => ''),
       stream: false,
       inputSize: { textBytes: 2, media: 0 },
       maxOutputTokens: null,

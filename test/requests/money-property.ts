@@ -39,6 +39,7 @@ import { newKeyDraft, NO_LIMITS } from '../support/keys.ts';
 import { beginFacts } from '../support/observe.ts';
 import { PATIENT } from '../support/patient.ts';
 import { runs } from '../support/property.ts';
+import { openOnlyBackend } from '../support/only-backend.ts';
 
 const KEYS = 50;
 const AT_ONCE = 64;
@@ -245,6 +246,7 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
     nowMs: Date.now,
     steadyMs: () => performance.now(),
     models: { present: config.models },
+    routes: openOnlyBackend().routes,
     backend: backendOf(),
     relay: relayOf(),
   };

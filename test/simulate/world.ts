@@ -39,6 +39,7 @@ import { openFrameReply, type FrameReply } from '../../src/web-socket/frame-repl
 import { newKeyDraft } from '../support/keys.ts';
 import { beginFacts } from '../support/observe.ts';
 import { LIFE_HEADER, playBackend, type Call } from './backend.ts';
+import { openOnlyBackend } from '../support/only-backend.ts';
 import { Client, readChat, readEvents, readJson, type Told } from './client.ts';
 import type { Create, History, Step, STORE_FAULTS } from './steps.ts';
 import { beginVirtualTime } from './time.ts';
@@ -271,6 +272,7 @@ async function live(history: History, { disk, time, number, report }: Parts): Pr
       running,
       identities,
       sealers,
+      routes: openOnlyBackend().routes,
       backend: upstream,
       relay: upstream,
       admission: isManaged

@@ -73,7 +73,7 @@ export async function openGatewayAsItIs(settings: Environment, overrides?: Gatew
       return asDescribed('post /api/v1/responses', reply);
     },
     get: (path) => fetch(`${url}${path}`, { headers }),
-    reload: () => gateway.reload(),
+    reload: () => gateway.reload(settings),
     drain: () => gateway.drain(),
     close: () => gateway.close(),
   };

@@ -30,6 +30,7 @@ function factsWith(facts: Partial<RequestFacts> = {}): RequestFacts {
     stream: true,
     keyPrefix: undefined,
     backend: 'answered',
+    upstream: undefined,
     firstOutputAtMs: 6000,
     chunks: 21,
     usage: USAGE,

@@ -7,8 +7,6 @@ import type { Identities, Identity } from '../../identity/identities.ts';
 import type { AccountStore, StoredKey } from '../../store/keys.ts';
 import type { AuthMode } from '../../contract/types.ts';
 import type { AcceptedCallers } from '../../accounts/accepted-callers.ts';
-import { keyHeaders } from '../../backend/key-headers.ts';
-import type { Dialect } from '../../core/dialects.ts';
 import type { RequestFacts } from '../../requests/facts.ts';
 import type { Caller } from '../../requests/incoming.ts';
 import { createFailureLimit, networkOf } from './failure-limit.ts';
@@ -21,8 +19,6 @@ export interface AuthenticateOptions {
   readonly accounts: Pick<AccountStore, 'findKeyByHash'>;
   /** Keys that the backend has accepted. */
   readonly acceptedCallers: AcceptedCallers;
-  readonly upstreamApiKey: string | null;
-  readonly dialect: Pick<Dialect, 'keyHeader'>;
   readonly identities: Pick<Identities, 'caller' | 'keySecret' | 'keyHolder'>;
   readonly nowMs: () => number;
 }
@@ -69,9 +65,6 @@ export function createAuthenticator(options: AuthenticateOptions): Authenticator
   const taken = createKnownKeys(MAX_KNOWN_KEYS);
   const takeTurn = limitConcurrency(STRANGERS_AT_ONCE);
 
-  const { upstreamApiKey, dialect } = options;
-  const ownHeaders = upstreamApiKey === null ? {} : keyHeaders(upstreamApiKey, dialect);
-
   const enter: {
     readonly [Mode in AuthenticateOptions['authMode']]: (
       ...given: readonly [credentials: Credentials, apiKey: string]
@@ -83,14 +76,14 @@ export function createAuthenticator(options: AuthenticateOptions): Authenticator
       // Whoever guesses must not learn at once which guess is right.
       if (apiKey.length < SAFE_LENGTH && !taken.has(identity[0])) failures.check(networkOf(credentials.ip ?? ''));
       taken.add(identity[0]);
-      return { caller: { identity, backendHeaders: ownHeaders, holder: holderOf(identity) } };
+      return { caller: { identity, backendHeaders: {}, holder: holderOf(identity) } };
     },
     async managed(credentials, apiKey) {
       if (!isSecret(apiKey)) throw refuse(credentials, 'invalid_api_key');
       const hash = identities.keySecret(apiKey);
       const key = await (taken.has(hash[0]) ? findKey(credentials, hash) : takeTurn(() => findKey(credentials, hash)));
       const identity = identities.keyHolder(key.keyId);
-      return { caller: { identity, backendHeaders: ownHeaders, key, holder: holderOf(identity) } };
+      return { caller: { identity, backendHeaders: {}, key, holder: holderOf(identity) } };
     },
     passthrough(credentials, apiKey) {
       const identity = identities.caller(apiKey);
@@ -102,7 +95,7 @@ export function createAuthenticator(options: AuthenticateOptions): Authenticator
       return {
         caller: {
           identity,
-          backendHeaders: { ...keyHeaders(apiKey, dialect), ...accountHeaders(credentials) },
+          backendHeaders: { authorization: `Bearer ${apiKey}`, ...accountHeaders(credentials) },
           holder: () => (acceptedCallers.has(identity) ? accepted() : stranger),
           noteAccepted: () => acceptedCallers.add(identity),
         },

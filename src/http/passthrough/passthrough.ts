@@ -3,9 +3,13 @@ import { modelNotFound, type Admission } from '../../accounts/admission.ts';
 import type { KeyOwner } from '../../backend/failures.ts';
 import type { KnownRefusals } from '../../backend/refused-fields.ts';
 import { ApiError } from '../../core/errors.ts';
+import type { Backends } from '../../backend/backends.ts';
+import { listModels, type ListedModel } from '../../backend/model-list.ts';
 import { splice } from '../../core/json-bytes.ts';
 import { LARGE_BYTES } from '../../core/json-size.ts';
-import { modelEdits } from '../../requests/chat-body.ts';
+import { toModelMatcher } from '../../core/model-patterns.ts';
+import { routeChat } from '../../requests/route-chat.ts';
+import type { Route } from '../../core/routes.ts';
 import type { LargeRequests } from '../../requests/large/thread.ts';
 import { factsOf } from '../../telemetry/reply-facts.ts';
 import { isObject } from '../../core/json.ts';
@@ -15,19 +19,19 @@ import { readBody } from '../body/body.ts';
 import { withCodexModels } from './codex-models.ts';
 import { methodNotAllowed } from '../error-handler.ts';
 import { describeModel, describeModels, listWithAliases, namedModel, type ModelAliases } from './models.ts';
-import type { Forwarding, Proxy } from './relay.ts';
+import type { Proxies, RoutedForwarding } from './proxies.ts';
 
 export interface PassthroughOptions {
-  readonly proxy: Proxy;
+  readonly proxies: Proxies;
+  readonly backends: Pick<Backends, 'routes' | 'specs'>;
   readonly passthroughPaths: readonly string[];
-  readonly modelAliases: ModelAliases;
   readonly models: { readonly present: Pick<Models, 'find'> | null };
   /** The fields that the backend refuses. */
   readonly refusals: KnownRefusals;
   readonly maxBodyBytes: number;
   readonly admission: Pick<Admission, 'admitUnmetered' | 'offers'>;
   readonly keyOwner: KeyOwner;
-  readonly large: Pick<LargeRequests, 'modelEdits'>;
+  readonly large: Pick<LargeRequests, 'routeChat'>;
   readonly nowMs: () => number;
 }
 
@@ -36,27 +40,36 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** Must be mounted after `authenticate`, and before anything reads the body. */
 export function createPassthrough(options: PassthroughOptions): Router {
-  const { proxy, modelAliases: aliases, models, refusals, maxBodyBytes, admission, keyOwner, large, nowMs } = options;
+  const { proxies, backends, models, refusals, maxBodyBytes, admission, keyOwner, large, nowMs } = options;
   const router = express.Router();
 
-  const forward = (req: Request, res: Response, forwarding: Partial<Forwarding> = {}): Promise<void> => {
-    const path = forwarding.path ?? pathOf(req);
-    const { backendHeaders, noteAccepted } = callerOf(res);
+  const forward = (req: Request, res: Response, forwarding: Partial<RoutedForwarding> = {}): Promise<void> => {
+    const { path = pathOf(req), route = firstRoute(backends.specs) } = forwarding;
+    const { backendHeaders, identity, noteAccepted } = callerOf(res);
     // Lists of models are often public, so that an answer to a GET says nothing about the key.
     const acceptance = req.method === 'POST' && noteAccepted !== undefined && { noteAccepted };
-    return proxy.forward(req, res, { ...forwarding, path, backendHeaders, ...acceptance });
+    return proxies.forward(req, res, {
+      ...forwarding,
+      path,
+      route,
+      caller: identity[0],
+      backendHeaders,
+      ...acceptance,
+    });
   };
 
-  const forwardChat = async (req: Request, res: Response): Promise<void> => {
+  const forwardByModel = async (req: Request, res: Response): Promise<void> => {
     const bytes = await readBody(req, { maxBytes: maxBodyBytes });
-    const incoming = { facts: factsOf(res), caller: callerOf(res), body: { bytes }, isServed: () => res.closed };
-    const edits = bytes.length > LARGE_BYTES ? await large.modelEdits(incoming) : modelEdits(bytes, aliases);
-    return forward(req, res, { body: splice(bytes, edits) });
+    const caller = callerOf(res);
+    const incoming = { facts: factsOf(res), caller, body: { bytes }, isServed: () => res.closed };
+    const { route, edits } =
+      bytes.length > LARGE_BYTES ? await large.routeChat(incoming) : routeChat(bytes, caller.identity, backends.routes);
+    return forward(req, res, { route, body: splice(bytes, edits) });
   };
 
   router
     .route('/chat/completions')
-    .post((req, res) => (aliases.size === 0 ? forward(req, res) : forwardChat(req, res)))
+    .post((req, res) => (needsModel(backends.specs) ? forwardByModel(req, res) : forward(req, res)))
     .all(methodNotAllowed('POST'));
 
   let kept: { readonly list: unknown; readonly untilMs: number } | undefined;
@@ -68,7 +81,9 @@ export function createPassthrough(options: PassthroughOptions): Router {
       const forCodex = req.query['client_version'] !== undefined;
       // With the gateway's own key the list is the same for all callers.
       const isShared = keyOwner === 'gateway';
-      const isAsIs = aliases.size === 0 && !forCodex && models.present === null && !refusals.any();
+      const aliases = aliasesOf(backends.specs);
+      const isMerged = backends.specs.length > 1;
+      const isAsIs = !isMerged && aliases.size === 0 && !forCodex && models.present === null && !refusals.any();
       if (!isShared && isAsIs) return forward(req, res);
       const toList = (answer: unknown): object | undefined => {
         const listed = listWithAliases(answer, aliases, (...names) => admission.offers(key, ...names));
@@ -80,6 +95,12 @@ export function createPassthrough(options: PassthroughOptions): Router {
       if (kept !== undefined && nowMs() < kept.untilMs) {
         res.json(toList(kept.list));
         return;
+      }
+      if (isMerged) {
+        return sendMerged(res, (list) => {
+          if (isShared) kept = { list, untilMs: nowMs() + LIST_KEPT_MS };
+          return toList(list);
+        });
       }
       // An answer to HEAD would have no list.
       req.method = 'GET';
@@ -99,6 +120,8 @@ export function createPassthrough(options: PassthroughOptions): Router {
     .route('/models/*id')
     .get((req, res) => {
       const name = req.params.id.join('/');
+      const route = backends.routes.choose(name, () => name);
+      const { modelAliases: aliases } = route;
       const model = aliases.get(name);
       if (!admission.offers(callerOf(res).key, name, model ?? name)) throw modelNotFound();
       const isAsIs = models.present === null && !refusals.any();
@@ -106,11 +129,12 @@ export function createPassthrough(options: PassthroughOptions): Router {
         const entry = describeModel(found, aliases, { models: models.present, refusals });
         return isObject(entry) ? entry : undefined;
       };
-      if (model === undefined && isAsIs) return forward(req, res);
+      if (model === undefined && isAsIs) return forward(req, res, { route });
       if (model === undefined) {
-        return forward(req, res, { edit: (status, found) => (status === 200 ? described(found) : undefined) });
+        return forward(req, res, { route, edit: (status, found) => (status === 200 ? described(found) : undefined) });
       }
       return forward(req, res, {
+        route,
         path: `/models/${encodeURIComponent(model)}`,
         // Many backends only have the list. The alias exists in any case.
         edit: (status, found) =>
@@ -124,14 +148,70 @@ export function createPassthrough(options: PassthroughOptions): Router {
   const forwardUnmetered = async (req: Request, res: Response): Promise<void> => {
     const headers = await admission.admitUnmetered(callerOf(res).key);
     for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
-    return forward(req, res);
+    const hasModel = backends.specs.length > 1 && req.method === 'POST' && req.is('application/json') !== false;
+    return hasModel ? forwardByModel(req, res) : forward(req, res);
   };
+
+  async function sendMerged(res: Response, toReply: (list: object) => object | undefined): Promise<void> {
+    res.json(toReply(await mergedList(res)));
+  }
+
+  /** Throws the ApiError of the first backend if none has a list. */
+  async function mergedList(
+    res: Response,
+  ): Promise<{ readonly object: 'list'; readonly data: readonly ListedModel[] }> {
+    const { backendHeaders: headers } = callerOf(res);
+    const gone = new AbortController();
+    res.once('close', () => gone.abort());
+    const { specs } = backends;
+    const lists = await Promise.allSettled(
+      specs.map((spec) => listModels(spec, { headers, keyOwner, signal: gone.signal })),
+    );
+    const [first] = lists;
+    if (first?.status === 'rejected' && lists.every(({ status }) => status === 'rejected')) throw first.reason;
+    const models = specs.flatMap((spec, index) => {
+      const list = lists[index];
+      return list?.status === 'fulfilled' ? list.value.filter(({ id }) => serves(spec, id)) : namedModels(spec);
+    });
+    return {
+      object: 'list',
+      data: [...new Map(models.toReversed().map((model) => [model.id, model])).values()].toReversed(),
+    };
+  }
 
   for (const path of options.passthroughPaths) {
     router.use(path.replace(/^\/v1/, ''), allow(METHODS), (req, res) => forwardUnmetered(req, res));
   }
 
   return router;
+}
+
+type Specs = PassthroughOptions['backends']['specs'];
+
+/** Paths without a model go to the first backend. */
+function firstRoute([first]: Specs): Pick<Route, 'backends'> {
+  return { backends: first === undefined ? [] : [first.name] };
+}
+
+function needsModel(specs: Specs): boolean {
+  const [first] = specs;
+  return specs.length > 1 || first === undefined || first.models !== null || first.modelAliases.size > 0;
+}
+
+function aliasesOf(specs: Specs): ModelAliases {
+  const [first] = specs;
+  if (specs.length === 1 && first !== undefined) return first.modelAliases;
+  return new Map(specs.toReversed().flatMap(({ modelAliases }) => [...modelAliases]));
+}
+
+function serves({ models }: Specs[number], name: string): boolean {
+  return models === null || models.some((pattern) => toModelMatcher(pattern)(name));
+}
+
+/** What is known of a backend that does not answer. */
+function namedModels({ models }: Specs[number]): readonly ListedModel[] {
+  const names = models?.filter((name) => !name.includes('*')) ?? [];
+  return names.map((id) => ({ id, object: 'model', created: 0, owned_by: 'unknown' }));
 }
 
 const NO_ANSWER = new Set([404, 405, 501]);

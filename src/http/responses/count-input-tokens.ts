@@ -1,6 +1,6 @@
 import type { RequestHandler, Response } from 'express';
 import type { Admission } from '../../accounts/admission.ts';
-import type { InputCounter } from '../../backend/input-counter.ts';
+import type { RoutedInputCounter } from '../../backend/backends.ts';
 import type { Models } from '../../core/models.ts';
 import type { TokenEstimator } from '../../core/tokens/estimate.ts';
 import type { Tokenizer } from '../../tokenizer/tokenizer.ts';
@@ -17,7 +17,7 @@ import { askedOf, isLarge, type TranslationSettings } from '../../requests/prepa
 import { nameLeftOut } from '../../requests/left-out.ts';
 
 export interface CountInputTokensOptions extends TranslationSettings {
-  readonly inputCounter: Pick<InputCounter, 'count'>;
+  readonly inputCounter: RoutedInputCounter;
   readonly tokenizer: Tokenizer;
   readonly estimator: Pick<TokenEstimator, 'estimateInput'>;
   readonly admission: Pick<Admission, 'admitFree'>;
@@ -74,13 +74,13 @@ async function count(
  * free. Backends count images by other rules.
  */
 async function countAtBackend(
-  { chat, inputSize }: InputToCount,
+  { chat, route, inputSize }: InputToCount,
   { caller, signal }: Asking,
   { inputCounter }: CountInputTokensOptions,
 ): Promise<number | undefined> {
   const isWithoutFunds = (caller.key?.balanceMicro ?? 1) <= 0;
   if (chat === undefined || inputSize.media > 0 || isWithoutFunds || caller.holder().isStranger) return undefined;
-  return inputCounter.count(chat, { headers: caller.backendHeaders, signal });
+  return inputCounter.count(chat, { headers: caller.backendHeaders, signal, route });
 }
 
 async function estimate(

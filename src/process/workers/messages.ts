@@ -1,3 +1,4 @@
+import type { BackendTable } from '../../config/backends-file.ts';
 import type { Config } from '../../config/config.ts';
 import type { Addresses } from '../../http/servers.ts';
 import type { MetricSnapshot } from '../../telemetry/metrics.ts';
@@ -26,12 +27,13 @@ export type WorkerService = {
 export interface Tables {
   readonly prices: PriceTable | null;
   readonly models: ModelTable | null;
+  readonly backends: BackendTable | null;
 }
 
 export interface WorkerStart {
   /** Counts from 1. A worker that replaces a dead one has its number. */
   readonly number: number;
-  readonly config: Omit<Config, 'prices' | 'models'>;
+  readonly config: Omit<Config, keyof Tables>;
   readonly tables: Tables;
   readonly demoBaseUrl: string | null;
   /** Is false when each worker has its own connections to PostgreSQL. */

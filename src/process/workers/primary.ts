@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { startDemoBackend } from '../../backend/demo/demo.ts';
 import { messageOf } from '../../core/errors.ts';
 import { describeStart } from '../../config/banner.ts';
-import { wantsMetrics, type Config } from '../../config/config.ts';
+import { isDemo, wantsMetrics, type Config } from '../../config/config.ts';
 import { createCurrentFiles, type CurrentFiles } from '../../config/current-files.ts';
 import type { Gateway } from '../../gateway.ts';
 import { openWithSecret } from '../../config/gateway-secret.ts';
@@ -26,7 +26,7 @@ const END_WITHIN_MS = 8000;
 export async function openWorkers(config: Config): Promise<Gateway> {
   const log = createLogger(config.logLevel, await openLogOutput(config.logFormat));
   const { store, secret } = await openWithSecret(config, openSharedStore({ ...config, log }));
-  const demo = config.upstreamBaseUrl === null ? await startDemoBackend() : undefined;
+  const demo = isDemo(config) ? await startDemoBackend() : undefined;
   const metrics = wantsMetrics(config) ? await openMetrics() : undefined;
   const files = createCurrentFiles({ ...config, log });
   const supervisor = createSupervisor({ count: config.workers, launch, log });
@@ -86,8 +86,8 @@ export async function openWorkers(config: Config): Promise<Gateway> {
     drain: () => end('drain', config.drainDelayMs + config.drainTimeoutMs + END_WITHIN_MS),
     close: () => end('close', END_WITHIN_MS),
     probe: async () => supervisor.serving[0]?.rpc.ask('probe'),
-    reload() {
-      files.reload();
+    reload(env) {
+      files.reload(env);
       // One that is being started was sent the tables of before, and hears these after them.
       for (const { rpc } of supervisor.living) rpc.ask('changeTables', tablesOf(files)).catch(() => undefined);
     },
@@ -133,10 +133,19 @@ async function recoverRecords(store: SharedStore, worker: number, log: Logger): 
   }
 }
 
-function tablesOf({ prices, models }: CurrentFiles): Tables {
-  return { prices: prices.present?.table ?? null, models: models.present?.table ?? null };
+function tablesOf({ prices, models, backends }: CurrentFiles): Tables {
+  return {
+    prices: prices.present?.table ?? null,
+    models: models.present?.table ?? null,
+    backends: backends.present,
+  };
 }
 
-function withoutFiles({ prices: _prices, models: _models, ...rest }: Config): Omit<Config, 'prices' | 'models'> {
+function withoutFiles({
+  prices: _prices,
+  models: _models,
+  backends: _backends,
+  ...rest
+}: Config): Omit<Config, keyof Tables> {
   return rest;
 }

@@ -1,4 +1,5 @@
 import cluster from 'node:cluster';
+import type { BackendTable } from '../../config/backends-file.ts';
 import { createCurrentFile, type CurrentFiles } from '../../config/current-files.ts';
 import { createModels, type Models } from '../../core/models.ts';
 import { createPrices, type Prices } from '../../core/money/pricing.ts';
@@ -16,6 +17,7 @@ import type { PrimaryService, Tables, WorkerService, WorkerStart } from './messa
 const current: CurrentFiles = {
   prices: createCurrentFile<Prices>(null),
   models: createCurrentFile<Models>(null),
+  backends: createCurrentFile<BackendTable>(null),
   reload: ignore,
 };
 let gateway: Gateway | undefined;
@@ -51,7 +53,7 @@ async function start({ number, config, tables, demoBaseUrl, isStoreClient }: Wor
   changeTables(tables);
   const log = createLogger(config.logLevel, await openLogOutput(config.logFormat)).child({ worker: number });
   const opened = await createGateway(
-    { ...config, prices: null, models: null },
+    { ...config, prices: null, models: null, backends: null },
     {
       log,
       ...(isStoreClient && { store: openStoreOfPrimary(log, config.settleTimeoutMs) }),
@@ -64,9 +66,10 @@ async function start({ number, config, tables, demoBaseUrl, isStoreClient }: Wor
   return opened.listen();
 }
 
-function changeTables({ prices, models }: Tables): void {
+function changeTables({ prices, models, backends }: Tables): void {
   current.prices.replace(prices && createPrices(prices));
   current.models.replace(models && createModels(models));
+  current.backends.replace(backends);
 }
 
 function openStoreOfPrimary(log: StoreLog, settleTimeoutMs: number): Store {

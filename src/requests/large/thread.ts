@@ -1,9 +1,9 @@
 import { extname } from 'node:path';
 import { isLimited, needsOutputLimit } from '../../accounts/admission.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { Edit } from '../../core/json-bytes.ts';
-import type { ModelTable } from '../../contract/types.ts';
+import type { Backends } from '../../backend/backends.ts';
 import type { Models } from '../../core/models.ts';
+import type { Route } from '../../core/routes.ts';
 import { takeTurns } from '../../core/limit-concurrency.ts';
 import type { Rpc } from '../../rpc/rpc.ts';
 import { createRestingThread, type RestingThreadOptions } from '../../rpc/resting-thread.ts';
@@ -17,10 +17,12 @@ import type { ResponsePlan } from '../plan.ts';
 import type { PreparedChat } from '../prepare-chat.ts';
 import type { InputToCount } from '../prepare-count.ts';
 import type { PrepareOptions } from '../prepare.ts';
+import type { RoutedChat } from '../route-chat.ts';
 import type { Answer, LargeRequest, LargeService, SentPlan, ThreadSettings, Way } from './worker.ts';
 
 export interface LargeRequestsOptions extends Pick<RestingThreadOptions, 'onDeath' | 'startWorker' | 'restAfterMs'> {
   readonly settings: ThreadSettings;
+  readonly backends: Pick<Backends, 'routing'>;
   readonly models: { readonly present: Pick<Models, 'table'> | null };
   readonly estimator: Pick<TokenEstimator, 'estimateInput'>;
   readonly itemMemory: Pick<ItemMemory, 'recall'>;
@@ -40,8 +42,7 @@ export interface LargeRequests {
   continueFrame(incoming: LargeIncoming, past: Turns): Promise<PreparedFrame>;
   prepareCount(incoming: LargeIncoming): Promise<InputToCount>;
   prepareChat(incoming: LargeIncoming): Promise<PreparedChat>;
-  /** Replaces an alias in the `model` of a chat completion. */
-  modelEdits(incoming: LargeIncoming): Promise<readonly Edit[]>;
+  routeChat(incoming: LargeIncoming): Promise<RoutedChat>;
 }
 
 /** Starts a thread when there is a large request, and another one after its end. */
@@ -57,28 +58,37 @@ export function openLargeRequests(options: LargeRequestsOptions): LargeRequests 
     workerData: options.settings,
   });
 
-  const tableNow = (): ModelTable | null => options.models.present?.table ?? null;
+  const tablesNow = (): Tables => ({
+    modelTable: options.models.present?.table ?? null,
+    routing: options.backends.routing(),
+  });
 
-  function inTurn<Result>(incoming: LargeIncoming, ask: Ask<Result>, modelTable = tableNow()): Promise<Result> {
+  function tablesFor({ backends: [chosen] }: Route): Tables {
+    const { modelTable, routing } = tablesNow();
+    const others = routing.backends.map(({ name }) => name).filter((name) => name !== chosen);
+    return { modelTable, routing: { ...routing, unavailable: others } };
+  }
+
+  function inTurn<Result>(incoming: LargeIncoming, ask: Ask<Result>, tables = tablesNow()): Promise<Result> {
     return takeTurn(incoming.caller.holder().name, async () => {
       // To receive the body has taken its time, and to copy it for the thread takes more.
       await nextTurn();
       if (incoming.isServed()) throw new ApiError('client_disconnected');
-      return preparedOf(await askThread(incoming, ask, modelTable));
+      return preparedOf(await askThread(incoming, ask, tables));
     });
   }
 
   async function askThread<Result>(
     { facts, caller: { identity, key }, body: { bytes }, idempotencyKey }: LargeIncoming,
     ask: Ask<Result>,
-    modelTable: ModelTable | null,
+    tables: Tables,
   ): Promise<Decided<Result>> {
     const asked = thread.wake();
     const { estimator, itemMemory } = options;
     const request: Writable<LargeRequest> = {
       bytes,
       unique: facts.unique,
-      modelTable,
+      ...tables,
       identity,
       isIdempotent: idempotencyKey !== undefined,
       isLimited: isLimited(key),
@@ -103,13 +113,13 @@ export function openLargeRequests(options: LargeRequestsOptions): LargeRequests 
 
   function toPlan(incoming: LargeIncoming, way: Way, { compaction, ...plan }: SentPlan): ResponsePlan {
     if (compaction === undefined) return { ...plan, compaction };
-    const { chat, resumes } = compaction;
-    if (!resumes) return { ...plan, compaction: { chat } };
-    // What was reserved is by the table of now.
-    const modelTable = tableNow();
+    const { chat, route, resumes } = compaction;
+    if (!resumes) return { ...plan, compaction: { chat, route } };
+    // What was reserved is by the tables of now, and the translation for the backends of the plan.
+    const tables = tablesFor(plan.route);
     const resume = (encryptedContent: string) =>
-      inTurn(incoming, (rpc, request) => rpc.ask('resume', request, way, encryptedContent), modelTable);
-    return { ...plan, compaction: { chat, resume } };
+      inTurn(incoming, (rpc, request) => rpc.ask('resume', request, way, encryptedContent), tables);
+    return { ...plan, compaction: { chat, route, resume } };
   }
 
   return {
@@ -130,10 +140,12 @@ export function openLargeRequests(options: LargeRequestsOptions): LargeRequests 
       const { edits, ...plan } = await inTurn(incoming, (rpc, request) => rpc.ask('chat', request));
       return { ...plan, edits: (withUsage) => (withUsage ? edits.withUsage : edits.plain) };
     },
-    modelEdits: (incoming) => inTurn(incoming, (rpc, request) => rpc.ask('alias', request)),
+    routeChat: (incoming) => inTurn(incoming, (rpc, request) => rpc.ask('route', request)),
     close: () => thread.close(),
   };
 }
+
+type Tables = Pick<LargeRequest, 'modelTable' | 'routing'>;
 
 type Ask<Result> = (rpc: Rpc<LargeService>, request: LargeRequest) => Promise<Answer<Result>>;
 

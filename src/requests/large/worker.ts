@@ -9,11 +9,12 @@ import type { Edit } from '../../core/json-bytes.ts';
 import { parseJson } from '../../core/parse-json.ts';
 import { echoOf } from '../../core/reply/initial-response.ts';
 import { createModels } from '../../core/models.ts';
+import { routesOf, type Route, type Routing } from '../../core/routes.ts';
 import { openRpc } from '../../rpc/rpc.ts';
 import type { ModelInput } from '../../core/tokens/estimate.ts';
 import { digestOf, type Identity } from '../../identity/identities.ts';
 import { createSealers } from '../../identity/seal.ts';
-import { modelEdits } from '../chat-body.ts';
+import { routeChat, type RoutedChat } from '../route-chat.ts';
 import { prepareFrame, readCreateFrame, type BegunFrame, type PreparedFrame, type Turns } from '../frame.ts';
 import { referencesIn, resolveReferences, type RememberedItem } from '../item-memory.ts';
 import type { Plan, ResponsePlan } from '../plan.ts';
@@ -31,7 +32,7 @@ import {
 /** A thread cannot be sent functions, so it makes the sealers itself. */
 export interface ThreadSettings
   extends
-    Omit<TranslationSettings, 'sealers'>,
+    Omit<TranslationSettings, 'sealers' | 'routes'>,
     Pick<CompactionOptions, 'compactionModel' | 'compactionMaxOutputTokens'> {
   readonly secret: string;
   readonly secretPrevious: string | null;
@@ -42,6 +43,7 @@ export interface ThreadSettings
 
 export interface LargeRequest extends Pick<Asked, 'unique' | 'isLimited' | 'needsOutputLimit'> {
   readonly modelTable: ModelTable | null;
+  readonly routing: Routing;
   readonly bytes: Uint8Array;
   readonly identity: Identity;
   /** Whether the digest of the body is needed. */
@@ -55,7 +57,7 @@ export interface LargeRequest extends Pick<Asked, 'unique' | 'isLimited' | 'need
 /** A plan that can be sent. Only the thread can resume after a compaction. */
 export interface SentPlan extends Omit<ResponsePlan, 'translation' | 'compaction'> {
   readonly translation: ResponsePlan['translation'] & { readonly chat: EncodedChat };
-  readonly compaction: { readonly chat: EncodedChat; readonly resumes: boolean } | undefined;
+  readonly compaction: { readonly chat: EncodedChat; readonly route: Route; readonly resumes: boolean } | undefined;
 }
 
 export interface SentChat extends Omit<PreparedChat, 'edits'> {
@@ -84,7 +86,7 @@ export type LargeService = {
   readonly resume: (request: LargeRequest, way: Way, encryptedContent: string) => Answer<EncodedChat>;
   readonly count: (request: LargeRequest) => Answer<InputToCount>;
   readonly chat: (request: LargeRequest) => Answer<SentChat>;
-  readonly alias: (request: LargeRequest) => Answer<readonly Edit[]>;
+  readonly route: (request: LargeRequest) => Answer<RoutedChat>;
 };
 
 // Only thread.ts starts this thread.
@@ -127,14 +129,14 @@ const service: LargeService = {
   count: (request) =>
     answer(request, (asked, services) => {
       const { chat, ...input } = prepareCount(parsed(asked), services);
-      return settings.dialect.inputCounter === null ? input : { ...input, chat: encode(chat) };
+      return input.route.dialect.inputCounter === null ? input : { ...input, chat: encode(chat) };
     }),
   chat: (request) =>
-    answer(request, (asked) => {
-      const { edits, ...plan } = prepareChat(parsed(asked), settings);
+    answer(request, (asked, services) => {
+      const { edits, ...plan } = prepareChat(parsed(asked), services);
       return { ...plan, ...digested(asked), edits: { plain: edits(false), withUsage: edits(true) } };
     }),
-  alias: (request) => answer(request, ({ bytes }) => modelEdits(bytes, settings.modelAliases)),
+  route: (request) => answer(request, ({ bytes, identity }, { routes }) => routeChat(bytes, identity, routes)),
 };
 
 const { receive } = openRpc((message) => {
@@ -158,12 +160,13 @@ interface Received extends Omit<Asked, 'value'> {
 }
 
 function answer<Result>(
-  { bytes, modelTable, recalled, inputTokens, ...asked }: LargeRequest,
+  { bytes, modelTable, routing, recalled, inputTokens, ...asked }: LargeRequest,
   work: (asked: Received, services: PrepareServices) => Result,
 ): Answer<Result> {
   transferred = [];
   const services: PrepareServices = {
     ...settings,
+    routes: routesOf(routing),
     models: { present: modelTable && createModels(modelTable) },
     sealers,
     estimator: {
@@ -223,7 +226,11 @@ function toSentPlan({ translation, compaction, request, ...plan }: Prepared, dig
       tools: { echo: [], originals, callable },
       usedCallIds,
     },
-    compaction: compaction && { chat: encode(compaction.chat), resumes: compaction.resume !== undefined },
+    compaction: compaction && {
+      chat: encode(compaction.chat),
+      route: compaction.route,
+      resumes: compaction.resume !== undefined,
+    },
   };
 }
 

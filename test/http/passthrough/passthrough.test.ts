@@ -1,15 +1,16 @@
-import { DIALECTS } from '../../../src/core/dialects.ts';
 import { once } from 'node:events';
 import { request as httpRequest, type ClientRequest, type IncomingMessage, type Server } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
+import { openOnlyBackend } from '../../support/only-backend.ts';
 import express from 'express';
 import { NO_CALLERS } from '../../../src/accounts/accepted-callers.ts';
 import { ADMIT_ALL } from '../../../src/accounts/admission.ts';
 import { authenticate, createAuthenticator } from '../../../src/http/access/authenticate.ts';
 import { errorHandler, notFound } from '../../../src/http/error-handler.ts';
 import { createPassthrough, type PassthroughOptions } from '../../../src/http/passthrough/passthrough.ts';
+import { createProxies } from '../../../src/http/passthrough/proxies.ts';
 import { createProxy, type Proxy, type ProxyOptions } from '../../../src/http/passthrough/relay.ts';
 import { createIdentities } from '../../../src/identity/identities.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
@@ -47,11 +48,14 @@ describe('passthrough', () => {
     await backend.close();
   });
 
-  type Options = Partial<ProxyOptions & PassthroughOptions> & { upstreamApiKey?: string };
+  type Options = Partial<ProxyOptions & PassthroughOptions> & {
+    upstreamApiKey?: string;
+    modelAliases?: ReadonlyMap<string, string>;
+  };
 
   async function open(options: Options = {}): Promise<void> {
     const ownKey = options.upstreamApiKey;
-    relay = createProxy({
+    const proxy = createProxy({
       baseUrl: backend.baseUrl,
       keyOwner: ownKey === undefined ? 'caller' : 'gateway',
       connectTimeoutMs: 60_000,
@@ -60,16 +64,21 @@ describe('passthrough', () => {
       onOperatorProblem: (problem) => problems.push(problem),
       ...options,
     });
+    relay = proxy;
+    const backends = openOnlyBackend({
+      apiKey: ownKey ?? null,
+      ...(options.modelAliases !== undefined && { modelAliases: options.modelAliases }),
+    });
     const passthrough = createPassthrough({
-      proxy: relay,
+      backends,
+      proxies: createProxies({ backends, proxyOf: () => proxy, exposeUpstream: false }),
       passthroughPaths: [],
-      modelAliases: new Map(),
       models: { present: null },
       refusals: { any: () => false, forModel: () => [] },
       maxBodyBytes: 1024 * 1024,
       admission: ADMIT_ALL,
       keyOwner: ownKey === undefined ? 'caller' : 'gateway',
-      large: { modelEdits: () => Promise.reject(new Error('no request is large here')) },
+      large: { routeChat: () => Promise.reject(new Error('no request is large here')) },
       nowMs: Date.now,
       ...options,
     });
@@ -80,10 +89,8 @@ describe('passthrough', () => {
       ['/api/v1', '/v1'],
       authenticate(
         createAuthenticator({
-          dialect: DIALECTS.generic,
           authMode: ownKey === undefined ? 'passthrough' : 'static',
           apiKeys: [KEY],
-          upstreamApiKey: ownKey ?? null,
           accounts: { findKeyByHash: () => Promise.resolve(undefined) },
           acceptedCallers: NO_CALLERS,
           identities: createIdentities('a secret of ours', null),

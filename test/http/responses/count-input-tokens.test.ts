@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import express from 'express';
 import { ADMIT_ALL } from '../../../src/accounts/admission.ts';
-import { DIALECTS } from '../../../src/core/dialects.ts';
 import type { ChatBody } from '../../../src/core/encoded-chat.ts';
+import { openOnlyBackend } from '../../support/only-backend.ts';
 import { authenticate } from '../../../src/http/access/authenticate.ts';
 import { errorHandler } from '../../../src/http/error-handler.ts';
 import { countInputTokens } from '../../../src/http/responses/count-input-tokens.ts';
@@ -59,12 +59,10 @@ describe('countInputTokens', () => {
         estimator: { estimateInput: () => 1 },
         admission: ADMIT_ALL,
         itemMemory: createItemMemory({ itemMemoryTtlS: 0, maxBodyBytes: 1000, nowMs: () => 0 }),
-        dialect: DIALECTS.generic,
-        modelAliases: new Map(),
+        routes: openOnlyBackend().routes,
         models: { present: null },
         hostedTools: 'drop',
         history: 'keep',
-        upstreamDialect: 'generic',
         imageUrls: 'any',
         sealers: { reasoning: sealer, compaction: sealer },
         large: { prepareCount: () => Promise.reject(new Error('no request is large here')) },

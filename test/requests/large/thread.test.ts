@@ -2,7 +2,6 @@ import { createModels } from '../../../src/core/models.ts';
 import { EventEmitter } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
-import { DIALECTS } from '../../../src/core/dialects.ts';
 import { isEncoded, type ChatBody } from '../../../src/core/encoded-chat.ts';
 import { toItemId } from '../../../src/core/ids.ts';
 import { ApiError } from '../../../src/core/errors.ts';
@@ -17,7 +16,9 @@ import type { Identity } from '../../../src/identity/identities.ts';
 import { createSealers } from '../../../src/identity/seal.ts';
 import { newUniquePartAt } from '../../../src/identity/unique-part.ts';
 import type { OutputItem } from '../../../src/contract/types.ts';
-import { modelEdits } from '../../../src/requests/chat-body.ts';
+import { DIALECTS } from '../../../src/core/dialects.ts';
+import { routeChat } from '../../../src/requests/route-chat.ts';
+import { openOnlyBackend } from '../../support/only-backend.ts';
 import { prepareFrame, readCreateFrame, type PreparedFrame } from '../../../src/requests/frame.ts';
 import { createItemMemory } from '../../../src/requests/item-memory.ts';
 import type { IncomingCreate } from '../../../src/requests/incoming.ts';
@@ -31,10 +32,6 @@ const identity: Identity = ['me'];
 const RESPONSE = { endpoint: 'responses' } as const;
 const UNIQUE = newUniquePartAt(0);
 const SETTINGS = {
-  // A large request is written for a counter only if the backend has one.
-  dialect: { ...DIALECTS.generic, inputCounter: { path: '../tokenize', field: 'count' } },
-  upstreamDialect: 'generic',
-  modelAliases: new Map([['alias', 'named']]),
   hostedTools: 'drop',
   history: 'keep',
   imageUrls: 'https-public',
@@ -46,6 +43,11 @@ const SETTINGS = {
   secret: 'a secret of at least thirty-two characters',
   secretPrevious: null,
 } as const;
+const backends = openOnlyBackend({
+  modelAliases: new Map([['alias', 'named']]),
+  // A large request is written for a counter only if the backend has one.
+  dialect: { ...DIALECTS.generic, inputCounter: { path: '../tokenize', field: 'count' } },
+});
 const sealers = createSealers(SETTINGS.secret, null);
 
 const SAID = { type: 'message', role: 'user', content: 'Hello, here is a question.' };
@@ -145,7 +147,14 @@ describe('the thread of large requests', () => {
   const itemMemory = createItemMemory({ ...SETTINGS, nowMs: Date.now });
   const deaths: string[] = [];
   const models = { present: createModels(MODEL_TABLE) };
-  const shared = { settings: SETTINGS, models, estimator, itemMemory, onDeath: (why: string) => void deaths.push(why) };
+  const shared = {
+    settings: SETTINGS,
+    backends,
+    models,
+    estimator,
+    itemMemory,
+    onDeath: (why: string) => void deaths.push(why),
+  };
 
   afterEach(() => thread?.close());
 
@@ -167,7 +176,7 @@ describe('the thread of large requests', () => {
     const own = openLargeRequests(shared);
     after(() => own.close());
 
-    const services = { ...SETTINGS, models, sealers, estimator, itemMemory };
+    const services = { ...SETTINGS, routes: backends.routes, models, sealers, estimator, itemMemory };
     const asked = (bytes: Buffer) => ({ ...askedOf(incomingOf(bytes)), value: parseJson(bytes) });
 
     /** Each kind of request, here and there. */
@@ -211,8 +220,8 @@ describe('the thread of large requests', () => {
         tell(async () => chatOf(await own.prepareChat(incomingOf(bytes)))),
       ],
       'a model': (bytes) => [
-        tell(async () => modelEdits(bytes, SETTINGS.modelAliases)),
-        tell(() => own.modelEdits(incomingOf(bytes))),
+        tell(async () => routeChat(bytes, identity, backends.routes)),
+        tell(() => own.routeChat(incomingOf(bytes))),
       ],
     };
 

@@ -1,0 +1,388 @@
+/** Chooses the backend of a request, and another one while nothing has been said. */
+
+import { ApiError } from '../core/errors.ts';
+import type { Connected } from '../core/chat.ts';
+import { createRoutes, type BackendSpec, type Route, type Routes, type Routing } from '../core/routes.ts';
+import type { AskOptions, ChatBackend, ChatRelay, RelayedRefusal } from './chat.ts';
+import type { InputCounter } from './input-counter.ts';
+import type { KnownRefusals } from './refused-fields.ts';
+import type { ChatBody } from '../core/encoded-chat.ts';
+import type { KeyOwner } from './failures.ts';
+import { createFairQueue } from './fair-queue.ts';
+import { withKey } from './key-headers.ts';
+import { retryAfterMsOf } from './reply-headers.ts';
+import { createRest, type Rest, type RestState } from './rest.ts';
+
+export interface SingleBackend extends ChatBackend, ChatRelay, Connected {
+  readonly refusals: KnownRefusals;
+  readonly count: InputCounter['count'];
+}
+
+export interface RoutedInputCounter {
+  /** Asks the first choice. Returns undefined if it cannot tell. */
+  count(chat: ChatBody, asking: AskOptions & Pick<RoutedAskOptions, 'route'>): Promise<number | undefined>;
+}
+
+export interface BackendsOptions {
+  readonly keyOwner: KeyOwner;
+  readonly failover: 'safe' | 'any';
+  readonly queueTimeoutMs: number;
+  readonly firstByteTimeoutMs: number;
+  readonly nowMs: () => number;
+  readonly open: (spec: BackendSpec) => SingleBackend;
+  readonly onChange: (change: BackendChange) => void;
+}
+
+export interface BackendChange {
+  readonly backend: string;
+  readonly state: RestState['kind'];
+  readonly restMs: number;
+}
+
+export interface RoutedAskOptions extends AskOptions {
+  readonly route: Pick<Route, 'backends'>;
+  /** Callers take turns where requests wait. */
+  readonly caller: string;
+  /** Is called with the name of each backend that is asked. */
+  readonly note: (backend: string) => void;
+}
+
+export interface RoutedChatBackend {
+  ask(
+    request: Parameters<ChatBackend['ask']>[0],
+    options: RoutedAskOptions,
+    listener: Parameters<ChatBackend['ask']>[2],
+  ): Promise<void>;
+}
+
+export interface RoutedChatRelay {
+  relay(
+    request: Parameters<ChatRelay['relay']>[0],
+    options: RoutedAskOptions,
+    listener: Parameters<ChatRelay['relay']>[2],
+  ): Promise<RelayedRefusal | undefined>;
+}
+
+export interface BackendState {
+  readonly name: string;
+  readonly state: RestState['kind'];
+  readonly restMs: number;
+  readonly running: number;
+}
+
+/** One try of a request, which has a place at a backend. */
+export interface Try {
+  readonly spec: BackendSpec;
+  readonly chat: SingleBackend;
+  answered(): void;
+  /** Must be called last. The place is free, and the backend rests if it has failed. */
+  end(how: TryEnd): void;
+}
+
+export type TryEnd =
+  | { readonly kind: 'whole' }
+  /** The caller has left or was refused, which says nothing of the backend. */
+  | { readonly kind: 'left' }
+  | { readonly kind: 'failed'; readonly thrown: unknown };
+
+export interface Backends extends RoutedChatBackend, RoutedChatRelay, RoutedInputCounter, Connected {
+  /** What at least one of them refuses. */
+  readonly refusals: KnownRefusals;
+  readonly routes: Routes;
+  /** What routes are made from, for another thread. */
+  routing(): Routing;
+  /** In the order of the file. */
+  readonly specs: readonly BackendSpec[];
+  states(): readonly BackendState[];
+  /** Takes a place at the best backend of the route that was not tried before. Throws ApiError. */
+  begin(asking: Pick<RoutedAskOptions, 'route' | 'caller' | 'signal'>, tried?: ReadonlySet<string>): Promise<Try> | Try;
+  /** Later requests go by the new list. Running ones end where they are. */
+  replace(specs: readonly BackendSpec[]): void;
+  close(): Promise<void>;
+}
+
+interface Backend {
+  spec: BackendSpec;
+  readonly chat: SingleBackend;
+  readonly rest: Rest;
+  running: number;
+  isListed: boolean;
+}
+
+/** Of one request. */
+export const MAX_TRIES = 3;
+const WHOLE = { kind: 'whole' } as const;
+
+/** Opens the backends of this list. */
+export function createBackends(first: readonly BackendSpec[], options: BackendsOptions): Backends {
+  const { keyOwner, nowMs } = options;
+  const queue = createFairQueue<Backend>();
+  let listed: ReadonlyMap<string, Backend> = new Map();
+  let specs: readonly BackendSpec[] = [];
+  let routes = createRoutes([]);
+  replace(first);
+
+  function open(spec: BackendSpec): Backend {
+    const { name: backend } = spec;
+    const rest = createRest({ nowMs, onChange: (state, restMs) => options.onChange({ backend, state, restMs }) });
+    return { spec, chat: options.open(spec), rest, running: 0, isListed: true };
+  }
+
+  function replace(next: readonly BackendSpec[]): void {
+    const before = listed;
+    listed = new Map(next.map((spec) => [spec.name, keep(before.get(spec.name), spec) ?? open(spec)]));
+    specs = next;
+    routes = createRoutes(next, (name) => {
+      const backend = listed.get(name);
+      return backend !== undefined && isAvailable(backend);
+    });
+    for (const backend of before.values()) {
+      backend.isListed = listed.get(backend.spec.name) === backend;
+      closeIfDone(backend);
+    }
+    for (const backend of listed.values()) offerPlaces(backend);
+  }
+
+  /** What was learnt of a backend holds as long as it is the same server. */
+  function keep(known: Backend | undefined, spec: BackendSpec): Backend | undefined {
+    if (known === undefined || !isSameServer(known.spec, spec)) return undefined;
+    known.spec = spec;
+    return known;
+  }
+
+  function closeIfDone({ isListed, running, chat }: Backend): void {
+    if (!isListed && running === 0) void chat.close();
+  }
+
+  function begin({ route, caller, signal }: Beginning, tried?: ReadonlySet<string>): Promise<Try> | Try {
+    const candidates = route.backends.flatMap((name) => {
+      const backend = listed.get(name);
+      return backend === undefined || tried?.has(name) === true ? [] : [backend];
+    });
+    const awake = candidates.filter(({ rest }) => rest.isOpen());
+    const free = awake.find(isAvailable);
+    if (free !== undefined) return toTry(take(free));
+    if (awake.length === 0) throw noneAvailable(candidates);
+    signal.throwIfAborted();
+    const wants = (backend: Backend): boolean => candidates.includes(backend);
+    return queue.wait({ caller, signal, wants, timeoutMs: options.queueTimeoutMs, expire: allBusy }).then(toTry);
+  }
+
+  function take(backend: Backend): Backend {
+    backend.running += 1;
+    backend.rest.begin();
+    return backend;
+  }
+
+  function toTry(backend: Backend): Try {
+    const { spec, chat, rest } = backend;
+    return {
+      spec,
+      chat,
+      answered() {
+        rest.answered();
+        offerPlaces(backend);
+      },
+      end(how) {
+        backend.running -= 1;
+        judge(backend, how);
+        offerPlaces(backend);
+        closeIfDone(backend);
+      },
+    };
+  }
+
+  /** Each place is taken in this turn, so that no newcomer has it before. */
+  function offerPlaces(backend: Backend): void {
+    while (queue.length > 0 && backend.isListed && isAvailable(backend) && queue.offer(backend)) take(backend);
+  }
+
+  function judge({ spec, rest }: Backend, how: TryEnd): void {
+    if (how.kind === 'whole') return rest.succeeded();
+    if (how.kind === 'left') return rest.leave();
+    const { thrown } = how;
+    const blame = spec.isOnly ? 'none' : blameOf(thrown);
+    // A limit of the caller's own key says nothing to other callers.
+    const isOfCaller = keyOwner === 'caller' && thrown instanceof ApiError && thrown.status === 429;
+    if (blame === 'failed') rest.failed();
+    else if (blame === 'refused' && !isOfCaller) rest.refused(retryAfterMsOf(thrown));
+    else rest.answered();
+  }
+
+  /** Tries one backend after the other while `work` has not called `begun`. */
+  async function attempt(asking: RoutedAskOptions, work: Work): Promise<RelayedRefusal | undefined> {
+    const untilMs = nowMs() + options.firstByteTimeoutMs;
+    const mostTries = Math.min(MAX_TRIES, asking.route.backends.length);
+    const tried = new Set<string>();
+    let failure: Failure | undefined;
+    for (;;) {
+      const place = await beginAgain(asking, tried, failure);
+      if (place === undefined) return tell(failure);
+      const { spec, chat } = place;
+      tried.add(spec.name);
+      if (!spec.isOnly) asking.note(spec.name);
+      const leftMs = Math.max(1, untilMs - nowMs());
+      // A time-out may have run, so a later try needs a share only where it may follow one.
+      const shareMs = options.failover === 'any' ? leftMs / (mostTries - tried.size + 1) : leftMs;
+      const given = { ...asking, headers: withKey(asking.headers, spec), firstByteTimeoutMs: shareMs };
+      let hasBegun = false;
+      const begun = (): void => {
+        hasBegun = true;
+        place.answered();
+      };
+      const next = await failureOf(work(chat, given, begun));
+      if (next === undefined) {
+        place.end(WHOLE);
+        return undefined;
+      }
+      const isLeft = asking.signal.aborted;
+      place.end(isLeft ? { kind: 'left' } : { kind: 'failed', thrown: next.thrown });
+      if (hasBegun || isLeft) return tell(next);
+      // What may have run keeps the idempotency key, whatever a later try says.
+      if (failure === undefined || blameOf(failure.thrown) === 'refused') failure = next;
+      if (tried.size === mostTries || !movesOn(next.thrown)) return tell(failure);
+    }
+  }
+
+  /** Without another place the caller is told what the last backend said. */
+  async function beginAgain(
+    asking: RoutedAskOptions,
+    tried: ReadonlySet<string>,
+    failure: Failure | undefined,
+  ): Promise<Try | undefined> {
+    try {
+      return await begin(asking, tried);
+    } catch (thrown) {
+      if (failure === undefined || asking.signal.aborted) throw thrown;
+      return undefined;
+    }
+  }
+
+  function movesOn(thrown: unknown): boolean {
+    const blame = blameOf(thrown);
+    return blame === 'refused' || (blame === 'failed' && options.failover === 'any');
+  }
+
+  return {
+    routes: { choose: (model, affinity) => routes.choose(model, affinity) },
+    get specs() {
+      return specs;
+    },
+    routing: () => ({
+      // A thread needs no addresses and no keys.
+      backends: specs.map(({ name, dialect, upstreamDialect, modelAliases, models, weight }) => ({
+        name,
+        dialect,
+        upstreamDialect,
+        modelAliases,
+        models,
+        weight,
+      })),
+      unavailable: [...listed.values()].filter((backend) => !isAvailable(backend)).map(({ spec }) => spec.name),
+    }),
+    states: () =>
+      [...listed.values()].map(({ spec, rest, running }) => ({
+        name: spec.name,
+        state: rest.state,
+        restMs: rest.waitMs(),
+        running,
+      })),
+    refusals: {
+      any: () => [...listed.values()].some(({ chat }) => chat.refusals.any()),
+      forModel: (model) => [...new Set([...listed.values()].flatMap(({ chat }) => chat.refusals.forModel(model)))],
+    },
+    async count(request, { route, ...asking }) {
+      const backend = listed.get(route.backends[0] ?? '');
+      if (backend === undefined) return undefined;
+      return backend.chat.count(request, { ...asking, headers: withKey(asking.headers, backend.spec) });
+    },
+    begin,
+    replace,
+    async ask(request, asking, listener) {
+      await attempt(asking, async (chat, given, begun) => {
+        await chat.ask(request, given, {
+          begin(answer) {
+            begun();
+            listener.begin(answer);
+          },
+          take: (batch) => listener.take(batch),
+        });
+        return undefined;
+      });
+    },
+    relay: (request, asking, listener) =>
+      attempt(asking, (chat, given, begun) =>
+        chat.relay(request, given, {
+          begin(answer) {
+            begun();
+            return listener.begin(answer);
+          },
+          take: (read) => listener.take(read),
+        }),
+      ),
+    connections() {
+      const all = [...listed.values()].map(({ chat }) => chat.connections());
+      return {
+        busy: all.reduce((sum, { busy }) => sum + busy, 0),
+        idle: all.reduce((sum, { idle }) => sum + idle, 0),
+      };
+    },
+    async close() {
+      await Promise.all([...listed.values()].map(({ chat }) => chat.close()));
+    },
+  };
+}
+
+type Beginning = Pick<RoutedAskOptions, 'route' | 'caller' | 'signal'>;
+
+type Work = (chat: SingleBackend, asking: AskOptions, begun: () => void) => Promise<RelayedRefusal | undefined>;
+
+/** A refusal that the client may see is returned, and others are thrown. */
+interface Failure {
+  readonly thrown: unknown;
+  readonly refusal?: RelayedRefusal;
+}
+
+async function failureOf(work: Promise<RelayedRefusal | undefined>): Promise<Failure | undefined> {
+  try {
+    const refusal = await work;
+    return refusal && { refusal, thrown: refusal.error };
+  } catch (thrown) {
+    return { thrown };
+  }
+}
+
+function tell(failure: Failure | undefined): RelayedRefusal {
+  if (failure?.refusal !== undefined) return failure.refusal;
+  throw failure?.thrown;
+}
+
+function isAvailable({ spec, rest, running }: Backend): boolean {
+  return rest.isOpen() && (spec.maxConcurrent === null || running < spec.maxConcurrent);
+}
+
+function isSameServer(one: BackendSpec, other: BackendSpec): boolean {
+  return one.baseUrl === other.baseUrl && one.apiKey === other.apiKey && one.upstreamDialect === other.upstreamDialect;
+}
+
+function noneAvailable(candidates: readonly Backend[]): ApiError {
+  const waitMs = Math.min(...candidates.map(({ rest }) => rest.waitMs()));
+  const seconds = Number.isFinite(waitMs) ? Math.max(1, Math.ceil(waitMs / 1000)) : 1;
+  return new ApiError('no_backend_available', { headers: { 'retry-after': String(seconds) } });
+}
+
+function allBusy(): ApiError {
+  return new ApiError('server_overloaded', {
+    message: 'All backends of this model are busy.',
+    headers: { 'retry-after': '1' },
+  });
+}
+
+/** What a failure says of the backend. After `refused` nothing can have run. */
+function blameOf(thrown: unknown): 'none' | 'refused' | 'failed' {
+  if (!(thrown instanceof ApiError)) return 'none';
+  const { code, status } = thrown;
+  if (code === 'upstream_unreachable' || status === 429) return 'refused';
+  if (!code.startsWith('upstream_')) return 'none';
+  return status === 503 ? 'refused' : 'failed';
+}

@@ -1,0 +1,104 @@
+import schema from '../../schemas/backends.json' with { type: 'json' };
+import { openAjv } from '../contract/ajv.ts';
+import type { AuthMode, BackendList, ListedBackend } from '../contract/types.ts';
+import type { Dialect } from '../core/dialects.ts';
+import type { BackendSpec } from '../core/routes.ts';
+import { lazily } from '../core/lazily.ts';
+import { findUrlProblems, toBaseUrl } from './base-url.ts';
+import { findDialect, readDialectsFile, unknownDialect, type DialectsFile } from './dialects-file.ts';
+import type { Environment } from './settings.ts';
+import { readTableFile, type TableFile } from './table-file.ts';
+
+export interface BackendTable {
+  readonly backends: readonly BackendSpec[];
+}
+
+export interface BackendsFileSettings {
+  readonly backendsFile: string | null;
+  readonly dialectsFile: string | null;
+  /** The dialect of a backend that names none. */
+  readonly upstreamDialect: string;
+  readonly authMode: AuthMode;
+  readonly modelAliases: ReadonlyMap<string, string>;
+}
+
+/** Reads and checks the list of backends, and takes their keys from the environment. Does not throw. */
+export function readBackendsFile(settings: BackendsFileSettings, env: Environment): TableFile<BackendTable> {
+  const { backendsFile } = settings;
+  if (backendsFile === null) return { content: null, problems: [] };
+  const own = readDialectsFile(settings.dialectsFile ?? undefined);
+  return readTableFile({
+    setting: 'BACKENDS_FILE',
+    path: backendsFile,
+    compile: compileBackendList,
+    check: ({ backends }) => [
+      ...findRepeated(backends),
+      ...backends.flatMap((backend) => findProblems(backend, own, settings, env)),
+    ],
+    create: ({ backends }) => ({ backends: backends.map((backend) => toSpec(backend, own, settings, env)) }),
+  });
+}
+
+/** Returns the parameters that at least one of the backends takes as they are. */
+export function parametersOf(dialect: Dialect, table: BackendTable | null): Pick<Dialect, 'parameters'> {
+  return table === null ? dialect : { parameters: table.backends.flatMap((backend) => backend.dialect.parameters) };
+}
+
+/** Compiling takes as long as the rest of a start. */
+const compileBackendList = lazily(() => openAjv({ allErrors: true }).compile<BackendList>(schema));
+
+function findRepeated(backends: readonly ListedBackend[]): readonly string[] {
+  const names = backends.map(({ name }) => name);
+  const repeated = new Set(names.filter((name, index) => names.indexOf(name) !== index));
+  return [...repeated].map((name) => `the name ${name} is there more than once`);
+}
+
+function findProblems(
+  { name, base_url, dialect, api_key_env, aliases = {} }: ListedBackend,
+  own: DialectsFile,
+  { upstreamDialect, authMode }: BackendsFileSettings,
+  env: Environment,
+): readonly string[] {
+  const problems = findUrlProblems('base_url', base_url).map((line) => line.replace(/^base_url: /, 'base_url '));
+  if (findDialect(dialect ?? upstreamDialect, own) === undefined) problems.push(`dialect ${unknownDialect(own)}`);
+  for (const [alias, model] of Object.entries(aliases)) {
+    if (Object.hasOwn(aliases, model))
+      problems.push(`alias ${alias} must stand for a model, but ${model} is an alias itself`);
+  }
+  if (api_key_env !== undefined && authMode === 'passthrough') {
+    problems.push(
+      "api_key_env must not be there with AUTH_MODE=passthrough, where the backend gets the caller's own key",
+    );
+  } else if (api_key_env !== undefined && !/^[\x21-\x7e]{1,4096}$/.test(env[api_key_env] ?? '')) {
+    problems.push(`api_key_env names ${api_key_env}, which holds no key`);
+  }
+  return problems.map((problem) => `${name}: ${problem}`);
+}
+
+function toSpec(
+  { name, base_url, dialect, api_key_env, models, aliases = {}, weight = 1, max_concurrent }: ListedBackend,
+  own: DialectsFile,
+  settings: BackendsFileSettings,
+  env: Environment,
+): BackendSpec {
+  const upstreamDialect = dialect ?? settings.upstreamDialect;
+  const found = findDialect(upstreamDialect, own);
+  if (found === undefined) throw new Error('the dialect was checked before');
+  return {
+    name,
+    baseUrl: toBaseUrl(base_url) ?? base_url,
+    upstreamDialect,
+    dialect: found,
+    apiKey: api_key_env === undefined ? null : (env[api_key_env] ?? null),
+    models: models ?? null,
+    modelAliases: joined(settings.modelAliases, new Map(Object.entries(aliases))),
+    weight,
+    maxConcurrent: max_concurrent ?? null,
+    isOnly: false,
+  };
+}
+
+/** An alias of the settings may stand for one of the backend. */
+function joined(ofAll: ReadonlyMap<string, string>, own: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  return new Map([...own, ...[...ofAll].map(([alias, model]) => [alias, own.get(model) ?? model] as const)]);
+}

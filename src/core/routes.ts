@@ -1,0 +1,148 @@
+/** Which backends may answer a request, and in which order they are tried. */
+
+import type { Dialect } from './dialects.ts';
+import { ApiError } from './errors.ts';
+import { isList, isObject } from './json.ts';
+import { toModelMatcher } from './model-patterns.ts';
+
+export interface RoutedBackend {
+  readonly name: string;
+  readonly dialect: Dialect;
+  readonly upstreamDialect: string;
+  /** `MODEL_ALIASES` and those of the backend, each to a name that the backend knows. */
+  readonly modelAliases: ReadonlyMap<string, string>;
+  /** Names and patterns; null takes every model. */
+  readonly models: readonly string[] | null;
+  readonly weight: number;
+}
+
+export interface BackendSpec extends RoutedBackend {
+  /** Has no slash at its end. */
+  readonly baseUrl: string;
+  /** Null sends the caller's own key, if that is known. */
+  readonly apiKey: string | null;
+  /** Null sets no limit. */
+  readonly maxConcurrent: number | null;
+  /** That of UPSTREAM_BASE_URL has no name, and is asked even after failures. */
+  readonly isOnly: boolean;
+}
+
+/** Backends that get the same chat request. */
+export interface Route extends Pick<RoutedBackend, 'dialect' | 'upstreamDialect' | 'modelAliases'> {
+  /** Their names, the first choice first. */
+  readonly backends: readonly string[];
+}
+
+export interface Routes {
+  /**
+   * Requests with the same affinity get the same order. Throws ApiError `model_not_found` if no
+   * backend has the model.
+   */
+  choose(model: string, affinity: () => string): Route;
+}
+
+interface Candidate {
+  readonly backend: RoutedBackend;
+  readonly hash: number;
+  readonly alone: Route;
+  readonly serves: (model: string) => boolean;
+}
+
+/**
+ * Returns the routes to these backends. `isAvailable` says who would take a request now: where
+ * backends differ in dialect or in the model's name, the best available one decides for all, since
+ * a request is translated once.
+ */
+export function createRoutes(
+  backends: readonly RoutedBackend[],
+  isAvailable: (name: string) => boolean = () => true,
+): Routes {
+  const all = backends.map(toCandidate);
+  const isOnly = all.length === 1;
+  const [first] = all;
+
+  return {
+    choose(model, affinity) {
+      if (isOnly && first?.backend.models === null) return first.alone;
+      const fit = all.filter(({ serves }) => serves(model));
+      const [only] = fit;
+      if (only === undefined) throw new ApiError('model_not_found', { param: 'model' });
+      if (fit.length === 1) return only.alone;
+      const ranked = rank(fit, hashOf(affinity()));
+      const best = ranked.find(({ backend }) => isAvailable(backend.name)) ?? ranked[0] ?? only;
+      const alike = ranked.filter(({ backend }) => isAlike(backend, best.backend, model));
+      return { ...best.alone, backends: alike.map(({ backend }) => backend.name) };
+    },
+  };
+}
+
+export interface Routing {
+  readonly backends: readonly RoutedBackend[];
+  readonly unavailable: readonly string[];
+}
+
+/** Returns the routes as another thread sees them. */
+export function routesOf({ backends, unavailable }: Routing): Routes {
+  return createRoutes(backends, (name) => !unavailable.includes(name));
+}
+
+function toCandidate(backend: RoutedBackend): Candidate {
+  const { name, dialect, upstreamDialect, modelAliases, models } = backend;
+  const matchers = models?.map(toModelMatcher);
+  return {
+    backend,
+    hash: hashOf(name),
+    alone: { backends: [name], dialect, upstreamDialect, modelAliases },
+    serves(model) {
+      const known = modelAliases.get(model) ?? model;
+      return matchers === undefined || matchers.some((fits) => fits(known));
+    },
+  };
+}
+
+function isAlike(one: RoutedBackend, other: RoutedBackend, model: string): boolean {
+  return one.upstreamDialect === other.upstreamDialect && one.modelAliases.get(model) === other.modelAliases.get(model);
+}
+
+/** Weighted rendezvous hashing: a backend that leaves or comes moves only its own part. */
+function rank(candidates: readonly Candidate[], affinity: number): readonly Candidate[] {
+  return candidates
+    .map((candidate) => ({ candidate, score: scoreOf(candidate, affinity) }))
+    .sort((one, other) => other.score - one.score)
+    .map(({ candidate }) => candidate);
+}
+
+function scoreOf({ backend, hash }: Candidate, affinity: number): number {
+  const fraction = (mix(affinity ^ hash) + 0.5) / 2 ** 32;
+  return -backend.weight / Math.log(fraction);
+}
+
+/** The rest of a long text is told apart by its length alone. */
+const MAX_HASHED_CHARACTERS = 4096;
+
+/**
+ * Returns what requests with a common prefix share: the cache key, else the caller and the items up
+ * to the first message of the user. The body is that of either endpoint.
+ */
+export function affinityOf(caller: string, body: unknown): string {
+  if (!isObject(body)) return caller;
+  const { prompt_cache_key: cacheKey, messages, input = messages } = body;
+  if (typeof cacheKey === 'string' && cacheKey !== '') return cacheKey;
+  if (!isList(input)) return caller + String(input);
+  const firstOfUser = input.findIndex((item) => isObject(item) && item['role'] === 'user');
+  return caller + JSON.stringify(input.slice(0, Math.max(firstOfUser, 0) + 1));
+}
+
+/** FNV-1a with the last step of MurmurHash3. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5 ^ text.length;
+  const length = Math.min(text.length, MAX_HASHED_CHARACTERS);
+  for (let index = 0; index < length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return mix(hash);
+}
+
+function mix(value: number): number {
+  let hash = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}

@@ -1,0 +1,181 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect } from 'chai';
+import { createBackends, type Backends, type RoutedAskOptions } from '../../src/backend/backends.ts';
+import { ApiError } from '../../src/core/errors.ts';
+import { onlyBackend } from '../support/only-backend.ts';
+
+describe('createBackends', () => {
+  /** Requests that run, by the backend that has them. */
+  let running: { readonly backend: string; readonly timeoutMs: number; readonly end: (error?: ApiError) => void }[];
+  let closed: string[];
+  let asked: string[];
+  let nowMs: number;
+
+  beforeEach(() => {
+    running = [];
+    closed = [];
+    asked = [];
+    nowMs = 0;
+  });
+
+  function spec(name: string, maxConcurrent: number | null = null) {
+    return onlyBackend({ name, isOnly: false, maxConcurrent, baseUrl: `http://${name}/v1` });
+  }
+
+  function open(
+    specs = [spec('a'), spec('b'), spec('c')],
+    failover: 'safe' | 'any' = 'safe',
+    keyOwner: 'caller' | 'gateway' = 'gateway',
+  ): Backends {
+    return createBackends(specs, {
+      keyOwner,
+      failover,
+      queueTimeoutMs: 60_000,
+      firstByteTimeoutMs: 600,
+      nowMs: () => nowMs,
+      onChange: () => undefined,
+      open: ({ name }) => ({
+        ask: (_request, { signal, firstByteTimeoutMs = 0 }) =>
+          new Promise((resolve, reject) => {
+            const end = (error?: ApiError): void => (error === undefined ? resolve() : reject(error));
+            running.push({ backend: name, timeoutMs: firstByteTimeoutMs, end });
+            signal.addEventListener('abort', () => end(new ApiError('client_disconnected')));
+          }),
+        relay: () => Promise.reject(new Error('nothing is relayed here')),
+        refusals: { any: () => false, forModel: () => [] },
+        count: () => Promise.resolve(undefined),
+        connections: () => ({ busy: 0, idle: 0 }),
+        close: async () => void closed.push(name),
+      }),
+    });
+  }
+
+  function ask(backends: Backends, options: Partial<RoutedAskOptions> = {}): Promise<string> {
+    const listener = { begin: () => undefined, take: () => undefined };
+    const asking = {
+      signal: new AbortController().signal,
+      headers: {},
+      route: { backends: ['a', 'b', 'c'] },
+      caller: 'me',
+      note: (name: string) => void asked.push(name),
+      ...options,
+    };
+    return backends.ask({ model: 'm', messages: [] }, asking, listener).then(
+      () => 'answered',
+      (error: unknown) => (error instanceof ApiError ? error.code : String(error)),
+    );
+  }
+
+  const unreachable = () => new ApiError('upstream_unreachable');
+  const timeout = () => new ApiError('upstream_timeout');
+
+  async function endNext(error?: ApiError): Promise<void> {
+    await turn();
+    running.shift()?.end(error);
+    await turn();
+  }
+
+  it('makes at most three tries', async () => {
+    const result = ask(open([spec('a'), spec('b'), spec('c'), spec('d')]), {
+      route: { backends: ['a', 'b', 'c', 'd'] },
+    });
+    for (let count = 0; count < 3; count += 1) await endNext(unreachable());
+    expect(await result).to.equal('upstream_unreachable');
+    expect(asked).to.deep.equal(['a', 'b', 'c']);
+  });
+
+  it('gives each try its share of the time to the first byte where a time-out may be followed by another try', async () => {
+    for (const [failover, shares] of [
+      ['any', [200, 250, 400]],
+      ['safe', [600]],
+    ] as const) {
+      nowMs = 0;
+      const result = ask(open(undefined, failover));
+      const seen: number[] = [];
+      await turn();
+      for (let tries = 0; tries < 3 && running.length > 0; tries += 1) {
+        seen.push(running[0]?.timeoutMs ?? 0);
+        nowMs += 100;
+        await endNext(timeout());
+      }
+      expect(seen).to.deep.equal(shares);
+      expect(await result).to.equal('upstream_timeout');
+    }
+  });
+
+  it('tells of the try that may have run, whatever a later one says, since it keeps the idempotency key', async () => {
+    const result = ask(open(undefined, 'any'));
+    await endNext(timeout());
+    await endNext(unreachable());
+    await endNext(unreachable());
+    expect(await result).to.equal('upstream_timeout');
+  });
+
+  it('lets no other caller feel the rate limit of a key of its own', async () => {
+    const limited = new ApiError('rate_limit_exceeded');
+    for (const [keyOwner, state] of [
+      ['caller', 'up'],
+      ['gateway', 'resting'],
+    ] as const) {
+      const backends = open([spec('a')], 'safe', keyOwner);
+      const result = ask(backends, { route: { backends: ['a'] } });
+      await endNext(limited);
+      expect(await result).to.equal('rate_limit_exceeded');
+      expect(backends.states()[0]?.state).to.equal(state);
+    }
+  });
+
+  it('takes the next backend where one is full, and then waits, with turns for callers', async () => {
+    const backends = open([spec('a', 1), spec('b', 1)]);
+    const results = [ask(backends), ask(backends)];
+    await turn();
+    expect(asked).to.deep.equal(['a', 'b']);
+    const order: string[] = [];
+    for (const caller of ['many', 'many', 'many', 'one']) {
+      results.push(ask(backends, { caller, note: () => void order.push(caller) }));
+    }
+    await turn();
+    expect(running.length).to.equal(2);
+    for (let count = 0; count < 6; count += 1) await endNext();
+    expect(order).to.deep.equal(['many', 'one', 'many', 'many']);
+    expect(new Set(await Promise.all(results))).to.deep.equal(new Set(['answered']));
+    expect(backends.states().map(({ running: left }) => left)).to.deep.equal([0, 0]);
+  });
+
+  it('forgets a request that leaves the queue', async () => {
+    const backends = open([spec('a', 1)]);
+    const first = ask(backends);
+    const gone = new AbortController();
+    const second = ask(backends, { signal: gone.signal });
+    await turn();
+    gone.abort(new ApiError('client_disconnected'));
+    expect(await second).to.equal('client_disconnected');
+    await endNext();
+    expect(await first).to.equal('answered');
+    expect(running.length).to.equal(0);
+  });
+
+  it('lets requests end at a backend that is no longer in the list, and closes it then', async () => {
+    const backends = open([spec('a'), spec('b')]);
+    const result = ask(backends);
+    await turn();
+    backends.replace([spec('b')]);
+    expect(closed).to.deep.equal([]);
+    await endNext();
+    expect(await result).to.equal('answered');
+    expect(closed).to.deep.equal(['a']);
+    expect(await Promise.race([ask(backends), turn()])).to.equal(undefined);
+    expect(asked).to.deep.equal(['a', 'b']);
+    await endNext();
+  });
+
+  it('remembers what it has learnt of a backend whose place in the list has changed', async () => {
+    const backends = open([spec('a'), spec('b')]);
+    const result = ask(backends);
+    await endNext(unreachable());
+    await endNext();
+    expect(await result).to.equal('answered');
+    backends.replace([spec('b'), spec('a', 5)]);
+    expect(backends.states().map(({ name, state }) => `${name} ${state}`)).to.deep.equal(['b up', 'a resting']);
+  });
+});

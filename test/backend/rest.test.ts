@@ -1,0 +1,71 @@
+import { expect } from 'chai';
+import { createRest, type Rest } from '../../src/backend/rest.ts';
+
+describe('createRest', () => {
+  let nowMs: number;
+  let rest: Rest;
+  let changes: string[];
+
+  beforeEach(() => {
+    nowMs = 0;
+    changes = [];
+    rest = createRest({ nowMs: () => nowMs, onChange: (state, restMs) => changes.push(`${state} ${restMs}`) });
+  });
+
+  it('rests for a second, for twice as long after each trial that fails, and for at most a minute', () => {
+    const waits: number[] = [];
+    for (let count = 0; count < 8; count += 1) {
+      rest.begin();
+      rest.refused(undefined);
+      waits.push(rest.waitMs());
+      nowMs += rest.waitMs();
+    }
+    expect(waits).to.deep.equal([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
+  });
+
+  it('rests as long as the backend asks, but not for longer than an hour', () => {
+    rest.refused(7000);
+    expect(rest.waitMs()).to.equal(7000);
+    nowMs += 7000;
+    rest.begin();
+    rest.refused(1e12);
+    expect(rest.waitMs()).to.equal(3_600_000);
+  });
+
+  it('counts failures of requests that were on their way as one', () => {
+    for (let count = 0; count < 10; count += 1) rest.refused(undefined);
+    expect(rest.waitMs()).to.equal(1000);
+    expect(changes).to.deep.equal(['resting 1000']);
+  });
+
+  it('lets one request try it, and is up again when that is answered', () => {
+    rest.refused(undefined);
+    expect(rest.isOpen()).to.equal(false);
+    nowMs += 1000;
+    expect(rest.isOpen()).to.equal(true);
+    rest.begin();
+    expect(rest.isOpen()).to.equal(false);
+    rest.answered();
+    expect(rest.isOpen()).to.equal(true);
+    rest.refused(undefined);
+    expect(rest.waitMs()).to.equal(1000);
+  });
+
+  it('lets another request try it when the first has left, or has waited for a minute', () => {
+    rest.refused(undefined);
+    nowMs += 1000;
+    rest.begin();
+    rest.leave();
+    expect(rest.isOpen()).to.equal(true);
+    rest.begin();
+    nowMs += 60_000;
+    expect(rest.isOpen()).to.equal(true);
+  });
+
+  it('rests only after three failures in a row that the request may have caused', () => {
+    for (const step of ['failed', 'failed', 'succeeded', 'failed', 'failed'] as const) rest[step]();
+    expect(rest.state).to.equal('up');
+    rest.failed();
+    expect(rest.state).to.equal('resting');
+  });
+});

@@ -1,0 +1,108 @@
+import { expect } from 'chai';
+import { DIALECTS } from '../../src/core/dialects.ts';
+import { affinityOf, createRoutes, type RoutedBackend } from '../../src/core/routes.ts';
+
+function backend(name: string, more: Partial<RoutedBackend> = {}): RoutedBackend {
+  return {
+    name,
+    dialect: DIALECTS.vllm,
+    upstreamDialect: 'vllm',
+    modelAliases: new Map(),
+    models: null,
+    weight: 1,
+    ...more,
+  };
+}
+
+const four = ['a', 'b', 'c', 'd'].map((name) => backend(name));
+
+describe('createRoutes', () => {
+  it('sends a model to those that have it, and refuses one that nobody has', () => {
+    const routes = createRoutes([
+      backend('a', { models: ['x'] }),
+      backend('b', { models: ['llama-*'], modelAliases: new Map([['gpt', 'llama-3']]) }),
+    ]);
+    expect(routes.choose('x', () => '').backends).to.deep.equal(['a']);
+    expect(routes.choose('gpt', () => '').backends).to.deep.equal(['b']);
+    expect(() => routes.choose('y', () => '')).to.throw('The model was not found.');
+  });
+
+  it('tries only backends that get the same chat request, those of the best one that is free', () => {
+    const others = [backend('c', { upstreamDialect: 'ollama' }), backend('d', { modelAliases: new Map([['m', 'n']]) })];
+    const free = new Set(['a', 'b', 'c', 'd']);
+    const routes = createRoutes([backend('a'), backend('b'), ...others], (name) => free.has(name));
+    for (const name of ['c', 'd']) {
+      free.clear();
+      free.add(name);
+      expect(routes.choose('m', () => 'one').backends).to.deep.equal([name]);
+    }
+    free.clear();
+    free.add('a');
+    expect([...routes.choose('m', () => 'one').backends].sort()).to.deep.equal(['a', 'b']);
+  });
+
+  it('moves only the conversations of a backend that leaves', () => {
+    const [, ...three] = four;
+    const [before, after] = [createRoutes(four), createRoutes(three)];
+    for (let index = 0; index < 500; index += 1) {
+      const [first, second] = before.choose('m', () => `key ${index}`).backends;
+      const [now] = after.choose('m', () => `key ${index}`).backends;
+      expect(now).to.equal(first === 'a' ? second : first);
+    }
+  });
+
+  it('shares conversations by weight', () => {
+    const routes = createRoutes([backend('a', { weight: 3 }), backend('b')]);
+    let ofA = 0;
+    for (let index = 0; index < 4000; index += 1) {
+      if (routes.choose('m', () => `key ${index}`).backends[0] === 'a') ofA += 1;
+    }
+    expect(ofA / 4000).to.be.within(0.72, 0.78);
+  });
+
+  it('keeps the prefixes of four replicas as warm as those of one, also while one rests and comes back', () => {
+    let resting: string | undefined;
+    const routes = createRoutes(four);
+    const caches = new Map(four.map(({ name }) => [name, new Set<number>()]));
+    const load = new Map<string, number>();
+    let hits = 0;
+    for (let turn = 0; turn < 20; turn += 1) {
+      resting = turn === 8 || turn === 9 ? 'b' : undefined;
+      for (let prefix = 0; prefix < 1000; prefix += 1) {
+        const ranked = routes.choose('m', () => affinityOf('caller', { input: `prefix ${prefix}` })).backends;
+        const name = ranked.find((one) => one !== resting) ?? '';
+        const cache = caches.get(name);
+        if (cache?.has(prefix) === true) hits += 1;
+        cache?.add(prefix);
+        if (resting === undefined) load.set(name, (load.get(name) ?? 0) + 1);
+      }
+    }
+    // One replica misses the first request of each prefix.
+    expect(hits / (1000 * 19)).to.be.at.least(0.95);
+    for (const requests of load.values()) expect(requests).to.be.within(0.8 * 18 * 250, 1.2 * 18 * 250);
+  });
+});
+
+describe('affinityOf', () => {
+  const user = { role: 'user', content: 'Hello' };
+  const system = { role: 'system', content: 'Be brief.' };
+
+  it('is that of the first turn in every later one', () => {
+    const later = [system, user, { role: 'assistant', content: 'Hi' }, { role: 'user', content: 'And?' }];
+    expect(affinityOf('me', { input: later })).to.equal(affinityOf('me', { input: [system, user] }));
+    expect(affinityOf('me', { messages: later })).to.equal(affinityOf('me', { messages: [system, user] }));
+  });
+
+  it('tells callers and first messages apart, and goes by the cache key where there is one', () => {
+    const told = [
+      affinityOf('me', { input: [system, user] }),
+      affinityOf('you', { input: [system, user] }),
+      affinityOf('me', { input: [system, { ...user, content: 'Bye' }] }),
+      affinityOf('me', { input: 'Hello' }),
+    ];
+    expect(new Set(told).size).to.equal(told.length);
+    expect(affinityOf('me', { input: 'a', prompt_cache_key: 'k' })).to.equal(
+      affinityOf('you', { input: 'b', prompt_cache_key: 'k' }),
+    );
+  });
+});

@@ -1,0 +1,267 @@
+/** Several backends in BACKENDS_FILE, from the request to what the caller gets. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { answer } from '../records/chunks.ts';
+import { callerOf, readError } from '../records/caller.ts';
+import { startScriptedBackend, type Reply, type ScriptedBackend } from '../support/backend.ts';
+import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { openManagedGateway } from '../support/managed.ts';
+import { useRealSockets } from '../support/real-sockets.ts';
+
+const HEADERS = { authorization: 'Bearer static-key', 'content-type': 'application/json' };
+const KEYS = { A_KEY: 'key-of-a', B_KEY: 'key-of-b' };
+
+function failing(status: number, headers: Readonly<Record<string, string>> = {}): Reply {
+  return { status, headers, json: { error: { message: 'not now' } } };
+}
+
+describe('BACKENDS_FILE', () => {
+  useRealSockets();
+
+  let folder: string;
+  let file: string;
+  let a: ScriptedBackend;
+  let b: ScriptedBackend;
+  let gateway: TestGateway | undefined;
+  let nowMs: number;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'backends-'));
+    file = join(folder, 'backends.json');
+    a = await startScriptedBackend();
+    b = await startScriptedBackend();
+    a.always(answer('from a'));
+    b.always(answer('from b'));
+    nowMs = Date.now();
+  });
+
+  afterEach(async () => {
+    await gateway?.close();
+    gateway = undefined;
+    await Promise.all([a.close(), b.close()]);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  function write(ofA: object = {}, ofB: object = {}): void {
+    const backends = [
+      { name: 'a', base_url: a.baseUrl, api_key_env: 'A_KEY', ...ofA },
+      { name: 'b', base_url: b.baseUrl, api_key_env: 'B_KEY', ...ofB },
+    ];
+    writeFileSync(file, JSON.stringify({ backends }));
+  }
+
+  function open(settings: Readonly<Record<string, string>> = {}): Promise<TestGateway> {
+    return openGateway(
+      {
+        BACKENDS_FILE: file,
+        AUTH_MODE: 'static',
+        API_KEYS: 'static-key',
+        EXPOSE_UPSTREAM: 'true',
+        ...KEYS,
+        ...settings,
+      },
+      { nowMs: () => nowMs },
+    );
+  }
+
+  function ask(opened: TestGateway, body: object = {}): Promise<Response> {
+    return fetch(`${opened.url}/v1/responses`, {
+      method: 'POST',
+      headers: HEADERS,
+      body: JSON.stringify({ model: 'm', input: 'Hello', prompt_cache_key: 'one', ...body }),
+    });
+  }
+
+  /** Which of them a conversation goes to first, and the other one. */
+  async function inOrder(opened: TestGateway): Promise<readonly [ScriptedBackend, ScriptedBackend]> {
+    const name = (await ask(opened)).headers.get('x-upstream');
+    return name === 'a' ? [a, b] : [b, a];
+  }
+
+  it('sends each model to the backend that has it, by its name there and with its key', async () => {
+    write({ models: ['qwen3-32b', 'llama-*'], aliases: { 'gpt-5': 'qwen3-32b' } }, { models: ['tiny'] });
+    gateway = await open({ MODEL_ALIASES: '{"default": "gpt-5"}' });
+    for (const model of ['gpt-5', 'default', 'llama-3', 'tiny'])
+      expect((await ask(gateway, { model })).status).to.equal(200);
+    const seen = [...a.requests, ...b.requests].map(({ headers, body }) => [headers.authorization, modelOf(body)]);
+    expect(seen).to.deep.equal([
+      ['Bearer key-of-a', 'qwen3-32b'],
+      ['Bearer key-of-a', 'qwen3-32b'],
+      ['Bearer key-of-a', 'llama-3'],
+      ['Bearer key-of-b', 'tiny'],
+    ]);
+  });
+
+  it('does not know a model that no backend has, on either endpoint', async () => {
+    write({ models: ['x'] }, { models: ['y'] });
+    gateway = await open();
+    expect(await readError(await ask(gateway))).to.include({ code: 'model_not_found' });
+    const chat = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: HEADERS,
+      body: JSON.stringify({ model: 'm', messages: [] }),
+    });
+    expect(await readError(chat)).to.include({ code: 'model_not_found' });
+  });
+
+  for (const stream of [false, true]) {
+    for (const [name, reply] of Object.entries<Reply>({
+      'has too much to do': failing(503),
+      'has reached its rate limit': failing(429, { 'retry-after': '30' }),
+    })) {
+      it(`asks the other one where the first ${name} (stream: ${stream})`, async () => {
+        write();
+        gateway = await open();
+        const [first, second] = await inOrder(gateway);
+        first.reply(reply);
+        const answered = await ask(gateway, { stream });
+        expect(answered.status).to.equal(200);
+        expect(await answered.text()).to.contain(second === a ? 'from a' : 'from b');
+        expect(answered.headers.get('x-upstream')).to.equal(second === a ? 'a' : 'b');
+        // The first one rests now.
+        await (await ask(gateway, { stream })).text();
+        expect([first.requests.length, second.requests.length]).to.deep.equal([2, 2]);
+        nowMs += 61_000;
+        await (await ask(gateway, { stream })).text();
+        expect(first.requests.length).to.equal(3);
+      });
+    }
+  }
+
+  it('asks the other one where no connection can be made', async () => {
+    write();
+    gateway = await open();
+    const [first] = await inOrder(gateway);
+    await first.close();
+    expect((await ask(gateway)).status).to.equal(200);
+  });
+
+  it('asks no other one after a 400, and lets nobody rest for it', async () => {
+    write();
+    gateway = await open();
+    const [first, second] = await inOrder(gateway);
+    for (let count = 0; count < 5; count++) {
+      first.reply(failing(400));
+      expect((await ask(gateway)).status).to.equal(400);
+    }
+    await ask(gateway);
+    expect([first.requests.length, second.requests.length]).to.deep.equal([7, 0]);
+  });
+
+  for (const [failover, status] of [
+    ['safe', 502],
+    ['any', 200],
+  ] as const) {
+    it(`${failover === 'any' ? 'asks another' : 'asks no other'} after a 500 with FAILOVER=${failover}`, async () => {
+      write();
+      gateway = await open({ FAILOVER: failover });
+      const [first] = await inOrder(gateway);
+      first.reply(failing(500));
+      expect((await ask(gateway)).status).to.equal(status);
+    });
+  }
+
+  it('goes to no other one after output', async () => {
+    write();
+    gateway = await open({ FAILOVER: 'any' });
+    const [first, second] = await inOrder(gateway);
+    first.reply(async ({ sse, cut }) => {
+      await sse({ choices: [{ index: 0, delta: { content: 'Hel' } }] });
+      cut();
+    });
+    const text = await (await ask(gateway, { stream: true })).text();
+    expect(text).to.contain('event: response.failed');
+    expect(second.requests.length).to.equal(0);
+  });
+
+  it('says when to try again while all rest, and frees the idempotency key', async () => {
+    write();
+    gateway = await open();
+    a.always(failing(503, { 'retry-after': '20' }));
+    b.always(failing(503, { 'retry-after': '10' }));
+    expect((await ask(gateway)).status).to.equal(503);
+    const refused = await fetch(`${gateway.url}/v1/responses`, {
+      method: 'POST',
+      headers: { ...HEADERS, 'idempotency-key': 'one' },
+      body: JSON.stringify({ model: 'm', input: 'Hello' }),
+    });
+    expect(refused.headers.get('retry-after')).to.equal('10');
+    expect(await readError(refused)).to.include({ code: 'no_backend_available' });
+    b.always(answer('again'));
+    nowMs += 10_000;
+    const again = await fetch(`${gateway.url}/v1/responses`, {
+      method: 'POST',
+      headers: { ...HEADERS, 'idempotency-key': 'one' },
+      body: JSON.stringify({ model: 'm', input: 'Hello' }),
+    });
+    expect(again.status).to.equal(200);
+  });
+
+  it('lists the models of all, and what is known of one that does not answer', async () => {
+    write({ models: ['x', 'llama-*'], aliases: { other: 'x' } }, { models: ['y'] });
+    gateway = await open();
+    a.always({ json: { object: 'list', data: [{ id: 'x' }, { id: 'llama-3' }, { id: 'hidden' }] } });
+    b.always(failing(500));
+    const list = await (await fetch(`${gateway.url}/v1/models`, { headers: HEADERS })).json();
+    expect(idsOf(list)).to.deep.equal(['x', 'llama-3', 'y', 'other']);
+  });
+
+  it('reads the file again, and keeps what it said before a mistake', async () => {
+    write({ models: ['m'] }, { models: ['other'] });
+    gateway = await open();
+    expect((await ask(gateway)).headers.get('x-upstream')).to.equal('a');
+    write({ models: ['other'] }, { models: ['m'] });
+    gateway.reload();
+    expect((await ask(gateway)).headers.get('x-upstream')).to.equal('b');
+    write({ models: [] });
+    gateway.reload();
+    expect((await ask(gateway)).headers.get('x-upstream')).to.equal('b');
+  });
+
+  it('passes a chat completion on to the backend of its model, and to the next where there is no connection', async () => {
+    write({ models: ['x'] }, { models: ['x', 'y'], aliases: { z: 'y' } });
+    gateway = await open();
+    const chat = (model: string) =>
+      fetch(`${gateway?.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: HEADERS,
+        body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hi' }] }),
+      });
+    await (await chat('z')).text();
+    expect(modelOf(b.requests[0]?.body)).to.equal('y');
+    expect(b.requests[0]?.headers.authorization).to.equal('Bearer key-of-b');
+    await a.close();
+    expect((await chat('x')).status).to.equal(200);
+  });
+
+  it('fails over for managed chat completions, in one record', async () => {
+    write();
+    const managed = await openManagedGateway(
+      { BACKENDS_FILE: file, EXPOSE_UPSTREAM: 'true', ...KEYS },
+      { nowMs: () => nowMs },
+    );
+    gateway = managed;
+    const { secret } = await managed.issue({ creditsMicro: 1_000_000 });
+    const caller = callerOf(managed.url, secret);
+    const chat = () => caller.complete({ model: 'm', messages: [{ role: 'user', content: 'Hi' }] });
+    const first = (await chat()).headers.get('x-upstream') === 'a' ? a : b;
+    first.reply(failing(503));
+    const other = await chat();
+    expect([other.status, other.headers.get('x-upstream')]).to.deep.equal([200, first === a ? 'b' : 'a']);
+    expect(first.requests.length).to.equal(2);
+    const records = await (await caller.get('/v1/requests')).text();
+    expect(records.match(/"status":"\w+"/g)).to.deep.equal(['"status":"succeeded"', '"status":"succeeded"']);
+  });
+});
+
+function modelOf(body: unknown): unknown {
+  return typeof body === 'object' && body !== null && 'model' in body ? body.model : undefined;
+}
+
+function idsOf(list: unknown): unknown {
+  if (typeof list !== 'object' || list === null || !('data' in list) || !Array.isArray(list.data)) return undefined;
+  return list.data.map((model: { readonly id?: unknown }) => model.id);
+}
