@@ -130,7 +130,7 @@ describe('the pages beside the console', () => {
   it('open a schema for whoever follows a link to it', async () => {
     const page = await scene.open();
     await page.goto(`${scene.gateway.url}/docs/api`);
-    const property = page.locator('#schema-CreateResponse').getByText('max_output_tokens');
+    const property = page.locator('#schema-CreateResponse').getByText('max_output_tokens', { exact: true });
     expect(await property.isVisible()).to.equal(false);
     await page.locator('#createResponse ~ p').getByRole('link', { name: 'CreateResponse' }).click();
     await property.waitFor();
