@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { expect } from 'chai';
+import { NOT_CLEAR } from '../support/doctor-question.ts';
 import { toFiles } from '../../src/cli/init.ts';
 import { toReport, type Report } from '../../src/cli/doctor/report.ts';
 import { readConfig } from '../../src/config/config.ts';
@@ -22,17 +23,7 @@ function reportOf(
       findings: [],
       isFine: true,
       checksKeys,
-      abilities: {
-        maxTokens: undefined,
-        maxCompletionTokens: undefined,
-        developerRole: undefined,
-        laterSystem: undefined,
-        userAfterUser: undefined,
-        thinkTags: false,
-        toolChoice: undefined,
-        wantedThoughts: undefined,
-        stopsAtAbort: undefined,
-      },
+      abilities: NOT_CLEAR,
       choice: { dialect: 'vllm', reason: '', equivalents: [], differences: own ? { systemRole: 'system' } : {} },
     },
   );

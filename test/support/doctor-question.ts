@@ -1,5 +1,6 @@
 /** A question of the doctor to a scripted backend. */
 
+import type { Abilities } from '../../src/cli/doctor/dialect-choice.ts';
 import { createInquirer } from '../../src/cli/doctor/inquiry.ts';
 import type { Question } from '../../src/cli/doctor/question.ts';
 
@@ -13,3 +14,16 @@ export function openQuestion(baseUrl: string): Question & { readonly close: () =
     close: () => inquirer.close(),
   };
 }
+
+/** What doctor found where no question had a clear answer. */
+export const NOT_CLEAR: Abilities = {
+  maxTokens: undefined,
+  maxCompletionTokens: undefined,
+  developerRole: undefined,
+  laterSystem: undefined,
+  userAfterUser: undefined,
+  thinkTags: false,
+  toolChoice: undefined,
+  wantedThoughts: undefined,
+  stopsAtAbort: undefined,
+};

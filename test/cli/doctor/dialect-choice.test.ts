@@ -1,20 +1,10 @@
 import { expect } from 'chai';
-import { chooseDialect, findDifferences, type Abilities } from '../../../src/cli/doctor/dialect-choice.ts';
+import { chooseDialect, findDifferences } from '../../../src/cli/doctor/dialect-choice.ts';
 import type { Evidence } from '../../../src/cli/doctor/dialect-signs.ts';
+import { NOT_CLEAR } from '../../support/doctor-question.ts';
 import { DIALECTS } from '../../../src/core/dialects.ts';
 
 const NO_EVIDENCE: Evidence = { headers: {}, models: [], answers: [] };
-const NOT_CLEAR: Abilities = {
-  maxTokens: undefined,
-  maxCompletionTokens: undefined,
-  developerRole: undefined,
-  laterSystem: undefined,
-  userAfterUser: undefined,
-  thinkTags: false,
-  toolChoice: undefined,
-  wantedThoughts: undefined,
-  stopsAtAbort: undefined,
-};
 
 describe('findDifferences', () => {
   for (const { dialect, abilities, expected } of [

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { AGENTS } from '../../../src/cli/run/agents.ts';
 
-const FOLDER = '/tmp/folder';
+const FOLDER = '/a/folder';
 const MODEL = 'qwen3 "32b"';
 const gateway = { baseUrl: 'http://127.0.0.1:4711/api/v1', model: MODEL };
 
