@@ -70,7 +70,7 @@ function addList(requests: Command, context: CliContext): void {
         };
         createPrinter(context, command).show(value, (paint) => {
           const more = page.hasMore ? [`More: --after ${page.lastId}`] : [];
-          return [...formatTable(COLUMNS, page.records, paint), ...more];
+          return [...tableOf(page.records, paint), ...more];
         });
       }),
     );
@@ -130,7 +130,7 @@ function addWatch(requests: Command, context: CliContext): void {
         const signal = context.interruption();
         const print =
           context.stdout.isTTY === true && !printer.isJson
-            ? redraw(context, (records) => printer.show(undefined, (paint) => formatTable(COLUMNS, records, paint)))
+            ? redraw(context, (records) => printer.show(undefined, (paint) => tableOf(records, paint)))
             : printChanges(context, printer.isJson ? (record) => JSON.stringify(toJson(config)(record)) : toLine);
         while (!signal.aborted) {
           print(await listNewest(store, options));
@@ -175,7 +175,8 @@ function printChanges({ stdout }: CliContext, toText: (record: OwnedRecord) => s
 }
 
 function toLine(record: OwnedRecord): string {
-  return COLUMNS.map(({ of }) => of(record))
+  return [...COLUMNS, BACKEND]
+    .map(({ of }) => of(record))
     .filter((text) => text !== '')
     .join('  ');
 }
@@ -228,6 +229,13 @@ const COLUMNS: readonly Column<OwnedRecord>[] = [
   { title: 'ERROR', of: ({ errorCode }) => errorCode ?? '' },
 ];
 
+const BACKEND: Column<OwnedRecord> = { title: 'BACKEND', of: ({ upstream }) => upstream ?? '' };
+
+function tableOf(records: readonly OwnedRecord[], paint: Paint): string[] {
+  const hasNames = records.some(({ upstream }) => upstream !== null);
+  return formatTable(hasNames ? [...COLUMNS, BACKEND] : COLUMNS, records, paint);
+}
+
 function tookOf({ createdAtMs, completedAtMs }: OwnedRecord): string {
   return completedAtMs === null ? '' : formatSpan(completedAtMs - createdAtMs);
 }
@@ -242,6 +250,7 @@ function describe(record: OwnedRecord, paint: Paint): string[] {
       ['endpoint', record.endpoint],
       ['model', record.model],
       ['stream', record.stream ? 'yes' : 'no'],
+      ...(record.upstream === null ? [] : [['backend', record.upstream] as const]),
       ['key', labelCaller(record.caller)],
       ['started', `${formatMoment(record.createdAtMs)} UTC`],
       ['ended', formatMomentOr('not yet', record.completedAtMs)],
@@ -259,5 +268,5 @@ function describe(record: OwnedRecord, paint: Paint): string[] {
 
 function toJson(config: Config): (record: OwnedRecord) => object {
   const baseUrl = toGatewayUrl(config);
-  return (record) => ({ ...toRecord(record, baseUrl), key: labelCaller(record.caller) });
+  return (record) => ({ ...toRecord(record, { baseUrl, exposeUpstream: true }), key: labelCaller(record.caller) });
 }

@@ -1892,6 +1892,10 @@ export interface RequestRecord {
   usage: Usage | null;
   usage_estimated: boolean;
   cost: number | null;
+  /**
+   * The backend of BACKENDS_FILE that was asked last. Callers see it only with EXPOSE_UPSTREAM=true; null while the request runs, and where UPSTREAM_BASE_URL names the only backend.
+   */
+  upstream: string | null;
   incomplete_details: {
     reason: 'max_output_tokens' | 'content_filter';
   } | null;
@@ -1953,7 +1957,7 @@ export interface Settings {
    */
   QUEUE_TIMEOUT_MS: number;
   /**
-   * Whether callers are told the name of the backend of BACKENDS_FILE that answers, in the x-upstream header.
+   * Whether callers are told the name of the backend of BACKENDS_FILE that answers, in the x-upstream header and in their records.
    */
   EXPOSE_UPSTREAM: 'false' | 'true';
   /**

@@ -12,17 +12,16 @@ import type { RecordDraft, RecordStatus, Store, StoredRecord } from '../store/st
 import type { Incoming, ReplyGate } from './incoming.ts';
 import { isCancel, outcomeOf, type Ending } from './outcome.ts';
 import { modelCallOf, type Plan } from './plan.ts';
-import type { DuplicateStatus } from './show-record.ts';
+import type { DuplicateServices } from './show-record.ts';
 import { refuseWhileDraining, type RunningRequest, type RunningRequests } from './running.ts';
 
-export interface AcceptServices {
+export interface AcceptServices extends DuplicateServices {
   readonly store: Store;
   readonly admission: Admission;
   readonly running: RunningRequests;
   readonly identities: Identities;
   readonly estimator: TokenEstimator;
   readonly keyOwner: KeyOwner;
-  readonly duplicateStatus: DuplicateStatus;
   readonly nowMs: () => number;
   /** A clock that nobody sets. */
   readonly steadyMs: () => number;
@@ -282,6 +281,7 @@ function writeEnd(
   const outcome = outcomeOf(ending, {
     completedAtMs: clock(),
     keyOwner,
+    upstream: incoming.facts.upstream ?? null,
     isStranger: incoming.caller.holder().isStranger,
     estimateUsage: () => estimator.estimateUsage(modelCall, draft.estimatedInputTokens),
     costOf: (usage, answeredBy) => admitted.costOf(usage, answeredBy),

@@ -18,6 +18,7 @@ export interface Ending {
 export interface OutcomeOptions {
   readonly completedAtMs: number;
   readonly keyOwner: KeyOwner;
+  readonly upstream: string | null;
   /** Whether the backend has never accepted the key of the caller. */
   readonly isStranger: boolean;
   readonly estimateUsage: () => Usage;
@@ -59,6 +60,7 @@ export function outcomeOf(ending: Ending, options: OutcomeOptions): Outcome | 'd
       costMicro: options.costOf(usage, reported.model),
       incompleteReason: null,
       errorCode: null,
+      upstream: options.upstream,
       freesIdempotencyKey: false,
     };
   }

@@ -33,13 +33,12 @@ export interface ChatPlan extends Plan {
 
 export interface RelayServices extends AcceptServices {
   readonly relay: RoutedChatRelay;
-  readonly exposeUpstream: boolean;
 }
 
 /** Throws the ApiError of a failure that can still be sent as a status. */
 export async function relayChat(incoming: IncomingChat, plan: ChatPlan, services: RelayServices): Promise<void> {
   const accepted = await accept(incoming, plan, services);
-  if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record, services.duplicateStatus);
+  if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record, services);
   try {
     await relay(incoming, plan, accepted, services);
   } catch (thrown) {

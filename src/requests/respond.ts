@@ -24,7 +24,6 @@ import { sendDuplicate } from './show-record.ts';
 
 export interface RespondServices extends PrepareServices, AcceptServices {
   readonly backend: RoutedChatBackend;
-  readonly exposeUpstream: boolean;
   readonly itemMemory: ItemMemory;
   readonly estimator: TokenEstimator;
   readonly reasoningOutput: ReasoningOutput;
@@ -34,7 +33,7 @@ export interface RespondServices extends PrepareServices, AcceptServices {
 export async function respond(incoming: IncomingCreate, plan: ResponsePlan, services: RespondServices): Promise<void> {
   if (incoming.isWarmUp === true) return warmUp(incoming, plan, services);
   const accepted = await accept(incoming, plan, services);
-  if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record, services.duplicateStatus);
+  if (accepted.kind === 'duplicate') return sendDuplicate(incoming, accepted.record, services);
   try {
     const { unique } = accepted;
     nameLeftOut(incoming, plan.leftOut);

@@ -4,8 +4,14 @@ import type { StoredRecord } from '../store/store.ts';
 import type { RequestRecord } from '../contract/types.ts';
 import type { Incoming } from './incoming.ts';
 
+export interface ShownRecord {
+  readonly baseUrl: string;
+  /** Whether the reader may know which backend was asked. */
+  readonly exposeUpstream: boolean;
+}
+
 /** Returns the record as schemas/request-record.json has it. */
-export function toRecord(stored: StoredRecord, baseUrl: string): RequestRecord {
+export function toRecord(stored: StoredRecord, { baseUrl, exposeUpstream }: ShownRecord): RequestRecord {
   return {
     object: 'request',
     request_id: stored.requestId,
@@ -21,6 +27,7 @@ export function toRecord(stored: StoredRecord, baseUrl: string): RequestRecord {
     usage: stored.usage,
     usage_estimated: stored.usageEstimated,
     cost: stored.costMicro,
+    upstream: exposeUpstream ? stored.upstream : null,
     incomplete_details: stored.incompleteReason === null ? null : { reason: stored.incompleteReason },
     // A message of the backend can quote the prompt, so it is not stored.
     error: stored.errorCode === null ? null : { code: stored.errorCode, message: ERRORS[stored.errorCode].message },
@@ -33,9 +40,18 @@ function toSeconds(ms: number): number {
 
 export type DuplicateStatus = 200 | 202 | 409;
 
+export interface DuplicateServices {
+  readonly duplicateStatus: DuplicateStatus;
+  readonly exposeUpstream: boolean;
+}
+
 /** Answers with the record, and with an error unless the status is a success. */
-export function sendDuplicate(incoming: Incoming, stored: StoredRecord, status: DuplicateStatus): void {
-  const record = toRecord(stored, incoming.baseUrl());
+export function sendDuplicate(
+  incoming: Incoming,
+  stored: StoredRecord,
+  { duplicateStatus: status, exposeUpstream }: DuplicateServices,
+): void {
+  const record = toRecord(stored, { baseUrl: incoming.baseUrl(), exposeUpstream });
   incoming.facts.errorCode = 'duplicate_request';
   const { error } = new ApiError('duplicate_request', {
     message:

@@ -113,6 +113,7 @@ export interface Outcome {
   readonly costMicro: number | null;
   readonly incompleteReason: IncompleteReason | null;
   readonly errorCode: ErrorCode | null;
+  readonly upstream: string | null;
   /** Nothing ran at the backend, so the caller may use the same idempotency key again. */
   readonly freesIdempotencyKey: boolean;
 }
@@ -131,6 +132,8 @@ export interface StoredRecord {
   readonly costMicro: number | null;
   readonly incompleteReason: IncompleteReason | null;
   readonly errorCode: ErrorCode | null;
+  /** The backend that was asked last, by its name in `BACKENDS_FILE`. */
+  readonly upstream: string | null;
 }
 
 export interface RecordQuery {

@@ -145,7 +145,7 @@ async function serveCreate(
       const repeated = { ...incoming, idempotencyKey };
       const record = await findDuplicate(repeated, 'responses', options, begun.bodyDigest);
       if (record === undefined) throw error;
-      sendDuplicate(repeated, record, options.duplicateStatus);
+      sendDuplicate(repeated, record, options);
       return 'repeated';
     }
   }

@@ -63,6 +63,14 @@ describe('requests', () => {
     expect({ status, stderr, more }).to.deep.equal({ status: 0, stderr: '', more: [] });
   });
 
+  it('names the backend where there are several', async () => {
+    const { requestId } = await accept();
+    await store.finish(requestId, newOutcome({ upstream: 'gpu-a' }));
+    expect((await run('requests list', { env })).stdout).to.match(/ BACKEND\n.* gpu-a$/m);
+    expect((await run(`requests show ${requestId}`, { env })).stdout).to.match(/^backend +gpu-a$/m);
+    expect(await json(`requests show ${requestId}`)).to.include({ upstream: 'gpu-a' });
+  });
+
   it('filters, and goes on where a page ended', async () => {
     const failed = await accept({ model: 'm1' });
     await store.finish(failed.requestId, newOutcome({ status: 'failed', errorCode: 'upstream_timeout' }));

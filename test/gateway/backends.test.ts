@@ -200,6 +200,18 @@ describe('BACKENDS_FILE', () => {
     expect(again.status).to.equal(200);
   });
 
+  for (const exposed of ['true', 'false']) {
+    it(`keeps the backend that answered in the record, which callers see with EXPOSE_UPSTREAM=${exposed}`, async () => {
+      write({ models: ['x'] }, { models: ['m'] });
+      gateway = await open({ EXPOSE_UPSTREAM: exposed });
+      const answered = await ask(gateway);
+      const requestId = String(answered.headers.get('x-request-id'));
+      const shown = await (await fetch(`${gateway.url}/v1/requests/${requestId}`, { headers: HEADERS })).json();
+      expect(shown).to.include({ status: 'succeeded', upstream: exposed === 'true' ? 'b' : null });
+      expect(answered.headers.get('x-upstream')).to.equal(exposed === 'true' ? 'b' : null);
+    });
+  }
+
   it('lists the models of all, and what is known of one that does not answer', async () => {
     write({ models: ['x', 'llama-*'], aliases: { other: 'x' } }, { models: ['y'] });
     gateway = await open();

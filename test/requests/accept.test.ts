@@ -266,6 +266,7 @@ describe('a request that was accepted', () => {
       estimator: createTokenEstimator(),
       keyOwner: 'gateway',
       duplicateStatus: 409,
+      exposeUpstream: false,
       nowMs,
       steadyMs: () => performance.now(),
     });

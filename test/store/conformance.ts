@@ -89,7 +89,16 @@ export function describeStore(name: string, engine: EngineUnderTest): void {
           costMicro: null,
           incompleteReason: null,
           errorCode: null,
+          upstream: null,
         } satisfies StoredRecord);
+      });
+
+      it('keeps the name of the backend at the end, also of a request that was cancelled', async () => {
+        const draft = newDraft();
+        await store.accept(draft);
+        await store.requestCancel(CALLER, draft.requestId);
+        await store.finish(draft.requestId, newOutcome({ upstream: 'gpu-a' }));
+        expect(await store.find(CALLER, draft.requestId)).to.include({ status: 'cancelled', upstream: 'gpu-a' });
       });
 
       it('accepts one of a hundred equal drafts and shows its record to the others', async () => {

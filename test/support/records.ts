@@ -46,6 +46,7 @@ export function newOutcome(overrides: Partial<Outcome> = {}): Outcome {
     costMicro: null,
     incompleteReason: null,
     errorCode: null,
+    upstream: null,
     freesIdempotencyKey: false,
     ...overrides,
   };

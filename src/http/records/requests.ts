@@ -1,9 +1,9 @@
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { ApiError, isErrorCode } from '../../core/errors.ts';
 import type { RequestId } from '../../contract/ids.ts';
 import { parseRequestId } from '../../core/ids.ts';
 import type { Identities } from '../../identity/identities.ts';
-import { toRecord } from '../../requests/show-record.ts';
+import { toRecord, type ShownRecord } from '../../requests/show-record.ts';
 import type { RecordQuery, RecordStatus, Store } from '../../store/store.ts';
 import type { RequestList } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
@@ -18,6 +18,7 @@ export interface RequestRoutesOptions {
   readonly running: RunningRequests;
   readonly identities: Identities;
   readonly publicBaseUrl: string | null;
+  readonly exposeUpstream: boolean;
 }
 
 export interface RequestRoutes {
@@ -33,26 +34,27 @@ export function createRequestRoutes({
   running,
   identities,
   publicBaseUrl,
+  exposeUpstream,
 }: RequestRoutesOptions): RequestRoutes {
+  const shown = (req: Request): ShownRecord => ({ baseUrl: baseUrlOf(req, publicBaseUrl), exposeUpstream });
   return {
     async show(req, res) {
       const record = await store.find(callerOf(res).identity, toId(req.params.id));
       if (record === undefined) throw new ApiError('request_not_found');
-      res.json(toRecord(record, baseUrlOf(req, publicBaseUrl)));
+      res.json(toRecord(record, shown(req)));
     },
     async list(req, res) {
       const { identity } = callerOf(res);
-      const baseUrl = baseUrlOf(req, publicBaseUrl);
       const key = parseIdempotencyKey(req.headers['idempotency-key']);
       if (key !== undefined) {
         const record = await store.findByIdempotencyKey(identity, identities.idempotencyKey(identity, key));
         if (record === undefined) throw new ApiError('request_not_found');
-        res.json(toRecord(record, baseUrl));
+        res.json(toRecord(record, shown(req)));
         return;
       }
       const query = readQuery(req.query);
       const page = await store.list(identity, query, untilServed(res));
-      const data = page.records.map((record) => toRecord(record, baseUrl));
+      const data = page.records.map((record) => toRecord(record, shown(req)));
       res.json({
         object: 'list',
         data,
@@ -70,7 +72,7 @@ export function createRequestRoutes({
       );
       const asked = await asking;
       if (asked === undefined) throw new ApiError('request_not_found');
-      res.status(asked.kind === 'asked' ? 202 : 200).json(toRecord(asked.record, baseUrlOf(req, publicBaseUrl)));
+      res.status(asked.kind === 'asked' ? 202 : 200).json(toRecord(asked.record, shown(req)));
     },
   };
 }

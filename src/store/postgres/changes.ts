@@ -91,6 +91,7 @@ const WRITE_RECORDS: Statement = {
       cost_micro = (r->>'costMicro')::bigint,
       incomplete_reason = r->>'incompleteReason',
       error_code = r->>'errorCode',
+      upstream = r->>'upstream',
       idempotency_key = CASE WHEN (r->>'isFreed')::boolean THEN NULL ELSE idempotency_key END
     FROM jsonb_array_elements($1::jsonb) AS r WHERE request_id = r->>'requestId'`,
 };
@@ -323,6 +324,7 @@ function toNewRecord(
     costMicro: null,
     incompleteReason: null,
     errorCode: null,
+    upstream: null,
     seq: row.seq,
     caller,
     key: row.key,

@@ -198,6 +198,11 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
       ALTER TABLE usage ADD COLUMN cache_write_tokens bigint NOT NULL DEFAULT 0;
     `,
   },
+  {
+    name: '0012_upstream',
+    runsBeside: '0003_ledger_references',
+    sql: 'ALTER TABLE requests ADD COLUMN upstream text',
+  },
 ];
 
 /** Throws StoreOpenError if this program does not know a migration that it must know. */

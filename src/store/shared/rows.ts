@@ -41,6 +41,7 @@ export interface RecordRow {
   readonly costMicro: number | null;
   readonly incompleteReason: IncompleteReason | null;
   readonly errorCode: ErrorCode | null;
+  readonly upstream: string | null;
   /** Records are numbered in the order of acceptance. */
   readonly seq: number;
   readonly caller: string;
@@ -55,7 +56,7 @@ export const RECORD_COLUMNS = `request_id AS "requestId", endpoint, model, strea
   completed_at_ms AS "completedAtMs", cancel_requested_at_ms AS "cancelRequestedAtMs", input_tokens AS "inputTokens",
   cached_tokens AS "cachedTokens", cache_write_tokens AS "cacheWriteTokens", output_tokens AS "outputTokens", reasoning_tokens AS "reasoningTokens",
   total_tokens AS "totalTokens", usage_estimated AS "usageEstimated", cost_micro AS "costMicro",
-  incomplete_reason AS "incompleteReason", error_code AS "errorCode", seq, caller, key, held_micro AS "heldMicro", confirmed`;
+  incomplete_reason AS "incompleteReason", error_code AS "errorCode", upstream, seq, caller, key, held_micro AS "heldMicro", confirmed`;
 
 export interface OutcomeRow extends Pick<
   RecordRow,
@@ -71,6 +72,7 @@ export interface OutcomeRow extends Pick<
   | 'costMicro'
   | 'incompleteReason'
   | 'errorCode'
+  | 'upstream'
 > {
   readonly completedAtMs: number;
   readonly freesIdempotencyKey: boolean;
@@ -126,6 +128,7 @@ export function toDiscardedRow({ requestId, createdAtMs }: RecordRow, nowMs: num
     costMicro: null,
     incompleteReason: null,
     errorCode: 'request_cancelled',
+    upstream: null,
     freesIdempotencyKey: false,
   };
 }
@@ -166,6 +169,7 @@ export function toOutcomeRow(requestId: RequestId, outcome: Outcome): OutcomeRow
     costMicro: outcome.costMicro,
     incompleteReason: outcome.incompleteReason,
     errorCode: outcome.errorCode,
+    upstream: outcome.upstream,
     freesIdempotencyKey: outcome.freesIdempotencyKey,
   };
 }
@@ -199,5 +203,6 @@ export function toRecord(row: RecordRow): StoredRecord {
     costMicro: row.costMicro,
     incompleteReason: row.incompleteReason,
     errorCode: row.errorCode,
+    upstream: row.upstream,
   };
 }

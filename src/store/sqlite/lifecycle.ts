@@ -82,7 +82,8 @@ export function prepareLifecycle(database: Database, { owner, charges }: Lifecyc
     UPDATE requests SET owner = NULL, status = :status, completed_at_ms = :completedAtMs, input_tokens = :inputTokens,
       cached_tokens = :cachedTokens, cache_write_tokens = :cacheWriteTokens, output_tokens = :outputTokens,
       reasoning_tokens = :reasoningTokens, total_tokens = :totalTokens, usage_estimated = :usageEstimated, cost_micro = :costMicro,
-      incomplete_reason = :incompleteReason, error_code = :errorCode
+      incomplete_reason = :incompleteReason, error_code = :errorCode,
+      upstream = :upstream
     WHERE seq = :seq`);
   const freeIdempotencyKey = database.prepare<[number]>('UPDATE requests SET idempotency_key = NULL WHERE seq = ?');
 

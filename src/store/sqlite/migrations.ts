@@ -177,6 +177,11 @@ export const MIGRATIONS: readonly Migration[] = [
       ALTER TABLE usage ADD COLUMN cache_write_tokens INTEGER NOT NULL DEFAULT 0;
     `,
   },
+  {
+    name: '0010_upstream',
+    runsBeside: '0003_ledger_references',
+    sql: 'ALTER TABLE requests ADD COLUMN upstream TEXT',
+  },
 ];
 
 /**
