@@ -34,6 +34,7 @@ export interface Cluster {
 export const DIRECT = 'direct';
 export const HTTP_PROXY = 'http-proxy';
 export const EXPRESS = 'express + http-proxy-middleware';
+export const TRANSLATOR = 'minimal translator';
 export const NO_RECORDS = 'gateway, no records';
 export const RECORDS = 'gateway';
 export const MANAGED = 'gateway, managed keys';
@@ -94,6 +95,7 @@ export function targetKinds({ backend, upstream, folder, startPostgres, beside }
     const name = basename(resolve(beside));
     return [
       script(HTTP_PROXY, 'chat', 'http-proxy.ts'),
+      script(TRANSLATOR, 'responses', 'translator.ts'),
       gateway(RECORDS, 'records'),
       gateway(`${RECORDS} of ${name}`, 'records', file),
       gateway(MANAGED, 'managed'),
@@ -104,6 +106,7 @@ export function targetKinds({ backend, upstream, folder, startPostgres, beside }
     direct,
     script(HTTP_PROXY, 'chat', 'http-proxy.ts'),
     script(EXPRESS, 'chat', 'express.ts'),
+    script(TRANSLATOR, 'responses', 'translator.ts'),
     gateway(NO_RECORDS, 'no-records'),
     gateway(RECORDS, 'records'),
     gateway(MANAGED, 'managed'),
