@@ -18,6 +18,7 @@ import { PROMPT, type Asked, type Scenario, type ScenarioName } from './scenario
 type Run = (asked: Asked) => Promise<string | undefined>;
 
 export interface Client {
+  readonly package: string;
   readonly run: Run;
   /** What it can ask for; all where it is not given. */
   readonly scenarios?: readonly ScenarioName[];
@@ -184,23 +185,36 @@ function inBothWays(client: (asked: Asked, stream: boolean) => Promise<string | 
 }
 
 export const CLIENTS: Readonly<Record<string, Client>> = {
-  'OpenAI SDK': { run: inBothWays(withOpenAi) },
-  'Agents SDK': { run: inBothWays(withAgents) },
-  '@ai-sdk/openai': {
+  'OpenAI SDK': { package: 'openai', run: inBothWays(withOpenAi) },
+  'Agents SDK': { package: '@openai/agents', run: inBothWays(withAgents) },
+  'AI SDK, openai': {
+    package: '@ai-sdk/openai',
     run: inBothWays((asked, stream) =>
       withAiSdk(createOpenAI({ baseURL: asked.baseURL, apiKey: API_KEY }).responses(asked.model), asked, stream),
     ),
   },
-  '@ai-sdk/open-responses': {
+  'AI SDK, open-responses': {
+    package: '@ai-sdk/open-responses',
     run: inBothWays((asked, stream) => {
       const url = `${asked.baseURL}/responses`;
       return withAiSdk(createOpenResponses({ name: 'gateway', url, apiKey: API_KEY })(asked.model), asked, stream);
     }),
   },
-  LangChain: { run: inBothWays(withLangChain) },
-  'LangChain, no retention': { run: inBothWays((asked, stream) => withLangChain(asked, stream, true)) },
+  LangChain: { package: '@langchain/openai', run: inBothWays(withLangChain) },
+  'LangChain, no retention': {
+    package: '@langchain/openai',
+    run: inBothWays((asked, stream) => withLangChain(asked, stream, true)),
+  },
   // They choose their tools themselves.
-  Codex: { run: withCodex, scenarios: ['tool-loop', 'parallel-calls', 'structured-output', 'thinking-off'] },
-  pi: { run: withPi, scenarios: ['tool-loop'] },
-  opencode: { run: withOpencode, scenarios: HAS_OPENCODE ? ['tool-loop'] : [] },
+  Codex: {
+    package: '@openai/codex',
+    run: withCodex,
+    scenarios: ['tool-loop', 'parallel-calls', 'structured-output', 'thinking-off'],
+  },
+  pi: { package: '@mariozechner/pi-coding-agent', run: withPi, scenarios: ['tool-loop'] },
+  opencode: {
+    package: 'opencode-linux-x64-baseline',
+    run: withOpencode,
+    scenarios: HAS_OPENCODE ? ['tool-loop'] : [],
+  },
 };
