@@ -18,6 +18,7 @@ import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openGateway, type TestGateway } from './gateway.ts';
 import { newKeyDraft } from './keys.ts';
+import { clockOfAWholeMinute } from './time.ts';
 
 export const GATEWAY_SECRET = 'the secret of a managed gateway in a test';
 
@@ -39,7 +40,7 @@ export interface IssuedKey {
   readonly key: StoredKey;
 }
 
-/** Opens it with the prices above and a store in memory; `close` is for an `afterEach`. */
+/** Opens it at the start of a minute, with the prices above and a store in memory; `close` is for an `afterEach`. */
 export async function openManagedGateway(
   settings: Environment,
   overrides: GatewayOverrides = {},
@@ -47,11 +48,12 @@ export async function openManagedGateway(
   const folder = mkdtempSync(join(tmpdir(), 'managed-'));
   const pricesFile = join(folder, 'prices.json');
   writeFileSync(pricesFile, JSON.stringify(PRICES));
-  const clock = overrides.nowMs ?? Date.now;
-  const store = overrides.store ?? (await openStore({ databaseUrl: ':memory:', recordRetentionDays: 30, clock }));
+  const nowMs = overrides.nowMs ?? clockOfAWholeMinute();
+  const store =
+    overrides.store ?? (await openStore({ databaseUrl: ':memory:', recordRetentionDays: 30, clock: nowMs }));
   const gateway = await openGateway(
     { AUTH_MODE: 'managed', GATEWAY_SECRET, PRICES_FILE: pricesFile, ...settings },
-    { ...overrides, store },
+    { ...overrides, nowMs, store },
   );
   const { keySecret } = createIdentities(GATEWAY_SECRET, null);
   return {

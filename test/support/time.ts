@@ -33,3 +33,9 @@ export async function untilSteady(read: () => number): Promise<number> {
 export function turn(ms: number): Promise<void> {
   return new Promise((resolve) => setRealTimeout(() => setImmediate(resolve), ms));
 }
+
+/** A clock that starts with the next minute, so that no limit of a minute or a day opens while a test runs into it. */
+export function clockOfAWholeMinute(): () => number {
+  const [startedAtMs, beganMs] = [Math.ceil(Date.now() / 60_000) * 60_000, performance.now()];
+  return () => startedAtMs + Math.floor(performance.now() - beganMs);
+}
