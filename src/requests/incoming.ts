@@ -27,8 +27,11 @@ export interface Holder {
 }
 
 export interface JsonBody {
-  /** They are decompressed. Their hash identifies a repeated request. */
-  readonly bytes: Buffer;
+  /**
+   * They are decompressed. Their hash identifies a repeated request. While a thread prepares a
+   * large request it has them, and then gives them back.
+   */
+  bytes: Buffer;
   /** Is absent while it is too large to be parsed on the event loop. */
   readonly value?: unknown;
 }

@@ -15,6 +15,8 @@ export interface Rpc<Theirs extends RpcService> {
     name: Name,
     ...parameters: Parameters<Theirs[Name]>
   ): Promise<Awaited<ReturnType<Theirs[Name]>>>;
+  /** Returns an rpc whose questions move this memory to the other thread in place of copying it. */
+  moving(memory: readonly ArrayBuffer[]): Pick<Rpc<Theirs>, 'ask'>;
   readonly receive: (message: unknown) => void;
   readonly disconnect: (lastWords?: string) => void;
   readonly isDisconnected: boolean;
@@ -25,25 +27,31 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
+type Send = (message: object, moved?: readonly ArrayBuffer[]) => void;
+
 /** Opens this end, which serves `mine`. `send` throws when the channel has ended. */
-export function openRpc<Theirs extends RpcService>(send: (message: object) => void, mine: RpcService): Rpc<Theirs> {
+export function openRpc<Theirs extends RpcService>(send: Send, mine: RpcService): Rpc<Theirs> {
   const waiting = new Map<number, Waiting>();
   let lastId = 0;
   let endedBy: string | undefined;
 
-  function ask<Name extends keyof Theirs & string>(
-    name: Name,
-    ...parameters: Parameters<Theirs[Name]>
-  ): Promise<Awaited<ReturnType<Theirs[Name]>>>;
-  // The compiler cannot see that the other end answers with what its function returns.
-  function ask(name: string, ...parameters: readonly unknown[]): Promise<unknown> {
-    if (endedBy !== undefined) return Promise.reject(new Error(endedBy));
-    lastId += 1;
-    const id = lastId;
-    return new Promise((resolve, reject) => {
-      waiting.set(id, { resolve, reject });
-      post(['ask', id, name, parameters]);
-    });
+  function moving(memory: readonly ArrayBuffer[]): Pick<Rpc<Theirs>, 'ask'> {
+    return { ask };
+
+    function ask<Name extends keyof Theirs & string>(
+      name: Name,
+      ...parameters: Parameters<Theirs[Name]>
+    ): Promise<Awaited<ReturnType<Theirs[Name]>>>;
+    // The compiler cannot see that the other end answers with what its function returns.
+    function ask(name: string, ...parameters: readonly unknown[]): Promise<unknown> {
+      if (endedBy !== undefined) return Promise.reject(new Error(endedBy));
+      lastId += 1;
+      const id = lastId;
+      return new Promise((resolve, reject) => {
+        waiting.set(id, { resolve, reject });
+        post(['ask', id, name, parameters], memory);
+      });
+    }
   }
 
   function serve(id: number, name: string, parameters: readonly unknown[]): void {
@@ -60,9 +68,9 @@ export function openRpc<Theirs extends RpcService>(send: (message: object) => vo
     }
   }
 
-  function post(message: Message): void {
+  function post(message: Message, moved: readonly ArrayBuffer[] = []): void {
     try {
-      send(message);
+      send(message, moved);
     } catch {
       disconnect();
     }
@@ -81,7 +89,8 @@ export function openRpc<Theirs extends RpcService>(send: (message: object) => vo
   }
 
   return {
-    ask,
+    ...moving([]),
+    moving,
     disconnect,
     get isDisconnected() {
       return endedBy !== undefined;
@@ -103,7 +112,7 @@ export function openRpc<Theirs extends RpcService>(send: (message: object) => vo
 }
 
 interface Thread {
-  postMessage(message: object): void;
+  postMessage(message: object, moved?: readonly ArrayBuffer[]): void;
   on(event: 'message' | 'error' | 'exit', listener: (value: unknown) => void): unknown;
 }
 

@@ -1,3 +1,4 @@
+import { MessageChannel } from 'node:worker_threads';
 import { expect } from 'chai';
 import { openRpc, type Rpc } from '../../src/rpc/rpc.ts';
 
@@ -25,6 +26,21 @@ describe('an rpc', () => {
   it('matches each answer to its question', async () => {
     const answers = await Promise.all([sums.ask('add', 1, 2), sums.ask('add', 3, 4)]);
     expect(answers).to.deep.equal([3, 7]);
+  });
+
+  it('moves memory in place of copying it', async () => {
+    const { port1, port2 } = new MessageChannel();
+    const there = openRpc((message) => port2.postMessage(message), { size: (bytes: Uint8Array) => bytes.length });
+    const here = openRpc<{ size: (bytes: Uint8Array) => number }>((message, moved = []) => {
+      port1.postMessage(message, [...moved]);
+    }, {});
+    port1.on('message', here.receive);
+    port2.on('message', there.receive);
+    const bytes = new Uint8Array(7);
+    const asked = here.moving([bytes.buffer]).ask('size', bytes);
+    expect(bytes.length).to.equal(0);
+    expect(await asked).to.equal(7);
+    port1.close();
   });
 
   it('throws the message of a failure at the other end', async () => {

@@ -3,6 +3,7 @@ import { constants, brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompres
 import { promisify } from 'node:util';
 import { ApiError, toApiError } from '../../core/errors.ts';
 import type { JsonBody } from '../../requests/incoming.ts';
+import { collectBytes } from '../../core/collected-bytes.ts';
 import { takeBytes } from '../access/load.ts';
 import { LARGE_BYTES } from '../../core/json-size.ts';
 import { limitConcurrency } from '../../core/limit-concurrency.ts';
@@ -175,15 +176,13 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   if (req.readableEnded) throw new Error('the body has been read before');
   if (req.destroyed) throw new ApiError('client_disconnected');
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
+    const body = collectBytes(Number(req.headers['content-length'] ?? 0));
     let nextTurn: NodeJS.Immediate | undefined;
 
     const stopWatching = watchPace(req, () => settle(() => reject(new ApiError('request_timeout'))));
     const onData = (chunk: Buffer): void => {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length > maxBytes) {
+      body.add(chunk);
+      if (body.length > maxBytes) {
         settle(() => reject(tooLarge(maxBytes)));
         return;
       }
@@ -193,12 +192,11 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
         settle(() => reject(toApiError(error)));
         return;
       }
-      if (length <= WHOLE_BYTES) return;
+      if (body.length <= WHOLE_BYTES) return;
       req.pause();
       nextTurn = setImmediate(() => req.resume());
     };
-    const onEnd = (): void =>
-      settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    const onEnd = (): void => settle(() => resolve(body.whole()));
     const onGone = (): void => settle(() => reject(new ApiError('client_disconnected')));
     const settle = (act: () => void): void => {
       // A flowing stream without a listener would lose its data.

@@ -12,12 +12,12 @@ import type { Writable } from '../../core/writable.ts';
 import type { BegunFrame, PreparedFrame, Turns } from '../frame.ts';
 import type { Incoming } from '../incoming.ts';
 import type { ItemMemory } from '../item-memory.ts';
-import { nextTurn } from '../next-turn.ts';
 import type { ResponsePlan } from '../plan.ts';
 import type { PreparedChat } from '../prepare-chat.ts';
 import type { InputToCount } from '../prepare-count.ts';
 import type { PrepareOptions } from '../prepare.ts';
 import type { RoutedChat } from '../route-chat.ts';
+import { bufferOf, memoryOf } from '../../core/collected-bytes.ts';
 import type { Answer, LargeRequest, LargeService, SentPlan, ThreadSettings, Way } from './worker.ts';
 
 export interface LargeRequestsOptions extends Pick<RestingThreadOptions, 'onDeath' | 'startWorker' | 'restAfterMs'> {
@@ -71,22 +71,20 @@ export function openLargeRequests(options: LargeRequestsOptions): LargeRequests 
 
   function inTurn<Result>(incoming: LargeIncoming, ask: Ask<Result>, tables = tablesNow()): Promise<Result> {
     return takeTurn(incoming.caller.holder().name, async () => {
-      // To receive the body has taken its time, and to copy it for the thread takes more.
-      await nextTurn();
       if (incoming.isServed()) throw new ApiError('client_disconnected');
       return preparedOf(await askThread(incoming, ask, tables));
     });
   }
 
   async function askThread<Result>(
-    { facts, caller: { identity, key }, body: { bytes }, idempotencyKey }: LargeIncoming,
+    { facts, caller: { identity, key }, body, idempotencyKey }: LargeIncoming,
     ask: Ask<Result>,
     tables: Tables,
   ): Promise<Decided<Result>> {
     const asked = thread.wake();
     const { estimator, itemMemory } = options;
     const request: Writable<LargeRequest> = {
-      bytes,
+      bytes: body.bytes,
       unique: facts.unique,
       ...tables,
       identity,
@@ -97,7 +95,9 @@ export function openLargeRequests(options: LargeRequestsOptions): LargeRequests 
     asked.refresh();
     try {
       for (;;) {
-        const answer = await ask(asked.rpc, request);
+        const answer = await ask(asked.rpc.moving(memoryOf(request.bytes)), request);
+        request.bytes = answer.bytes;
+        body.bytes = bufferOf(answer.bytes);
         if (answer.kind === 'refers') request.recalled = itemMemory.recall(identity, answer.ids);
         else if (answer.kind === 'weighs') request.inputTokens = estimator.estimateInput(answer.input);
         else return answer;
@@ -147,7 +147,7 @@ export function openLargeRequests(options: LargeRequestsOptions): LargeRequests 
 
 type Tables = Pick<LargeRequest, 'modelTable' | 'routing'>;
 
-type Ask<Result> = (rpc: Rpc<LargeService>, request: LargeRequest) => Promise<Answer<Result>>;
+type Ask<Result> = (rpc: Pick<Rpc<LargeService>, 'ask'>, request: LargeRequest) => Promise<Answer<Result>>;
 
 type Decided<Result> = Exclude<Answer<Result>, { readonly kind: 'refers' | 'weighs' }>;
 

@@ -17,6 +17,7 @@ import { createSealers } from '../../identity/seal.ts';
 import { routeChat, type RoutedChat } from '../route-chat.ts';
 import { prepareFrame, readCreateFrame, type BegunFrame, type PreparedFrame, type Turns } from '../frame.ts';
 import { referencesIn, resolveReferences, type RememberedItem } from '../item-memory.ts';
+import { bufferOf, memoryOf } from '../../core/collected-bytes.ts';
 import type { Plan, ResponsePlan } from '../plan.ts';
 import { prepareChat, type PreparedChat } from '../prepare-chat.ts';
 import { prepareCount, type InputToCount } from '../prepare-count.ts';
@@ -74,7 +75,10 @@ type Lack =
   | { readonly kind: 'refers'; readonly ids: readonly string[] }
   | { readonly kind: 'weighs'; readonly input: ModelInput };
 
-export type Answer<Result> = { readonly kind: 'prepared'; readonly result: Result } | Lack | Refused;
+type Decided<Result> = { readonly kind: 'prepared'; readonly result: Result } | Lack | Refused;
+
+/** With the bytes of the request, which were moved to the thread. */
+export type Answer<Result> = Decided<Result> & Pick<LargeRequest, 'bytes'>;
 
 /** How a request came: its answer to a preparation is made in the same way again to resume. */
 export type Way = PrepareOptions | { readonly past: Turns | undefined };
@@ -163,7 +167,7 @@ function answer<Result>(
   { bytes, modelTable, routing, recalled, inputTokens, ...asked }: LargeRequest,
   work: (asked: Received, services: PrepareServices) => Result,
 ): Answer<Result> {
-  transferred = [];
+  transferred = [...memoryOf(bytes)];
   const services: PrepareServices = {
     ...settings,
     routes: routesOf(routing),
@@ -185,13 +189,12 @@ function answer<Result>(
     },
   };
   try {
-    // Memory that threads share cannot be decoded, so it is copied here.
-    return { kind: 'prepared', result: work({ ...asked, bytes: Buffer.from(bytes) }, services) };
+    return { kind: 'prepared', result: work({ ...asked, bytes: bufferOf(bytes) }, services), bytes };
   } catch (error) {
-    if (error instanceof Lacking) return error.lack;
+    if (error instanceof Lacking) return { ...error.lack, bytes };
     if (!(error instanceof ApiError)) throw error;
     const { code, message, param, status, headers } = error;
-    return { kind: 'refused', code, options: { message, param, status, headers } };
+    return { kind: 'refused', code, options: { message, param, status, headers }, bytes };
   }
 }
 

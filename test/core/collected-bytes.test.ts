@@ -1,0 +1,40 @@
+import { expect } from 'chai';
+import { collectBytes, memoryOf } from '../../src/core/collected-bytes.ts';
+
+const KIB = 1024;
+
+describe('the bytes of a body', () => {
+  function collect(total: number, pieceBytes: number, expectedBytes?: number) {
+    const sent = Buffer.from(Array.from({ length: total }, (_, index) => index % 251));
+    const body = collectBytes(expectedBytes);
+    for (let at = 0; at < total; at += pieceBytes) body.add(sent.subarray(at, at + pieceBytes));
+    expect(body.length).to.equal(total);
+    expect(body.whole().equals(sent)).to.equal(true);
+    return body.whole();
+  }
+
+  for (const { what, total, pieceBytes, expectedBytes, canMove } of [
+    { what: 'none', total: 0, pieceBytes: 1, expectedBytes: 0, canMove: false },
+    { what: 'few at once', total: 100, pieceBytes: 100, expectedBytes: 100, canMove: false },
+    { what: 'few in pieces', total: 100, pieceBytes: 7, expectedBytes: 100, canMove: false },
+    { what: 'many in pieces', total: 600 * KIB, pieceBytes: 1021, expectedBytes: 600 * KIB, canMove: true },
+    { what: 'many in one piece', total: 600 * KIB, pieceBytes: 600 * KIB, expectedBytes: 600 * KIB, canMove: true },
+    { what: 'many, of which nobody said how many', total: 600 * KIB, pieceBytes: 65_536, canMove: true },
+  ]) {
+    it(`(${what}) come together as they were sent`, () => {
+      expect(memoryOf(collect(total, pieceBytes, expectedBytes)).length === 1).to.equal(canMove);
+    });
+  }
+
+  it('that are only announced take no memory', () => {
+    const before = process.memoryUsage().arrayBuffers;
+    const announced = Array.from({ length: 16 }, () => collectBytes(32 * KIB * KIB));
+    for (const body of announced) body.add(Buffer.alloc(KIB));
+    expect(process.memoryUsage().arrayBuffers - before).to.be.below(KIB * KIB);
+  });
+
+  it('that share their memory with others are not moved', () => {
+    expect(memoryOf(Buffer.alloc(600 * KIB).subarray(1))).to.deep.equal([]);
+    expect(memoryOf(Buffer.from(new SharedArrayBuffer(600 * KIB)))).to.deep.equal([]);
+  });
+});
