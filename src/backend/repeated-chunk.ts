@@ -72,10 +72,12 @@ function toPattern(data: string, chunk: ChatChunk): Pattern | undefined {
     const [before, after] = [data.slice(0, start), data.slice(end)];
     const probed = readJson(before + JSON.stringify(PROBE) + after);
     if (!isObject(probed) || onlyDeltaOf(probed)?.delta[field] !== PROBE) continue;
-    return matchBetween(`data: ${before}`, `${after}\n\n`, (words) => ({
-      ...chunk,
-      choices: [{ ...choice, delta: { ...delta, [field]: words } }],
-    }));
+    return matchBetween(`data: ${before}`, `${after}\n\n`, (words) => {
+      // A computed name in the literal is a call into the runtime.
+      const said: Record<string, unknown> = { ...delta };
+      said[field] = words;
+      return { ...chunk, choices: [{ ...choice, delta: said }] };
+    });
   }
   return undefined;
 }

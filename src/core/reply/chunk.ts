@@ -34,6 +34,23 @@ export function finishReasonOf(choice: ChatChunk): string | undefined {
   return typeof reason === 'string' && reason !== '' ? reason.toLowerCase() : undefined;
 }
 
+/**
+ * Returns the text if the delta says nothing else. Most deltas are so, and one look at their few
+ * fields takes the place of a look for each of those that a delta may have.
+ */
+export function onlyTextOf(delta: ChatChunk): string | undefined {
+  for (const name in delta) {
+    if (name !== 'content' && name !== 'role' && !isEmpty(delta[name])) return undefined;
+  }
+  const { content } = delta;
+  return typeof content === 'string' ? content : undefined;
+}
+
+/** Whether the value counts as absent in every field of a delta. */
+function isEmpty(value: unknown): boolean {
+  return value === null || value === '' || (isList(value) && value.length === 0);
+}
+
 export type TextPiece = { readonly kind: 'text' | 'reasoning' | 'refusal'; readonly text: string };
 
 /**

@@ -57,9 +57,8 @@ export function createEventLog(response: ResponseResource, unique: UniquePart): 
   let sequenceNumber = 0;
   let weight = 0;
 
-  function emit(unnumbered: Unnumbered): void {
-    // In place, because a copy would be the most expensive part of an event.
-    const event: ResponseEvent = Object.assign(unnumbered, { sequence_number: sequenceNumber });
+  function emit(event: Unnumbered): void {
+    number(event, sequenceNumber);
     sequenceNumber += 1;
     log.snapshot = foldEvent(log.snapshot, event);
     events.push(event);
@@ -99,6 +98,14 @@ export function createEventLog(response: ResponseResource, unique: UniquePart): 
   }
 
   return log;
+}
+
+/** In place, because a copy would be the most expensive part of an event. */
+function number(
+  event: Unnumbered & { sequence_number?: number },
+  sequenceNumber: number,
+): asserts event is ResponseEvent {
+  event.sequence_number = sequenceNumber;
 }
 
 /** Returns the error for a backend that sends without end. */

@@ -7,6 +7,7 @@ import {
   deltaOf,
   imagesOf,
   logprobsOf,
+  onlyTextOf,
   textPiecesOf,
   type Source,
   type TextPiece,
@@ -73,9 +74,14 @@ export function createOutputWriter(log: EventLog, options: OutputWriterOptions):
     writeChoice(choice) {
       choiceNumber += 1;
       const delta = deltaOf(choice);
+      const logprobs = options.logprobs ? logprobsOf(choice) : [];
+      const onlyText = onlyTextOf(delta);
+      if (onlyText !== undefined) {
+        if (onlyText !== '') writeText({ kind: 'text', text: onlyText }, logprobs);
+        return;
+      }
       state?.readDelta(delta);
       for (const citation of citationsOf(delta)) citations.add(citation);
-      const logprobs = options.logprobs ? logprobsOf(choice) : [];
       for (const piece of textPiecesOf(delta)) writeText(piece, logprobs);
       for (const url of imagesOf(delta)) writeImage(url);
       const callPieces = callPiecesOf(delta);

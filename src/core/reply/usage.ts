@@ -45,7 +45,12 @@ export function readUsage(chunk: ChatChunk, choice: ChatChunk | undefined): Usag
 }
 
 function findUsage(chunk: ChatChunk, choice: ChatChunk | undefined): ChatChunk | undefined {
-  return [chunk['usage'], choice?.['usage'], field(chunk['x_groq'], 'usage')].find(isUsage);
+  const { usage: ofChunk } = chunk;
+  if (isUsage(ofChunk)) return ofChunk;
+  const ofChoice = choice?.['usage'];
+  if (isUsage(ofChoice)) return ofChoice;
+  const ofGroq = field(chunk['x_groq'], 'usage');
+  return isUsage(ofGroq) ? ofGroq : undefined;
 }
 
 function toUsage(usage: ChatChunk): { readonly usage: Usage; readonly gaps: readonly UsageGap[] } {

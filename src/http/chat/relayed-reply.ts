@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ErrorCode } from '../../core/errors.ts';
 import type { RelayedReply } from '../../requests/relay.ts';
+import { openChunkedBody } from '../chunked-body.ts';
 import { closeWhenStalled, untilWritable } from '../stalled-client.ts';
 
 export interface RelayedReplyOptions {
@@ -22,18 +23,19 @@ export function openRelayedStream(res: ServerResponse, options: RelayedReplyOpti
   let tail: Uint8Array = Buffer.from('\n\n');
   res.writeHead(options.status, options.headers);
   res.flushHeaders();
+  const body = openChunkedBody(res);
   closeWhenStalled(res, stallMs);
 
   return {
     write(bytes) {
       if (bytes.length === 0 || res.destroyed) return undefined;
       tail = bytes.length < LONGEST_BLANK_LINE ? Buffer.concat([tail.subarray(-LONGEST_BLANK_LINE), bytes]) : bytes;
-      return res.write(bytes) ? undefined : untilWritable(res, signal);
+      return body.write(bytes) ? undefined : untilWritable(res, signal);
     },
-    end: () => void res.end(),
+    end: () => body.end(),
     fail(error) {
       // An error event in the middle of another event would not be understood.
-      if (DECIDED_HERE.has(error.code) && endsEvent(tail)) res.end(`data: ${JSON.stringify(error.toBody())}\n\n`);
+      if (DECIDED_HERE.has(error.code) && endsEvent(tail)) body.end(`data: ${JSON.stringify(error.toBody())}\n\n`);
       else res.destroy();
     },
   };

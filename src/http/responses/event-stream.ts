@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { ResponseEvent } from '../../contract/types.ts';
 import { createEventWriter } from './event-text.ts';
 import { createPiecesWriter } from './json-pieces.ts';
+import { openChunkedBody } from '../chunked-body.ts';
 import { takeBytes } from '../access/load.ts';
 import { closeWhenStalled, countUnread, untilWritable } from '../stalled-client.ts';
 
@@ -37,10 +38,10 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 } as const;
 
-/** Sends the headers of an event stream, and returns its writer. */
+/** Returns the writer of an event stream. Its headers are sent with the first events. */
 export function openEventStream(res: ServerResponse, options: EventStreamOptions): EventStream {
   res.writeHead(200, { ...options.headers, ...HEADERS });
-  res.flushHeaders();
+  const body = openChunkedBody(res);
   const toText = createEventWriter();
   const pieces = createPiecesWriter(options.echo);
   const comment = setTimeout(sendComment, options.commentMs);
@@ -57,14 +58,14 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
       if (batch.length === 0 || res.destroyed) return undefined;
       comment.refresh();
       events.refresh();
-      if (res.write(textOf(batch))) return undefined;
+      if (body.write(textOf(batch))) return undefined;
       noteUnread(options.heldBytes());
       return untilWritable(res, options.signal);
     },
     end(batch) {
       stopTimers();
       if (res.destroyed) return;
-      res.end(`${textOf(batch)}data: [DONE]\n\n`);
+      body.end(`${textOf(batch)}data: [DONE]\n\n`);
       if (res.writableLength > 0) noteUnread(options.heldBytes());
     },
   };
@@ -78,8 +79,8 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
         text += toText(event);
         continue;
       }
-      res.write(`${text}event: ${event.type}\ndata: `);
-      for (const piece of json) res.write(piece);
+      body.write(`${text}event: ${event.type}\ndata: `);
+      for (const piece of json) body.write(piece);
       text = '\n\n';
     }
     return text;
@@ -87,12 +88,12 @@ export function openEventStream(res: ServerResponse, options: EventStreamOptions
 
   function sendComment(): void {
     // A client that does not read needs no keep-alive, which would only fill memory.
-    if (!res.writableNeedDrain && !res.destroyed) res.write(': keep-alive\n\n');
+    if (!res.writableNeedDrain && !res.destroyed) body.write(': keep-alive\n\n');
     comment.refresh();
   }
 
   function sendKeepAlive(): void {
-    if (!res.writableNeedDrain && !res.destroyed) res.write(textOf(options.keepAliveEvents()));
+    if (!res.writableNeedDrain && !res.destroyed) body.write(textOf(options.keepAliveEvents()));
     events.refresh();
   }
 

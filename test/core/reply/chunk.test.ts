@@ -8,6 +8,7 @@ import {
   finishReasonOf,
   logprobsOf,
   messageStateOf,
+  onlyTextOf,
   serviceTierOf,
   sourcesOf,
   textPiecesOf,
@@ -375,4 +376,26 @@ describe('serviceTierOf', () => {
     for (const wrong of [undefined, null, '', 1, {}])
       expect(serviceTierOf({ service_tier: wrong })).to.equal(undefined);
   });
+});
+
+describe('onlyTextOf', () => {
+  const cases: { name: string; delta: Record<string, unknown>; expected: string | undefined }[] = [
+    { name: 'text', delta: { content: 'a' }, expected: 'a' },
+    { name: 'empty text', delta: { role: 'assistant', content: '' }, expected: '' },
+    {
+      name: 'text beside fields that say nothing',
+      delta: { role: 'assistant', content: 'a', refusal: null, reasoning_content: '', tool_calls: [], audio: null },
+      expected: 'a',
+    },
+    ...['reasoning_content', 'reasoning', 'refusal', 'annotations', 'images', 'tool_calls', 'extra_content'].map(
+      (name) => ({ name: `no text beside ${name}`, delta: { content: 'a', [name]: ['b'] }, expected: undefined }),
+    ),
+    { name: 'no text in parts', delta: { content: [{ type: 'text', text: 'a' }] }, expected: undefined },
+    { name: 'no text where there is none', delta: { role: 'assistant' }, expected: undefined },
+  ];
+  for (const { name, delta, expected } of cases) {
+    it(`takes ${name}`, () => {
+      expect(onlyTextOf(delta)).to.equal(expected);
+    });
+  }
 });
