@@ -10,6 +10,7 @@ import { createInputCounter } from './backend/input-counter.ts';
 import { probeKeys } from './backend/probe.ts';
 import { describeStart, NO_KEY_YET } from './config/banner.ts';
 import { isDemo as isDemoOf, wantsMetrics, type Config } from './config/config.ts';
+import type { AdminBackend } from './contract/types.ts';
 import { createCurrentFiles, type CurrentFiles } from './config/current-files.ts';
 import { loadSecret, openWithSecret } from './config/gateway-secret.ts';
 import type { Environment } from './config/settings.ts';
@@ -18,6 +19,7 @@ import type { NewUniquePart } from './core/ids.ts';
 import type { BackendSpec } from './core/routes.ts';
 import { createTokenEstimator } from './core/tokens/estimate.ts';
 import { createAuthenticator } from './http/access/authenticate.ts';
+import { describeBackends } from './http/backends.ts';
 import { createLoad } from './http/access/load.ts';
 import { createProxies } from './http/passthrough/proxies.ts';
 import { createProxy, type Proxy } from './http/passthrough/relay.ts';
@@ -75,10 +77,14 @@ export interface GatewayOverrides {
   readonly shared?: SharedParts;
 }
 
+export type ListBackends = () => readonly AdminBackend[];
+
 export interface SharedParts {
   readonly demoBaseUrl: string | null;
   readonly files: CurrentFiles;
   readonly joinMetrics: (metrics: Metrics) => Pick<Metrics, 'show' | 'contentType'>;
+  /** Returns what lists those of all processes. */
+  readonly joinBackends: (listOwn: ListBackends) => () => Promise<readonly AdminBackend[]>;
 }
 
 /**
@@ -100,13 +106,13 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
   const files = shared?.files ?? createCurrentFiles({ ...config, log });
   const opened = await openBackends(config, { ...overrides, files, steadyMs }, log);
   const { isDemo, keyOwner, backends, proxies } = opened;
-  const [{ baseUrl, upstreamDialect } = { baseUrl: '', upstreamDialect: '' }] = backends.specs;
+
+  const listOwn = (): readonly AdminBackend[] => describeBackends(backends.states(), nowMs());
 
   const sockets = createSockets();
   const load = createLoad(config);
   const { observe, metrics } = await openTelemetry({
-    baseUrl,
-    dialect: upstreamDialect,
+    backends,
     counted: wantsMetrics(config) ? { backend: backends, relay: opened.relayed, webSockets: sockets } : null,
   });
   const store = metrics === undefined ? records : timeStore(records, (...took) => metrics.storeTook(...took));
@@ -157,6 +163,7 @@ export async function createGateway(config: Config, overrides: GatewayOverrides 
     models,
     routes: backends.routes,
     backends,
+    listBackends: shared?.joinBackends(listOwn) ?? (async () => listOwn()),
     backend: overrides.backend ?? backends,
     relay: backends,
     refusals: backends.refusals,
@@ -329,7 +336,7 @@ function onlyBackend({ upstreamApiKey, dialect, upstreamDialect, modelAliases }:
   };
 }
 
-function logChange({ backend, state, restMs }: BackendChange, log: Logger): void {
-  if (state === 'resting') log.warn({ backend, restMs: Math.ceil(restMs) }, 'the backend has failed and rests');
+function logChange({ backend, state, restMs, reason }: BackendChange, log: Logger): void {
+  if (state === 'resting') log.warn({ backend, restMs: Math.ceil(restMs), reason }, 'the backend has failed and rests');
   else if (state === 'up') log.info({ backend }, 'the backend answers again');
 }

@@ -1,6 +1,6 @@
 /** Chooses the backend of a request, and another one while nothing has been said. */
 
-import { ApiError } from '../core/errors.ts';
+import { ApiError, toApiError, type ErrorCode } from '../core/errors.ts';
 import type { Connected } from '../core/chat.ts';
 import { createRoutes, type BackendSpec, type Route, type Routes, type Routing } from '../core/routes.ts';
 import type { AskOptions, ChatBackend, ChatRelay, RelayedRefusal } from './chat.ts';
@@ -11,7 +11,7 @@ import type { KeyOwner } from './failures.ts';
 import { createFairQueue } from './fair-queue.ts';
 import { withKey } from './key-headers.ts';
 import { retryAfterMsOf } from './reply-headers.ts';
-import { createRest, type Rest, type RestState } from './rest.ts';
+import { createRest, type Rest, type RestChange, type RestState } from './rest.ts';
 
 export interface SingleBackend extends ChatBackend, ChatRelay, Connected {
   readonly refusals: KnownRefusals;
@@ -33,10 +33,8 @@ export interface BackendsOptions {
   readonly onChange: (change: BackendChange) => void;
 }
 
-export interface BackendChange {
+export interface BackendChange extends RestChange {
   readonly backend: string;
-  readonly state: RestState['kind'];
-  readonly restMs: number;
 }
 
 export interface RoutedAskOptions extends AskOptions {
@@ -63,11 +61,26 @@ export interface RoutedChatRelay {
   ): Promise<RelayedRefusal | undefined>;
 }
 
-export interface BackendState {
-  readonly name: string;
-  readonly state: RestState['kind'];
+export interface BackendState extends Counts {
+  readonly spec: BackendSpec;
+  /** `draining` is no longer in the list, and its last requests run. */
+  readonly state: RestState['kind'] | 'draining';
+  /** Until it may be tried again. */
   readonly restMs: number;
+  readonly reason: ErrorCode | null;
   readonly running: number;
+  /** Requests that wait for a place here or elsewhere. */
+  readonly waiting: number;
+  readonly rests: number;
+}
+
+/** How the requests at a backend have ended. */
+interface Counts {
+  /** Also those that it refused for a reason of the request. */
+  readonly answered: number;
+  readonly failed: number;
+  /** The caller went first. */
+  readonly cancelled: number;
 }
 
 /** One try of a request, which has a place at a backend. */
@@ -94,6 +107,8 @@ export interface Backends extends RoutedChatBackend, RoutedChatRelay, RoutedInpu
   /** In the order of the file. */
   readonly specs: readonly BackendSpec[];
   states(): readonly BackendState[];
+  /** Whether one of them may be asked now. */
+  isAnyOpen(): boolean;
   /** Takes a place at the best backend of the route that was not tried before. Throws ApiError. */
   begin(asking: Pick<RoutedAskOptions, 'route' | 'caller' | 'signal'>, tried?: ReadonlySet<string>): Promise<Try> | Try;
   /** Later requests go by the new list. Running ones end where they are. */
@@ -105,8 +120,8 @@ interface Backend {
   spec: BackendSpec;
   readonly chat: SingleBackend;
   readonly rest: Rest;
+  readonly counts: Record<keyof Counts, number>;
   running: number;
-  isListed: boolean;
 }
 
 /** Of one request. */
@@ -118,14 +133,16 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
   const { keyOwner, nowMs } = options;
   const queue = createFairQueue<Backend>();
   let listed: ReadonlyMap<string, Backend> = new Map();
+  /** They are no longer in the list, and requests run there. */
+  const draining = new Set<Backend>();
   let specs: readonly BackendSpec[] = [];
   let routes = createRoutes([]);
   replace(first);
 
   function open(spec: BackendSpec): Backend {
     const { name: backend } = spec;
-    const rest = createRest({ nowMs, onChange: (state, restMs) => options.onChange({ backend, state, restMs }) });
-    return { spec, chat: options.open(spec), rest, running: 0, isListed: true };
+    const rest = createRest({ nowMs, onChange: (change) => options.onChange({ backend, ...change }) });
+    return { spec, chat: options.open(spec), rest, counts: { answered: 0, failed: 0, cancelled: 0 }, running: 0 };
   }
 
   function replace(next: readonly BackendSpec[]): void {
@@ -137,7 +154,8 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
       return backend !== undefined && isAvailable(backend);
     });
     for (const backend of before.values()) {
-      backend.isListed = listed.get(backend.spec.name) === backend;
+      if (isListed(backend)) continue;
+      draining.add(backend);
       closeIfDone(backend);
     }
     for (const backend of listed.values()) offerPlaces(backend);
@@ -150,8 +168,12 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
     return known;
   }
 
-  function closeIfDone({ isListed, running, chat }: Backend): void {
-    if (!isListed && running === 0) void chat.close();
+  function isListed(backend: Backend): boolean {
+    return listed.get(backend.spec.name) === backend;
+  }
+
+  function closeIfDone(backend: Backend): void {
+    if (backend.running === 0 && draining.delete(backend)) void backend.chat.close();
   }
 
   function begin({ route, caller, signal }: Beginning, tried?: ReadonlySet<string>): Promise<Try> | Try {
@@ -194,19 +216,24 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
 
   /** Each place is taken in this turn, so that no newcomer has it before. */
   function offerPlaces(backend: Backend): void {
-    while (queue.length > 0 && backend.isListed && isAvailable(backend) && queue.offer(backend)) take(backend);
+    while (queue.length > 0 && isListed(backend) && isAvailable(backend) && queue.offer(backend)) take(backend);
   }
 
-  function judge({ spec, rest }: Backend, how: TryEnd): void {
-    if (how.kind === 'whole') return rest.succeeded();
-    if (how.kind === 'left') return rest.leave();
+  function judge({ spec, rest, counts }: Backend, how: TryEnd): void {
+    if (how.kind !== 'failed') {
+      counts[how.kind === 'whole' ? 'answered' : 'cancelled'] += 1;
+      return how.kind === 'whole' ? rest.succeeded() : rest.leave();
+    }
     const { thrown } = how;
-    const blame = spec.isOnly ? 'none' : blameOf(thrown);
+    const blame = blameOf(thrown);
     // A limit of the caller's own key says nothing to other callers.
     const isOfCaller = keyOwner === 'caller' && thrown instanceof ApiError && thrown.status === 429;
-    if (blame === 'failed') rest.failed();
-    else if (blame === 'refused' && !isOfCaller) rest.refused(retryAfterMsOf(thrown));
-    else rest.answered();
+    const hasFailed = blame !== 'none' && !isOfCaller;
+    counts[hasFailed ? 'failed' : 'answered'] += 1;
+    const { code } = toApiError(thrown);
+    if (!hasFailed || spec.isOnly) rest.answered();
+    else if (blame === 'failed') rest.failed(code);
+    else rest.refused(code, retryAfterMsOf(thrown));
   }
 
   /** Tries one backend after the other while `work` has not called `begun`. */
@@ -281,12 +308,20 @@ export function createBackends(first: readonly BackendSpec[], options: BackendsO
       unavailable: [...listed.values()].filter((backend) => !isAvailable(backend)).map(({ spec }) => spec.name),
     }),
     states: () =>
-      [...listed.values()].map(({ spec, rest, running }) => ({
-        name: spec.name,
-        state: rest.state,
-        restMs: rest.waitMs(),
-        running,
-      })),
+      [...listed.values(), ...draining].map((backend) => {
+        const { spec, rest, counts, running } = backend;
+        return {
+          spec,
+          state: draining.has(backend) ? 'draining' : rest.state,
+          restMs: rest.waitMs(),
+          reason: rest.reason,
+          rests: rest.rests,
+          ...counts,
+          running,
+          waiting: queue.count(backend),
+        };
+      }),
+    isAnyOpen: () => [...listed.values()].some(({ rest }) => rest.isOpen()),
     refusals: {
       any: () => [...listed.values()].some(({ chat }) => chat.refusals.any()),
       forModel: (model) => [...new Set([...listed.values()].flatMap(({ chat }) => chat.refusals.forModel(model)))],

@@ -5,6 +5,8 @@ export interface FairQueue<Place> {
   /** Gives the place to the next who wants it; returns whether there was one. */
   offer(place: Place): boolean;
   readonly length: number;
+  /** Returns how many want this place. */
+  count(place: Place): number;
 }
 
 export interface Waiting<Place> {
@@ -37,6 +39,7 @@ export function createFairQueue<Place>(): FairQueue<Place> {
     get length() {
       return length;
     },
+    count: (place) => [...byCaller.values()].flat().filter(({ wants }) => wants(place)).length,
     wait({ caller, wants, signal, timeoutMs, expire }) {
       const { promise, resolve, reject } = Promise.withResolvers<Place>();
       const waiter: Waiter<Place> = {

@@ -1,7 +1,8 @@
 import { request } from 'undici';
-import { ApiError } from '../core/errors.ts';
+import { ApiError, toApiError } from '../core/errors.ts';
 import { excessOf } from '../core/json-size.ts';
 import { isList, isObject, readJson } from '../core/json.ts';
+import { toModelMatcher } from '../core/model-patterns.ts';
 import type { BackendSpec } from '../core/routes.ts';
 import { failureOf, type KeyOwner } from './failures.ts';
 import { withKey } from './key-headers.ts';
@@ -30,6 +31,49 @@ export async function listModels(spec: BackendSpec, options: ModelListOptions): 
   const data = isObject(list) ? list['data'] : undefined;
   if (!isList(data)) throw new ApiError('upstream_invalid_response');
   return data.filter(isModel);
+}
+
+export interface RoutedModel {
+  readonly model: ListedModel;
+  /** The names of the backends that have it. */
+  readonly backends: readonly string[];
+}
+
+export interface MergedModels {
+  readonly models: readonly RoutedModel[];
+  /** What the first backend threw, if none has a list. */
+  readonly failure: ApiError | null;
+}
+
+/**
+ * Returns the models of all backends, each once, with the names in the file of one that does not
+ * answer. Does not throw.
+ */
+export async function mergeModelLists(specs: readonly BackendSpec[], options: ModelListOptions): Promise<MergedModels> {
+  const lists = await Promise.allSettled(specs.map((spec) => listModels(spec, options)));
+  const [first] = lists;
+  const lacksAll = lists.every(({ status }) => status === 'rejected');
+  const merged = new Map<string, RoutedModel>();
+  for (const [index, spec] of specs.entries()) {
+    const list = lists[index];
+    const models = list?.status === 'fulfilled' ? list.value.filter(({ id }) => serves(spec, id)) : namedModels(spec);
+    for (const model of models) {
+      const known = merged.get(model.id);
+      merged.set(model.id, { model: known?.model ?? model, backends: [...(known?.backends ?? []), spec.name] });
+    }
+  }
+  const failure = lacksAll && first?.status === 'rejected' ? toApiError(first.reason) : null;
+  return { models: [...merged.values()], failure };
+}
+
+function serves({ models }: BackendSpec, name: string): boolean {
+  return models === null || models.some((pattern) => toModelMatcher(pattern)(name));
+}
+
+/** What is known of a backend that does not answer. */
+function namedModels({ models }: BackendSpec): readonly ListedModel[] {
+  const names = models?.filter((name) => !name.includes('*')) ?? [];
+  return names.map((id) => ({ id, object: 'model', created: 0, owned_by: 'unknown' }));
 }
 
 async function ask(url: URL, headers: Readonly<Record<string, string>>, signal: AbortSignal) {

@@ -4,7 +4,7 @@ import { examine } from './doctor/examine.ts';
 import { formatReport, toJson, toReport } from './doctor/report.ts';
 import { addExamples } from './help.ts';
 import { createPrinter } from './printer.ts';
-import { addTargetOptions, askWithProgress, withTarget, type TargetOptions } from './target.ts';
+import { addTargetOptions, askWithProgress, withEachTarget, type TargetOptions } from './target.ts';
 
 /** Adds `doctor`, which finds what the backend can do and what to set for it. */
 export function addDoctor(program: Command, context: CliContext): void {
@@ -12,7 +12,7 @@ export function addDoctor(program: Command, context: CliContext): void {
     .command('doctor')
     .description('ask the backend with tiny requests what it can do, and say what to set for it');
   addTargetOptions(doctor).action((options: TargetOptions, command: Command) =>
-    withTarget(context, options, async (target) => {
+    withEachTarget(context, options, async (target) => {
       const examination = await askWithProgress(context, target, examine);
       const report = toReport(target, examination);
       createPrinter(context, command).show(toJson(report), (paint) => formatReport(report, paint));
@@ -22,7 +22,8 @@ export function addDoctor(program: Command, context: CliContext): void {
   );
   doctor.addHelpText('after', '\nIt makes about 30 requests, of a few tokens each, and never shows the key.');
   addExamples(doctor, [
-    ['doctor', 'the backend of the settings'],
+    ['doctor', 'the backend of the settings, or each of BACKENDS_FILE'],
+    ['doctor --backend gpu-a', 'one of BACKENDS_FILE'],
     ['doctor --base-url http://127.0.0.1:8000/v1', 'one that is not set yet'],
     ['doctor --model qwen3-32b --json', 'one model of several, for a program'],
   ]);

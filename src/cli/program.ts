@@ -3,6 +3,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { COMMAND_LINE } from '../config/banner.ts';
 import { ConfigError } from '../config/config.ts';
 import { ApiError } from '../core/errors.ts';
+import { addBackends } from './backends.ts';
 import { addConfig } from './config.ts';
 import type { CliContext } from './context.ts';
 import { addCredits } from './credits.ts';
@@ -70,6 +71,7 @@ function createProgram(context: CliContext, onAgentEnd: (status: number) => void
   addCredits(program, context);
   addRequests(program, context);
   addUsage(program, context);
+  addBackends(program, context);
   addDatabase(program, context);
   addConfig(program, context);
   return program;

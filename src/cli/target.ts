@@ -1,6 +1,8 @@
 import { Option, type Command } from 'commander';
 import { startDemoBackend } from '../backend/demo/demo.ts';
 import { readConfig } from '../config/config.ts';
+import { toModelMatcher } from '../core/model-patterns.ts';
+import type { BackendSpec } from '../core/routes.ts';
 import { CliError, type CliContext } from './context.ts';
 import type { ExaminationOptions } from './doctor/examine.ts';
 import type { Examined } from './doctor/report.ts';
@@ -12,6 +14,7 @@ export interface TargetOptions {
   readonly key?: string;
   readonly model?: string;
   readonly dialect?: string;
+  readonly backend?: string;
   readonly timeout: number;
 }
 
@@ -22,6 +25,7 @@ export function addTargetOptions(command: Command): Command {
   return command
     .option('--base-url <url>', 'the backend, with its /v1, in place of UPSTREAM_BASE_URL')
     .option('--key <key>', 'the key for it, in place of UPSTREAM_API_KEY (which other users of the machine cannot see)')
+    .option('--backend <name>', 'one of BACKENDS_FILE')
     .option('--model <model>', 'the model to ask, in place of DEFAULT_MODEL_ID; else the first that is listed')
     .option('--dialect <name>', 'the dialect of the backend, in place of UPSTREAM_DIALECT')
     .addOption(
@@ -41,7 +45,7 @@ export interface Target extends Examined {
 /** Runs `use` with the backend of the options and settings, or else with the demo backend. */
 export async function withTarget<Result>(
   { env }: Pick<CliContext, 'env'>,
-  { baseUrl, key, model, dialect, timeout: timeoutMs }: TargetOptions,
+  { baseUrl, key, model, dialect, backend, timeout: timeoutMs }: TargetOptions,
   use: (target: Target) => Promise<Result>,
 ): Promise<Result> {
   const config = readConfig({
@@ -57,7 +61,13 @@ export async function withTarget<Result>(
     throw new CliError('The key must be printable ASCII without spaces.');
   }
   const namesDialect = dialect !== undefined || (env['UPSTREAM_DIALECT'] ?? '') !== '';
-  const target = { config, apiKey, timeoutMs, namesDialect };
+  const target = { config, apiKey, timeoutMs, namesDialect, name: null };
+  if (config.backends !== null && baseUrl === undefined) {
+    const spec = config.backends.backends.find(({ name }) => backend === undefined || name === backend);
+    if (spec === undefined) throw new CliError(`There is no backend ${backend} in BACKENDS_FILE.`);
+    return use({ ...toTargetOf(spec, target), apiKey: spec.apiKey ?? apiKey });
+  }
+  if (backend !== undefined) throw new CliError('Without BACKENDS_FILE, backends have no names.');
   if (config.upstreamBaseUrl !== null) return use({ ...target, baseUrl: config.upstreamBaseUrl, isDemo: false });
   const demo = await startDemoBackend();
   try {
@@ -65,6 +75,45 @@ export async function withTarget<Result>(
   } finally {
     await demo.close();
   }
+}
+
+/**
+ * Runs `use` with each backend of BACKENDS_FILE unless one is named, one after the other, and then
+ * throws the first of their errors.
+ */
+export async function withEachTarget(
+  context: Pick<CliContext, 'env'>,
+  options: TargetOptions,
+  use: (target: Target) => Promise<void>,
+): Promise<void> {
+  const isOne = options.baseUrl !== undefined || options.backend !== undefined;
+  const { backends } = isOne ? { backends: null } : readConfig({ ...context.env, UPSTREAM_API_KEY: '' });
+  if (backends === null) return withTarget(context, options, use);
+  const failures: unknown[] = [];
+  for (const { name } of backends.backends) {
+    await withTarget(context, { ...options, backend: name }, use).catch((error: unknown) => failures.push(error));
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+type TargetBasis = Pick<Target, 'config' | 'timeoutMs' | 'namesDialect'>;
+
+/** Its first model is asked where the default one is not its own. */
+function toTargetOf(spec: BackendSpec, { config, timeoutMs }: TargetBasis): Omit<Target, 'apiKey'> {
+  const { name, baseUrl, dialect, upstreamDialect, modelAliases, models } = spec;
+  const wanted = config.defaultModelId;
+  const known = wanted === null ? undefined : (modelAliases.get(wanted) ?? wanted);
+  const isServed = known !== undefined && (models === null || models.some((model) => toModelMatcher(model)(known)));
+  const first = models?.find((model) => !model.includes('*')) ?? null;
+  const defaultModelId = isServed ? wanted : first;
+  return {
+    config: { ...config, dialect, upstreamDialect, modelAliases, defaultModelId },
+    baseUrl,
+    isDemo: false,
+    name,
+    namesDialect: true,
+    timeoutMs,
+  };
 }
 
 /** Puts questions to a backend. Throws CliError when it is interrupted. */

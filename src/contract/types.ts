@@ -43,7 +43,17 @@ export type Contract =
  * What the admin API under /admin/v1 takes and gives. The command line takes and gives the same.
  */
 export type Admin =
-  CreateKey | UpdateKey | RotateKey | CreditKey | KeyList | IssuedKey | KeyDeleted | Ledger | KeyUsageList;
+  | CreateKey
+  | UpdateKey
+  | RotateKey
+  | CreditKey
+  | KeyList
+  | IssuedKey
+  | KeyDeleted
+  | Ledger
+  | KeyUsageList
+  | AdminBackendList
+  | AdminModelList;
 /**
  * The models that the key may use, by name or by a pattern with *; null allows all.
  *
@@ -406,6 +416,81 @@ export interface UsageOfModel {
    * The total time of these requests, from acceptance to the end.
    */
   duration_ms: number;
+}
+/**
+ * The backends in the order of BACKENDS_FILE. Several processes of one gateway are summed up, with the worst state.
+ */
+export interface AdminBackendList {
+  object: 'list';
+  data: AdminBackend[];
+}
+/**
+ * A backend, and what the gateway has seen of it since its start.
+ */
+export interface AdminBackend {
+  object: 'backend';
+  name: string;
+  base_url: string;
+  dialect: string;
+  /**
+   * Names and patterns of BACKENDS_FILE; null takes every model.
+   */
+  models: string[] | null;
+  weight: number;
+  /**
+   * Of each process; null for no limit.
+   */
+  max_concurrent: number | null;
+  /**
+   * A resting backend has failed and is left alone. A trial is a rest that is over: one request tries it. A draining one is no longer in BACKENDS_FILE, and its last requests run.
+   */
+  state: 'up' | 'resting' | 'trial' | 'draining';
+  /**
+   * As Unix time in seconds; null for one that does not rest.
+   */
+  resting_until: number | null;
+  /**
+   * The code of the error that it rests for; null for one that is up.
+   */
+  reason: string | null;
+  /**
+   * Requests at the backend now.
+   */
+  running: number;
+  /**
+   * Requests that wait for a place here or at another backend.
+   */
+  waiting: number;
+  /**
+   * Tries that it answered, with refusals for a reason of the request.
+   */
+  answered: number;
+  /**
+   * Tries that it failed.
+   */
+  failed: number;
+  /**
+   * Tries that ended because the caller went or cancelled.
+   */
+  cancelled: number;
+  /**
+   * How often it was left alone.
+   */
+  rests: number;
+}
+/**
+ * The models of all backends.
+ */
+export interface AdminModelList {
+  object: 'list';
+  data: {
+    id: string;
+    /**
+     * The names of the backends that have it.
+     */
+    backends: string[];
+    [k: string]: unknown;
+  }[];
 }
 /**
  * The content of BACKENDS_FILE: the chat completions backends behind this gateway.
@@ -1836,6 +1921,28 @@ export interface Readiness {
      * False when the database belongs to another GATEWAY_SECRET, so that no key would be found.
      */
     secret: boolean;
+    /**
+     * False while every backend rests after failures.
+     */
+    backend: boolean;
+  };
+  /**
+   * How many backends there are by their state, as this process has seen them.
+   */
+  backends: {
+    up: number;
+    /**
+     * Their rest is over, and the next request tries them.
+     */
+    trial: number;
+    /**
+     * They have failed and are left alone for a while.
+     */
+    resting: number;
+    /**
+     * They are no longer in BACKENDS_FILE, and their last requests run.
+     */
+    draining: number;
   };
 }
 /**
@@ -1998,7 +2105,7 @@ export interface Settings {
    */
   API_KEYS_FILE?: string;
   /**
-   * The bearer token of the admin API at /admin/v1, which manages the keys. At least 16 characters. Without it there is no such path.
+   * The bearer token of the admin API at /admin/v1, which manages the keys and shows the backends. At least 16 characters. Without it there is no such path.
    */
   ADMIN_TOKEN?: string;
   /**

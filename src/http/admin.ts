@@ -4,6 +4,7 @@ import { ApiError } from '../core/errors.ts';
 import type { KeyId } from '../contract/ids.ts';
 import { parseKeyId } from '../core/ids.ts';
 import type { AuthMode } from '../contract/types.ts';
+import type { BackendRoutes } from './backends.ts';
 import { readJsonBody } from './body/body.ts';
 import { methodNotAllowed } from './error-handler.ts';
 
@@ -11,16 +12,19 @@ export interface AdminOptions {
   readonly authenticate: RequestHandler;
   readonly administration: Administration;
   readonly showUsageOfAll: RequestHandler;
+  readonly backends: BackendRoutes;
   readonly mode: AuthMode;
 }
 
 const MAX_BODY_BYTES = 65_536;
 
 /** Returns the routes under `/admin/v1`. Bodies and replies are those of schemas/admin.json. */
-export function createAdminApi({ authenticate, administration, showUsageOfAll, mode }: AdminOptions): Router {
+export function createAdminApi({ authenticate, administration, showUsageOfAll, backends, mode }: AdminOptions): Router {
   const admin = express.Router();
   admin.use(authenticate, keepNothing);
   admin.route('/usage').get(showUsageOfAll).all(methodNotAllowed('GET'));
+  admin.route('/backends').get(backends.list).all(methodNotAllowed('GET'));
+  admin.route('/models').get(backends.listModels).all(methodNotAllowed('GET'));
   admin.use('/keys', requireManaged(mode), createKeyRoutes(administration));
   return admin;
 }

@@ -14,6 +14,7 @@ import { limitRate } from './access/limit-rate.ts';
 import { limitLoad } from './access/load.ts';
 import { secureApi } from './access/security-headers.ts';
 import { createAdminApi } from './admin.ts';
+import { createBackendRoutes } from './backends.ts';
 import { createChatCompletion } from './chat/chat.ts';
 import { errorHandler, methodNotAllowed, notFound } from './error-handler.ts';
 import { showHealth, showReadiness } from './operate.ts';
@@ -101,6 +102,7 @@ function createAdmin(services: Services): RequestHandler {
       nowMs,
     }),
     showUsageOfAll: showUsageOfAll(services),
+    backends: createBackendRoutes(services),
     mode: services.authMode,
   });
 }

@@ -1,4 +1,5 @@
 import type { RequestHandler } from 'express';
+import type { Backends } from '../backend/backends.ts';
 import type { Identity } from '../identity/identities.ts';
 import type { Store, StoreLog } from '../store/store.ts';
 import type { Health, Readiness } from '../contract/types.ts';
@@ -13,23 +14,29 @@ export interface ReadinessOptions {
   readonly store: Pick<Store, 'checkWritable'>;
   readonly running: Pick<RunningRequests, 'leaving'>;
   readonly marks: Identity;
+  readonly backends: Pick<Backends, 'states' | 'isAnyOpen'>;
   readonly log: Pick<StoreLog, 'warn'>;
 }
 
-/** Replies 503 once the gateway is to stop, without a writable store, or with the database of another secret. */
-export function showReadiness({ store, running, marks, log }: ReadinessOptions): RequestHandler {
+/**
+ * Replies 503 once the gateway is to stop, without a writable store, with the database of another
+ * secret, or while all backends rest.
+ */
+export function showReadiness({ store, running, marks, backends, log }: ReadinessOptions): RequestHandler {
   let knewSecret = true;
   return async (_req, res) => {
     const { mark, ...written } = await checkStore(store);
     const secret = mark === undefined || marks.includes(mark);
     if (knewSecret && !secret) log.warn({}, 'the database belongs to another GATEWAY_SECRET now; start with that one');
     knewSecret = secret;
-    const checks = { accepting: !running.leaving, ...written, secret };
-    const ready = checks.accepting && checks.store && checks.secret;
+    const checks = { accepting: !running.leaving, ...written, secret, backend: backends.isAnyOpen() };
+    const ready = Object.values(checks).every(Boolean);
+    const counts = { up: 0, trial: 0, resting: 0, draining: 0 };
+    for (const { state } of backends.states()) counts[state] += 1;
     res
       .status(ready ? 200 : 503)
       .set('cache-control', 'no-store')
-      .json({ status: ready ? 'ready' : 'not ready', checks } satisfies Readiness);
+      .json({ status: ready ? 'ready' : 'not ready', checks, backends: counts } satisfies Readiness);
   };
 }
 

@@ -1,6 +1,7 @@
 import type { RequestHandler } from 'express';
 import type { RateLimits } from '../accounts/rates.ts';
 import type { KnownRefusals } from '../backend/refused-fields.ts';
+import type { AdminBackend } from '../contract/types.ts';
 import type { Config } from '../config/config.ts';
 import type { CurrentFiles } from '../config/current-files.ts';
 import type { NewUniquePart } from '../core/ids.ts';
@@ -29,6 +30,8 @@ export interface Services
   readonly load: Load;
   readonly refusals: KnownRefusals;
   readonly backends: Backends;
+  /** What the operator sees of them, of all processes. */
+  readonly listBackends: () => Promise<readonly AdminBackend[]>;
   readonly inputCounter: RoutedInputCounter;
   readonly proxies: Proxies;
   readonly tokenizer: Tokenizer;

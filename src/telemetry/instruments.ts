@@ -100,14 +100,28 @@ export type Reading<Label extends string> = readonly (readonly [
   value: number,
 ])[];
 
+/** A backend of BACKENDS_FILE. */
+export interface BackendReading {
+  readonly name: string;
+  readonly isUp: boolean;
+  readonly running: number;
+  readonly waiting: number;
+  readonly rests: number;
+  readonly answered: number;
+  readonly failed: number;
+  readonly cancelled: number;
+}
+
 export interface Readings {
+  readonly backends: () => readonly BackendReading[];
   readonly running: () => Reading<'endpoint' | 'stream'>;
   readonly connections: () => Reading<'pool' | 'state'>;
   readonly webSockets: () => number;
 }
 
 /** Adds the gauges that are read at each scrape. */
-export function addGauges(registry: Registry, { running, connections, webSockets }: Readings): void {
+export function addGauges(registry: Registry, { running, connections, webSockets, backends }: Readings): void {
+  addBackends(registry, backends);
   const build = new Gauge({
     name: 'responses_gateway_build_info',
     help: 'Always 1; the labels say what runs.',
@@ -146,6 +160,69 @@ export function addGauges(registry: Registry, { running, connections, webSockets
       registers: [],
       collect() {
         this.set(webSockets());
+      },
+    }),
+  );
+}
+
+/** Operators name the backends, so that their labels are few. */
+function addBackends(registry: Registry, backends: Readings['backends']): void {
+  const gauges = [
+    {
+      name: 'responses_gateway_backend_up',
+      help: 'Whether the backend takes requests: 0 while it rests or is tried again.',
+      // Of several processes the worst one counts.
+      aggregator: 'min' as const,
+      of: ({ isUp }: BackendReading) => Number(isUp),
+    },
+    {
+      name: 'responses_gateway_backend_requests_running',
+      help: 'Requests at the backend.',
+      of: ({ running }: BackendReading) => running,
+    },
+    {
+      name: 'responses_gateway_backend_requests_waiting',
+      help: 'Requests that wait for a place at this backend or at another one.',
+      of: ({ waiting }: BackendReading) => waiting,
+    },
+  ];
+  for (const { of, ...gauge } of gauges) {
+    registry.registerMetric(
+      new Gauge({
+        ...gauge,
+        labelNames: ['backend'] as const,
+        registers: [],
+        collect() {
+          this.reset();
+          for (const reading of backends()) this.set({ backend: reading.name }, of(reading));
+        },
+      }),
+    );
+  }
+  registry.registerMetric(
+    new Counter({
+      name: 'responses_gateway_backend_requests_total',
+      help: 'Tries at the backend that are over. A refusal for a reason of the request is an answer.',
+      labelNames: ['backend', 'result'] as const,
+      registers: [],
+      collect() {
+        this.reset();
+        for (const { name: backend, answered, failed, cancelled } of backends()) {
+          for (const [result, count] of Object.entries({ answered, failed, cancelled }))
+            this.inc({ backend, result }, count);
+        }
+      },
+    }),
+  );
+  registry.registerMetric(
+    new Counter({
+      name: 'responses_gateway_backend_rests_total',
+      help: 'How often the backend was left alone for a while because it had failed.',
+      labelNames: ['backend'] as const,
+      registers: [],
+      collect() {
+        this.reset();
+        for (const { name, rests } of backends()) this.inc({ backend: name }, rests);
       },
     }),
   );

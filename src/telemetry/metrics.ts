@@ -3,7 +3,13 @@ import type { Usage } from '../contract/types.ts';
 import type { Connected } from '../core/chat.ts';
 import { ENDPOINTS } from '../requests/endpoints.ts';
 import { isModelCall, OPERATION } from './gen-ai.ts';
-import { addGauges, createModelInstruments, createRequestInstruments, type Reading } from './instruments.ts';
+import {
+  addGauges,
+  createModelInstruments,
+  createRequestInstruments,
+  type BackendReading,
+  type Reading,
+} from './instruments.ts';
 import { createModelLabels } from './model-labels.ts';
 import type { RequestEnd, RequestFacts, RequestObserver } from '../requests/facts.ts';
 
@@ -11,6 +17,8 @@ export interface MetricsOptions {
   readonly providerName: string;
   readonly backend: Connected;
   readonly relay: Connected;
+  /** Those of BACKENDS_FILE. */
+  readonly backends: () => readonly BackendReading[];
   readonly webSockets: { readonly count: number };
 }
 
@@ -27,7 +35,7 @@ export type MetricSnapshot = readonly MetricObjectWithValues<MetricValue<string>
 const MAX_MODELS = 50;
 
 /** Creates the metrics of one gateway; a process may have several. Requests count at their end. */
-export function createMetrics({ providerName, backend, relay, webSockets }: MetricsOptions): Metrics {
+export function createMetrics({ providerName, backend, relay, backends, webSockets }: MetricsOptions): Metrics {
   const registry = new Registry();
   const registries = [registry, processRegistry()];
   const { requests, errors, toldEarly, store } = createRequestInstruments(registry);
@@ -37,6 +45,7 @@ export function createMetrics({ providerName, backend, relay, webSockets }: Metr
     running: () => countRunning(running),
     connections: () => countConnections({ backend, passthrough: relay }),
     webSockets: () => webSockets.count,
+    backends,
   });
 
   return {

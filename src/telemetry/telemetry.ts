@@ -1,14 +1,27 @@
 import { toProviderName } from './gen-ai.ts';
 import { requestLines } from './log.ts';
+import type { BackendReading } from './instruments.ts';
 import type { Metrics, MetricsOptions } from './metrics.ts';
 import { createObserve, type Observe } from './observe.ts';
-import { createTracing } from './traces.ts';
+import { createTracing, type TracedBackend } from './traces.ts';
 
 export interface TelemetryOptions {
-  readonly baseUrl: string;
-  readonly dialect: string;
+  readonly backends: {
+    /** In the order of the file. */
+    readonly specs: readonly TelemetryBackend[];
+    states(): readonly (Omit<BackendReading, 'name' | 'isUp'> & {
+      readonly spec: { readonly name: string; readonly isOnly: boolean };
+      readonly state: string;
+    })[];
+  };
   /** What the metrics count; null without metrics. */
-  readonly counted: Omit<MetricsOptions, 'providerName'> | null;
+  readonly counted: Omit<MetricsOptions, 'providerName' | 'backends'> | null;
+}
+
+export interface TelemetryBackend {
+  readonly name: string;
+  readonly baseUrl: string;
+  readonly upstreamDialect: string;
 }
 
 export interface Telemetry {
@@ -17,14 +30,34 @@ export interface Telemetry {
 }
 
 /** Returns log lines, traces and metrics of requests. */
-export async function openTelemetry({ baseUrl, dialect, counted }: TelemetryOptions): Promise<Telemetry> {
-  const providerName = toProviderName(dialect);
-  const metrics = counted === null ? undefined : await openMetrics({ ...counted, providerName });
+export async function openTelemetry({ backends, counted }: TelemetryOptions): Promise<Telemetry> {
+  const [first = { name: '', baseUrl: '', upstreamDialect: '' }] = backends.specs;
+  const { providerName } = toTraced(first);
+  const metrics =
+    counted === null
+      ? undefined
+      : await openMetrics({ ...counted, providerName, backends: () => readBackends(backends.states()) });
   const observe = createObserve({
     observers: metrics === undefined ? [requestLines] : [requestLines, metrics],
-    startTrace: createTracing({ baseUrl, providerName }),
+    startTrace: createTracing({
+      ...toTraced(first),
+      backendNamed: (name) => {
+        const found = backends.specs.find((spec) => spec.name === name);
+        return found && toTraced(found);
+      },
+    }),
   });
   return { observe, metrics };
+}
+
+function toTraced({ baseUrl, upstreamDialect }: TelemetryBackend): TracedBackend {
+  return { baseUrl, providerName: toProviderName(upstreamDialect) };
+}
+
+function readBackends(states: ReturnType<TelemetryOptions['backends']['states']>): readonly BackendReading[] {
+  return states
+    .filter(({ spec }) => !spec.isOnly)
+    .map(({ spec, state, ...counts }) => ({ ...counts, name: spec.name, isUp: state === 'up' }));
 }
 
 /** The module is loaded only if it is used, which makes a start faster. */

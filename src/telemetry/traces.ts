@@ -20,7 +20,12 @@ import { isModelCall, OPERATION } from './gen-ai.ts';
 import type { TracedRequest } from './observe.ts';
 import { isFault, type RequestEnd, type RequestFacts, type RequestTrace } from '../requests/facts.ts';
 
-export interface TracingOptions {
+export interface TracingOptions extends TracedBackend {
+  /** Returns the backend of BACKENDS_FILE with this name. */
+  readonly backendNamed: (name: string) => TracedBackend | undefined;
+}
+
+export interface TracedBackend {
   readonly baseUrl: string;
   readonly providerName: string;
 }
@@ -30,14 +35,10 @@ const NO_TRACE: RequestTrace = { callBackend: () => ({}), end: () => undefined }
 /**
  * Returns a function that starts the trace of a request. Without an SDK it only reads two headers.
  */
-export function createTracing({ baseUrl, providerName }: TracingOptions): (request: TracedRequest) => RequestTrace {
+export function createTracing({ backendNamed, ...first }: TracingOptions): (request: TracedRequest) => RequestTrace {
   // The tracer looks up the SDK at each call, so it may be registered later.
   const tracer = trace.getTracer(packageJson.name, packageJson.version);
-  const { hostname, port, protocol } = new URL(baseUrl);
-  const backendPlace: Attributes = {
-    'server.address': hostname,
-    'server.port': Number(port === '' ? (protocol === 'https:' ? 443 : 80) : port),
-  };
+  const firstPlace = placeOf(first);
 
   return ({ endpoint, method, headers }) => {
     // Probes would be most of the traces.
@@ -56,13 +57,16 @@ export function createTracing({ baseUrl, providerName }: TracingOptions): (reque
       callBackend(facts) {
         call = tracer.startSpan(
           nameOf(facts, plainName),
-          { kind: SpanKind.CLIENT, attributes: { ...backendPlace, ...requestAttributes(facts) } },
+          { kind: SpanKind.CLIENT, attributes: { ...firstPlace, ...requestAttributes(facts) } },
           inSpan,
         );
         return toHeaders(call.spanContext());
       },
       end(facts, end) {
-        if (call !== undefined) finish(call, facts, end);
+        if (call !== undefined) {
+          if (call.isRecording()) call.setAttributes({ ...placeNamed(facts.upstream), ...requestAttributes(facts) });
+          finish(call, facts, end);
+        }
         if (span.isRecording()) {
           span.updateName(nameOf(facts, plainName));
           span.setAttributes({ ...requestAttributes(facts), 'http.response.status_code': end.status });
@@ -72,15 +76,33 @@ export function createTracing({ baseUrl, providerName }: TracingOptions): (reque
     };
   };
 
+  /** Which backend is asked is known only after the span has begun. */
+  function placeNamed(upstream: string | undefined): Attributes {
+    const backend = named(upstream);
+    return backend === undefined ? {} : { ...placeOf(backend), 'responses_gateway.backend': upstream };
+  }
+
+  function named(upstream: string | undefined): TracedBackend | undefined {
+    return upstream === undefined ? undefined : backendNamed(upstream);
+  }
+
   /** Follows https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ */
   function requestAttributes(facts: RequestFacts): Attributes {
     if (!isModelCall(facts)) return {};
     return {
       'gen_ai.operation.name': OPERATION,
-      'gen_ai.provider.name': providerName,
+      'gen_ai.provider.name': (named(facts.upstream) ?? first).providerName,
       ...(facts.model !== undefined && { 'gen_ai.request.model': facts.model }),
     };
   }
+}
+
+function placeOf({ baseUrl }: TracedBackend): Attributes {
+  const { hostname, port, protocol } = new URL(baseUrl);
+  return {
+    'server.address': hostname,
+    'server.port': Number(port === '' ? (protocol === 'https:' ? 443 : 80) : port),
+  };
 }
 
 function parentOf(headers: IncomingHttpHeaders): Context {

@@ -176,6 +176,9 @@ describe('createBackends', () => {
     await endNext();
     expect(await result).to.equal('answered');
     backends.replace([spec('b'), spec('a', 5)]);
-    expect(backends.states().map(({ name, state }) => `${name} ${state}`)).to.deep.equal(['b up', 'a resting']);
+    expect(backends.states().map(({ spec: { name }, state }) => `${name} ${state}`)).to.deep.equal([
+      'b up',
+      'a resting',
+    ]);
   });
 });

@@ -9,14 +9,17 @@ describe('createRest', () => {
   beforeEach(() => {
     nowMs = 0;
     changes = [];
-    rest = createRest({ nowMs: () => nowMs, onChange: (state, restMs) => changes.push(`${state} ${restMs}`) });
+    rest = createRest({
+      nowMs: () => nowMs,
+      onChange: ({ state, restMs, reason }) => changes.push(`${state} ${restMs} ${reason}`),
+    });
   });
 
   it('rests for a second, for twice as long after each trial that fails, and for at most a minute', () => {
     const waits: number[] = [];
     for (let count = 0; count < 8; count += 1) {
       rest.begin();
-      rest.refused(undefined);
+      rest.refused('upstream_unreachable', undefined);
       waits.push(rest.waitMs());
       nowMs += rest.waitMs();
     }
@@ -24,22 +27,22 @@ describe('createRest', () => {
   });
 
   it('rests as long as the backend asks, but not for longer than an hour', () => {
-    rest.refused(7000);
+    rest.refused('rate_limit_exceeded', 7000);
     expect(rest.waitMs()).to.equal(7000);
     nowMs += 7000;
     rest.begin();
-    rest.refused(1e12);
+    rest.refused('rate_limit_exceeded', 1e12);
     expect(rest.waitMs()).to.equal(3_600_000);
   });
 
   it('counts failures of requests that were on their way as one', () => {
-    for (let count = 0; count < 10; count += 1) rest.refused(undefined);
+    for (let count = 0; count < 10; count += 1) rest.refused('upstream_unreachable', undefined);
     expect(rest.waitMs()).to.equal(1000);
-    expect(changes).to.deep.equal(['resting 1000']);
+    expect(changes).to.deep.equal(['resting 1000 upstream_unreachable']);
   });
 
   it('lets one request try it, and is up again when that is answered', () => {
-    rest.refused(undefined);
+    rest.refused('upstream_unreachable', undefined);
     expect(rest.isOpen()).to.equal(false);
     nowMs += 1000;
     expect(rest.isOpen()).to.equal(true);
@@ -47,12 +50,12 @@ describe('createRest', () => {
     expect(rest.isOpen()).to.equal(false);
     rest.answered();
     expect(rest.isOpen()).to.equal(true);
-    rest.refused(undefined);
+    rest.refused('upstream_unreachable', undefined);
     expect(rest.waitMs()).to.equal(1000);
   });
 
   it('lets another request try it when the first has left, or has waited for a minute', () => {
-    rest.refused(undefined);
+    rest.refused('upstream_unreachable', undefined);
     nowMs += 1000;
     rest.begin();
     rest.leave();
@@ -63,9 +66,9 @@ describe('createRest', () => {
   });
 
   it('rests only after three failures in a row that the request may have caused', () => {
-    for (const step of ['failed', 'failed', 'succeeded', 'failed', 'failed'] as const) rest[step]();
+    for (const step of ['failed', 'failed', 'succeeded', 'failed', 'failed'] as const) rest[step]('upstream_timeout');
     expect(rest.state).to.equal('up');
-    rest.failed();
-    expect(rest.state).to.equal('resting');
+    rest.failed('upstream_timeout');
+    expect(rest).to.include({ state: 'resting', reason: 'upstream_timeout', rests: 1 });
   });
 });

@@ -17,7 +17,7 @@ function reportOf(
 ): Report {
   const { model = 'qwen3', checksKeys = 'no', own = false } = found;
   return toReport(
-    { config: readConfig({}), baseUrl: BASE_URL, isDemo: false },
+    { config: readConfig({}), baseUrl: BASE_URL, isDemo: false, name: null },
     {
       model,
       findings: [],

@@ -12,6 +12,7 @@ import { openManagedGateway } from '../support/managed.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 
 const HEADERS = { authorization: 'Bearer static-key', 'content-type': 'application/json' };
+const ADMIN_TOKEN = 'admin-token-canary-1';
 const KEYS = { A_KEY: 'key-of-a', B_KEY: 'key-of-b' };
 
 function failing(status: number, headers: Readonly<Record<string, string>> = {}): Reply {
@@ -219,6 +220,45 @@ describe('BACKENDS_FILE', () => {
     b.always(failing(500));
     const list = await (await fetch(`${gateway.url}/v1/models`, { headers: HEADERS })).json();
     expect(idsOf(list)).to.deep.equal(['x', 'llama-3', 'y', 'other']);
+  });
+
+  it('tells the operator how the backends are, and is not ready while all of them rest', async () => {
+    write({ models: ['m', 'n'] }, { models: ['m'] });
+    gateway = await open({ ADMIN_TOKEN });
+    const ready = async () => {
+      const reply = await fetch(`${gateway?.url}/readyz`);
+      return [reply.status, ((await reply.json()) as { backends: unknown }).backends];
+    };
+    const admin = async (path: string) => {
+      const reply = await fetch(`${gateway?.url}/admin/v1/${path}`, {
+        headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+      });
+      return ((await reply.json()) as { data: Record<string, unknown>[] }).data;
+    };
+    const [first, second] = await inOrder(gateway);
+    first.reply(failing(503));
+    await (await ask(gateway)).text();
+    const name = first === a ? 'a' : 'b';
+    expect((await admin('backends')).find((backend) => backend['name'] === name)).to.deep.include({
+      state: 'resting',
+      reason: 'upstream_error',
+      resting_until: Math.ceil((nowMs + 1000) / 1000),
+      answered: 1,
+      failed: 1,
+      rests: 1,
+    });
+    expect(await ready()).to.deep.equal([200, { up: 1, trial: 0, resting: 1, draining: 0 }]);
+    second.reply(failing(503));
+    await (await ask(gateway)).text();
+    expect(await ready()).to.deep.equal([503, { up: 0, trial: 0, resting: 2, draining: 0 }]);
+    nowMs += 1000;
+    expect(await ready()).to.deep.equal([200, { up: 0, trial: 2, resting: 0, draining: 0 }]);
+    a.always(failing(500));
+    b.always({ json: { object: 'list', data: [{ id: 'm', owned_by: 'us' }, { id: 'hidden' }] } });
+    expect(await admin('models')).to.deep.equal([
+      { id: 'm', object: 'model', created: 0, owned_by: 'unknown', backends: ['a', 'b'] },
+      { id: 'n', object: 'model', created: 0, owned_by: 'unknown', backends: ['a'] },
+    ]);
   });
 
   it('reads the file again, and keeps what it said before a mistake', async () => {

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import {
   BasicTracerProvider,
@@ -153,6 +156,26 @@ describe('traces', () => {
       const { traceId, spanId } = client?.spanContext() ?? {};
       expect(traceId).to.equal(server.spanContext().traceId);
       expect(backend.requests[0]?.headers['traceparent']).to.equal(`00-${traceId}-${spanId}-01`);
+    });
+
+    it('name the backend of BACKENDS_FILE that was asked, with its place and its kind', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'tracing-'));
+      const file = join(folder, 'backends.json');
+      const backends = [
+        { name: 'a', base_url: 'http://127.0.0.1:1/v1', dialect: 'vllm', models: ['other'] },
+        { name: 'b', base_url: backend.baseUrl, dialect: 'mistral', models: ['m'] },
+      ];
+      writeFileSync(file, JSON.stringify({ backends }));
+      await gateway.close();
+      gateway = await openGateway({ BACKENDS_FILE: file });
+      rmSync(folder, { recursive: true });
+      caller = callerOf(gateway.url, 'canary-key');
+      const { client } = await spansOf(() => passedOn({}));
+      expect(client?.attributes).to.include({
+        'responses_gateway.backend': 'b',
+        'gen_ai.provider.name': 'mistral_ai',
+        'server.port': backend.port,
+      });
     });
 
     it('are named by the GenAI conventions, and have nothing of the content', async () => {

@@ -4,7 +4,22 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import express from 'express';
 import { ApiError } from '../../src/core/errors.ts';
+import type { BackendState } from '../../src/backend/backends.ts';
 import { showHealth, showReadiness } from '../../src/http/operate.ts';
+import { onlyBackend } from '../support/only-backend.ts';
+
+const COUNTS = { up: 1, trial: 0, resting: 1, draining: 0 };
+const STATE: Omit<BackendState, 'state'> = {
+  spec: onlyBackend(),
+  restMs: 0,
+  reason: null,
+  running: 0,
+  waiting: 0,
+  answered: 0,
+  failed: 0,
+  cancelled: 0,
+  rests: 0,
+};
 
 describe('operate', () => {
   let server: Server;
@@ -12,11 +27,13 @@ describe('operate', () => {
   let draining: boolean;
   let checkWritable: () => Promise<string | undefined>;
   let said: string[];
+  let states: BackendState['state'][];
 
   beforeEach(async () => {
     draining = false;
     checkWritable = () => Promise.resolve('new');
     said = [];
+    states = ['up', 'resting'];
     const log = { warn: (_fields: object, message: string) => said.push(message) };
     const app = express();
     const running = {
@@ -25,8 +42,12 @@ describe('operate', () => {
       },
     };
     app.get('/healthz', showHealth);
+    const backends = {
+      states: () => states.map((state) => ({ ...STATE, state })),
+      isAnyOpen: () => states.includes('up'),
+    };
     const store = { checkWritable: () => checkWritable() };
-    app.get('/readyz', showReadiness({ store, running, marks: ['new', 'old'], log }));
+    app.get('/readyz', showReadiness({ store, running, marks: ['new', 'old'], backends, log }));
     server = app.listen(0, '127.0.0.1');
     await once(server, 'listening');
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -52,7 +73,11 @@ describe('operate', () => {
     expect(await ask('/readyz')).to.deep.equal({
       status: 200,
       cache: 'no-store',
-      body: { status: 'ready', checks: { accepting: true, store: true, secret: true } },
+      body: {
+        status: 'ready',
+        checks: { accepting: true, store: true, secret: true, backend: true },
+        backends: COUNTS,
+      },
     });
   });
 
@@ -60,7 +85,11 @@ describe('operate', () => {
     draining = true;
     expect(await ask('/readyz')).to.deep.include({
       status: 503,
-      body: { status: 'not ready', checks: { accepting: false, store: true, secret: true } },
+      body: {
+        status: 'not ready',
+        checks: { accepting: false, store: true, secret: true, backend: true },
+        backends: COUNTS,
+      },
     });
   });
 
@@ -68,7 +97,23 @@ describe('operate', () => {
     checkWritable = () => Promise.reject(new Error('/var/canary is full'));
     expect(await ask('/readyz')).to.deep.include({
       status: 503,
-      body: { status: 'not ready', checks: { accepting: true, store: false, secret: true } },
+      body: {
+        status: 'not ready',
+        checks: { accepting: true, store: false, secret: true, backend: true },
+        backends: COUNTS,
+      },
+    });
+  });
+
+  it('is not ready while all backends rest', async () => {
+    states = ['resting', 'resting'];
+    expect(await ask('/readyz')).to.deep.include({
+      status: 503,
+      body: {
+        status: 'not ready',
+        checks: { accepting: true, store: true, secret: true, backend: false },
+        backends: { up: 0, trial: 0, resting: 2, draining: 0 },
+      },
     });
   });
 
@@ -83,7 +128,11 @@ describe('operate', () => {
     checkWritable = () => Promise.resolve('of another gateway');
     const notReady = {
       status: 503,
-      body: { status: 'not ready', checks: { accepting: true, store: true, secret: false } },
+      body: {
+        status: 'not ready',
+        checks: { accepting: true, store: true, secret: false, backend: true },
+        backends: COUNTS,
+      },
     };
     expect(await ask('/readyz')).to.deep.include(notReady);
     expect(await ask('/readyz')).to.deep.include(notReady);

@@ -53,6 +53,10 @@ describe('createMetrics', () => {
       providerName: 'vllm',
       backend: { connections: () => ({ busy: 3, idle: 4 }) },
       relay: { connections: () => ({ busy: 5, idle: 6 }) },
+      backends: () => [
+        { name: 'a', isUp: true, running: 2, waiting: 1, rests: 3, answered: 10, failed: 4, cancelled: 1 },
+        { name: 'b', isUp: false, running: 0, waiting: 1, rests: 1, answered: 0, failed: 1, cancelled: 0 },
+      ],
       webSockets: { count: 7 },
     });
   }
@@ -177,6 +181,24 @@ describe('createMetrics', () => {
       sumOf(families, 'responses_gateway_backend_connections', { pool, state });
     expect([connections('backend', 'busy'), connections('backend', 'idle')]).to.deep.equal([3, 4]);
     expect([connections('passthrough', 'busy'), connections('passthrough', 'idle')]).to.deep.equal([5, 6]);
+  });
+
+  it('counts by backend what it answered and how often it rested, and shows what it does now', async () => {
+    const families = await scrape();
+    const readings = [
+      ['up', {}, [1, 0]],
+      ['requests_running', {}, [2, 0]],
+      ['requests_waiting', {}, [1, 1]],
+      ['requests_total', { result: 'answered' }, [10, 0]],
+      ['requests_total', { result: 'failed' }, [4, 1]],
+      ['requests_total', { result: 'cancelled' }, [1, 0]],
+      ['rests_total', {}, [3, 1]],
+    ] as const;
+    for (const [name, labels, expected] of readings) {
+      const of = (backend: string): number =>
+        sumOf(families, `responses_gateway_backend_${name}`, { backend, ...labels });
+      expect([of('a'), of('b')], name).to.deep.equal(expected);
+    }
   });
 
   it('measures the store by operation and result', async () => {

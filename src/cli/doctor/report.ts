@@ -10,6 +10,8 @@ export interface Examined {
   readonly config: Config;
   readonly baseUrl: string;
   readonly isDemo: boolean;
+  /** Of a backend of BACKENDS_FILE. */
+  readonly name: string | null;
 }
 
 export interface Report extends Examined {
@@ -24,20 +26,21 @@ export interface Report extends Examined {
 const OWN_NAME = 'my-backend';
 
 export function toReport(examined: Examined, examination: Examination): Report {
-  const { config, baseUrl, isDemo } = examined;
+  const { config, baseUrl, isDemo, name } = examined;
   const { choice, model, abilities } = examination;
   const ownDialects = toOwnDialects(choice);
   return {
     config,
     baseUrl,
     isDemo,
+    name,
     examination,
     fits: judgeClients(examination.findings),
     mismatch: findDifferences(config.dialect, abilities),
     ownDialects,
     settings: {
-      ...(!isDemo && { UPSTREAM_BASE_URL: baseUrl }),
-      UPSTREAM_DIALECT: ownDialects === null ? choice.dialect : OWN_NAME,
+      ...(!isDemo && name === null && { UPSTREAM_BASE_URL: baseUrl }),
+      ...(name === null && { UPSTREAM_DIALECT: ownDialects === null ? choice.dialect : OWN_NAME }),
       ...(ownDialects !== null && { DIALECTS_FILE: './dialects.json' }),
       DEFAULT_MODEL_ID: model,
       AUTH_MODE: needsOwnKeys(examined, examination) ? 'static' : config.authMode,
@@ -55,10 +58,11 @@ function needsOwnKeys({ config, isDemo }: Examined, { checksKeys }: Examination)
   return !isDemo && checksKeys === 'no' && config.authMode === 'passthrough';
 }
 
-export function toJson({ config, baseUrl, isDemo, examination, ...report }: Report): object {
+export function toJson({ config, baseUrl, isDemo, name, examination, ...report }: Report): object {
   const { model, findings, isFine, choice } = examination;
   return {
     object: 'examination',
+    backend: name,
     base_url: isDemo ? null : baseUrl,
     model,
     ok: isFine,
@@ -82,13 +86,15 @@ export function toJson({ config, baseUrl, isDemo, examination, ...report }: Repo
 }
 
 export function formatReport(report: Report, paint: Paint): string[] {
-  const { baseUrl, isDemo, examination, fits, settings, ownDialects, snippets } = report;
+  const { baseUrl, isDemo, name, examination, fits, settings, ownDialects, snippets } = report;
   const refused = examination.findings.filter(({ result }) => result === 'no');
   const title = (text: string): string[] => ['', paint('bold', text)];
   return [
     paint(examination.isFine ? 'green' : 'red', describeClients(fits)),
     '',
-    isDemo ? 'The embedded demo backend, since UPSTREAM_BASE_URL is not set:' : toVisible(`${baseUrl}:`),
+    isDemo
+      ? 'The embedded demo backend, since UPSTREAM_BASE_URL is not set:'
+      : toVisible(name === null ? `${baseUrl}:` : `${name}, ${baseUrl}:`),
     '',
     ...formatTable(COLUMNS, examination.findings, paint),
     ...(refused.length === 0 ? [] : title('What each no means')),
@@ -112,14 +118,19 @@ function toWord(value: string): string {
   return /^[\w@%+=:,./-]*$/.test(value) ? value : `'${value.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-function describeDialect({ config, examination, mismatch }: Report, paint: Paint): string[] {
+function describeDialect({ config, name, examination, mismatch }: Report, paint: Paint): string[] {
   const { choice } = examination;
   const wrong = Object.entries(mismatch).map(([name, value]) => `${name} should be ${JSON.stringify(value)}`);
   return [
     `${paint('cyan', choice.dialect)}. ${choice.reason}`,
     ...(choice.equivalents.length > 0 ? [`The same holds for ${choice.equivalents.join(', ')}.`] : []),
     ...(wrong.length > 0
-      ? [paint('red', `UPSTREAM_DIALECT is ${config.upstreamDialect}, which does not suit: ${wrong.join(', ')}.`)]
+      ? [
+          paint(
+            'red',
+            `${name === null ? 'UPSTREAM_DIALECT' : `The dialect of ${name}`} is ${config.upstreamDialect}, which does not suit: ${wrong.join(', ')}.`,
+          ),
+        ]
       : []),
   ];
 }

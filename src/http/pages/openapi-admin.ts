@@ -17,6 +17,7 @@ const KEY_ID: Parameter = {
 };
 const IN_ADMIN = [...BEHIND_KEY, 'not_found'] as const;
 const IN_ADMIN_WITH_BODY = [...IN_ADMIN, ...WITH_BODY] as const;
+const WITHOUT_STORE = BEHIND_KEY.filter((code) => code !== 'store_unavailable' && code !== 'internal_error');
 const ADMIN_KEY: ReplyDescription = {
   description: 'The key as it is now.',
   content: { 'application/json': 'admin.json#/$defs/AdminKey' },
@@ -143,5 +144,37 @@ export const ADMIN_OPERATIONS: readonly Operation[] = [
       },
     },
     errors: BEHIND_KEY,
+  },
+  {
+    id: 'adminListBackends',
+    method: 'get',
+    path: '/admin/v1/backends',
+    tag: 'Admin',
+    summary: 'See how the backends are',
+    auth: 'adminToken',
+    replies: {
+      200: {
+        description: 'In the order of BACKENDS_FILE.',
+        content: { 'application/json': 'admin.json#/$defs/AdminBackendList' },
+      },
+    },
+    errors: WITHOUT_STORE,
+  },
+  {
+    id: 'adminListModels',
+    method: 'get',
+    path: '/admin/v1/models',
+    tag: 'Admin',
+    summary: 'See which backends have which models',
+    description:
+      'The backends are asked with the keys of BACKENDS_FILE. Of one that gives no list, the names in that file are shown.',
+    auth: 'adminToken',
+    replies: {
+      200: {
+        description: 'The models of all backends.',
+        content: { 'application/json': 'admin.json#/$defs/AdminModelList' },
+      },
+    },
+    errors: WITHOUT_STORE,
   },
 ];

@@ -4,10 +4,9 @@ import type { KeyOwner } from '../../backend/failures.ts';
 import type { KnownRefusals } from '../../backend/refused-fields.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Backends } from '../../backend/backends.ts';
-import { listModels, type ListedModel } from '../../backend/model-list.ts';
+import { mergeModelLists } from '../../backend/model-list.ts';
 import { splice } from '../../core/json-bytes.ts';
 import { LARGE_BYTES } from '../../core/json-size.ts';
-import { toModelMatcher } from '../../core/model-patterns.ts';
 import { routeChat } from '../../requests/route-chat.ts';
 import type { Route } from '../../core/routes.ts';
 import type { LargeRequests } from '../../requests/large/thread.ts';
@@ -20,6 +19,7 @@ import { withCodexModels } from './codex-models.ts';
 import { methodNotAllowed } from '../error-handler.ts';
 import { describeModel, describeModels, listWithAliases, namedModel, type ModelAliases } from './models.ts';
 import type { Proxies, RoutedForwarding } from './proxies.ts';
+import { untilServed } from '../until-served.ts';
 
 export interface PassthroughOptions {
   readonly proxies: Proxies;
@@ -31,6 +31,8 @@ export interface PassthroughOptions {
   readonly maxBodyBytes: number;
   readonly admission: Pick<Admission, 'admitUnmetered' | 'offers'>;
   readonly keyOwner: KeyOwner;
+  /** Whether the lists of models may name the backends. */
+  readonly exposeUpstream: boolean;
   readonly large: Pick<LargeRequests, 'routeChat'>;
   readonly nowMs: () => number;
 }
@@ -153,30 +155,11 @@ export function createPassthrough(options: PassthroughOptions): Router {
   };
 
   async function sendMerged(res: Response, toReply: (list: object) => object | undefined): Promise<void> {
-    res.json(toReply(await mergedList(res)));
-  }
-
-  /** Throws the ApiError of the first backend if none has a list. */
-  async function mergedList(
-    res: Response,
-  ): Promise<{ readonly object: 'list'; readonly data: readonly ListedModel[] }> {
     const { backendHeaders: headers } = callerOf(res);
-    const gone = new AbortController();
-    res.once('close', () => gone.abort());
-    const { specs } = backends;
-    const lists = await Promise.allSettled(
-      specs.map((spec) => listModels(spec, { headers, keyOwner, signal: gone.signal })),
-    );
-    const [first] = lists;
-    if (first?.status === 'rejected' && lists.every(({ status }) => status === 'rejected')) throw first.reason;
-    const models = specs.flatMap((spec, index) => {
-      const list = lists[index];
-      return list?.status === 'fulfilled' ? list.value.filter(({ id }) => serves(spec, id)) : namedModels(spec);
-    });
-    return {
-      object: 'list',
-      data: [...new Map(models.toReversed().map((model) => [model.id, model])).values()].toReversed(),
-    };
+    const merged = await mergeModelLists(backends.specs, { headers, keyOwner, signal: untilServed(res) });
+    if (merged.failure !== null) throw merged.failure;
+    const data = merged.models.map(({ model, backends }) => (options.exposeUpstream ? { ...model, backends } : model));
+    res.json(toReply({ object: 'list', data }));
   }
 
   for (const path of options.passthroughPaths) {
@@ -202,16 +185,6 @@ function aliasesOf(specs: Specs): ModelAliases {
   const [first] = specs;
   if (specs.length === 1 && first !== undefined) return first.modelAliases;
   return new Map(specs.toReversed().flatMap(({ modelAliases }) => [...modelAliases]));
-}
-
-function serves({ models }: Specs[number], name: string): boolean {
-  return models === null || models.some((pattern) => toModelMatcher(pattern)(name));
-}
-
-/** What is known of a backend that does not answer. */
-function namedModels({ models }: Specs[number]): readonly ListedModel[] {
-  const names = models?.filter((name) => !name.includes('*')) ?? [];
-  return names.map((id) => ({ id, object: 'model', created: 0, owned_by: 'unknown' }));
 }
 
 const NO_ANSWER = new Set([404, 405, 501]);

@@ -3,11 +3,12 @@ import type { Config } from '../../config/config.ts';
 import type { Addresses } from '../../http/servers.ts';
 import type { MetricSnapshot } from '../../telemetry/metrics.ts';
 import type { StoreClient } from '../../store/sqlite/sqlite-store.ts';
-import type { ModelTable, PriceTable } from '../../contract/types.ts';
+import type { AdminBackend, ModelTable, PriceTable } from '../../contract/types.ts';
 
 export type PrimaryService = {
   readonly run: StoreClient['run'];
   readonly showMetrics: () => Promise<string>;
+  readonly listBackends: () => Promise<readonly AdminBackend[]>;
 };
 
 export type WorkerService = {
@@ -16,6 +17,7 @@ export type WorkerService = {
   readonly probe: () => Promise<string | undefined>;
   readonly ping: () => void;
   readonly snapshotMetrics: () => Promise<MetricSnapshot>;
+  readonly listBackends: () => readonly AdminBackend[];
   readonly hearCancel: () => void;
   readonly changeTables: (tables: Tables) => void;
   /** `drain` waits for the running requests, `close` does not. Neither is answered. */

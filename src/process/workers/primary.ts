@@ -2,6 +2,7 @@
  * The first process of `WORKERS` serves no request. It has what may exist only once: the writer of
  * the records, the demo backend, the prices, what is said of models and the sum of the metrics.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { startDemoBackend } from '../../backend/demo/demo.ts';
 import { messageOf } from '../../core/errors.ts';
@@ -15,12 +16,14 @@ import { createLogger, openLogOutput } from '../../telemetry/log.ts';
 import { openSharedStore, type SharedStore } from '../../store/open.ts';
 import type { Operation } from '../../store/shared/operations.ts';
 import { createSupervisor, DiedAtStart, type LaunchedWorker } from './supervisor.ts';
+import { joinBackends } from '../../http/backends.ts';
 import type { Addresses } from '../../http/servers.ts';
 import type { PrimaryService, Tables, WorkerStart } from './messages.ts';
 import { forkWorker, type WorkerProcess } from './worker-process.ts';
 
 /** Workers get this time after their drain for last writes and replies. */
 const END_WITHIN_MS = 8000;
+const ANSWER_WITHIN_MS = 1000;
 
 /** Returns a gateway of `WORKERS` processes. Throws when the store cannot be opened. */
 export async function openWorkers(config: Config): Promise<Gateway> {
@@ -43,6 +46,7 @@ export async function openWorkers(config: Config): Promise<Gateway> {
         return reply;
       },
       showMetrics: () => metrics?.show() ?? Promise.resolve(''),
+      listBackends,
     } satisfies PrimaryService);
     const leaveMetrics = metrics?.join(() => worker.rpc.ask('snapshotMetrics'));
     const ended = worker.ended.then(async (how) => {
@@ -64,6 +68,14 @@ export async function openWorkers(config: Config): Promise<Gateway> {
   function announceCancel(receiver: WorkerProcess): void {
     for (const { pid, rpc } of supervisor.serving)
       if (pid !== receiver.pid) rpc.ask('hearCancel').catch(() => undefined);
+  }
+
+  /** A worker that hangs is left out. */
+  async function listBackends() {
+    const asked = supervisor.serving.map(({ rpc }) =>
+      Promise.race([rpc.ask('listBackends'), delay(ANSWER_WITHIN_MS, [], { ref: false })]).catch(() => []),
+    );
+    return joinBackends(await Promise.all(asked));
   }
 
   function end(how: 'drain' | 'close', withinMs: number): Promise<void> {

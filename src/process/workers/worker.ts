@@ -3,7 +3,7 @@ import type { BackendTable } from '../../config/backends-file.ts';
 import { createCurrentFile, type CurrentFiles } from '../../config/current-files.ts';
 import { createModels, type Models } from '../../core/models.ts';
 import { createPrices, type Prices } from '../../core/money/pricing.ts';
-import { createGateway, type Gateway } from '../../gateway.ts';
+import { createGateway, type Gateway, type ListBackends, type SharedParts } from '../../gateway.ts';
 import { createLogger, openLogOutput } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { crash, ignoreGoneReaders } from '../serve.ts';
@@ -22,6 +22,7 @@ const current: CurrentFiles = {
 };
 let gateway: Gateway | undefined;
 let metrics: Metrics | undefined;
+let listOwnBackends: ListBackends | undefined;
 const cancelListeners = new Set<() => void>();
 
 const service: WorkerService = {
@@ -29,6 +30,7 @@ const service: WorkerService = {
   probe: async () => gateway?.probe(),
   ping: ignore,
   snapshotMetrics: async () => metrics?.snapshot() ?? [],
+  listBackends: () => listOwnBackends?.() ?? [],
   hearCancel() {
     for (const heard of cancelListeners) heard();
   },
@@ -57,7 +59,7 @@ async function start({ number, config, tables, demoBaseUrl, isStoreClient }: Wor
     {
       log,
       ...(isStoreClient && { store: openStoreOfPrimary(log, config.settleTimeoutMs) }),
-      shared: { demoBaseUrl, files: current, joinMetrics },
+      shared: { demoBaseUrl, files: current, joinMetrics, joinBackends },
     },
   );
   process.on('uncaughtException', (thrown) => crash(opened, thrown));
@@ -87,6 +89,11 @@ function openStoreOfPrimary(log: StoreLog, settleTimeoutMs: number): Store {
 function joinMetrics(own: Metrics): Pick<Metrics, 'show' | 'contentType'> {
   metrics = own;
   return { show: () => primary.ask('showMetrics'), contentType: own.contentType };
+}
+
+function joinBackends(listOwn: ListBackends): ReturnType<SharedParts['joinBackends']> {
+  listOwnBackends = listOwn;
+  return () => primary.ask('listBackends');
 }
 
 async function endAfter(closed: Promise<void> | undefined): Promise<void> {

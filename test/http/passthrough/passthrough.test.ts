@@ -73,6 +73,7 @@ describe('passthrough', () => {
       backends,
       proxies: createProxies({ backends, proxyOf: () => proxy, exposeUpstream: false }),
       passthroughPaths: [],
+      exposeUpstream: false,
       models: { present: null },
       refusals: { any: () => false, forModel: () => [] },
       maxBodyBytes: 1024 * 1024,

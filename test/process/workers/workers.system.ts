@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import Sqlite from 'better-sqlite3';
-import type { RequestRecord } from '../../../src/contract/types.ts';
+import type { AdminBackendList, RequestRecord } from '../../../src/contract/types.ts';
 import { answer, stream, text } from '../../records/chunks.ts';
 import { expectBooksToAddUp } from '../../support/books.ts';
 import { readExposition, sumOf, type Family } from '../../support/exposition.ts';
@@ -355,6 +355,20 @@ describe('workers that share a port', () => {
 
     const answered = (families: ReadonlyMap<string, Family>): number =>
       sumOf(families, 'responses_gateway_requests_total', { endpoint: 'responses', outcome: 'answered' });
+
+    it('how their backends are, wherever the operator asks', async () => {
+      const token = 'admin-token-canary-1';
+      await open({ ADMIN_TOKEN: token });
+      workers.backend.always(answer());
+      const connections = [await workers.connect(1), await workers.connect(2), await workers.connect(2)];
+      for (const connection of connections) expect(await connection.create(BODY)).to.include({ status: 200 });
+      const headers = { authorization: `Bearer ${token}` };
+      const reply = await fetch(`${workers.url}/admin/v1/backends`, { headers });
+      const { data } = (await reply.json()) as AdminBackendList;
+      expect(data.map(({ answered, failed, state }) => ({ answered, failed, state }))).to.deep.equal([
+        { answered: 3, failed: 0, state: 'up' },
+      ]);
+    });
 
     it('what each of them did, in any scrape, and keep what a dead one had counted', async () => {
       await open({ METRICS_TOKEN });

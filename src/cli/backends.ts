@@ -1,0 +1,93 @@
+import type { Command } from 'commander';
+import { request } from 'undici';
+import { readConfig } from '../config/config.ts';
+import type { AdminBackend } from '../contract/types.ts';
+import { isList, isObject, readJson } from '../core/json.ts';
+import { CliError, type CliContext } from './context.ts';
+import { formatCount, formatSpan } from './format.ts';
+import { addExamples } from './help.ts';
+import { createPrinter, type Style } from './printer.ts';
+import { toGatewayUrl } from './snippets.ts';
+import { formatTable, type Column } from './table.ts';
+
+interface BackendsOptions {
+  readonly url?: string;
+}
+
+const TIMEOUT_MS = 10_000;
+
+/** Adds `backends`, which asks the running gateway how its backends are. */
+export function addBackends(program: Command, context: CliContext): void {
+  const backends = program
+    .command('backends')
+    .description('show how the backends are, as the running gateway has seen them (needs ADMIN_TOKEN)')
+    .option('--url <url>', 'the gateway, in place of PUBLIC_BASE_URL, or HOST and PORT')
+    .action(async ({ url }: BackendsOptions, command: Command) => {
+      const config = readConfig(context.env);
+      if (config.adminToken === null)
+        throw new CliError('Only the gateway knows, and without ADMIN_TOKEN it tells nobody.');
+      const data = await listBackends(url ?? toGatewayUrl(config), config.adminToken, context.interruption());
+      createPrinter(context, command).show({ object: 'list', data }, (paint) =>
+        formatTable(columnsFor(context.nowMs()), data, paint),
+      );
+    });
+  addExamples(backends, [
+    ['backends', 'of the gateway of the settings'],
+    ['backends --url https://gateway.example --json', 'of another one, for a program'],
+  ]);
+}
+
+async function listBackends(url: string, token: string, signal: AbortSignal): Promise<readonly AdminBackend[]> {
+  const { statusCode, list } = await ask(`${url}/admin/v1/backends`, token, signal);
+  if (statusCode === 401) throw new CliError(`The gateway at ${url} has another ADMIN_TOKEN.`);
+  const data = isObject(list) ? list['data'] : undefined;
+  if (statusCode !== 200 || !isList(data)) throw new CliError(`No gateway with an admin API answers at ${url}.`);
+  return data.filter(isBackend);
+}
+
+async function ask(url: string, token: string, signal: AbortSignal) {
+  try {
+    const { statusCode, body } = await request(url, {
+      headers: { authorization: `Bearer ${token}` },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    });
+    return { statusCode, list: readJson(await body.text()) };
+  } catch (cause) {
+    throw new CliError(`No gateway answers at ${url}.`, { cause });
+  }
+}
+
+function isBackend(value: unknown): value is AdminBackend {
+  return isObject(value) && value['object'] === 'backend';
+}
+
+const STATE_STYLES: Readonly<Record<AdminBackend['state'], Style>> = {
+  up: 'green',
+  trial: 'yellow',
+  resting: 'red',
+  draining: 'yellow',
+};
+
+function columnsFor(nowMs: number): readonly Column<AdminBackend>[] {
+  const count = (title: string, of: (backend: AdminBackend) => number): Column<AdminBackend> => ({
+    title,
+    of: (backend) => formatCount(of(backend)),
+    align: 'right',
+  });
+  return [
+    { title: 'NAME', of: ({ name }) => name },
+    { title: 'STATE', of: ({ state }) => state, style: ({ state }) => STATE_STYLES[state] },
+    {
+      title: 'RESTS FOR',
+      of: ({ resting_until: until }) => (until === null ? '' : formatSpan(Math.max(0, until * 1000 - nowMs))),
+      align: 'right',
+    },
+    { title: 'WHY', of: ({ reason }) => reason ?? '' },
+    count('RUNNING', ({ running }) => running),
+    count('WAITING', ({ waiting }) => waiting),
+    count('ANSWERED', ({ answered }) => answered),
+    count('FAILED', ({ failed }) => failed),
+    count('RESTS', ({ rests }) => rests),
+    { title: 'MODELS', of: ({ models }) => models?.join(' ') ?? 'all' },
+  ];
+}
