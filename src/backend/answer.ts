@@ -3,9 +3,10 @@ import { createAnswerReader, isPlain, type AnswerReaderOptions } from './answer-
 import type { BackendConnection } from './connection.ts';
 import type { SseRead } from './sse.ts';
 import { createUsageFilter } from './usage-filter.ts';
+import type { StopSignal } from '../core/stop-signal.ts';
 
 export interface AnswerOptions extends AnswerReaderOptions {
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   readonly idleTimeoutMs: number;
 }
 
@@ -87,7 +88,7 @@ async function reading(connection: BackendConnection, read: () => Promise<void>)
 }
 
 /** Reads the body of a refusal, up to a limit of time and size. Throws the signal's reason. */
-export async function readRefusal(connection: BackendConnection, signal: AbortSignal): Promise<Refusal> {
+export async function readRefusal(connection: BackendConnection, signal: StopSignal): Promise<Refusal> {
   connection.limitTotal(REFUSAL_TIMEOUT_MS);
   const pieces: Uint8Array[] = [];
   let length = 0;

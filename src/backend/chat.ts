@@ -1,6 +1,7 @@
 import type { ChatBatch, Connected } from '../core/chat.ts';
 import { isEncoded, type ChatBody } from '../core/encoded-chat.ts';
 import type { ApiError } from '../core/errors.ts';
+import type { StopSignal } from '../core/stop-signal.ts';
 import { toWellFormedJson } from '../core/well-formed.ts';
 import { readAnswer, readRefusal, relayAnswer, type AnswerOptions, type Refusal, type RelayedRead } from './answer.ts';
 import { contentType } from './answer-reader.ts';
@@ -34,7 +35,7 @@ export interface ChatRelay {
 }
 
 export interface AskOptions {
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   /** The caller has filtered them. */
   readonly headers: Readonly<Record<string, string>>;
   /** Replaces that of the backend. */

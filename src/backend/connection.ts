@@ -1,5 +1,6 @@
 import { Pool, type Dispatcher } from 'undici';
 import { ApiError } from '../core/errors.ts';
+import type { StopSignal } from '../core/stop-signal.ts';
 import { connectionFailure, type ConnectionPhase } from './connection-failures.ts';
 import type { ReplyHeaders } from './reply-headers.ts';
 
@@ -8,7 +9,7 @@ export interface ConnectionOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer | null;
   /** Its abort has no effect once the backend has ended its answer. */
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   /** Applies until `limitSilence` or `limitTotal` is called. */
   readonly firstByteTimeoutMs: number;
 }
@@ -77,7 +78,7 @@ class UndiciConnection implements BackendConnection, Dispatcher.DispatchHandler 
   status = 0;
   headers: ReplyHeaders = {};
 
-  readonly #signal: AbortSignal;
+  readonly #signal: StopSignal;
   readonly #onAbort = (): void => this.#giveUp(this.#signal.reason);
   /**
    * undici calls `onResponseData` once per HTTP chunk. A backend may send each event as one, so a

@@ -1,3 +1,5 @@
+import type { StopSignal } from '../core/stop-signal.ts';
+
 /** Who waits for a free place. Callers take turns, so that many requests of one hold up no other. */
 export interface FairQueue<Place> {
   /** Resolves with a place. Rejects with the reason of the signal, or with what `expire` returns. */
@@ -12,7 +14,7 @@ export interface FairQueue<Place> {
 export interface Waiting<Place> {
   readonly caller: string;
   readonly wants: (place: Place) => boolean;
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   readonly timeoutMs: number;
   readonly expire: () => Error;
 }

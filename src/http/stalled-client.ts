@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
+import type { StopSignal } from '../core/stop-signal.ts';
 
 /** Disconnects a client that takes no byte for this long. Node counts every byte as activity. */
 export function closeWhenStalled(res: ServerResponse, stallMs: number): void {
@@ -26,7 +27,7 @@ export function countUnread(take: (bytes: number) => void, disconnect: () => voi
 }
 
 /** Resolves when the client can take more, has disconnected, or when the signal aborts. */
-export function untilWritable(res: Writable, signal: AbortSignal): Promise<void> {
+export function untilWritable(res: Writable, signal: StopSignal): Promise<void> {
   return new Promise((resolve) => {
     const settle = (): void => {
       res.off('drain', settle).off('close', settle);

@@ -1,5 +1,6 @@
 /** Only the transports know about HTTP and WebSockets. */
 
+import type { StopSignal } from '../core/stop-signal.ts';
 import type { Translator } from '../core/reply/translator.ts';
 import type { ErrorFields, RequestRecord, ResponseEvent } from '../contract/types.ts';
 import type { Identity } from '../identity/identities.ts';
@@ -64,7 +65,7 @@ export interface IncomingCreate extends Incoming {
 /** Says when a reply may begin and when it must end. */
 export interface ReplyGate {
   /** Aborts with the ApiError for which the request ends early. */
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   /**
    * Set while the record is being written or a cancel is being decided; nothing may be told before.
    * Rejects if the request must end.

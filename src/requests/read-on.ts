@@ -1,11 +1,12 @@
 import { ApiError } from '../core/errors.ts';
+import { createStopController, type StopSignal } from '../core/stop-signal.ts';
 import type { Accepted } from './accept.ts';
 import { isCancel } from './outcome.ts';
 
 /** A caller that leaves with the whole answer must not leave before it is known what that cost. */
 export interface ReadingOn<Read> {
   /** Aborts with the request, or a second later while only usage is awaited. */
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   /** Whether the request is over, and the backend is read for its usage alone. */
   readonly isForUsage: boolean;
   take(read: Read): Promise<void> | undefined;
@@ -29,7 +30,7 @@ export function readOn<Read>(
   { signal, whenDecided }: Pick<Accepted, 'signal' | 'whenDecided'>,
   { awaitsUsage, take, takeUsage }: Reader<Read>,
 ): ReadingOn<Read> {
-  const controller = new AbortController();
+  const controller = createStopController();
   let timer: NodeJS.Timeout | undefined;
   signal.addEventListener('abort', leave);
   if (signal.aborted) controller.abort(signal.reason);
@@ -61,7 +62,7 @@ export function readOn<Read>(
   };
 
   function leave(): void {
-    const reason: unknown = signal.reason;
+    const { reason } = signal;
     if (reason instanceof ApiError && isCancel(reason) && awaitsUsage())
       timer = setTimeout(() => controller.abort(reason), USAGE_AFTER_LEAVING_MS);
     else controller.abort(reason);

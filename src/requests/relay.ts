@@ -6,6 +6,7 @@ import type { RelayedAnswer, RelayedRefusal, RelayRequest } from '../backend/cha
 import type { ApiError } from '../core/errors.ts';
 import { createChatMeter } from '../core/reply/chat-meter.ts';
 import { isWhole } from '../core/reply/usage.ts';
+import type { StopSignal } from '../core/stop-signal.ts';
 import { accept, type Accepted, type AcceptServices } from './accept.ts';
 import { readOn } from './read-on.ts';
 import { noteBackendCall, noteRead, noteUpstream } from './facts.ts';
@@ -14,7 +15,7 @@ import type { Plan } from './plan.ts';
 import { sendDuplicate } from './show-record.ts';
 
 export interface IncomingChat extends Incoming {
-  openReply(answer: RelayedAnswer, signal: AbortSignal): RelayedReply;
+  openReply(answer: RelayedAnswer, signal: StopSignal): RelayedReply;
   sendRefusal(refusal: RelayedRefusal): void;
 }
 

@@ -8,6 +8,7 @@ import { createTranslator, type Translator } from '../core/reply/translator.ts';
 import type { UniquePart } from '../core/ids.ts';
 import { maxCallsOf } from '../core/request/tool-choice.ts';
 import { wantsLogprobs, wantsSealedReasoning } from '../core/request/request.ts';
+import { createStopController } from '../core/stop-signal.ts';
 import type { ReasoningOutput } from '../contract/types.ts';
 import type { TokenEstimator } from '../core/tokens/estimate.ts';
 import { accept, type AcceptServices } from './accept.ts';
@@ -81,7 +82,7 @@ async function warmUp(incoming: IncomingCreate, plan: ResponsePlan, services: Re
   reply.end(events);
 }
 
-const UNHINDERED: ReplyGate = { signal: new AbortController().signal, whenDecided: () => undefined };
+const UNHINDERED: ReplyGate = { signal: createStopController().signal, whenDecided: () => undefined };
 
 const NO_OUTPUT = {
   choices: [{ index: 0, delta: {}, finish_reason: 'stop' }],

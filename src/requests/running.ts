@@ -1,5 +1,6 @@
 import { ApiError } from '../core/errors.ts';
 import type { RequestId } from '../contract/ids.ts';
+import { createStopController, type StopSignal } from '../core/stop-signal.ts';
 
 export interface RunningRequests {
   /** The signal aborts with an ApiError that says why the request ends early. */
@@ -23,7 +24,7 @@ export interface RunningRequests {
 }
 
 export interface RunningRequest {
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   /** Resolves when a cancel is decided. The signal has aborted if the cancel was in time. */
   readonly cancelDecided: Promise<void> | undefined;
   abort(reason: ApiError): void;
@@ -42,7 +43,7 @@ export function createRunningRequests(): RunningRequests {
 
   return {
     begin(requestId) {
-      const controller = new AbortController();
+      const controller = createStopController();
       const run: Run = {
         signal: controller.signal,
         cancelDecided: undefined,

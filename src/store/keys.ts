@@ -1,4 +1,5 @@
 import type { KeyId, RequestId } from '../contract/ids.ts';
+import type { StopSignal } from '../core/stop-signal.ts';
 import type { RateLimits, RateStanding } from '../core/money/rates.ts';
 import type { Identity } from '../identity/identities.ts';
 
@@ -35,7 +36,7 @@ export interface AccountStore {
    * Adds up the requests that ended in these UTC hours, oldest first. The first and the last hour
    * count as a whole. Throws the reason of the signal once it has aborted.
    */
-  listUsage(query: UsageQuery, signal?: AbortSignal): Promise<readonly UsageRow[]>;
+  listUsage(query: UsageQuery, signal?: StopSignal): Promise<readonly UsageRow[]>;
   /** Counts a request without a record. `accept` counts requests with a record. */
   takeRate(keyId: KeyId, tokens: number): Promise<RateVerdict>;
   /** Adds tokens, which may be negative. Does nothing when the minute is over. */

@@ -2,6 +2,7 @@ import type { RecordedEndpoint } from '../core/ids.ts';
 import type { Identity } from '../identity/identities.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { RequestId } from '../contract/ids.ts';
+import type { StopSignal } from '../core/stop-signal.ts';
 import type { Usage } from '../contract/types.ts';
 import type { AccountStore, Hold, RateStanding, Refusal } from './keys.ts';
 
@@ -45,7 +46,7 @@ export interface Store extends AccountStore {
   findDuplicate(caller: Identity, idempotency: Idempotency): Promise<StoredRecord | undefined>;
   findByIdempotencyKey(caller: Identity, key: Identity): Promise<StoredRecord | undefined>;
   /** Reads a bounded number of records. Throws the reason of a signal that has aborted. */
-  list(caller: Identity, query: RecordQuery, signal?: AbortSignal): Promise<RecordPage>;
+  list(caller: Identity, query: RecordQuery, signal?: StopSignal): Promise<RecordPage>;
   /**
    * Ends the records of dead processes: `gateway_interrupted`, or `cancelled` after a requested
    * cancel. Returns how many.

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Dispatcher } from 'undici';
 import { type BackendConnection, openConnection, type TakeBytes } from '../../src/backend/connection.ts';
+import { createStopController, type StopController } from '../../src/core/stop-signal.ts';
 import { useHeldTime } from '../support/held-time.ts';
 import { apiRejection, rejection } from './asking.ts';
 
@@ -63,13 +64,13 @@ const reason = new Error('the client has gone');
 
 describe('the connection to the backend', () => {
   let undici: FakeUndici;
-  let controller: AbortController;
+  let controller: StopController;
   let connection: BackendConnection;
   let taken: string[];
 
   beforeEach(() => {
     undici = new FakeUndici();
-    controller = new AbortController();
+    controller = createStopController();
     taken = [];
   });
 

@@ -3,6 +3,7 @@ import type { ChatBackend } from '../../src/backend/chat.ts';
 import type { RequestRecord } from '../../src/contract/types.ts';
 import type { ChatBatch } from '../../src/core/chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
+import type { StopSignal } from '../../src/core/stop-signal.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { useRealSockets } from '../support/real-sockets.ts';
 import { makeWorkshop, type Workshop } from '../support/sqlite.ts';
@@ -106,7 +107,7 @@ function batchOf(...chunks: readonly object[]): ChatBatch {
 }
 
 /** Lets up to eight turns of the event loop pass, and often none. Throws the reason of the signal when it aborts. */
-async function randomTurns(signal?: AbortSignal): Promise<void> {
+async function randomTurns(signal?: StopSignal): Promise<void> {
   for (let left = Math.random() * 12 - 4; left > 0; left -= 1) {
     signal?.throwIfAborted();
     await turn(1);

@@ -19,6 +19,7 @@ import { isEncoded } from '../../src/core/encoded-chat.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { toRequestId } from '../../src/core/ids.ts';
 import { createPrices, holdOf } from '../../src/core/money/pricing.ts';
+import type { StopSignal } from '../../src/core/stop-signal.ts';
 import { createTokenEstimator } from '../../src/core/tokens/estimate.ts';
 import { toPlan } from '../../src/http/chat/chat.ts';
 import { createIdentities } from '../../src/identity/identities.ts';
@@ -383,7 +384,7 @@ function createWorld(store: Store, keys: readonly StoredKey[]): World {
 type Pass = (chunks: readonly ChatChunk[], done: boolean) => Promise<void> | undefined;
 
 /** What the backend does with a request, while its caller may leave. */
-async function play(live: Live, signal: AbortSignal, pass: Pass): Promise<void> {
+async function play(live: Live, signal: StopSignal, pass: Pass): Promise<void> {
   const { step } = live;
   const left = (at: Step['leaves']): void => {
     if (step.leaves === at) live.leave();

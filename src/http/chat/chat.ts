@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { RequestHandler, Response } from 'express';
 import type { RelayedAnswer, RelayedRefusal } from '../../backend/chat.ts';
 import { splice } from '../../core/json-bytes.ts';
+import type { StopSignal } from '../../core/stop-signal.ts';
 import type { Incoming } from '../../requests/incoming.ts';
 import type { LargeRequests } from '../../requests/large/thread.ts';
 import { prepareChat, type ChatSettings, type PreparedChat } from '../../requests/prepare-chat.ts';
@@ -27,7 +28,7 @@ export function createChatCompletion(services: RelayServices & ChatCompletionOpt
         ? await services.large.prepareChat(incoming)
         : prepareChat(askedOf(incoming), services);
     const plan = toPlan(prepared, req.headers, incoming);
-    const openReply = (answer: RelayedAnswer, signal: AbortSignal): RelayedReply =>
+    const openReply = (answer: RelayedAnswer, signal: StopSignal): RelayedReply =>
       openRelay(res, answer, { signal, stallMs: services.clientStallMs });
     await relayChat({ ...incoming, openReply, sendRefusal: (refusal) => sendRefusal(res, refusal) }, plan, services);
   };
@@ -50,7 +51,7 @@ export function toPlan(
 function openRelay(
   res: Response,
   { status, headers, isEventStream }: RelayedAnswer,
-  client: { readonly signal: AbortSignal; readonly stallMs: number },
+  client: { readonly signal: StopSignal; readonly stallMs: number },
 ): RelayedReply {
   const open = isEventStream ? openRelayedStream : openRelayedReply;
   return open(res, { status, headers: towardsClient(headers, 'gateway'), ...client });

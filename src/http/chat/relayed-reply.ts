@@ -3,11 +3,12 @@ import type { ErrorCode } from '../../core/errors.ts';
 import type { RelayedReply } from '../../requests/relay.ts';
 import { openChunkedBody } from '../chunked-body.ts';
 import { closeWhenStalled, untilWritable } from '../stalled-client.ts';
+import type { StopSignal } from '../../core/stop-signal.ts';
 
 export interface RelayedReplyOptions {
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   readonly stallMs: number;
 }
 

@@ -2,6 +2,7 @@ import { DAY_MS } from '../../core/time.ts';
 import type { RequestHandler } from 'express';
 import { toUsageOfKey, toUsageOfModel, USUAL_SPAN_MS } from '../../accounts/usage.ts';
 import { parseKeyId } from '../../core/ids.ts';
+import type { StopSignal } from '../../core/stop-signal.ts';
 import { USAGE_KEPT_DAYS, type AccountStore, type UsageQuery, type UsageRow } from '../../store/keys.ts';
 import type { KeyUsageList, UsageList } from '../../contract/types.ts';
 import { callerOf } from '../access/authenticate.ts';
@@ -45,7 +46,7 @@ export function showUsageOfAll({ store, nowMs }: ShowUsageOptions): RequestHandl
 async function listUsage(
   store: ShowUsageOptions['store'],
   query: UsageQuery,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<readonly UsageRow[]> {
   const rows = await store.listUsage(query, signal);
   if (rows.length <= MAX_ENTRIES) return rows;

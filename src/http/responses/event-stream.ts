@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { ResponseEvent } from '../../contract/types.ts';
+import type { StopSignal } from '../../core/stop-signal.ts';
 import { createEventWriter } from './event-text.ts';
 import { createPiecesWriter } from './json-pieces.ts';
 import { openChunkedBody } from '../chunked-body.ts';
@@ -14,7 +15,7 @@ export interface EventStream {
 
 export interface EventStreamOptions {
   readonly headers: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   /** Proxies keep the connection open if a comment comes after so much silence. */
   readonly commentMs: number;
   /** Some clients measure silence by events and ignore comments. */

@@ -1,4 +1,5 @@
 import { ApiError } from '../../core/errors.ts';
+import type { StopSignal } from '../../core/stop-signal.ts';
 import type { AccountStore, StoredKey, UsageQuery, UsageRow } from '../keys.ts';
 import { checkAmount } from './funds.ts';
 import type { RateStanding } from '../../core/money/rates.ts';
@@ -92,7 +93,7 @@ const STEP_HOURS = { all: 24, own: 24 * 31 };
 async function listUsage(
   queue: BatchQueue,
   { caller, fromMs, untilMs, per }: UsageQuery,
-  signal: AbortSignal | undefined,
+  signal: StopSignal | undefined,
 ): Promise<readonly UsageRow[]> {
   const known = await queue.call(['findUsageSpan'], LOOKUP);
   const firstHour = Math.max(known.from, Math.floor(fromMs / HOUR_MS));

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { StopSignal } from '../../../src/core/stop-signal.ts';
 import { startScriptedBackend, type ScriptedBackend } from '../../support/backend.ts';
 import { openGateway, TEST_KEY, type TestGateway } from '../../support/gateway.ts';
 import { useRealSockets } from '../../support/real-sockets.ts';
@@ -12,12 +13,12 @@ describe('a list whose client leaves', () => {
   let workshop: Workshop;
   let backend: ScriptedBackend;
   let gateway: TestGateway;
-  let asked: PromiseWithResolvers<AbortSignal | undefined>;
+  let asked: PromiseWithResolvers<StopSignal | undefined>;
 
   /** Says by which signal it was asked for, and ends by that alone. */
-  async function listUntilStopped(_caller: unknown, signal?: AbortSignal): Promise<never> {
+  async function listUntilStopped(_caller: unknown, signal?: StopSignal): Promise<never> {
     asked.resolve(signal);
-    await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));
+    await new Promise<void>((resolve) => signal?.addEventListener('abort', resolve));
     throw signal?.reason;
   }
 
@@ -27,7 +28,7 @@ describe('a list whose client leaves', () => {
     backend = await startScriptedBackend();
     const store = {
       ...(await workshop.open({ file: undefined })),
-      list: (_caller: unknown, query: unknown, signal?: AbortSignal) => listUntilStopped(query, signal),
+      list: (_caller: unknown, query: unknown, signal?: StopSignal) => listUntilStopped(query, signal),
       listUsage: listUntilStopped,
     };
     gateway = await openGateway({ UPSTREAM_BASE_URL: backend.baseUrl, ADMIN_TOKEN }, { store });
@@ -52,9 +53,7 @@ describe('a list whose client leaves', () => {
       const signal = await asked.promise;
       client.abort();
       await reply;
-      await new Promise<void>((resolve) =>
-        signal?.aborted ? resolve() : signal?.addEventListener('abort', () => resolve()),
-      );
+      await new Promise<void>((resolve) => (signal?.aborted ? resolve() : signal?.addEventListener('abort', resolve)));
       expect(signal?.reason).to.have.property('code', 'client_disconnected');
     });
   }

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { createStopController, type StopController } from '../../../src/core/stop-signal.ts';
 import { createBatchQueue } from '../../../src/store/shared/batch-queue.ts';
 import { createEngineStore, createHealth } from '../../../src/store/shared/engine-store.ts';
 import type { Operation, RemoteEngine } from '../../../src/store/shared/operations.ts';
@@ -8,13 +9,13 @@ const DAY_MS = 86_400_000;
 
 describe('a list of the store, once nobody waits for it any more', () => {
   let store: Store;
-  let stop: AbortController;
+  let stop: StopController;
   let steps: string[];
   const reason = new Error('the client has gone');
 
   beforeEach(() => {
     steps = [];
-    stop = new AbortController();
+    stop = createStopController();
     const engine: RemoteEngine = {
       run: async (_mode, batch) => ({ results: batch.map(answer) }),
       close: async () => {},
