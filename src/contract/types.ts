@@ -8,6 +8,7 @@ import type {CallId, ItemId, KeyId, RequestId, ResponseId, UnknownItemType} from
 export type Contract =
   | Admin
   | BackendList
+  | ChatReplies
   | CompactResponse
   | CompactionResource
   | CreateChatCompletion
@@ -76,6 +77,28 @@ export type UsageOfKey = UsageOfModel & {
    */
   key: string;
 };
+/**
+ * What the backend answers on its own paths, as far as every backend has it. Its other fields are passed on too.
+ */
+export type ChatReplies = ChatCompletion | ChatCompletionChunk | Model | ModelList;
+/**
+ * The tokens that the backend counted.
+ */
+export type ChatUsage = {
+  /**
+   * Tokens of the input.
+   */
+  prompt_tokens?: number;
+  /**
+   * Tokens of the output.
+   */
+  completion_tokens?: number;
+  /**
+   * Both together.
+   */
+  total_tokens?: number;
+  [k: string]: unknown;
+} | null;
 /**
  * @minItems 1
  * @maxItems 10000
@@ -541,6 +564,152 @@ export interface ListedBackend {
    * How many requests this gateway sends to it at a time. Without it there is no limit.
    */
   max_concurrent?: number;
+}
+/**
+ * The answer of the backend.
+ */
+export interface ChatCompletion {
+  /**
+   * The id that the backend gave it.
+   */
+  id?: string;
+  /**
+   * Usually `chat.completion`.
+   */
+  object?: string;
+  /**
+   * Unix time in seconds.
+   */
+  created?: number;
+  /**
+   * The model, as the backend calls it.
+   */
+  model?: string;
+  /**
+   * The answers, one for each of `n`.
+   */
+  choices: ChatChoice[];
+  usage?: ChatUsage;
+  [k: string]: unknown;
+}
+/**
+ * One answer: `message` in a JSON reply, `delta` in a stream.
+ */
+export interface ChatChoice {
+  /**
+   * The place of the answer, from 0.
+   */
+  index?: number;
+  message?: ChatMessage;
+  delta?: ChatMessage;
+  /**
+   * Why the answer ended, such as `stop`, `length` or `tool_calls`; null before.
+   */
+  finish_reason?: string | null;
+  [k: string]: unknown;
+}
+/**
+ * What the model said, or a piece of it.
+ */
+export interface ChatMessage {
+  /**
+   * Usually `assistant`.
+   */
+  role?: string;
+  /**
+   * The text; null beside tool calls.
+   */
+  content?: string | null;
+  /**
+   * The calls of tools.
+   */
+  tool_calls?: {
+    [k: string]: unknown;
+  }[];
+  [k: string]: unknown;
+}
+/**
+ * One piece of the answer in a stream. The last `data:` line of a stream is `[DONE]`.
+ */
+export interface ChatCompletionChunk {
+  /**
+   * The id that the backend gave the answer.
+   */
+  id?: string;
+  /**
+   * Usually `chat.completion.chunk`.
+   */
+  object?: string;
+  /**
+   * Unix time in seconds.
+   */
+  created?: number;
+  /**
+   * The model, as the backend calls it.
+   */
+  model?: string;
+  /**
+   * What each answer gets; empty in the chunk with the usage.
+   */
+  choices?: ChatChoice[];
+  usage?: ChatUsage;
+  [k: string]: unknown;
+}
+/**
+ * A model, as the backend describes it, with what the operator says of it.
+ */
+export interface Model {
+  /**
+   * The name to ask for.
+   */
+  id: string;
+  /**
+   * Usually `model`.
+   */
+  object?: string;
+  /**
+   * Unix time in seconds.
+   */
+  created?: number;
+  /**
+   * Who made it.
+   */
+  owned_by?: string;
+  /**
+   * Tokens of input and output together.
+   */
+  context_window?: number;
+  /**
+   * What the model takes, such as `text` and `image`.
+   */
+  input_modalities?: string[];
+  /**
+   * The efforts that the model knows.
+   */
+  reasoning_efforts?: string[];
+  /**
+   * The effort without a wish of the caller.
+   */
+  default_reasoning_effort?: string;
+  /**
+   * Optional fields that the backend has refused for this model, which are left out.
+   */
+  refused_fields?: string[];
+  [k: string]: unknown;
+}
+/**
+ * The models that the key may use. With `client_version`, as Codex asks, there is also `models`.
+ */
+export interface ModelList {
+  /**
+   * Usually `list`.
+   */
+  object?: string;
+  /**
+   * The models.
+   */
+  data: Model[];
+  [k: string]: unknown;
 }
 /**
  * What POST /api/v1/responses/compact takes. A null anywhere in it means absent; unknown fields are ignored.

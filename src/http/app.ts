@@ -161,7 +161,7 @@ function showDocs(services: Services): RequestHandler {
 function showOpenApi(services: Services): RequestHandler {
   return lazyRoute(async () => {
     const { showOpenApi } = await import('./pages/openapi.ts');
-    return showOpenApi(await describeApi(services));
+    return showOpenApi(await describeApi(services), services);
   });
 }
 

@@ -12,6 +12,8 @@ export type How =
   | 'mocha'
   /** By the client in front of a strict backend: `test/clients/docs.test.ts`. */
   | 'client'
+  /** With the types that are generated from the description of the API: `test/clients/openapi.test.ts`. */
+  | 'generated'
   /** As the configuration of Codex: `test/clients/codex.test.ts`. */
   | 'codex'
   /** As JSON, in which `…` stands for what is left out: `blocks.test.ts`. */
@@ -43,6 +45,8 @@ const RULES: readonly Rule[] = [
   { language: 'js', how: 'program' },
   { language: 'python', how: 'program' },
   { language: 'ts', has: /^import .*\bcreateGateway\b/m, how: 'mocha' },
+  { language: 'ts', has: /'openapi-fetch'/, how: 'generated' },
+  { language: 'text', has: /^npx openapi-typescript /m, how: 'generated' },
   { language: 'ts', how: 'client' },
   { language: 'toml', has: /^\[model_providers\.gateway\]$/m, how: 'codex' },
   { language: 'json', how: 'parsed' },

@@ -5,6 +5,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import settings from '../../schemas/settings.json' with { type: 'json' };
 import { ERRORS } from '../../src/core/errors.ts';
 import clients from '../clients/package.json' with { type: 'json' };
+import { howIsRun } from './blocks.ts';
 import { BLOCKS, DOCUMENTS, ROOT } from './documents.ts';
 
 /** What the examples read beside the settings: clients and other programs have variables of their own. */
@@ -34,7 +35,9 @@ for (const { path, text } of DOCUMENTS) {
     });
 
     it('are one base URL and one key in all examples', () => {
+      // The paths of the description begin with /api/v1.
       const code = BLOCKS.filter((block) => block.path === path && EXAMPLES.has(block.language))
+        .filter((block) => howIsRun(block) !== 'generated')
         .map((block) => block.code)
         .join('');
       const urls = [...code.matchAll(/\bhttps?:\/\/127\.0\.0\.1:\d+(?:\/[\w-]+){0,2}/g)].map(([url]) => url);

@@ -75,7 +75,6 @@ export async function asDescribed(operation: string, reply: Response): Promise<R
   if (reply.status < 400) return reply;
   whole ??= readDescription(
     createOpenApi({
-      publicBaseUrl: null,
       defaultModelId: null,
       demo: true,
       hasAdmin: true,

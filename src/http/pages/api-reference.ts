@@ -8,7 +8,6 @@ import { showSchema, typeOf } from './schema-table.ts';
 export interface Called {
   readonly method: string;
   readonly path: string;
-  readonly alias: string | undefined;
   readonly operation: OpenApiOperation;
 }
 
@@ -48,18 +47,11 @@ export function showApi(document: OpenApiDocument): Html {
   });
 }
 
-/** Returns every operation with its first path. */
+/** Returns every operation with its path. */
 export function operationsOf({ paths }: OpenApiDocument): readonly Called[] {
-  const aliases = new Map<string, string>();
-  const called: Omit<Called, 'alias'>[] = [];
-  for (const [path, methods] of Object.entries(paths)) {
-    for (const [method, operation] of Object.entries(methods)) {
-      const original = operation['x-alias-of'];
-      if (original === undefined) called.push({ method, path, operation });
-      else aliases.set(original, path);
-    }
-  }
-  return called.map((each) => ({ ...each, alias: aliases.get(each.path) }));
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
+  );
 }
 
 const SECRETS: Readonly<Record<string, string>> = {
@@ -68,8 +60,9 @@ const SECRETS: Readonly<Record<string, string>> = {
   metricsToken: '$METRICS_TOKEN',
 };
 
-function showOperation({ method, path, alias, operation }: Called): Html {
+function showOperation({ method, path, operation }: Called): Html {
   const { operationId, summary, description, security, parameters = [], requestBody, responses } = operation;
+  const alias = operation['x-also-at'];
   const secret = SECRETS[Object.keys(security[0] ?? {})[0] ?? ''];
   const body = requestBody?.content['application/json'];
   return html`<article class="card operation" aria-labelledby="${operationId}">

@@ -274,7 +274,7 @@ const REQUEST_OPERATIONS: readonly Operation[] = [
 /** Its presence says that the words of the backend are sent on as they come. */
 const OF_THE_BACKEND: ReplyDescription = {
   description:
-    'The answer of the backend, its errors included. An error that is not JSON is replaced by an error in the form of the ' +
+    'Any other answer of the backend, its errors included. An error that is not JSON is replaced by an error in the form of the ' +
     'gateway.',
   content: { '*/*': undefined },
   headers: ['x-upstream-request-id'],
@@ -300,7 +300,18 @@ function chatOperations(model: string): readonly Operation[] {
         schema: 'create-chat-completion.json',
         example: { model, messages: [{ role: 'user', content: 'Hello!' }] },
       },
-      replies: { 409: DUPLICATE, default: OF_THE_BACKEND },
+      replies: {
+        200: {
+          description: 'The answer of the backend, as it sent it.',
+          content: {
+            'application/json': 'chat-replies.json#/$defs/ChatCompletion',
+            'text/event-stream': 'chat-replies.json#/$defs/ChatCompletionChunk',
+          },
+          headers: ['x-upstream-request-id'],
+        },
+        409: DUPLICATE,
+        default: OF_THE_BACKEND,
+      },
       errors: [...RECORDED, 'unsupported_parameter'],
     },
     {
@@ -312,7 +323,10 @@ function chatOperations(model: string): readonly Operation[] {
       summary: 'List the models',
       description: "The backend's list, with the aliases, and without the models that the key may not use.",
       auth: 'apiKey',
-      replies: { default: OF_THE_BACKEND },
+      replies: {
+        200: { description: 'The list.', content: { 'application/json': 'chat-replies.json#/$defs/ModelList' } },
+        default: OF_THE_BACKEND,
+      },
       errors: PASSED_ON,
     },
     {
@@ -326,7 +340,10 @@ function chatOperations(model: string): readonly Operation[] {
       parameters: [
         { name: 'model', in: 'path', description: 'Its name, slashes included.', schema: { type: 'string' } },
       ],
-      replies: { default: OF_THE_BACKEND },
+      replies: {
+        200: { description: 'The model.', content: { 'application/json': 'chat-replies.json#/$defs/Model' } },
+        default: OF_THE_BACKEND,
+      },
       errors: [...PASSED_ON, 'model_not_found'],
     },
   ];

@@ -1,6 +1,7 @@
 /** Turns schemas of ajv (draft-07) into components of an OpenAPI 3.1 document (2020-12). */
 
 import adminSchema from '../../../schemas/admin.json' with { type: 'json' };
+import chatRepliesSchema from '../../../schemas/chat-replies.json' with { type: 'json' };
 import compactResponseSchema from '../../../schemas/compact-response.json' with { type: 'json' };
 import compactionSchema from '../../../schemas/compaction.json' with { type: 'json' };
 import createChatCompletionSchema from '../../../schemas/create-chat-completion.json' with { type: 'json' };
@@ -18,6 +19,7 @@ import webSocketCreateSchema from '../../../schemas/web-socket-create.json' with
 import webSocketDuplicateSchema from '../../../schemas/web-socket-duplicate.json' with { type: 'json' };
 import webSocketErrorSchema from '../../../schemas/web-socket-error.json' with { type: 'json' };
 import { isObject } from '../../core/json.ts';
+import { FIELDS } from './openapi-fields.ts';
 
 export type JsonObject = { readonly [name: string]: unknown };
 
@@ -26,6 +28,7 @@ export type SchemaRef = `${string}.json` | `${string}.json#/$defs/${string}`;
 const FILES: ReadonlyMap<string, JsonObject> = new Map(
   [
     adminSchema,
+    chatRepliesSchema,
     compactResponseSchema,
     compactionSchema,
     createChatCompletionSchema,
@@ -73,20 +76,23 @@ export function createComponentSchemas(): ComponentSchemas {
       const component = { source, schema: {} };
       // The content may refer to the component itself.
       components.set(name, component);
-      component.schema = rewrite(source, place.file);
+      component.schema = rewrite(source, { name, file: place.file });
     } else if (known.source !== source) {
       throw new Error(`two schemas are called ${name}`);
     }
     return `#/components/schemas/${name}`;
   }
 
-  function rewrite(schema: JsonObject, file: string): JsonObject {
+  function rewrite(schema: JsonObject, within: Within): JsonObject {
+    const { file } = within;
     const rewritten: Record<string, unknown> = {};
-    const inside = (value: unknown): unknown => (isObject(value) ? rewrite(value, file) : value);
+    const inside = (value: unknown): unknown => (isObject(value) ? rewrite(value, within) : value);
+    const field = (value: unknown, name: string): unknown =>
+      isObject(value) ? { ...describeField({ name, schema: value, within }), ...rewrite(value, within) } : value;
     for (const [keyword, value] of Object.entries(schema)) {
       if (LEFT_OUT.has(keyword)) continue;
       if (keyword === '$ref') rewritten[keyword] = toComponent(locate(String(value), file));
-      else if (NAMED_SCHEMAS.has(keyword) && isObject(value)) rewritten[keyword] = mapValues(value, inside);
+      else if (NAMED_SCHEMAS.has(keyword) && isObject(value)) rewritten[keyword] = mapValues(value, field);
       else if (Array.isArray(value) && LISTED_SCHEMAS.has(keyword)) rewritten[keyword] = value.map(inside);
       else rewritten[keyword] = SINGLE_SCHEMAS.has(keyword) ? inside(value) : value;
     }
@@ -105,6 +111,21 @@ export function createComponentSchemas(): ComponentSchemas {
     }
     return { propertyName: property, mapping };
   }
+}
+
+interface Within {
+  /** Of the component. */
+  readonly name: string;
+  readonly file: string;
+}
+
+/** Returns the description of a field whose schema, and the one that it refers to, have none. */
+function describeField({ name, schema, within }: { name: string; schema: JsonObject; within: Within }): JsonObject {
+  const isClear = 'const' in schema || 'description' in schema;
+  const ref = schema['$ref'];
+  if (isClear || (typeof ref === 'string' && 'description' in find(locate(ref, within.file)))) return {};
+  const description = FIELDS[`${within.name}.${name}`] ?? FIELDS[name];
+  return description === undefined ? {} : { description };
 }
 
 /** `tsType` is for the generated types; the others describe the file. */
@@ -138,6 +159,6 @@ function valuesOf({ properties }: JsonObject, property: string): readonly string
   return (Array.isArray(schema['enum']) ? schema['enum'] : [schema['const']]).map(String);
 }
 
-function mapValues(object: JsonObject, change: (value: unknown) => unknown): JsonObject {
-  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value)]));
+function mapValues(object: JsonObject, change: (value: unknown, name: string) => unknown): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]));
 }

@@ -1,6 +1,7 @@
 import type { RequestHandler } from 'express';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { ERRORS, type ErrorCode } from '../../core/errors.ts';
+import { baseUrlOf } from '../base-url.ts';
 import { etagOf } from './page.ts';
 import {
   AUTH,
@@ -16,14 +17,12 @@ import { operationsOf, type DescribedGateway } from './openapi-routes.ts';
 import { createComponentSchemas, type ComponentSchemas, type JsonObject, type SchemaRef } from './openapi-schemas.ts';
 
 export interface OpenApiOptions extends DescribedGateway {
-  readonly publicBaseUrl: string | null;
   readonly passthroughPaths: readonly string[];
 }
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
   readonly info: { readonly title: string; readonly version: string; readonly description: string } & JsonObject;
-  readonly servers?: readonly { readonly url: string }[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
   readonly components: { readonly schemas: JsonObject } & JsonObject;
@@ -41,7 +40,8 @@ export interface OpenApiOperation {
     readonly content: { readonly [JSON_TYPE]: { readonly schema: JsonObject; readonly example: JsonObject } };
   };
   readonly responses: Readonly<Record<string, OpenApiResponse>>;
-  readonly 'x-alias-of'?: string;
+  /** The same below `/v1`. */
+  readonly 'x-also-at'?: string;
 }
 
 export interface OpenApiResponse {
@@ -67,8 +67,6 @@ export function createOpenApi(options: OpenApiOptions): OpenApiDocument {
       description: describe(options),
       license: { name: packageJson.license, identifier: packageJson.license },
     },
-    // Without it the paths are relative to the host of the document.
-    ...(options.publicBaseUrl !== null && { servers: [{ url: options.publicBaseUrl }] }),
     tags: [...tags].map((name) => ({ name, description: TAGS[name] })),
     paths: describePaths(operations, schemas),
     components: {
@@ -81,11 +79,19 @@ export function createOpenApi(options: OpenApiOptions): OpenApiDocument {
   };
 }
 
-/** Sends the document, or 304 for a matching ETag. */
-export function showOpenApi(document: OpenApiDocument): RequestHandler {
-  const body = JSON.stringify(document);
-  const etag = etagOf(body);
-  return (_req, res) => {
+/** Sends the document with the address that the caller used, or 304 for a matching ETag. */
+export function showOpenApi(
+  document: OpenApiDocument,
+  { publicBaseUrl }: { readonly publicBaseUrl: string | null },
+): RequestHandler {
+  let latest: { readonly baseUrl: string; readonly body: string; readonly etag: string } | undefined;
+  return (req, res) => {
+    const baseUrl = baseUrlOf(req, publicBaseUrl);
+    if (latest?.baseUrl !== baseUrl) {
+      const body = JSON.stringify({ ...document, servers: [{ url: baseUrl }] });
+      latest = { baseUrl, body, etag: etagOf(body) };
+    }
+    const { body, etag } = latest;
     res.set({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache', etag }).send(body);
   };
 }
@@ -108,25 +114,18 @@ function describe({ passthroughPaths }: OpenApiOptions): string {
 function describePaths(operations: readonly Operation[], schemas: ComponentSchemas): OpenApiDocument['paths'] {
   const paths: Record<string, Record<string, OpenApiOperation>> = {};
   for (const operation of operations) {
-    const described = describeOperation(operation, schemas);
-    (paths[operation.path] ??= {})[operation.method] = described;
-    if (operation.alias === undefined) continue;
-    (paths[operation.alias] ??= {})[operation.method] = {
-      ...described,
-      operationId: `${operation.id}Alias`,
-      description: `The same as \`${operation.path}\`.`,
-      'x-alias-of': operation.path,
-    };
+    (paths[operation.path] ??= {})[operation.method] = describeOperation(operation, schemas);
   }
   return paths;
 }
 
 function describeOperation(operation: Operation, schemas: ComponentSchemas): OpenApiOperation {
-  const { id, tag, summary, description, auth, parameters, body, frames } = operation;
+  const { id, tag, summary, description, auth, parameters, body, frames, alias } = operation;
   return {
     operationId: id,
     tags: [tag],
     summary,
+    ...(alias !== undefined && { 'x-also-at': alias }),
     ...(description !== undefined && { description }),
     security: auth === undefined ? [] : [{ [auth]: [] }],
     ...(parameters !== undefined && {

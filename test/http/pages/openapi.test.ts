@@ -3,11 +3,11 @@ import { get, type IncomingMessage } from 'node:http';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect } from 'chai';
 import express, { type Router } from 'express';
+import { FIELDS } from '../../../src/http/pages/openapi-fields.ts';
 import { createOpenApi, type OpenApiDocument, type OpenApiOptions } from '../../../src/http/pages/openapi.ts';
 import { openGateway, type TestGateway } from '../../support/gateway.ts';
 
 const OPTIONS: OpenApiOptions = {
-  publicBaseUrl: null,
   defaultModelId: null,
   demo: false,
   hasAdmin: true,
@@ -18,7 +18,7 @@ const OPTIONS: OpenApiOptions = {
 describe('createOpenApi', () => {
   for (const options of [
     OPTIONS,
-    { ...OPTIONS, hasAdmin: false, hasMetrics: false, publicBaseUrl: 'https://gateway.example.com/below' },
+    { ...OPTIONS, hasAdmin: false, hasMetrics: false },
     { ...OPTIONS, passthroughPaths: ['/v1/embeddings'], defaultModelId: 'best-model' },
   ]) {
     it(`is valid OpenAPI 3.1 with ${JSON.stringify(options)}`, async () => {
@@ -65,13 +65,76 @@ describe('createOpenApi', () => {
     const document = createOpenApi({ ...OPTIONS, hasAdmin: false, hasMetrics: false });
     const all = JSON.stringify(document);
     expect(all).not.to.match(/\/admin|"\/metrics"|AdminKey|adminToken|metricsToken/);
-    expect(document.paths).to.include.keys('/api/v1/responses', '/v1/responses', '/');
+    expect(document.paths).to.include.keys('/api/v1/responses', '/');
   });
 
   it('recommends the model of the settings, and names what else is passed on', () => {
     const document = createOpenApi({ ...OPTIONS, defaultModelId: 'best-model', passthroughPaths: ['/v1/embeddings'] });
-    expect(JSON.stringify(document.paths['/v1/responses'])).to.include('"model":"best-model"');
+    expect(JSON.stringify(document.paths['/api/v1/responses'])).to.include('"model":"best-model"');
     expect(document.info.description).to.include('`/v1/embeddings`');
+  });
+});
+
+/** Calls back for every property in a schema, however deep, with the name of its component. */
+function visitFields(component: string, schema: unknown, visit: (field: Field) => void): void {
+  if (typeof schema !== 'object' || schema === null) return;
+  const { properties = {}, ...rest } = schema as { properties?: Record<string, Record<string, unknown>> };
+  for (const [name, property] of Object.entries(properties)) {
+    visit({ component, name, property });
+    visitFields(component, property, visit);
+  }
+  for (const inner of Object.values(rest)) {
+    for (const one of [inner].flat()) visitFields(component, one, visit);
+  }
+}
+
+interface Field {
+  readonly component: string;
+  readonly name: string;
+  readonly property: Readonly<Record<string, unknown>>;
+}
+
+describe('the fields of the schemas', () => {
+  const { schemas } = createOpenApi(OPTIONS).components;
+  const fields: Field[] = [];
+  for (const [name, schema] of Object.entries(schemas)) visitFields(name, schema, (field) => fields.push(field));
+
+  const isDescribed = ({ property }: Field): boolean => {
+    const ref = typeof property['$ref'] === 'string' ? property['$ref'].split('/').at(-1) : undefined;
+    const named = ref === undefined ? {} : (schemas[ref] as object);
+    return 'const' in property || 'description' in property || 'description' in named;
+  };
+
+  it('are all described', () => {
+    expect(fields.length).to.be.greaterThan(700);
+    const silent = fields.filter((field) => !isDescribed(field));
+    expect(silent.map(({ component, name }) => `${component}.${name}`)).to.deep.equal([]);
+  });
+
+  it('are described by no words that are shown nowhere', () => {
+    const shown = new Set(fields.map(({ property }) => property['description']));
+    expect(Object.entries(FIELDS).filter(([, description]) => !shown.has(description))).to.deep.equal([]);
+  });
+});
+
+describe('the operations', () => {
+  const operations = Object.values(createOpenApi(OPTIONS).paths).flatMap((methods) => Object.values(methods));
+
+  it('have each a reply of success, and a schema of all that is JSON', () => {
+    for (const { operationId, responses } of operations) {
+      const success = Object.entries(responses).filter(([status]) => /^[12]/.test(status));
+      expect(success, operationId).not.to.deep.equal([]);
+      for (const [, { content }] of success) {
+        const schema = content['application/json']?.schema;
+        if (schema !== undefined && operationId !== 'getOpenApi') expect(schema, operationId).to.have.property('$ref');
+      }
+    }
+  });
+
+  it('stand there once each', () => {
+    const ids = operations.map(({ operationId }) => operationId);
+    expect(ids.length).to.equal(new Set(ids).size);
+    expect(ids.filter((id) => id.endsWith('Alias'))).to.deep.equal([]);
   });
 });
 
@@ -104,7 +167,9 @@ describe('/openapi.json', () => {
       });
       const { paths } = await described();
       const inDocument = Object.entries(paths).flatMap(([path, methods]) =>
-        Object.keys(methods).map((method) => nameless(`${method} ${path}`)),
+        Object.entries(methods).flatMap(([method, operation]) =>
+          [path, operation['x-also-at'] ?? []].flat().map((each) => nameless(`${method} ${each}`)),
+        ),
       );
       const inRouter = new Set(root === undefined ? [] : routesOf(root).map(nameless));
       // The console's page loads the rest by itself.
@@ -112,6 +177,16 @@ describe('/openapi.json', () => {
       expect([...inRouter].filter((route) => !notForCallers.test(route)).sort()).to.deep.equal(inDocument.sort());
     });
   }
+
+  it('names the address that the caller used as its server, or the one of the settings', async () => {
+    gateway = await openGateway({});
+    expect(await described()).to.deep.include({ servers: [{ url: gateway.url }] });
+    const document = (await described()) as unknown as Record<string, unknown>;
+    expect(await new Validator().validate(document)).to.deep.include({ valid: true });
+    await gateway.close();
+    gateway = await openGateway({ PUBLIC_BASE_URL: 'https://gateway.example.com/below' });
+    expect(await described()).to.deep.include({ servers: [{ url: 'https://gateway.example.com/below' }] });
+  });
 
   it('is the same until the gateway starts again, and not sent to a client that has it', async () => {
     gateway = await openGateway({});
